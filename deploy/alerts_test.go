@@ -18,8 +18,8 @@ type rule struct {
 	Annotations map[string]string
 }
 
-// sets are what is watched: each has rules, their tests, a dashboard and a page for
-// operators of its own.
+// sets are the monitored sets: each has rules, their tests, a dashboard and a page
+// for operators of its own.
 var sets = []struct{ name, runbook string }{
 	{"millrace", "docs/operating.md"}, // the library, in any service
 	{"boxoffice", "docs/operating-boxoffice.md"},
@@ -50,7 +50,7 @@ func read(t *testing.T, file string, into any) {
 }
 
 // TestThresholds: the thresholds and levels of the specification, word for word, and
-// beside them those of our own making.
+// beside them our own ones.
 func TestThresholds(t *testing.T) {
 	const p1, p2, p3 = "critical P1", "warning P2", "info P3"
 	type threshold struct{ alert, metric, bound, level string }
@@ -111,7 +111,7 @@ func TestThresholds(t *testing.T) {
 }
 
 // TestTheLibraryStandsAlone: rules and dashboard of the library work for any service. They
-// ask for its own series alone, and keep services in one Prometheus apart.
+// query its own series alone, and keep services in one Prometheus apart.
 func TestTheLibraryStandsAlone(t *testing.T) {
 	own := func(expr string) bool {
 		return !slices.ContainsFunc(selectedBy(expr), func(s selected) bool { return !strings.HasPrefix(s.name, "millrace_") })
@@ -137,8 +137,8 @@ func TestTheLibraryStandsAlone(t *testing.T) {
 
 var runbook = regexp.MustCompile(`^https://github\.com/millrace-go/millrace/blob/main/(docs/operating(?:-boxoffice)?\.md)#([a-z-]+)$`)
 
-// TestAlertsSayWhatToDo: an alert says what happened and what to do, and leads to a section
-// that exists. Those of the library lead to its own page.
+// TestAlertsSayWhatToDo: an alert describes the problem and the remedy, and links to a
+// section that exists. Alerts of the library link to its own page.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	headings := map[string]bool{}
 	for _, set := range sets {
@@ -174,7 +174,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestEveryAlertHasItsCases: each alert has a case in which it rings and one in which it
+// TestEveryAlertHasItsCases: each alert has a case in which it fires and one in which it
 // does not, of the same metric.
 func TestEveryAlertHasItsCases(t *testing.T) {
 	for _, set := range sets {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCompose: what `make observe` starts has the files of this folder, finds each other,
-// and is open to this machine alone.
+// TestCompose: the services of `make observe` have the files of this folder, find each
+// other, and are open to this machine alone.
 func TestCompose(t *testing.T) {
 	type service struct {
 		Image       string

@@ -116,8 +116,8 @@ func sound(t *testing.T, b board) {
 	}
 }
 
-// TestDashboardShows: what the specification wants to see, and all that an alert is
-// about, so that each alert has its curve on the dashboard beside it.
+// TestDashboardShows: the quantities of the specification, and those of the alerts,
+// so that each alert has its curve on the dashboard beside it.
 func TestDashboardShows(t *testing.T) {
 	for set, want := range map[string][]string{
 		"millrace": {

@@ -1,9 +1,9 @@
-// Package deploy holds what a service on Millrace is watched with: alert rules for
-// Prometheus and a dashboard for Grafana, of the library's own series for any service, and
-// of the box office beside them; and how the box office runs in Kubernetes. There is no
-// code in it but the tests of these files.
+// Package deploy holds the monitoring of a service on Millrace: alert rules for Prometheus
+// and a dashboard for Grafana, of the library's own series for any service, and of the box
+// office beside them; and the manifests of the box office for Kubernetes. The only code in
+// it is the tests of these files.
 //
-//	file                                    what it is
+//	file                                    content
 //	prometheus/millrace.yml                 the alerts of the library, for any service
 //	prometheus/boxoffice.yml                the alerts of the box office
 //	prometheus/*_test.yml                   cases of each for promtool test rules
@@ -19,21 +19,21 @@
 //
 //	property                                                       proven by
 //	Prometheus takes the configuration and the rules               TestPromtool
-//	every alert has a case that rings and one that does not,       TestPromtool, TestEveryAlertHasItsCases
+//	every alert has a case that fires and one that does not,       TestPromtool, TestEveryAlertHasItsCases
 //	at the boundary of its threshold
 //	the thresholds and levels are those of the specification       TestThresholds
-//	the library's rules and dashboard ask for millrace_ series     TestTheLibraryStandsAlone
+//	the library's rules and dashboard query millrace_ series       TestTheLibraryStandsAlone
 //	alone, and keep the services of one Prometheus apart
-//	every alert says what to do, and where the runbook is          TestAlertsSayWhatToDo
-//	every metric that a rule or a panel asks for is served by the  TestEveryMetricExists
+//	every alert names the remedy and the runbook                   TestAlertsSayWhatToDo
+//	every metric of a rule or a panel is served by the             TestEveryMetricExists
 //	box office, with that label, and a rate is one of a counter
-//	the dashboards are sound                                       TestDashboard
-//	they show all that they should                                 TestDashboardShows
+//	the dashboards are valid                                       TestDashboard
+//	they show all required quantities                              TestDashboardShows
 //	the manifests name roles, variables and paths that are there,  TestKubernetes
 //	and give each role the time to drain
 //	compose.yaml starts them on these files, for this machine      TestCompose
 //
-// The list of what the box office serves is checked in beside the app that serves it,
-// and compared with the running app there, so that these tests need no server. Without
-// promtool TestPromtool is skipped, unless MILLRACE_REQUIRE_SERVICES=1.
+// The list of the series of the box office is checked in beside the app that serves
+// them, and compared with the running app there, so that these tests need no server.
+// Without promtool TestPromtool is skipped, unless MILLRACE_REQUIRE_SERVICES=1.
 package deploy

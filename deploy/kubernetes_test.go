@@ -14,7 +14,7 @@ import (
 )
 
 // TestKubernetes: each role of the box office is a deployment that drains in time, and the
-// manifests set nothing and ask for nothing that the program does not know.
+// manifests set and request only things that the program knows.
 func TestKubernetes(t *testing.T) {
 	text := file(t, "kubernetes/boxoffice.yaml")
 	program := file(t, "../examples/boxoffice/internal/app/serve.go")

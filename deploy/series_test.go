@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// golden is what a box office serves, as its own tests compare it with the running app.
+// golden lists the box office's series. Its own tests compare it with the app.
 const golden = "../examples/boxoffice/internal/app/testdata/series.txt"
 
 // family is a metric as it is served.
@@ -16,8 +16,8 @@ type family struct {
 	series []map[string]string // the labels of each
 }
 
-// served are the metrics by name. Those of Prometheus itself and of the Go runtime are
-// there on every target.
+// served are the metrics by name. Those of Prometheus itself and of the Go runtime
+// exist on every target.
 func served(t *testing.T) map[string]*family {
 	t.Helper()
 	text, err := os.ReadFile(golden)
@@ -55,14 +55,14 @@ func served(t *testing.T) map[string]*family {
 
 var (
 	matcher = regexp.MustCompile(`([a-z_]+)(=~?)"([^"]*)"`)
-	// clause is what names labels, and no metric.
+	// clause is a clause that names labels, and no metric.
 	clause = regexp.MustCompile(`\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
-	// selector is a name with what may follow it: matchers, a range, an opening bracket.
+	// selector is a name with its suffix: matchers, a range, an opening bracket.
 	selector = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*(\s*\(|(\{[^}]*\})?(\[[^\]]*\])?)`)
 	words    = regexp.MustCompile(`^(and|or|unless|bool|offset|inf|nan)$`)
 )
 
-// selected is a metric that an expression asks for.
+// selected is a metric in an expression.
 type selected struct {
 	name, matchers string
 	ranged         bool
@@ -83,7 +83,7 @@ func selectedBy(expr string) (all []selected) {
 	return all
 }
 
-// unserved says what is wrong with an expression, "" when it asks for what there is.
+// unserved describes the fault of an expression, "" when all its metrics are served.
 func unserved(all map[string]*family, expr string) string {
 	found := selectedBy(expr)
 	if len(found) == 0 {

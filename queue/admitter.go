@@ -10,15 +10,15 @@ import (
 
 // AdmitterConfig is the configuration of an [Admitter]. The zero value works.
 type AdmitterConfig struct {
-	// Concurrency is how many calls of the store are under way at a time, over all
-	// events; 64 by default. It is also how many slow calls it takes to hold up the
-	// others, for Config.Timeout.
+	// Concurrency is the number of store calls in flight, over all events; 64 by
+	// default. It takes that many slow calls to hold up the others, for
+	// Config.Timeout.
 	Concurrency int
 }
 
-// Admitter lets people in from the lines of all events, and removes from them
-// those who are not heard of. It takes one in some process; with several, whose
-// work the store divides, none is missed when one ends.
+// Admitter admits users from the lines of all events, and removes silent users. Run
+// one in some process. Run several, and the store divides the work: no admission is
+// missed when one of them ends.
 type Admitter struct {
 	room *Room
 	cfg  AdmitterConfig
@@ -36,9 +36,9 @@ func NewAdmitter(room *Room, cfg AdmitterConfig) (*Admitter, error) {
 	return &Admitter{room: room, cfg: cfg}, nil
 }
 
-// Run works until the context ends, and then returns nil when the calls that are
-// under way have ended. Failures of the store are logged when they begin and when
-// they end; what failed is tried again in the next tick.
+// Run works until the context ends. It returns nil once the calls in flight have
+// ended. Failures of the store are logged when they begin and when they end; a
+// failed call is tried again in the next tick.
 func (a *Admitter) Run(ctx context.Context) error {
 	rota := newRota()
 	done := make(chan finished)
@@ -88,7 +88,7 @@ func (a *Admitter) work(ctx context.Context, d *duty) (f finished) {
 	return f
 }
 
-// try makes what a store panics with an error.
+// try returns a panic of the store as an error.
 func (a *Admitter) try(ctx context.Context, f *finished) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -119,10 +119,10 @@ func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
 	return nil
 }
 
-// admit lets in who may enter in this tick.
+// admit admits the users whose turn it is in this tick.
 func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	l := a.room.line(f.duty.event(), a.room.now())
-	// The store counts what a tick has left; the bound here is for one that does not.
+	// The store counts the rest of a tick; the bound here is for a store that does not.
 	for range a.room.cfg.Batch/MaxChunk + 2 {
 		start := a.room.now()
 		admission, err := a.admitOnce(ctx, l)
@@ -135,8 +135,8 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 		for _, one := range admission.Admitted {
 			a.room.notify(l.event, one.User, one.Order, admission.State)
 		}
-		// The next tick is the store's, and counts from the beginning of the call, so
-		// that the way there and back costs nothing of the pace.
+		// The store sets the next tick. It counts from the beginning of the call, so
+		// that the round trip does not slow the pace.
 		if admission.Next > 0 {
 			f.again = min(max(admission.Next-(a.room.now()-start), time.Millisecond), a.room.cfg.Tick)
 		}
@@ -157,7 +157,7 @@ func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission Admission,
 	return admission, err
 }
 
-// sweep makes one step, so that admissions come between the steps of a long line.
+// sweep makes one step, so that admissions run between the steps of a long line.
 func (a *Admitter) sweep(ctx context.Context, f *finished) error {
 	if wait := f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)); wait > 0 {
 		f.again = wait
@@ -176,8 +176,8 @@ func (a *Admitter) sweep(ctx context.Context, f *finished) error {
 			return errors.New("the sweep does not get on")
 		}
 		if f.again, f.duty.from = 0, swept.Next; swept.Done {
-			// A little later than the store asks for, or every other one would come just
-			// before its time.
+			// A little later than the store asks for, or every other sweep would come
+			// just before its time.
 			f.again, f.duty.from = a.room.cfg.SweepEvery+a.room.cfg.SweepEvery/32, 0
 		}
 		return nil

@@ -32,7 +32,7 @@ func run(t testing.TB, room *queue.Room, cfg queue.AdmitterConfig) (stop func())
 	}
 }
 
-// register notes who was let in.
+// register records the admissions.
 type register struct {
 	mu      sync.Mutex
 	notices []queue.Notice
@@ -44,8 +44,8 @@ func (r *register) note(n queue.Notice) {
 	r.notices = append(r.notices, n)
 }
 
-// users are those let in since the last time it was asked, but for the one whom
-// fill lets in at once.
+// users are those admitted since the last call, without the one whom fill admits at
+// once.
 func (r *register) users(event string) (users []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,8 +88,8 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 	})
 }
 
-// A notice comes once for each admission, whether from the line or at once, and
-// has what a token needs. One that breaks the listener harms nobody.
+// One notice comes for each admission, from the line or at once, and has the fields
+// a token needs. A panic of the listener does no harm.
 func TestANotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register
@@ -105,7 +105,7 @@ func TestANotice(t *testing.T) {
 		stop := run(t, room, queue.AdmitterConfig{})
 		synctest.Wait()
 		stop()
-		for range 2 { // what is seen of an admission is none
+		for range 2 { // a sight of an admission is no admission
 			for i, user := range []string{"inside", "a"} {
 				place := check(t, room, user, "")
 				if len(let.notices) != 2 || place.Status != queue.Active {
@@ -130,7 +130,7 @@ func TestANotice(t *testing.T) {
 	})
 }
 
-// Users of one crowd who enter at once are each told of, and nobody else is.
+// Users of one crowd who enter at once have a notice each, and no others have one.
 func TestNoticesOfACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register
@@ -180,7 +180,7 @@ func TestABatchOfManyCalls(t *testing.T) {
 	})
 }
 
-// Several instances, none of which knows of the others, keep the pace of one.
+// Several instances keep the pace of one, although none knows of the others.
 func TestSeveralAdmitters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
@@ -210,7 +210,7 @@ func TestSeveralAdmitters(t *testing.T) {
 	})
 }
 
-// A store that is slow to answer slows nobody down who could be let in.
+// A store that is slow to answer does not slow the admissions.
 func TestASlowStoreKeepsThePace(t *testing.T) {
 	for name, slow := range map[string]func(*spy) queue.Store{
 		"on the way there": func(s *spy) queue.Store {
@@ -248,7 +248,7 @@ func (s lateAnswers) Admit(ctx context.Context, event string, r queue.Rules) (qu
 	return a, err
 }
 
-// An event whose calls hang, panic or fail holds up no other.
+// An event whose calls hang, panic or fail does not hold up the others.
 func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 	for name, bad := range map[string]func(ctx context.Context) error{
 		"hangs":  func(ctx context.Context) error { return hang(ctx, "", "") },

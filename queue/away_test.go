@@ -39,7 +39,7 @@ func TestOneOfACrowdRefreshesOnceASecond(t *testing.T) {
 			}
 			return nil
 		})
-		// The one who refreshes waits for the store, the others take the old snapshot.
+		// The refreshing caller waits for the store, the others take the old snapshot.
 		var one sync.WaitGroup
 		one.Go(func() { check(t, room, "a", tickets["a"]) })
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestStoreAway(t *testing.T) {
 				refused("pause", err)
 
 				time.Sleep(100 * time.Millisecond)
-				// Who has a ticket is answered from the snapshot while it is 3 s old at most.
+				// A ticket is answered from the snapshot until that is 3 s old.
 				for time.Since(asked) <= 3*time.Second {
 					place, err := room.Check(ctx, "show-1", queue.Visitor{User: "b", Ticket: tickets["b"]})
 					if err == nil && place.Position != 2 {
@@ -109,7 +109,7 @@ func TestStoreAway(t *testing.T) {
 				_, err = room.Check(ctx, "show-1", queue.Visitor{User: "b", Ticket: tickets["b"]})
 				refused("by a snapshot that is too old", err)
 
-				// It comes back, and nobody has to do anything.
+				// The store comes back; everything recovers without any action.
 				store.fails(nil)
 				time.Sleep(time.Second)
 				if place := check(t, room, "b", tickets["b"]); place.Position != 2 || place.Ticket != tickets["b"] {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// beats are orders that were heard of and of which the store does not know yet.
-// They ride along with visits; a crowd of them goes alone.
+// beats are the orders with a sign of life that the store does not know yet. They
+// are sent along with visits; a full call of them is sent on its own.
 type beats struct {
 	mu     sync.Mutex
 	epoch  uint64
@@ -14,16 +14,16 @@ type beats struct {
 	calls  chan struct{} // one for each that is under way
 }
 
-// maxPending bounds the beats of an event that wait to be sent. Who polls when half
-// of it is full sends a call's worth first, so that a crowd is no faster than the
-// store is told of it; what comes while the store is away is heard of at the next
-// poll.
+// maxPending bounds the pending beats of an event. When half of it is full, a poll
+// first sends one call of them, so that a crowd polls no faster than the store
+// takes the beats. A beat that finds no room during an outage of the store is added
+// by its user's next poll.
 const maxPending = 32 * MaxBeats
 
-// maxSending bounds the calls that tell of an event's beats at once.
+// maxSending bounds the concurrent calls that send an event's beats.
 const maxSending = 4
 
-// add gathers a beat, and says whether there was room and how many there are.
+// add adds a beat, and says whether there was room and how many beats are pending.
 func (b *beats) add(epoch uint64, order int64) (n int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,8 +57,8 @@ func (b *beats) pending() int {
 	return len(b.orders)
 }
 
-// heardOf gathers the beat of an order that waits, once a minute, and sends what
-// was gathered when it fills a call.
+// heardOf adds a beat for a waiting order, once a minute, and sends the pending
+// beats when they fill a call.
 func (l *line) heardOf(ctx context.Context, s *snapshot, b *block, order, minute int64) {
 	if !b.heard.first(minute, order) {
 		return
@@ -72,9 +72,9 @@ func (l *line) heardOf(ctx context.Context, s *snapshot, b *block, order, minute
 	}
 }
 
-// send makes one call for what was gathered, unless the store has just failed. When
-// enough others do it waits for one of them, or leaves it to them. A beat that is
-// lost is told again by the next poll.
+// send makes one call for the pending beats, unless the store has just failed. When
+// enough other calls are in flight, send waits for one of them, or returns. A lost
+// beat is sent again by the next poll.
 func (l *line) send(ctx context.Context, wait bool) {
 	if l.pausing() {
 		return
@@ -97,11 +97,11 @@ func (l *line) send(ctx context.Context, wait bool) {
 	}
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
-	// A failure is counted, and said to those who ask for something.
+	// A failure is counted, and reported to the callers that ask for something.
 	_, _ = l.call(ctx, nil)
 }
 
-// unheard takes back beats that did not reach the store.
+// unheard marks beats that did not reach the store as not sent.
 func (l *line) unheard(lost Beats) {
 	l.counts.beatsLost.Add(int64(len(lost.Orders)))
 	s := l.snap.Load()
@@ -115,8 +115,8 @@ func (l *line) unheard(lost Beats) {
 	}
 }
 
-// Flush tells the store of those who were heard of and of whom it does not know
-// yet: for the end of a process, after its last poll.
+// Flush sends the store the signs of life that it does not know yet. Call it at the
+// end of a process, after the last poll.
 func (r *Room) Flush(ctx context.Context) error {
 	var failed error
 	r.lines.Range(func(_, value any) bool {

@@ -29,7 +29,7 @@ func TestBeatsAreToldOnceAMinute(t *testing.T) {
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
 		store.heard()
 		for minute := range 3 {
-			// Twenty polls of each in a minute, a beat for each.
+			// Twenty polls of each user in a minute, a beat for each user.
 			for range 20 {
 				for _, user := range users {
 					check(t, room, user, tickets[user])
@@ -74,8 +74,8 @@ func TestACrowdOfBeatsGoesAlone(t *testing.T) {
 	})
 }
 
-// Polls are faster than any store: a crowd waits for it rather than not being
-// heard of, and be removed for it.
+// Polls are faster than any store: a crowd waits for the store. Otherwise its signs
+// of life would be lost, and its users removed.
 func TestACrowdIsNoFasterThanTheStoreHearsOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
@@ -185,7 +185,7 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// What polls mean: who polls stays in line, who does not is swept.
+// Polls keep a place in line; a silent user is swept.
 func TestWhoPollsStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// million is a store with a million in line, of whom the first are let in
-// whenever somebody looks.
+// million is a store with a million in line. Every look finds that the first of
+// them were admitted.
 type million struct {
 	queue.Store
 	admit   int64 // between two looks

@@ -11,61 +11,60 @@ import (
 // Config is the configuration of a [Room]. The zero value works. All processes
 // that share a store should have the same.
 type Config struct {
-	// Threshold is how many may be active in an event whose operator has set
-	// nothing; 1000 by default.
+	// Threshold is the number of active users of an event whose operator has set
+	// none; 1000 by default.
 	Threshold int
-	// Active is how long an admitted user has, from when they were first seen;
-	// 600 s by default.
+	// Active is how long an admitted user has, from the first poll; 600 s by
+	// default.
 	Active time.Duration
-	// Seen is how long who is not heard of keeps a place; 600 s by default. At
-	// least 150 s, since hidden tabs poll once a minute, and three times the
-	// longest interval.
+	// Seen is how long a silent user, without polls, keeps a place; 600 s by
+	// default. At least 150 s, since hidden tabs poll once a minute, and three
+	// times the longest interval.
 	Seen time.Duration
-	// NoShow is how long a place is kept for who was admitted and does not come;
-	// 150 s by default.
+	// NoShow is how long a place is reserved for an admitted user until the first
+	// poll; 150 s by default.
 	NoShow time.Duration
 	// Tick and Batch bound the pace of admission from the line: Batch in each Tick
 	// and event, over all processes; 1 s and 100 by default.
 	Tick  time.Duration
 	Batch int
-	// SweepEvery is how often those who are not heard of are removed; 30 s by
-	// default.
+	// SweepEvery is the interval between removals of silent users; 30 s by default.
 	SweepEvery time.Duration
-	// Settle is how long a room whose store lost its data gathers those with a
+	// Settle is how long a room whose store lost its data collects users with a
 	// ticket before it admits; 70 s by default, which is the longest interval with
 	// its jitter and a little more.
 	Settle time.Duration
-	// Intervals is how often visitors are to come, by position; DefaultIntervals
-	// by default. Shorter ones cost polls.
+	// Intervals are the poll intervals by position; DefaultIntervals by default.
+	// Shorter ones cost polls.
 	Intervals []Interval
-	// Refresh is how old a snapshot of the line may be before one of those who poll
-	// asks the store for what has changed; 1 s by default. It costs a call of the
-	// store for each event and process.
+	// Refresh is the age of a snapshot of the line at which a poll asks the store
+	// for the changes; 1 s by default. It costs a call of the store for each event
+	// and process.
 	Refresh time.Duration
-	// MaxStale is how old a snapshot may be to answer at all, while the store is
-	// away; 3 s by default.
+	// MaxStale is the age up to which a snapshot answers polls during an outage of
+	// the store; 3 s by default.
 	MaxStale time.Duration
 	// Timeout bounds a call of the store; 1 s by default. A visitor is answered
-	// within two of them: one that is under way, and its own.
+	// within two of them: the call in flight, and its own.
 	Timeout time.Duration
-	// MaxEvents is of how many events a process keeps a snapshot and counts; 10,000
-	// by default. Beyond it those that were not used for longest are forgotten,
-	// which costs a call of the store when they are used again: event ids may come
-	// from who means ill.
+	// MaxEvents is the number of events for which a process keeps a snapshot and
+	// counts; 10,000 by default. Beyond it the events that were not used for
+	// longest are forgotten, which costs a call of the store when they are used
+	// again: attackers may make up event ids.
 	MaxEvents int
-	// Notify gets a Notice of each admission that this process made: those of its
-	// admitter, in their order, and those of users who entered at once. It runs in
-	// the goroutine that made the admission and delays that goroutine, so it should
-	// only store the notice. A panic in Notify is caught. Package queuenotice has one
-	// for publishers. There are no notices when nil, the default.
+	// Notify gets a Notice of each admission that this process made: by its admitter,
+	// in their order, and for direct entries. It runs in the goroutine that made the
+	// admission and delays that goroutine, so it should only store the notice. A
+	// panic in Notify is caught. Package queuenotice has one for publishers. There
+	// are no notices when nil, the default.
 	Notify func(Notice)
-	// Random is chance in [0, 1) for the jitter; math/rand/v2's by default.
+	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
-	// Logger gets what cannot be returned; slog.Default() when nil.
+	// Logger gets the failures that cannot be returned; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// leastSeen is the shortest grace: two and a half polls of a hidden tab.
+// leastSeen is the least Config.Seen: two and a half polls of a hidden tab.
 const leastSeen = 150 * time.Second
 
 func (c Config) withDefaults() Config {
@@ -93,7 +92,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// def sets what is zero.
+// def sets a default where the field is zero.
 func def[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -101,7 +100,7 @@ func def[T comparable](field *T, value T) {
 	}
 }
 
-// validate judges a config with its defaults.
+// validate checks a config with its defaults.
 func (c Config) validate() error {
 	for _, f := range [...]struct {
 		name         string

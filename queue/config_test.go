@@ -56,7 +56,7 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// rules keeps those that come with a visit.
+// rules records the rules that come with a visit.
 type rules struct {
 	*spy
 	seen queue.Rules

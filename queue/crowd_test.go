@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Those who come while calls are under way share the next, each of which has them in
-// the order in which they came.
+// Visits that arrive while calls are in flight share the next call, each call in the
+// order of arrival.
 func TestACrowdSharesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
@@ -29,7 +29,7 @@ func TestACrowdSharesCalls(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
-		// One alone, 24 abreast, two full calls, and the rest: each call in its order.
+		// One alone, 24 in parallel, two full calls, and the rest: each call in its order.
 		if calls := store.count("visit"); calls != 5 {
 			t.Errorf("%d calls for 1,201", calls)
 		}
@@ -99,8 +99,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// At any moment of any history those who wait have the positions 1 to n, in the
-// order in which they came, whichever process they ask; nobody's goes back.
+// At any moment of any history the waiting users have the positions 1 to n in the
+// order of their arrival, in every process, and no position goes back.
 func TestPositionsAreThoseOfTheLine(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 			told := map[string]int{}
 			var let register
 			defer run(t, open(t, store, queue.Config{Notify: let.note}), queue.AdmitterConfig{})()
-			// rest waits until the admitter has nothing to do, and takes those it let in
-			// out of the line.
+			// rest waits until the admitter has nothing to do, and takes the admitted
+			// users out of the line.
 			rest := func() {
 				t.Helper()
 				synctest.Wait()
@@ -152,8 +152,8 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 				}
 				rest()
 				for i, user := range line {
-					// Positions of a snapshot are up to a second old: not before their time,
-					// and exact once it is.
+					// Positions of a snapshot are up to a second old: never ahead of the
+					// line, and exact once they are.
 					for _, room := range rooms {
 						place := check(t, room, user, tickets[user])
 						if place.Status != queue.Waiting || place.Position < i+1 || place.Position > told[user] {

@@ -28,10 +28,10 @@ func TestALineFormsAgainAfterALoss(t *testing.T) {
 		if _, err := room.SetThreshold(context.Background(), "show-1", 1); err != nil {
 			t.Fatal(err)
 		}
-		// They come back in another order, and one who was not there before comes first.
+		// They come back in another order, after a newcomer.
 		late := check(t, room, "late", "")
 		for _, i := range []int{3, 0, 4, 2, 1} {
-			// A heartbeat lines nobody up, and costs nobody the ticket.
+			// A heartbeat lines no user up, and leaves the ticket as it is.
 			beat, err := room.Heartbeat(context.Background(), "show-1", queue.Visitor{User: users[i], Ticket: tickets[users[i]]})
 			if err != nil || beat.Status != queue.None || beat.Ticket != tickets[users[i]] {
 				t.Errorf("%s, heartbeat: %+v, %v", users[i], beat, err)
@@ -57,7 +57,7 @@ func TestALineFormsAgainAfterALoss(t *testing.T) {
 	})
 }
 
-// A visit tells of the loss to those who would be answered from a snapshot.
+// A visit tells the process of the loss: polls are no longer answered from its snapshot.
 func TestALossIsSeenWithTheFirstVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
@@ -101,7 +101,7 @@ func TestTicketsOfAClearedRoomAreWorthNothing(t *testing.T) {
 	})
 }
 
-// The settling of a snapshot runs down between two looks.
+// The settling time of a snapshot runs down between two looks.
 func TestSettlingRunsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)

@@ -8,22 +8,22 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// The states that a caller can test for. Waiting, paused and full are none of
-// them: they are a [Place].
+// The states that a caller can test for. Waiting, paused and full are no errors:
+// they are a [Place].
 var (
-	// ErrUnavailable says that the store cannot be asked, and hence that nobody
-	// enters. Its class is [fault.Infrastructure], unless the store says that
-	// asking again cannot help. It wraps the cause.
+	// ErrUnavailable says that the store cannot be asked, and hence that no user
+	// enters. Its class is [fault.Infrastructure], unless the store says that a
+	// retry cannot help. It wraps the cause.
 	ErrUnavailable = errors.New("queue: the store cannot be asked; nobody enters")
-	// ErrNotActive is the answer of [Room.Verify] for a user who is not inside by
-	// that admission, or not any more.
+	// ErrNotActive is the answer of [Room.Verify] for a user not, or no longer,
+	// inside by that admission.
 	ErrNotActive = errors.New("queue: the user is not inside by this admission")
-	// ErrInvalid says that an event id, a user id or an operator's number cannot
-	// be. Its class is [fault.Permanent].
+	// ErrInvalid says that an event id, a user id or an operator's number is not
+	// valid. Its class is [fault.Permanent].
 	ErrInvalid = errors.New("queue: invalid")
 )
 
-// errPause stands for a store that has just failed and is not asked for a while.
+// errPause stands for a store that has just failed and gets no calls for a while.
 var errPause = errors.New("it failed a moment ago")
 
 func unavailable(cause error) error {

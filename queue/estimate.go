@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// How long the first of a line and each after it wait when nothing is known of
-// the pace yet.
+// The guessed wait of the first of a line and of each user after it, when the pace
+// is not known yet.
 const (
 	leastGuess = 5 * time.Second
 	guessEach  = time.Second / 50
 )
 
-// estimate is how long who stands at a position will probably wait, and whether
-// that can be said: by the pace of the last minute, or by a guess when nobody
-// was let in within it.
+// estimate is the probable wait at a position, and whether it is known: by the pace
+// of the last minute, or by a guess when there were no admissions within it.
 func estimate(position int, s State) (time.Duration, bool) {
 	if s.Paused || s.Threshold == 0 {
 		return 0, false
@@ -29,7 +28,7 @@ func estimate(position int, s State) (time.Duration, bool) {
 	return time.Duration(wait), true
 }
 
-// Wait is how long who stands at a position, from 1, will probably wait until
-// they are let in, and whether that can be said: it cannot while the room is
-// paused or its threshold is 0. The position of who comes next is Waiting + 1.
+// Wait is the probable wait at a position, from 1, until admission, and whether it
+// is known: it is not while the room is paused or its threshold is 0. The next user
+// to line up has the position Waiting + 1.
 func (s State) Wait(position int) (time.Duration, bool) { return estimate(position, s) }

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Event ids that an attacker makes up push out neither those where somebody
-// waits, nor more memory than Config.MaxEvents.
+// Event ids that an attacker makes up push out no event with waiting users, and
+// take no more memory than Config.MaxEvents.
 func TestEventsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)

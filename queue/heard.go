@@ -2,8 +2,8 @@ package queue
 
 import "sync/atomic"
 
-// heard is who of a block was heard of in a minute of the store's clock, so that
-// the store is told once a minute however often they poll.
+// heard is the set of a block's orders with a beat in a minute of the store's
+// clock, so that the store gets one beat a minute however often they poll.
 type heard struct{ minute atomic.Pointer[heardMinute] }
 
 type heardMinute struct {
@@ -11,8 +11,8 @@ type heardMinute struct {
 	bits   [words]atomic.Uint64
 }
 
-// first says whether an order is heard of for the first time in a minute. A beat
-// too many at the turn of the minute does no harm.
+// first says whether a poll is the first of an order in a minute. One beat too many
+// at the turn of the minute does no harm.
 func (h *heard) first(minute, order int64) bool {
 	m := h.minute.Load()
 	if m == nil || m.number != minute {
@@ -28,7 +28,7 @@ func (h *heard) first(minute, order int64) bool {
 	return word.Load()&bit == 0 && word.Or(bit)&bit == 0
 }
 
-// forget takes back that an order was heard of.
+// forget removes an order from the set.
 func (h *heard) forget(order int64) {
 	if m := h.minute.Load(); m != nil {
 		at := order % BlockSize

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Interval is how often who stands at a position up to UpTo is to come: a line of
+// Interval is the poll interval at positions up to UpTo: a line of
 // Config.Intervals.
 type Interval struct {
 	UpTo  int
 	Every time.Duration
 }
 
-// jitter is the part of an interval that chance may add, so that those who came
-// together do not come together for ever.
+// jitter is the random part of an interval, so that users do not poll together for
+// ever because they arrived together.
 const jitter = 0.1
 
 // DefaultIntervals are those of a zero Config.
@@ -29,7 +29,7 @@ func DefaultIntervals() []Interval {
 	}
 }
 
-// nextPoll is when who stands at a position is to come again; chance is in [0, 1).
+// nextPoll is the time to the next poll at a position; chance is in [0, 1).
 func nextPoll(table []Interval, position int, chance float64) time.Duration {
 	last := len(table) - 1
 	for i, line := range table {

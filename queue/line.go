@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// line is what a process knows of an event. All of it can be asked for again.
+// line is a process's state of an event. All of it can be asked for again.
 type line struct {
 	room   *Room
 	event  string
@@ -22,7 +22,7 @@ type line struct {
 
 	snap       atomic.Pointer[snapshot]
 	due        atomic.Int64 // on the room's clock: when the snapshot is to be refreshed
-	refreshing sync.Mutex   // held by the one who does it
+	refreshing sync.Mutex   // held by the goroutine that refreshes
 	failing    atomic.Bool  // whether the last refresh failed
 
 	pause atomic.Int64 // on the room's clock: until when the store is not asked
@@ -34,26 +34,26 @@ type line struct {
 	counts counts
 }
 
-// answer is an outcome with how the room stood after it.
+// answer is an outcome with the state of the room after it.
 type answer struct {
 	Outcome
 	state *State
 }
 
-// pauseAfterFailure is for how long a store that failed is not asked for an
-// event: those who come meanwhile are refused at once, instead of queueing for
-// one timeout after another.
+// pauseAfterFailure is how long a store that failed gets no calls for an event:
+// callers that arrive meanwhile are refused at once, instead of queueing for one
+// timeout after another.
 const pauseAfterFailure = 250 * time.Millisecond
 
 func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
 	l.beats.calls = make(chan struct{}, maxSending)
-	// A crowd's next call is on its way while the store is at work on the one before.
+	// A crowd's next call is in flight while the store handles the one before.
 	l.visits = batch.New(MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
 	return l
 }
 
-// touch notes a use, without a write by each of many.
+// touch records a use, at most once a second: concurrent uses need no write each.
 func (l *line) touch(now time.Duration) {
 	if last := l.used.Load(); int64(now)-last >= int64(time.Second) {
 		l.used.Store(int64(now))
@@ -62,7 +62,7 @@ func (l *line) touch(now time.Duration) {
 
 func (l *line) pausing() bool { return int64(l.room.now()) < l.pause.Load() }
 
-// call makes a call of the store for visits and the beats that were gathered.
+// call makes a call of the store for visits and the pending beats.
 func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 	if l.pausing() {
 		return nil, errPause
@@ -95,9 +95,8 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 	return answers, nil
 }
 
-// ask makes a call of the store, counts it, and has the store left alone for a
-// while after a failure that a pause may help. What the store panics with is a
-// failure as well.
+// ask makes a call of the store and counts it. After a failure that may pass, the
+// store gets no calls for a while. A panic of the store is a failure as well.
 func (l *line) ask(call func() error) (err error) {
 	l.counts.calls.Add(1)
 	defer func() {
@@ -117,8 +116,8 @@ func (l *line) ask(call func() error) (err error) {
 	return call()
 }
 
-// learn keeps the state for the metrics, and has a snapshot of a lost epoch
-// replaced.
+// learn keeps the state for the metrics, and makes a snapshot of a lost epoch due for
+// a refresh.
 func (l *line) learn(state State) {
 	old := l.state.Load()
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
@@ -145,12 +144,12 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 	return place, nil
 }
 
-// ticket is what a visitor is to bring along, which may be what was brought.
+// ticket is the ticket for the visitor to bring along, perhaps the one it brought.
 func (l *line) ticket(v Visit, a answer, brought string) string {
 	known := brought != "" && v.Epoch == a.state.Epoch
 	switch {
 	case a.Status == None && !known:
-		// After a loss only a Check lines up by the ticket of before.
+		// After a loss only a Check lines up by the old ticket.
 		return brought
 	case a.Status != Waiting && a.Status != Active:
 		return ""
@@ -160,7 +159,7 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: a.state.Epoch, Order: a.Order})
 }
 
-// tell remembers what the store said when the snapshot says worse.
+// tell remembers an answer of the store that is better than the snapshot's.
 func (l *line) tell(a answer) {
 	if s := l.snap.Load(); s != nil {
 		ahead, found := s.find(a.Order)
@@ -171,8 +170,8 @@ func (l *line) tell(a answer) {
 	l.told.remember(a.Order, sight{epoch: a.state.Epoch, ahead: a.Ahead, at: a.state.Now})
 }
 
-// stand says where an order stands by the snapshot; false when it does not wait
-// there, or there is none.
+// stand is the place of an order by the snapshot; false when the order does not
+// wait there, or there is no snapshot.
 func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch uint64, order int64) (Place, bool) {
 	if s == nil || s.state.Epoch != epoch {
 		return Place{}, false

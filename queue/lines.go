@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// idleAfter is after how long without a use an event is forgotten.
+// idleAfter is the time without a use after which an event is forgotten.
 const idleAfter = 10 * time.Minute
 
-// line is what is known of an event.
+// line returns the state of an event.
 func (r *Room) line(event string, now time.Duration) *line {
 	if known, ok := r.lines.Load(event); ok {
 		l := known.(*line)
@@ -28,8 +28,8 @@ func (r *Room) line(event string, now time.Duration) *line {
 }
 
 // forget drops the events that were not used for long, and an eighth of all when
-// there are too many: those where nobody waits first, then by their last use, and
-// never the newest. Who uses one at the moment finishes with it, uncounted.
+// there are too many: first those without waiting users, then by their last use,
+// and never the newest. A call that uses a dropped event ends as usual, uncounted.
 func (r *Room) forget(now time.Duration, newest *line) {
 	if !r.evicting.TryLock() {
 		return

@@ -13,7 +13,7 @@ const (
 	MaxUser  = 256
 )
 
-// checkEvent refuses what could not be part of a store's key: braces would change
+// checkEvent refuses ids that cannot be part of a store's key: braces would change
 // the slot of a Redis Cluster.
 func checkEvent(event string) error {
 	plain := true // the common case costs no decoding

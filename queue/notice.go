@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Notice says that a user was let in.
+// Notice says that a user was admitted.
 type Notice struct {
 	Event string
 	User  string
 	// Entry is the admission. Its Left is how long the place lasts: from now for a
-	// user who entered at once, else from when the user is first seen, within
-	// Config.NoShow.
+	// direct entry, else from the user's first poll, within Config.NoShow.
 	Entry Entry
 	Time  time.Time // of the admission, on the store's clock
 }

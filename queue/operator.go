@@ -2,9 +2,8 @@ package queue
 
 import "context"
 
-// SetThreshold sets how many may be active in an event; 0 lets nobody in. Those
-// inside stay when it is lowered: their number only falls until there are places
-// again.
+// SetThreshold sets how many users may be active in an event; 0 admits no one. A
+// lower threshold expels no one: admissions stop until there are places again.
 func (r *Room) SetThreshold(ctx context.Context, event string, n int) (State, error) {
 	if n < 0 {
 		return State{}, invalid("the threshold is %d; give 0 or more", n)
@@ -12,8 +11,8 @@ func (r *Room) SetThreshold(ctx context.Context, event string, n int) (State, er
 	return r.change(ctx, event, Change{Threshold: &n})
 }
 
-// Pause lets nobody in until Resume; those inside stay, and the line goes on to
-// grow.
+// Pause stops admissions until Resume; the users inside stay, and the line goes on
+// to grow.
 func (r *Room) Pause(ctx context.Context, event string) (State, error) {
 	paused := true
 	return r.change(ctx, event, Change{Paused: &paused})
@@ -25,8 +24,8 @@ func (r *Room) Resume(ctx context.Context, event string) (State, error) {
 	return r.change(ctx, event, Change{Paused: &paused})
 }
 
-// Clear takes everybody out, from the line and from inside. Their tickets are
-// worth nothing.
+// Clear removes all users, from the line and from inside. Their tickets are worth
+// nothing.
 func (r *Room) Clear(ctx context.Context, event string) (State, error) {
 	return r.change(ctx, event, Change{Clear: true})
 }
@@ -39,7 +38,7 @@ func (r *Room) Gate(ctx context.Context, event string, g Gate) (State, error) {
 	return r.change(ctx, event, Change{Gate: &g})
 }
 
-// State says how an event stands. It asks the store.
+// State asks the store for the state of an event.
 func (r *Room) State(ctx context.Context, event string) (State, error) {
 	return r.change(ctx, event, Change{})
 }

@@ -2,25 +2,25 @@ package queue
 
 import "time"
 
-// Visitor is who calls.
+// Visitor is the caller.
 type Visitor struct {
 	User string // 1 to MaxUser bytes
-	// Ticket is that of an earlier Place, empty the first time. With it a poll costs
-	// no call of the store; one that is not of this user and event counts as none.
+	// Ticket is that of an earlier Place, empty the first time. A poll with a ticket
+	// costs no call of the store; a ticket of another user or event counts as none.
 	Ticket string
 	// Position is that of a front gate, from 1, which the caller has verified; zero
 	// without. It is the order in the line when the user lines up.
 	Position int64
 }
 
-// Place says where a visitor stands.
+// Place is the place of a visitor.
 type Place struct {
 	Status   Status
 	Position int // from 1; zero unless waiting
 	Ahead    int // Position - 1
 	Behind   int
-	// Wait is how long it will probably take until the visitor is let in, when
-	// WaitKnown: it is not while the room is paused or its threshold is 0.
+	// Wait is the probable wait until admission, when WaitKnown: it is not known
+	// while the room is paused or its threshold is 0.
 	Wait      time.Duration
 	WaitKnown bool
 	NextPoll  time.Duration // when to come again, with jitter
@@ -31,17 +31,17 @@ type Place struct {
 	Paused    bool
 	Settling  time.Duration // until admission begins again, after the store lost its data
 
-	// Ticket is for the visitor to bring along. It is the one that was brought
-	// while that is still right, or may be again after the store lost its data; it
-	// is empty for who has no place.
+	// Ticket is for the visitor to bring along. It is the brought ticket while that
+	// is still right, or may be right again after the store lost its data; it is
+	// empty for a visitor without a place.
 	Ticket string
-	Entry  Entry // of who is active
+	Entry  Entry // of an active user
 }
 
 // Entry is an admission.
 type Entry struct {
-	// ID is another one for each admission of a user: the jti of an entry token,
-	// see [Room.Verify].
+	// ID is different for each admission of a user: the jti of an entry token, see
+	// [Room.Verify].
 	ID string
 	// Left is how long the place lasts.
 	Left time.Duration

@@ -38,7 +38,7 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// The heart of it: whoever has a ticket costs the store nothing.
+// The most important property: a poll with a ticket costs the store nothing.
 func TestAPollWithATicketCostsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
@@ -100,7 +100,7 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 		if n := room.Stats().Tickets; n != 5 {
 			t.Errorf("%d foreign tickets counted", n)
 		}
-		// That of another event lines nobody up at its order there.
+		// That of another event lines no user up at its order there.
 		got, err := room.Check(context.Background(), "show-2", queue.Visitor{User: "b", Ticket: tickets["b"]})
 		if err != nil || got.Status != queue.Active {
 			t.Errorf("another event: %+v, %v", got, err)
@@ -221,7 +221,7 @@ func TestOperator(t *testing.T) {
 		if err != nil || !state.Paused || state.Waiting != 2 {
 			t.Errorf("pause: %+v, %v", state, err)
 		}
-		// Seen by who has a ticket without waiting for the next snapshot.
+		// A user with a ticket sees it without waiting for the next snapshot.
 		if place := check(t, room, "b", tickets["b"]); !place.Paused || place.WaitKnown || place.Wait != 0 {
 			t.Errorf("paused: %+v", place)
 		}
@@ -255,7 +255,7 @@ func TestOperator(t *testing.T) {
 	})
 }
 
-// inside is a store by which everybody is inside by one admission.
+// inside is a store by which each user is inside by one admission.
 type inside struct{ *spy }
 
 func (inside) Visit(_ context.Context, _ string, _ queue.Rules, _ queue.Beats, v []queue.Visit) (queue.Visited, error) {
@@ -266,8 +266,8 @@ func (inside) Visit(_ context.Context, _ string, _ queue.Rules, _ queue.Beats, v
 	return seen, nil
 }
 
-// The admission is looked at by the room as well: an order of a lost epoch may be
-// that of another admission in the next.
+// The room compares the admission as well: an order of a lost epoch may be that of
+// another admission in the next.
 func TestAnEntryIsOfItsEpochAndOrder(t *testing.T) {
 	room := open(t, inside{newSpy(t)}, queue.Config{})
 	for id, want := range map[string]error{"3-5": nil, "3-6": queue.ErrNotActive, "4-5": queue.ErrNotActive} {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Bounds of a refresh: a line of so many looks has more people than the world,
-// and one that begins again so often has no end.
+// Bounds of a refresh: a line of so many looks has more people than the world, and
+// a refresh that starts over so often has no end.
 const (
 	maxLooks  = 1 << 15
 	maxStarts = 8
 )
 
-// current is the snapshot to answer from, nil when there is none that is fresh
-// enough, and the time. When it is due the caller refreshes it, unless another
-// one does: then it takes the old one.
+// current is the snapshot to answer from, nil when none is fresh enough, and the
+// time. When a refresh is due the caller makes it, unless another caller does: then
+// it takes the old snapshot.
 func (l *line) current(ctx context.Context, start time.Duration) (s *snapshot, now time.Duration, refreshed bool) {
 	now = start
 	if int64(now) >= l.due.Load() && ctx.Err() == nil && l.refreshing.TryLock() {
@@ -31,8 +31,8 @@ func (l *line) current(ctx context.Context, start time.Duration) (s *snapshot, n
 	return s, now, refreshed
 }
 
-// refresh brings the snapshot up to date. What goes wrong is logged once, and
-// tried again after Config.Refresh.
+// refresh brings the snapshot up to date. A failure is logged once, and tried again
+// after Config.Refresh.
 func (l *line) refresh(ctx context.Context, now time.Duration) bool {
 	l.due.Store(int64(now + l.room.cfg.Refresh))
 	s, err := l.look(ctx, now)
@@ -53,7 +53,7 @@ func (l *line) refresh(ctx context.Context, now time.Duration) bool {
 	return true
 }
 
-// look asks for what has changed since the snapshot, in as many calls as it takes.
+// look asks for the changes since the snapshot, in as many calls as it takes.
 func (l *line) look(ctx context.Context, now time.Duration) (*snapshot, error) {
 	s := l.snap.Load()
 	var epoch, version uint64

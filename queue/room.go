@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// Room is the waiting room of all events of a process. Its methods may be called
-// at the same time. It has no goroutine.
+// Room is the waiting room of all events of a process. Its methods are safe for
+// concurrent use. It has no goroutine.
 type Room struct {
 	store   Store
 	tickets *token.Tickets
@@ -28,7 +28,7 @@ type Room struct {
 	panics, admitted atomic.Int64
 }
 
-// New makes a room. The keys sign its tickets, and have to be the same in all
+// New makes a room. The keys sign its tickets, and must be the same in all
 // processes that share the store.
 func New(store Store, keys *token.Ring, cfg Config) (*Room, error) {
 	switch {
@@ -44,11 +44,11 @@ func New(store Store, keys *token.Ring, cfg Config) (*Room, error) {
 	return &Room{store: store, tickets: token.NewTickets(keys), cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
 }
 
-// now is the room's clock: how long it exists.
+// now is the room's clock: the time since it was made.
 func (r *Room) now() time.Duration { return time.Since(r.start) }
 
-// bounded is for a call of the store that others share, or that has to come to
-// its end: the caller's leaving does not break it off.
+// bounded is for a call of the store that other callers share, or that must
+// complete: it does not end when the caller leaves.
 func (r *Room) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Timeout)
 }
@@ -58,19 +58,19 @@ func (r *Room) boundedBy(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, r.cfg.Timeout)
 }
 
-// Check lets a user in who may enter, else lines the user up, and says where the
-// user stands. With a ticket of who waits it usually costs no call of the store.
+// Check admits a user if there is a place, else lines the user up, and returns the
+// place. With the ticket of a waiting user it usually costs no call of the store.
 func (r *Room) Check(ctx context.Context, event string, v Visitor) (Place, error) {
 	return r.poll(ctx, event, Check, v)
 }
 
-// Heartbeat says where a user stands and lines nobody up; it is a sign of life
-// like the other polls.
+// Heartbeat returns a user's place and lines no user up; it is a sign of life like
+// the other polls.
 func (r *Room) Heartbeat(ctx context.Context, event string, v Visitor) (Place, error) {
 	return r.poll(ctx, event, Heartbeat, v)
 }
 
-// Status says where a user stands; it is a sign of life as well.
+// Status returns a user's place; it is a sign of life as well.
 func (r *Room) Status(ctx context.Context, event string, v Visitor) (Place, error) {
 	return r.poll(ctx, event, Heartbeat, v)
 }
@@ -88,8 +88,8 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	if v.Ticket != "" {
 		epoch, order, err := r.tickets.Open(v.Ticket, event, v.User)
 		if err != nil {
-			// The visitor may have one of another room, or of keys that are gone: the
-			// store knows them by name.
+			// The ticket may be of another room, or of keys that are gone: the store
+			// knows the visitor by name.
 			l.counts.tickets.Add(1)
 			return l.visit(ctx, visit, "")
 		}
@@ -107,20 +107,20 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	return l.visit(ctx, visit, v.Ticket)
 }
 
-// Leave takes a user out, from the line or from inside. Who is neither may leave.
+// Leave takes a user out, from the line or from inside; others may leave as well.
 func (r *Room) Leave(ctx context.Context, event, user string) error {
 	_, err := r.once(ctx, event, Visit{Kind: Leave, User: user})
 	return err
 }
 
-// Done gives the place of a user who is inside back early, and touches nobody who
-// waits.
+// Done gives the place of a user inside back early. It does not change waiting
+// users.
 func (r *Room) Done(ctx context.Context, event, user string) error {
 	_, err := r.once(ctx, event, Visit{Kind: Done, User: user})
 	return err
 }
 
-// Verify says whether a user is inside by the admission with this Entry.ID: nil,
+// Verify reports whether a user is inside by the admission with this Entry.ID: nil,
 // or [ErrNotActive]. It always asks the store.
 func (r *Room) Verify(ctx context.Context, event, user, entry string) error {
 	epoch, order, ok := parseEntry(entry)
@@ -155,7 +155,7 @@ func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) 
 	return a, nil
 }
 
-// place is what a visitor is told.
+// place is the answer to a visitor.
 func (r *Room) place(o Outcome, s State) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// dutyKind is what an admitter does.
+// dutyKind is a kind of an admitter's work.
 type dutyKind uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 
 func (k dutyKind) String() string { return [...]string{"list events", "admit", "sweep"}[k] }
 
-// duty is something an admitter does again and again.
+// duty is work that an admitter does periodically.
 type duty struct {
 	kind    dutyKind
 	of      *served       // nil of listing
@@ -40,8 +40,7 @@ func (d *duty) event() string {
 	return d.of.event
 }
 
-// finished is a duty that was done, with when it is to be done again and what it
-// brought.
+// finished is a duty that was done, with the time it is due again and its result.
 type finished struct {
 	duty   *duty
 	again  time.Duration
@@ -49,8 +48,8 @@ type finished struct {
 	listed bool
 }
 
-// rota is the duties of an admitter by when they are due. Those under way are not
-// in it, so that what takes long is never done twice at a time.
+// rota is the duties of an admitter by the time they are due. Duties in progress
+// are not in it, so that a slow duty never runs twice at a time.
 type rota struct {
 	waiting heapOfDuties
 	serves  map[string]*served
@@ -72,7 +71,7 @@ func (r *rota) take(now time.Duration) *duty {
 	return nil
 }
 
-// next is when a duty is due.
+// next is when the next duty is due.
 func (r *rota) next() (time.Duration, bool) {
 	if len(r.waiting) == 0 {
 		return 0, false
@@ -80,7 +79,7 @@ func (r *rota) next() (time.Duration, bool) {
 	return r.waiting[0].due, true
 }
 
-// put takes a duty back that was done.
+// put puts back a duty that was done.
 func (r *rota) put(f finished, now time.Duration) {
 	if f.listed {
 		r.list(f.events, now)

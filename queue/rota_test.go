@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// names takes all that is due.
+// names takes all duties that are due.
 func (r *rota) names(now time.Duration) (duties []*duty, names []string) {
 	for d := r.take(now); d != nil; d = r.take(now) {
 		duties = append(duties, d)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// snapshot is the line of an event as it stood at a moment. It never changes, so
-// that all may read it; a later one shares the blocks that are the same.
+// snapshot is the line of an event at a moment. It never changes, so that all
+// goroutines may read it; a later one shares the blocks that are the same.
 type snapshot struct {
 	state   State
 	version uint64
@@ -15,7 +15,7 @@ type snapshot struct {
 	blocks  []block       // in order of their numbers, each with a bit
 }
 
-// block is a Block with how many wait before it.
+// block is a Block with the number of orders that wait before it.
 type block struct {
 	number int64
 	before int
@@ -25,7 +25,7 @@ type block struct {
 
 const words = BlockSize / 64
 
-// find says how many wait before an order; found is nil unless it waits too.
+// find counts the orders waiting before an order; found is nil unless it waits too.
 func (s *snapshot) find(order int64) (ahead int, found *block) {
 	b := s.block(order)
 	if b == nil {
@@ -43,8 +43,8 @@ func (s *snapshot) find(order int64) (ahead int, found *block) {
 	return ahead, b
 }
 
-// block finds that of an order. Most lines have no gaps between their blocks, so
-// it usually stands where it would without any.
+// block finds the block of an order. Most lines have no gaps between their blocks,
+// so the block usually stands where it would without any.
 func (s *snapshot) block(order int64) *block {
 	if order < 0 || len(s.blocks) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (s *snapshot) with(v View, at time.Duration) *snapshot {
 		if changed.Bits == [words]uint64{} {
 			continue
 		}
-		// A copy of its own: a pointer into the view would keep all of it.
+		// A copy: a pointer into the view would keep all of it.
 		copied := changed.Bits
 		b.bits = &copied
 		next.blocks = append(next.blocks, b)
@@ -103,7 +103,7 @@ func (s *snapshot) with(v View, at time.Duration) *snapshot {
 	return next
 }
 
-// count sets how many wait before each block.
+// count sets the number of waiting orders before each block.
 func (s *snapshot) count() {
 	before := 0
 	for i := range s.blocks {

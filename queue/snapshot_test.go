@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is a line as a set of orders, with the version of each block's last
-// change: what a snapshot is compared with.
+// naive is a line as a set of orders, with the version of each block's last change.
+// The tests compare a snapshot with it.
 type naive struct {
 	epoch   uint64
 	version uint64
@@ -33,7 +33,7 @@ func (n *naive) set(order int64, waits bool) {
 	}
 }
 
-// empty takes everybody out of a block.
+// empty removes all orders of a block.
 func (n *naive) empty(block int64) {
 	for order := range n.orders {
 		if order/BlockSize == block {
@@ -42,7 +42,7 @@ func (n *naive) empty(block int64) {
 	}
 }
 
-// view is what a store answers, at most most blocks of it.
+// view is a store's answer, with at most most blocks.
 func (n *naive) view(epoch, version uint64, most int) View {
 	v := View{State: State{Epoch: n.epoch, Waiting: len(n.orders)}, Version: version}
 	if epoch != n.epoch || version < n.floor {
@@ -76,7 +76,7 @@ func (n *naive) view(epoch, version uint64, most int) View {
 	return v
 }
 
-// prune forgets the empty blocks; those that are not have versions above the
+// prune forgets the empty blocks. Those that are not empty have versions above the
 // floor, so that pages from it on come to an end.
 func (n *naive) prune() {
 	n.floor = n.version
@@ -89,7 +89,7 @@ func (n *naive) prune() {
 	}
 }
 
-// ranks compares a snapshot with what stands in line.
+// ranks compares a snapshot with the line.
 func (n *naive) ranks(t *rapid.T, s *snapshot, probes []int64) {
 	sorted := make([]int64, 0, len(n.orders))
 	for order := range n.orders {
@@ -117,7 +117,7 @@ func TestSnapshotIsTheLine(t *testing.T) {
 			block := rapid.SampledFrom([]int64{0, 1, 2, 3, 900, 901, 1 << 40, 1<<40 + 1}).Draw(t, "block")
 			return block*BlockSize + rapid.SampledFrom([]int64{0, 1, 62, 63, 64, 511, 1022, 1023}).Draw(t, "at")
 		})
-		var kept *snapshot // an older one, which must stay what it was
+		var kept *snapshot // an older one, which must not change
 		var keptOrders map[int64]bool
 		for range rapid.IntRange(1, 12).Draw(t, "refreshes") {
 			for range rapid.IntRange(0, 30).Draw(t, "changes") {
@@ -191,7 +191,7 @@ func fullView(version uint64, n int) View {
 
 const millionBlocks = 977
 
-// BenchmarkRank is the rank of somebody in a line of a million.
+// BenchmarkRank is a rank in a line of a million.
 func BenchmarkRank(b *testing.B) {
 	s := (*snapshot)(nil).with(fullView(1, millionBlocks), 0)
 	first := s.blocks[0].number * BlockSize
@@ -231,7 +231,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// The memory that a process has for each who waits stays below a byte.
+// The memory of a process for each waiting user stays below a byte.
 func TestMemoryForEach(t *testing.T) {
 	v := fullView(1, millionBlocks)
 	const times = 10

@@ -2,22 +2,22 @@ package queue
 
 import "sync/atomic"
 
-// Stats is what a room knows without asking its store.
+// Stats are the counts of a room, read without a call of its store.
 type Stats struct {
-	// Events are those that this process serves, at most Config.MaxEvents.
+	// Events are the events this process serves, at most Config.MaxEvents.
 	Events map[string]EventStats
 	// Counts are of all events since the room was made.
 	Counts
-	// Threshold is that of an event whose operator has set nothing.
+	// Threshold is that of an event whose operator has set none.
 	Threshold int
 	// Panics are those of stores and of Config.Notify that were caught.
 	Panics int64
-	// Admitted are those that an Admitter of this process has let in.
+	// Admitted are the users admitted by an Admitter of this process.
 	Admitted int64
 }
 
-// EventStats is an event as it was last seen, and what this process did for it
-// since it serves it. The counts of the State are of all processes together.
+// EventStats is an event as it was last seen, and the counts of this process since
+// it serves the event. The counts of the State are of all processes together.
 type EventStats struct {
 	State State
 	Counts
@@ -32,7 +32,7 @@ type Counts struct {
 	Calls     int64 // of the store
 	Failed    int64 // of these
 	Refreshes int64 // of the snapshot
-	Beats     int64 // signs of life that the store was told
+	Beats     int64 // signs of life that the store has got
 	BeatsLost int64 // that did not reach it; the next poll tells them again
 }
 

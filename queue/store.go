@@ -5,43 +5,42 @@ import (
 	"time"
 )
 
-// Store keeps the lines of all events. Each call is one atomic step of one
-// event, by the store's own clock, and its cost is bounded whatever the length
-// of the line: Visit by what it is given, the others by MaxChunk. A store may
-// make several steps of a call, in order, so as to hold up nobody for long: then
-// calls of others come between them, and what the answer says of the room is as of
-// the last.
+// Store keeps the lines of all events. Each call is one atomic step of one event,
+// by the store's own clock. Its cost is bounded whatever the length of the line:
+// that of Visit by its visits and beats, that of the others by MaxChunk. A store
+// may make several steps of a call, in order, so that other calls need not wait for
+// long: then other calls come between them, and the state in the answer is that
+// after the last step.
 //
-// An event has an epoch, which is new when the store has lost its state or the
-// room was cleared, and an arrival number for each who waits, its order. The
-// first order of an epoch is the time of its start in µs since 1970, so that
-// whoever arrives after a loss is behind all who had arrived before it. Orders
-// are at most 2^53.
+// An event has an epoch, which is new when the store has lost its state or the room
+// was cleared, and an arrival number for each waiting user, its order. The first
+// order of an epoch is the time of its start in µs since 1970, so that arrivals
+// after a loss are behind all arrivals before it. Orders are at most 2^53.
 //
-// Errors say whether asking again may help by package fault's classes.
+// Errors say by package fault's classes whether a retry may help.
 type Store interface {
 	// Visit serves up to MaxVisits visits, in their order, and marks up to
 	// MaxBeats waiting orders of the epoch as alive. Beats of another epoch, and
 	// of orders that do not wait, do nothing.
 	Visit(ctx context.Context, event string, r Rules, b Beats, visits []Visit) (Visited, error)
-	// Look says how the line stands, and which of its blocks have changed since
-	// version of epoch; zero asks for all of them. At most MaxBlocks blocks come
-	// at a time: the caller goes on from the version of the answer while
-	// View.More. An event that nobody has used has an epoch as well.
+	// Look reads the line, and the blocks that have changed since version of epoch;
+	// zero asks for all of them. At most MaxBlocks blocks come at a time: the
+	// caller goes on from the version of the answer while View.More. An event that
+	// was never used has an epoch as well.
 	Look(ctx context.Context, event string, r Rules, epoch, version uint64) (View, error)
-	// Admit takes those whose time is over out, and lets in who is first while
-	// there are places, at most MaxChunk. Of the instances that call it, all
+	// Admit takes out the users whose time is over, and admits the first of the
+	// line while there are places, at most MaxChunk. All instances that call it
 	// together admit at most Rules.Batch in each Rules.Tick.
 	Admit(ctx context.Context, event string, r Rules) (Admission, error)
-	// Sweep removes those who wait and were not alive for Rules.Seen, of the
-	// blocks from the given number on; zero begins. Beginning again within
-	// Rules.SweepEvery of the last beginning, by whichever instance, is done at
-	// once. It also forgets the event when nobody has waited or been active for
-	// as long.
+	// Sweep removes the waiting users without a sign of life for Rules.Seen, of the
+	// blocks from the given number on; zero begins. A sweep that begins within
+	// Rules.SweepEvery of the last beginning, on any instance, is done at once.
+	// Sweep also forgets the event when no user has waited or been active for as
+	// long.
 	Sweep(ctx context.Context, event string, r Rules, from int64) (Swept, error)
-	// Change carries out what an operator wants, and says how the room stands.
+	// Change carries out an operator's change, and returns the state of the room.
 	Change(ctx context.Context, event string, r Rules, c Change) (State, error)
-	// Events lists the events where somebody may wait or be active.
+	// Events lists the events that may have waiting or active users.
 	Events(ctx context.Context) ([]string, error)
 }
 
@@ -53,20 +52,20 @@ const (
 	MaxBlocks = 256
 )
 
-// Rules are a room's, and come with each call. All who share a store should
+// Rules are a room's, and come with each call. All rooms that share a store should
 // bring the same.
 type Rules struct {
 	Threshold  int           // how many may be active where the operator has set nothing
 	Active     time.Duration // how long an active user has, from when they were first seen
-	Seen       time.Duration // who is not heard of for longer is removed
-	NoShow     time.Duration // how long a place is kept for who was admitted and not seen yet
+	Seen       time.Duration // a user without a sign of life for longer is removed
+	NoShow     time.Duration // how long a place is reserved for an admitted user who was not seen yet
 	Tick       time.Duration // Batch may enter from the line in each Tick
 	Batch      int
 	SweepEvery time.Duration
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
 }
 
-// Beats are orders whose owners were heard of.
+// Beats are orders with a sign of life.
 type Beats struct {
 	Epoch  uint64
 	Orders []int64
@@ -76,13 +75,13 @@ type Beats struct {
 type Kind uint8
 
 const (
-	// Check lets in, lines up, or says where the user stands.
+	// Check admits, lines up, or returns the place of the user.
 	Check Kind = iota
-	// Heartbeat says where the user stands, and lines nobody up.
+	// Heartbeat returns the user's place, and lines no user up.
 	Heartbeat
 	// Leave takes the user out, from the line or from inside.
 	Leave
-	// Done gives the place of an active user back, and touches nobody who waits.
+	// Done gives the place of an active user back. It ignores waiting users.
 	Done
 	// Verify asks whether the user is active by the admission Visit.Entry.
 	Verify
@@ -93,7 +92,7 @@ type Visit struct {
 	Kind Kind
 	User string // 1 to 256 bytes
 	// Position is that of a front gate, from 1; zero without. It counts once, when
-	// the user lines up, and only while nobody has used it: see [Change.Gate].
+	// the user lines up, and only while it is not taken: see [Change.Gate].
 	Position int64
 	// Epoch and Order are those of the user's ticket, zero without. A Check with a
 	// ticket of an epoch that was lost lines up by its order, once.
@@ -113,7 +112,7 @@ const (
 	Waiting
 	// Active may be inside.
 	Active
-	// Gated was not let into the line: a front gate is on, and the visit has no
+	// Gated was refused a place in line: a front gate is on, and the visit has no
 	// position of it.
 	Gated
 )
@@ -126,12 +125,12 @@ type Outcome struct {
 	Left   time.Duration // active: until the place ends
 	New    bool          // by this visit: lined up, let in, taken out, or seen inside for the first time
 	// Entered says that this visit itself was the admission: a Check that found a
-	// free place and nobody in line. Users from the line are those of Admit.
+	// free place and an empty line. Admit returns the users admitted from the line.
 	Entered bool
 }
 
-// Visited answers Visit: an outcome for each visit, and how the room stands
-// after the last of them.
+// Visited answers Visit: an outcome for each visit, and the state of the room after
+// the last of them.
 type Visited struct {
 	State
 	Outcomes []Outcome
@@ -153,7 +152,7 @@ type State struct {
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
 	NoShows  int64 // were admitted and did not come in time
-	Expired  int64 // were inside until their time was over, or were not heard of
+	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
 }
@@ -175,9 +174,9 @@ type Block struct {
 	Bits   [BlockSize / 64]uint64
 }
 
-// View is what Look sees. Blocks are in order of their numbers within an answer;
-// those without a bit have to be forgotten. Full says that blocks which are not
-// in this answer, and those that follow it, have to be forgotten too.
+// View is the answer of Look. Blocks are in order of their numbers within an
+// answer; forget a block without a bit. If Full, forget the blocks that are neither
+// in this answer nor in those that follow it.
 type View struct {
 	State
 	Version uint64
@@ -192,8 +191,8 @@ type Admitted struct {
 	Order int64
 }
 
-// Admission answers Admit. More says that more could enter in this tick; Next is
-// when the next tick begins.
+// Admission answers Admit. More says that more users could enter in this tick; Next
+// is when the next tick begins.
 type Admission struct {
 	State
 	Admitted []Admitted
@@ -209,20 +208,20 @@ type Swept struct {
 	Done    bool
 }
 
-// Change is what an operator wants; nil and false change nothing.
+// Change is an operator's change; nil and false change nothing.
 type Change struct {
-	Threshold *int  // 0 lets nobody in
-	Paused    *bool // while paused nobody enters; those inside stay
-	Clear     bool  // everybody out, from the line and from inside; their tickets are worth nothing
+	Threshold *int  // 0 admits no one
+	Paused    *bool // while paused no user enters; those inside stay
+	Clear     bool  // all users out, from the line and from inside; their tickets are worth nothing
 	Gate      *Gate
 }
 
-// Gate switches a front gate on or off. While it is on, a Check of a user who is
-// not in the room and brings no position is Gated, and a position is the order:
-// all positions above Positions at the moment of switching on are behind those
-// who wait already. When it is switched off the orders go on above that of
-// Positions, the highest that was given out. Switching on what is on changes
-// nothing, and so for off.
+// Gate switches a front gate on or off. While it is on, a Check without a position
+// of a user outside the room is Gated, and a position is the order: all positions
+// above Positions at the moment of switching on are behind the users in line by
+// then. When it is switched off the orders go on above that of Positions, the
+// highest that was given out. Switching on a gate that is on changes nothing; the
+// same holds for off.
 type Gate struct {
 	On        bool
 	Positions int64

@@ -33,7 +33,7 @@ func open(t testing.TB, store queue.Store, cfg queue.Config) *queue.Room {
 	return room
 }
 
-// spy is a store before which something can go wrong, and that counts.
+// spy is a store that counts its calls and can be made to fail.
 type spy struct {
 	queue.Store
 	mu     sync.Mutex
@@ -69,7 +69,7 @@ func (s *spy) fails(before func(ctx context.Context, call, event string) error) 
 	s.before = before
 }
 
-// count is how often a call was made since the last time it was asked.
+// count is the number of calls of one kind since it was last asked for.
 func (s *spy) count(call string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *spy) count(call string) int {
 	return n
 }
 
-// heard is the beats that the store was told since the last time it was asked.
+// heard is the beats that the store got since they were last asked for.
 func (s *spy) heard() (orders []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *spy) Events(ctx context.Context) ([]string, error) {
 	return s.Store.Events(ctx)
 }
 
-// check checks a user in, who must not fail.
+// check checks a user in and fails the test on an error.
 func check(t testing.TB, r *queue.Room, user, ticket string) queue.Place {
 	t.Helper()
 	place, err := r.Check(context.Background(), "show-1", queue.Visitor{User: user, Ticket: ticket})
@@ -144,7 +144,7 @@ func check(t testing.TB, r *queue.Room, user, ticket string) queue.Place {
 	return place
 }
 
-// fill lets one in, and lines users up; it returns their tickets.
+// fill admits one user, and lines the given users up; it returns their tickets.
 func fill(t testing.TB, r *queue.Room, users ...string) (tickets map[string]string) {
 	t.Helper()
 	if _, err := r.SetThreshold(context.Background(), "show-1", 1); err != nil {

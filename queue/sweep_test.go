@@ -47,7 +47,7 @@ func TestASweepGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
-// moody is a store that cannot be reached at times, and whose clock jumps.
+// moody is a store that is unreachable at times, and whose clock jumps.
 type moody struct {
 	*stepped
 	mu   sync.Mutex
@@ -72,7 +72,7 @@ func (a *moody) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 	return admission, err
 }
 
-// begun says how many sweeps have begun since the last time.
+// begun is the number of sweeps begun since the last call.
 func (s *stepped) begun() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (s *stepped) begun() int {
 	return n
 }
 
-// Who could not poll is not removed for it: after the store was away, or its clock
-// has jumped, nobody is for as long as a hidden tab may take.
+// An outage removes no user: after the store was unreachable, or its clock has
+// jumped, no user is removed for as long as a hidden tab may take to poll.
 func TestNobodyIsRemovedForAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &moody{stepped: &stepped{spy: newSpy(t)}}
@@ -123,7 +123,7 @@ func TestNobodyIsRemovedForAnOutage(t *testing.T) {
 	})
 }
 
-// An event that nobody uses is forgotten, and admitted again when it is used.
+// An unused event is forgotten, and admitted again when it is used.
 func TestEventsComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// told remembers what those were told by the store itself whose place in the
-// current snapshot is a later one, so that nobody's position goes back because a
-// snapshot is a second old. It is empty after the next snapshot but for what is
-// newer than that.
+// told remembers the positions that came from the store itself and are better than
+// the current snapshot's, so that no user's position goes back because a snapshot
+// is a second old. The next snapshot empties it, except for newer positions.
 type told struct {
 	n  atomic.Int32 // how many there are, for a look without the lock
 	mu sync.RWMutex
@@ -22,7 +21,7 @@ type sight struct {
 	at    time.Time // on the store's clock
 }
 
-// maxTold bounds it: the visits of a second that come without a ticket.
+// maxTold bounds it: the visits of a second without a ticket.
 const maxTold = 4096
 
 func (t *told) remember(order int64, s sight) {
@@ -38,8 +37,8 @@ func (t *told) remember(order int64, s sight) {
 	t.n.Store(int32(len(t.by)))
 }
 
-// ahead is how many are before an order: by the snapshot, or fewer when the store
-// has said so since.
+// ahead is the number of orders before an order: by the snapshot, or fewer when the
+// store has said so since.
 func (t *told) ahead(order int64, bySnapshot int, s *snapshot) int {
 	if t.n.Load() == 0 {
 		return bySnapshot
@@ -52,7 +51,7 @@ func (t *told) ahead(order int64, bySnapshot int, s *snapshot) int {
 	return bySnapshot
 }
 
-// forget drops what a snapshot knows as well.
+// forget drops the positions that a snapshot has as well.
 func (t *told) forget(s *snapshot) {
 	if t.n.Load() == 0 {
 		return

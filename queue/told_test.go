@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Who asks the store hears of a better place than the snapshot's, and does not
-// hear of the older one afterwards.
+// A visit to the store may find a better place than the snapshot's. A later poll
+// does not show the older one.
 func TestAPositionDoesNotGoBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := open(t, newSpy(t), queue.Config{Refresh: time.Minute, MaxStale: time.Hour})
@@ -45,8 +45,8 @@ func TestAPositionDoesNotGoBack(t *testing.T) {
 	})
 }
 
-// A snapshot that was asked for before somebody was told of a better place, and
-// came after it, does not take that back.
+// A snapshot that was asked for before a user was told of a better place, and came
+// after it, does not take that back.
 func TestASnapshotThatComesLateTakesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
@@ -88,8 +88,8 @@ func (l *lateLook) Look(ctx context.Context, event string, r queue.Rules, epoch,
 	return v, err
 }
 
-// Who was told by the store while there was no room to remember it is told by the
-// snapshot again, and the memory stays bounded.
+// A user told by the store while there was no room to remember it gets the
+// snapshot's place again, and the memory stays bounded.
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := open(t, newSpy(t), queue.Config{Refresh: time.Minute, MaxStale: time.Hour})

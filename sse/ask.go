@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// register gives a stream a place in the Cap. Where another stream would have to go
-// for it, the member's streams are asked first which of them still have a client: a
-// live stream never makes room for a dead one.
+// register gives a stream a place in the Cap. Where the Cap would have to evict a
+// stream, register first asks which of the member's streams still have a client: a
+// dead stream is removed before a live one.
 func (h *Hub) register(ctx context.Context, held instanceLease, s *stream, onlyIfFree bool) (Opened, error) {
 	rules, live := h.cfg.rules(), held.live
 	rules.NoVictims = true
@@ -34,9 +34,9 @@ func (h *Hub) openCap(ctx context.Context, r Rules, live Live, c Conn) (Opened, 
 	return h.cap.Open(ctx, r, live, c)
 }
 
-// look finds out which of a member's connections have lost their clients, and which
-// nobody answers for. Other instances are asked through the broker, and have half of
-// Config.Timeout to answer. Where this one may have missed an answer none is silent.
+// look finds the member's connections without a client (gone), and those for which
+// no process answers (silent). It asks other instances through the broker for at
+// most half of Config.Timeout. If it may have missed an answer, silent is empty.
 func (h *Hub) look(ctx context.Context, instance string, asks Conn, conns []Conn) (gone, silent []string) {
 	var others []string
 	for _, c := range conns {
@@ -77,8 +77,8 @@ func (h *Hub) hears() bool {
 	return h.brokerUp
 }
 
-// left says of a connection whether it is of this process, and then whether its
-// client has left. A stream of which that is found out ends.
+// left says whether a connection is of this process, and if so whether its client
+// has left. A stream whose client has left ends.
 func (h *Hub) left(instance, id string) (here, left bool) {
 	s := h.audience.connection(id)
 	if s == nil { // one that was here has ended, and its entry is about to go
@@ -90,8 +90,8 @@ func (h *Hub) left(instance, id string) (here, left bool) {
 	return true, left
 }
 
-// left asks the socket whether the client is still there. Where there is no socket to
-// ask, net/http notices.
+// left asks the socket whether the client is still connected. A stream without such a
+// socket relies on net/http to notice.
 func (s *stream) left() bool {
 	s.mu.Lock()
 	ended, socket, away := s.ended != 0, s.socket, s.away
@@ -110,8 +110,8 @@ func (s *stream) left() bool {
 	}
 }
 
-// questions are those of this process that wait for answers, by the connection that
-// wants a place.
+// questions are the questions of this process that wait for answers, by the
+// connection that wants a place.
 type questions struct {
 	mu  sync.Mutex
 	all map[string]*question
@@ -151,7 +151,7 @@ func (qs *questions) answer(id string, frame []byte) {
 	}
 }
 
-// hear reads an answer. What was not asked, or was answered before, says nothing.
+// hear reads an answer. Unasked and repeated answers have no effect.
 func (q *question) hear(frame []byte) {
 	said := map[string]bool{} // whether there is a client
 	for line := range strings.Lines(string(frame)) {
@@ -182,11 +182,11 @@ func (q *question) result() (gone, silent []string) {
 	return q.gone, q.waits
 }
 
-// maxQuestions bounds what waits to be answered. The asker takes what is dropped for
+// maxQuestions bounds the pending questions. For the asker a dropped question is
 // silent.
 const maxQuestions = 10_000
 
-// answerer answers what other processes ask.
+// answerer answers the questions of other processes.
 type answerer struct{ backlog[Message] }
 
 func (a *answerer) run(h *Hub) func(context.Context) {
@@ -206,8 +206,8 @@ func (a *answerer) run(h *Hub) func(context.Context) {
 	}
 }
 
-// answer says of the connections that are of this process whether their clients are
-// there, and nothing where none is.
+// answer publishes which of the asked connections of this process still have
+// clients, and publishes nothing when none is of this process.
 func (h *Hub) answer(ctx context.Context, m Message) {
 	h.mu.Lock()
 	instance := h.lease.instance

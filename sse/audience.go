@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// audience is who is connected to this process, by member and by room.
+// audience is the set of this process's streams, by member and by room.
 type audience struct {
 	mu         sync.RWMutex
 	generation int // grows when all streams are ended
@@ -14,17 +14,17 @@ type audience struct {
 	crowd      []*stream // all of conns
 	members    map[string][]*stream
 	rooms      map[string][]*stream
-	empty      chan struct{} // closed when closed and nobody is left
+	empty      chan struct{} // closed when closed and no stream is left
 
 	most, perAddress int
 	addresses        map[string]int // how many of conns have one
 }
 
-// Who came together is told together: streams lie in slices in their order, since
-// neighbours in time are neighbours in memory, and a map visits them at random. Each
-// knows its places, so that it leaves without being looked for.
+// Streams that came together get events together: they lie in slices in their order,
+// since neighbours in time are neighbours in memory, and a map visits them at
+// random. Each stream knows its places, so that its removal needs no search.
 
-// seat is where a stream is in a room.
+// seat is the place of a stream in a room.
 type seat struct {
 	room string
 	at   int
@@ -40,7 +40,7 @@ func newAudience(most, perAddress int) *audience {
 	}
 }
 
-// add takes a stream in, if it belongs to the generation and there is room.
+// add adds a stream, if it belongs to the generation and there is room.
 func (a *audience) add(s *stream, rooms []string, generation int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,7 +70,7 @@ func (a *audience) enter(s *stream, room string) {
 	}
 }
 
-// exit gives the seat of a stream to the last one of the room.
+// exit gives the seat of a stream to the last stream of the room.
 func (a *audience) exit(s *stream, room string) {
 	i := seated(s, room)
 	if i < 0 {
@@ -88,12 +88,12 @@ func (a *audience) exit(s *stream, room string) {
 	s.seats = slices.Delete(s.seats, i, i+1)
 }
 
-// seated is which of its seats a stream has in a room; -1 when none.
+// seated is the index of the stream's seat in a room; -1 when there is none.
 func seated(s *stream, room string) int {
 	return slices.IndexFunc(s.seats, func(t seat) bool { return t.room == room })
 }
 
-// remove lets a stream go, and says whether it was there.
+// remove removes a stream, and says whether it was there.
 func (a *audience) remove(s *stream, count func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +123,7 @@ func (a *audience) remove(s *stream, count func()) {
 	}
 }
 
-// join adds a member's streams to a room, leave takes them out.
+// join adds a member's streams to a room, leave removes them.
 func (a *audience) join(member, room string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,8 +146,8 @@ func (a *audience) connection(id string) *stream {
 	return a.conns[id]
 }
 
-// each calls do for those a message is for. do does not wait and takes no lock of
-// the audience.
+// each calls do for the streams that a message is for. do does not wait and takes
+// no lock of the audience.
 func (a *audience) each(kind Kind, to string, do func(*stream)) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -179,7 +179,7 @@ func (a *audience) size() (streams, members, rooms int) {
 	return len(a.conns), len(a.members), len(a.rooms)
 }
 
-// turn begins another generation, and returns the streams of the last.
+// turn begins another generation, and returns the streams of the last one.
 func (a *audience) turn() (int, []*stream) {
 	a.mu.Lock()
 	a.generation++
@@ -188,7 +188,7 @@ func (a *audience) turn() (int, []*stream) {
 	return generation, a.all()
 }
 
-// close takes nobody in from now on.
+// close refuses new streams from now on.
 func (a *audience) close() []*stream {
 	a.mu.Lock()
 	a.closed = true

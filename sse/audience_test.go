@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An audience is, to all who ask, what sets would be, whoever comes and goes.
+// An audience answers like plain sets, whichever streams come and go.
 func TestAudienceIsSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newAudience(1<<30, 1<<30)

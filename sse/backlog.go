@@ -2,10 +2,10 @@ package sse
 
 import "sync"
 
-// backlog is what waits for the one who does it, MaxConns at a time.
+// backlog is a queue for a single worker, which takes MaxConns at a time.
 type backlog[T any] struct {
 	wake chan struct{}
-	most int // of what waits; no bound when zero
+	most int // in the queue; no bound when zero
 
 	mu    sync.Mutex
 	queue []T
@@ -15,8 +15,7 @@ func newBacklog[T any](most int) backlog[T] {
 	return backlog[T]{wake: make(chan struct{}, 1), most: most}
 }
 
-// add puts more behind what waits, and returns how much of the oldest had to go for
-// it.
+// add appends to the queue, and returns how many of the oldest it dropped.
 func (b *backlog[T]) add(more ...T) (over int) {
 	b.mu.Lock()
 	b.queue = append(b.queue, more...)
@@ -40,7 +39,7 @@ func (b *backlog[T]) next() []T {
 	return batch
 }
 
-// back has a batch wait again, before the others. Nobody is woken for it.
+// back puts a batch back at the front. It does not wake the worker.
 func (b *backlog[T]) back(batch []T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// readers opens streams and counts what comes, as cheaply as a client can.
+// readers opens streams and counts their events, as cheaply as a client can.
 type readers struct {
 	got  atomic.Int64
 	all  sync.WaitGroup
@@ -65,8 +65,8 @@ func (r *readers) wait(n int64) {
 }
 
 // BenchmarkFanOut sends 200-byte events to 1,000 streams, each burst when the last
-// has arrived everywhere. The readers share the CPUs. bare is a handler that
-// writes and flushes what comes through a channel.
+// has arrived everywhere. The readers share the CPUs. bare is a handler that writes
+// and flushes events from a channel.
 func BenchmarkFanOut(b *testing.B) {
 	const streams = 1000
 	data := bytes.Repeat([]byte("x"), 180)

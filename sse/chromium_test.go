@@ -17,18 +17,18 @@ import (
 	"github.com/millrace-go/millrace/internal/programtest"
 )
 
-// chromium is a browser with the door's page. The page is told by orders what to follow
-// and to read, and says what it sees. It does so at a server that is apart from the
-// door's: no test cuts it off there.
+// chromium is a browser with the door's page. Orders tell the page which streams to
+// follow and to read, and the page reports their events. It uses a server apart from
+// the door's, so that no test cuts it off there.
 type chromium struct {
 	t      *testing.T
 	orders chan []byte
 	read   chan [][]told
 }
 
-// order is what the page does next: it follows the first URL, or reads all to their ends.
+// order is the page's next task: follow the first URL, or read all to their ends.
 type order struct {
-	Tell  string   `json:"tell"` // where it says what it sees
+	Tell  string   `json:"tell"` // where it reports to
 	Read  bool     `json:"read"`
 	URLs  []string `json:"urls"`
 	Names []string `json:"names"`
@@ -61,7 +61,7 @@ func openChromium(t *testing.T, base string, watchers *http.ServeMux) *chromium 
 	}))
 	t.Cleanup(server.Close)
 
-	// The browser ends with the pipes that it is driven by; nothing is said on them.
+	// The browser ends with the pipes that drive it; nothing is sent on them.
 	drive, driver, err := os.Pipe()
 	must(t, err)
 	answers, answer, err := os.Pipe()

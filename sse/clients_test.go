@@ -10,14 +10,14 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// What each client is cut from goes on where it was: by the browser, the npm
-// package and curl, which all have read each event once.
+// After each cut a client goes on where it was: the browser, the npm package and
+// curl each read each event once.
 func TestProgramsResumeAfterCuts(t *testing.T) {
 	programs(t, func(t *testing.T, p program) {
 		both(t, func(t *testing.T, lean bool) {
 			const rounds, each = 12, 10
-			// One stream is allowed: a tab that came back as another would be refused
-			// or refuse itself.
+			// One stream is allowed: a tab that came back as another tab would be
+			// refused or evict itself.
 			s, table := start(t, newCap(t), newBroker(t), sse.Config{
 				Lean: lean, Max: 1, Retry: 20 * time.Millisecond, Ping: 200 * time.Millisecond, Lifetime: 700 * time.Millisecond,
 			}), &stored{}
@@ -80,7 +80,7 @@ func TestProgramsResumeAfterCuts(t *testing.T) {
 	})
 }
 
-// A fourth tab ends the first, which comes back once by itself and is told 204.
+// A fourth tab ends the first, which comes back once by itself and gets 204.
 func TestProgramsStayAwayWhenEvicted(t *testing.T) {
 	programs(t, func(t *testing.T, p program) {
 		both(t, func(t *testing.T, lean bool) {
@@ -111,12 +111,12 @@ func TestProgramsStayAwayWhenEvicted(t *testing.T) {
 	})
 }
 
-// Without the cap an EventSource is pointed to the inbox and comes back when it
-// is told to; curl is told by Retry-After.
+// Without the cap an EventSource gets the inbox's address and comes back after
+// retry; curl gets Retry-After.
 func TestProgramsComeBackAfterAnOutage(t *testing.T) {
 	programs(t, func(t *testing.T, p program) {
 		t.Parallel()
-		// Longer than any client waits that is told nothing.
+		// Longer than any client waits without a retry.
 		const retry = 4500 * time.Millisecond
 		c := &away{Cap: newCap(t)}
 		s := start(t, c, newBroker(t), sse.Config{Inbox: "/inbox", Retry: retry, Random: func() float64 { return 0 }})
@@ -147,8 +147,8 @@ func TestProgramsComeBackAfterAnOutage(t *testing.T) {
 	})
 }
 
-// A browser brings its cookie by itself, and others a ticket. Who has neither is
-// refused, and does not come back.
+// A browser brings its cookie by itself, and other programs a ticket. A client with
+// neither is refused, and does not come back.
 func TestProgramsAreKnownByCookieOrTicket(t *testing.T) {
 	programs(t, func(t *testing.T, p program) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Retry: 20 * time.Millisecond})

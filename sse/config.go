@@ -19,55 +19,55 @@ type Config struct {
 	// Max is how many streams a member may have, over all processes; 3 by default.
 	// One more ends the oldest whose client is still there.
 	Max int
-	// Streams is how many a process serves at once; 100,000 by default. Beyond it a
-	// client is answered as while the Cap is away, and comes back.
+	// Streams is how many streams a process serves at once; 100,000 by default.
+	// Beyond it a client is answered as in an outage of the Cap, and comes back.
 	Streams int
-	// PerAddress is how many of them may have one [Stream.Address]; 1,000 by default.
+	// PerAddress is how many streams may have one [Stream.Address]; 1,000 by default.
 	PerAddress int
 	// Lifetime is how long a stream lives at most; 30 min by default. Each ends
 	// after nine tenths of it and a random part of the rest, and its client comes
-	// back: so load moves to new processes, and a member who was locked out is.
+	// back. So load moves to new processes, and locked-out members are cut off.
 	Lifetime time.Duration
 	// Ping is how often each stream gets a `ping` event, and is looked up in the
 	// Cap; 20 s by default. It costs a write for each stream, and a call of the Cap
 	// for each 500.
 	Ping time.Duration
-	// WriteTimeout is how long one write to a client may take before it is cut;
-	// 10 s by default. One that comes soon after another may have a quarter less. The
+	// WriteTimeout is how long one write to a client may take before the client is
+	// cut; 10 s by default. A write soon after another may have a quarter less. The
 	// server's own WriteTimeout does not apply to streams.
 	WriteTimeout time.Duration
-	// MaxFrames and MaxBytes bound what waits for one client; 256 frames and
+	// MaxFrames and MaxBytes bound the pending frames of one client; 256 frames and
 	// 256 KiB by default. A client with more is cut. As much again may be in the
-	// write that is under way.
+	// write in flight.
 	MaxFrames int
 	MaxBytes  int
 	// Lean serves HTTP/1.1 over TCP without a goroutine for each stream; false by
-	// default. See the package's documentation for what it changes.
+	// default. The package's documentation lists the differences.
 	Lean bool
 	// Coalesce is how long a stream's first frame waits for more to share its write;
 	// 2 ms by default, at most 5 ms.
 	Coalesce time.Duration
-	// Lease is how long an instance that is not heard of counts as alive; 15 s by
-	// default. It is renewed every third of it. An instance that could not renew
-	// it ends its streams when five sixths of it are over.
+	// Lease is how long an instance counts as alive without a renewal; 15 s by
+	// default. It is renewed every third of it. An instance that could not renew it
+	// ends its streams when five sixths of it are over.
 	Lease time.Duration
 	// Timeout bounds a call of the Cap and the Broker; 1 s by default, at most a
-	// third of the Lease. Other processes that are asked for a member's streams have
-	// half of it to answer.
+	// third of the Lease. Other processes that are asked about a member's streams
+	// have half of it to answer.
 	Timeout time.Duration
 	// ReplayTimeout bounds a call of a Replayer; 5 s by default.
 	ReplayTimeout time.Duration
-	// Resyncs is how many streams are brought up to date at a time after the broker
-	// was away; 4 by default.
+	// Resyncs is how many streams are brought up to date at a time after an outage
+	// of the broker; 4 by default.
 	Resyncs int
-	// Retry is after how long a client comes back to a stream that was cut; 3 s by
-	// default.
+	// Retry is the time after which a client comes back to a stream that was cut; 3
+	// s by default.
 	Retry time.Duration
-	// Spread is within how long clients come back that were all sent away at once;
-	// 10 s by default. Longer is gentler to the others and leaves clients without
-	// a stream for longer.
+	// Spread is the time over which clients come back that were all sent away at
+	// once; 10 s by default. A longer one is gentler to the other processes and
+	// leaves clients without a stream for longer.
 	Spread time.Duration
-	// Inbox is the address where a client reads what it misses while there are no
+	// Inbox is the address where a client reads missed events while there are no
 	// streams; "/" by default.
 	Inbox string
 	// Cursors are the names of the events that have an id, each with a place of its
@@ -77,24 +77,24 @@ type Config struct {
 	// Muted are the names of the events that a muted member does not get;
 	// "notification" by default.
 	Muted []string
-	// Browser says whether a request comes from an EventSource, which gives up for
+	// Browser says whether a request comes from an EventSource, which stops for
 	// good when it is answered 503. By default those that accept text/event-stream
 	// and have a Sec-Fetch-Mode.
 	Browser func(*http.Request) bool
-	// Random is chance in [0, 1) for what is spread; math/rand/v2's by default.
+	// Random is a random number in [0, 1) for spread times; math/rand/v2's by default.
 	Random func() float64
 	// TracerProvider makes a "deliver" span for each message that streams of this
-	// process get, from when the first of them has it until it was written to all: the
-	// child of the span that ToMember, ToRoom or ToAll was called with, in whichever
-	// process. No spans when nil; the context is passed on all the same.
+	// process get, from when the first of them has it until it was written to all. Its
+	// parent is the span of the call of ToMember, ToRoom or ToAll, in any process. No
+	// spans when nil; the context is passed on all the same.
 	TracerProvider trace.TracerProvider
 	// Delivered is called for each event with a time ([Event.At]) and each stream of this
-	// process, when it is written: with the event's name and how long that is after the
-	// time, by this machine's clock; 0 where the clocks disagree. It is not called for
-	// what a Replayer brings. Whoever writes to clients calls it, so it must return at
+	// process, when it is written: with the event's name and the delay since that time,
+	// by this machine's clock; 0 where the clocks disagree. It is not called for events
+	// of a Replayer. The goroutine that writes to clients calls it, so it must return at
 	// once. Nil by default.
 	Delivered func(event string, after time.Duration)
-	// Logger gets what cannot be returned; slog.Default() when nil.
+	// Logger gets the failures that cannot be returned; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -133,7 +133,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// def sets what is zero.
+// def sets a default where the field is zero.
 func def[T comparable](v *T, to T) {
 	var zero T
 	if *v == zero {
@@ -189,24 +189,24 @@ func (c Config) validate() error {
 	return nil
 }
 
-// isEventSource knows a browser's EventSource by what scripts do not send by
-// themselves.
+// isEventSource detects a browser's EventSource by headers that scripts do not send
+// by themselves.
 func isEventSource(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") != "" && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// rules are those of the Cap. A stream that is to end is written to for the last
-// time, and until then it is none of the ghosts.
+// rules are those of the Cap. Their lifetime includes the last write to a stream
+// that ends, which until then is no ghost.
 func (c Config) rules() Rules {
 	return Rules{Max: c.Max, Lifetime: c.Lifetime + c.Ping + 2*c.WriteTimeout}
 }
 
-// spread is a moment for one of many clients.
+// spread is a random delay for one of many clients.
 func (c Config) spread() time.Duration {
 	return c.Retry + time.Duration(c.Random()*float64(c.Spread))
 }
 
-// lifetime is that of one stream.
+// lifetime is a random lifetime for one stream.
 func (c Config) lifetime() time.Duration {
 	return c.Lifetime - time.Duration(c.Random()*float64(c.Lifetime/10))
 }

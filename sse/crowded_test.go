@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// A process serves so many streams, and so many of one address; each that ends makes
-// room. Who gets none is told to come back.
+// A process serves a limited number of streams, and a limited number of one address;
+// each stream that ends makes room. A refused client is told to come back.
 func TestCrowded(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Streams: 4, PerAddress: 2})

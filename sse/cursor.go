@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Cursors say, by event name, which event a client has seen last. A name that is
-// not there was never seen.
+// Cursors say, by event name, which event a client has seen last. Of a name that is
+// absent, it has seen none.
 type Cursors map[string]string
 
-// maxLastEventID bounds what is read of a header that anybody can send.
+// maxLastEventID bounds how much is read of the header, which any client can send.
 const maxLastEventID = 1024
 
 // maxEventID bounds an event's own id, so that all cursors fit a header.
 const maxEventID = 128
 
-// validID says whether an id can be a cursor: visible ASCII but for the two
-// that hold cursors apart.
+// validID says whether an id can be a cursor: visible ASCII except the two
+// characters that separate cursors.
 func validID(id string) bool {
 	if id == "" || len(id) > maxEventID {
 		return false
@@ -45,8 +45,8 @@ func formatID(names, ids []string) string {
 	return b.String()
 }
 
-// parseID reads what formatID wrote, strictly: names that are not known, twice,
-// or out of order are not ours.
+// parseID reads ids from formatID, strictly: unknown and repeated names, and names
+// out of order, are refused.
 func parseID(names []string, s string) ([]string, bool) {
 	if s == "" || len(s) > maxLastEventID {
 		return nil, false
@@ -69,9 +69,9 @@ func parseID(names []string, s string) ([]string, bool) {
 	return ids, true
 }
 
-// cursorsOf reads where a client stands: by the header, or for the first request
-// of a client that cannot set it, by the query parameter lastEventId. It is nil for
-// one that has seen nothing.
+// cursorsOf reads a client's cursors from the header, or for the first request of a
+// client that cannot set it, from the query parameter lastEventId. It is nil for a
+// client that has seen nothing.
 func (h *Hub) cursorsOf(r *http.Request) []string {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {

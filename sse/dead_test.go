@@ -16,7 +16,7 @@ import (
 )
 
 // raw opens a stream over a connection that the test closes itself: when close
-// returns, the kernel of the server knows.
+// returns, the kernel of the server knows of it.
 func raw(t *testing.T, s *site, query string) (hangUp func()) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -40,8 +40,8 @@ type keeping struct{ sse.Cap }
 
 func (k keeping) Close(context.Context, []sse.Conn) error { return errors.New("not now") }
 
-// A member's live stream does not make room for one whose client has left, wherever
-// that was and however many.
+// A member's live stream is not evicted while there are streams whose clients have
+// left, in any process and of any number.
 func TestALiveStreamIsNeverEvictedForADeadOne(t *testing.T) {
 	for where, at := range map[string]int{"here": 0, "at another process": 1} {
 		t.Run(where, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestALiveStreamIsNeverEvictedForADeadOne(t *testing.T) {
 	}
 }
 
-// Of a process that was killed nobody knows until its lease is over. It does not
-// answer, and so its streams go before those that are known to live.
+// No process knows of the streams of a killed one until its lease is over. It does
+// not answer, and so its streams go before those that are known to live.
 func TestStreamsOfAKilledProcessGoFirst(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c := newCap(t)
@@ -99,7 +99,7 @@ func TestStreamsOfAKilledProcessGoFirst(t *testing.T) {
 	})
 }
 
-// mute loses the answers to what processes ask each other.
+// mute loses the answers between processes.
 type mute struct{ sse.Broker }
 
 func (m mute) Publish(ctx context.Context, msg sse.Message) error {
@@ -109,7 +109,7 @@ func (m mute) Publish(ctx context.Context, msg sse.Message) error {
 	return m.Broker.Publish(ctx, msg)
 }
 
-// Without answers there is a stream all the same, and never one too many.
+// Without answers a new stream still opens, and there is never one too many.
 func TestWithoutAnswersTheCapHolds(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, b := newCap(t), mute{newBroker(t)}
@@ -154,8 +154,8 @@ func TestATabTakesAFreePlaceAndNobodysOther(t *testing.T) {
 	})
 }
 
-// An instance that loses its connection to the others while it asks takes nobody for
-// dead who could not answer it.
+// An instance that loses its connection to the others while it asks does not take a
+// process that could not answer it for dead.
 func TestWhoCannotHearTakesNobodyForDead(t *testing.T) {
 	c, b := newCap(t), &cutting{Broker: newBroker(t)}
 	cfg := sse.Config{Lease: time.Minute, Timeout: 2 * time.Second, Max: 2}
@@ -169,7 +169,7 @@ func TestWhoCannotHearTakesNobodyForDead(t *testing.T) {
 	}
 }
 
-// cutting tells its listener of a loss when it is asked, and loses the question.
+// cutting reports a loss to its listener when it is asked, and loses the question.
 type cutting struct {
 	sse.Broker
 	cut      atomic.Bool
@@ -190,7 +190,7 @@ func (c *cutting) Publish(ctx context.Context, m sse.Message) error {
 	return c.Broker.Publish(ctx, m)
 }
 
-// A lean stream that still reads what its client has missed is asked too.
+// A lean stream that still reads missed events is asked too.
 func TestAStreamThatOpensIsAskedForItsClient(t *testing.T) {
 	s := start(t, newCap(t), newBroker(t), sse.Config{Lean: true, Max: 2, Ping: time.Hour})
 	oldest := dial(t, s.url+"?member=ann&token=a")

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// lateness is what a hub says of how late its events were.
+// lateness records the delays of a hub's events.
 type lateness struct {
 	mu    sync.Mutex
 	names []string
@@ -29,8 +29,8 @@ func (l *lateness) all() ([]string, []time.Duration) {
 	return slices.Clone(l.names), slices.Clone(l.after)
 }
 
-// Of each event with a time, and of each stream that it is written to, it is told how
-// late that is, in the process that has the stream; of nothing else.
+// Delivered is called for each event with a time and each stream that it is written
+// to, with its delay, in the process that has the stream; and for nothing else.
 func TestHowLateEventsAreIsTold(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, b := newCap(t), newBroker(t)

@@ -20,8 +20,8 @@ var pageHTML []byte
 //go:embed testdata/clients/watch.mjs
 var watchScript []byte
 
-// door is a server with pages and streams. Who has its cookie gets a stream on
-// /stream, and who has no cookies brings a ticket, of a member and a tab.
+// door is a server with pages and streams. A client with its cookie gets a stream
+// on /stream, and a client without cookies brings a ticket, of a member and a tab.
 type door struct {
 	*site
 	server *httptest.Server
@@ -96,7 +96,7 @@ func playCase(w http.ResponseWriter, stream string, bytewise bool) {
 			n = 1
 		}
 		_, _ = w.Write([]byte(stream[:n]))
-		_ = rc.Flush() // a client that is gone is told by its own errors
+		_ = rc.Flush() // the client's own errors show that it is gone
 		stream = stream[n:]
 	}
 }

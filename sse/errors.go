@@ -9,13 +9,13 @@ import (
 
 var (
 	// ErrEvicted says that the tab had its stream ended because the member opened
-	// more than are allowed. It is not to come back by itself: answer 204.
+	// more than are allowed. The tab should not come back by itself: answer 204.
 	ErrEvicted = errors.New("sse: the stream was evicted")
-	// ErrFull says that a stream that was to take nobody's place ([Stream.OnlyIfFree])
-	// found none free.
+	// ErrFull says that a stream that was to evict no other ([Stream.OnlyIfFree])
+	// found no free place.
 	ErrFull = errors.New("sse: no place is free")
-	// ErrUnflushable says that the ResponseWriter cannot flush: what is written to it
-	// may reach the client when the stream has ended. Its class is [fault.Permanent].
+	// ErrUnflushable says that the ResponseWriter cannot flush: a client may get the
+	// events only when the stream has ended. Its class is [fault.Permanent].
 	ErrUnflushable = errors.New("sse: the response writer cannot flush")
 	// ErrUnavailable says that streams cannot be opened or kept now.
 	ErrUnavailable = errors.New("sse: streams are not available")
@@ -26,7 +26,7 @@ var (
 	ErrDraining = errors.New("sse: the hub takes no streams")
 )
 
-// ErrInvalid says that an event, a name or a stream cannot be. Its class is
+// ErrInvalid says that an event, a name or a stream is not valid. Its class is
 // [fault.Permanent].
 var ErrInvalid = errors.New("sse: invalid")
 

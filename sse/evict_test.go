@@ -70,7 +70,7 @@ func TestATabThatComesBackTakesItsOwnPlace(t *testing.T) {
 	})
 }
 
-// deaf drops messages that say who was evicted.
+// deaf drops the messages about evictions.
 type deaf struct {
 	*memsse.Broker
 	dropped atomic.Int64
@@ -135,7 +135,7 @@ func (l *losing) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, err
 	return all, nil
 }
 
-// watched records, call for call, who is registered.
+// watched records the registered connections, call by call.
 type watched struct {
 	*memsse.Cap
 	t   testing.TB

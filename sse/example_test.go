@@ -33,7 +33,7 @@ func ExampleNew() {
 		panic(err)
 	}
 
-	// What is stored comes first, and then what happens.
+	// Stored events come first, and then live ones.
 	inbox := sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		if since["notification"] == "1" {
 			return sse.Missed{}, nil
@@ -41,7 +41,7 @@ func ExampleNew() {
 		return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1", Data: []byte(`{"id":"1","message":"bob follows you"}`)}}}, nil
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The member is who signed in, and the token is of the tab.
+		// The member is the signed-in user, and the token is of the tab.
 		_ = hub.Serve(w, r, sse.Stream{Member: "ann", Token: "tab-1", Rooms: []string{"show-1"}, Replay: inbox})
 	}))
 	defer server.Close()

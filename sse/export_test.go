@@ -1,6 +1,6 @@
 package sse
 
-// Cut says whether the streams of a member were given up.
+// Cut says whether the streams of a member were cut.
 func (h *Hub) Cut(member string) bool {
 	cut := true
 	h.audience.each(ToMember, member, func(s *stream) {
@@ -11,7 +11,7 @@ func (h *Hub) Cut(member string) bool {
 	return cut
 }
 
-// Backlog is how many bytes wait for the clients of the hub.
+// Backlog is the number of bytes pending for the clients of the hub.
 func (h *Hub) Backlog() int {
 	n := 0
 	for _, s := range h.audience.all() {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// recorder is a middleware's writer that remembers the status, as many write it.
+// recorder is a typical middleware's writer, which remembers the status.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -22,7 +22,7 @@ type recorder struct {
 
 func (r *recorder) WriteHeader(status int) { r.status = status; r.ResponseWriter.WriteHeader(status) }
 
-// open is one that lets the others through.
+// open is a recorder that lets flushes through.
 type open struct{ recorder }
 
 func (o *open) Unwrap() http.ResponseWriter { return o.ResponseWriter }

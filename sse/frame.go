@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Event is what a client sees.
+// Event is an event as clients get it.
 type Event struct {
 	// Name is the type of the event; "" is a client's "message".
 	Name string
-	// ID becomes the client's Last-Event-ID; "" leaves that as it is.
+	// ID becomes the client's Last-Event-ID; "" leaves that unchanged.
 	ID string
 	// Data is text in UTF-8. A client sees each CRLF and CR in it as LF, since the
-	// format knows lines only.
+	// format has only lines.
 	Data []byte
-	// At is when what it tells of happened, such as the time of a commit; zero when that
-	// is not known. It is not sent to clients: [Config.Delivered] is told how long after
-	// it they had the event. It is kept to the millisecond.
+	// At is the time of the event's cause, such as the time of a commit; zero when it is
+	// not known. It is not sent to clients: [Config.Delivered] gets the delay since
+	// then. It is kept to the millisecond.
 	At time.Time
 }
 
-// Encode writes an event as the WHATWG event stream format has it. It refuses a
-// name with CR or LF, and an id with CR, LF or NUL: either would let whoever
-// chooses it write fields or events of their own.
+// Encode writes an event in the WHATWG event stream format. It refuses a name with
+// CR or LF, and an id with CR, LF or NUL: with either the author of the text could
+// write fields or events of its own.
 func Encode(e Event) ([]byte, error) { return encode(e.Name, e.ID, e.Data) }
 
 func encode(name, id string, data []byte) ([]byte, error) {
@@ -50,8 +50,8 @@ func encode(name, id string, data []byte) ([]byte, error) {
 	return append(appendID(b, id), '\n'), nil
 }
 
-// appendID adds the id field. It is the last of a frame, so that a connection
-// can put its own in place.
+// appendID adds the id field. It is the last of a frame, so that a connection can
+// replace it by its own.
 func appendID(b []byte, id string) []byte {
 	if id == "" {
 		return b
@@ -72,19 +72,19 @@ func cutLine(data []byte) (line, rest []byte, found bool) {
 	return data[:i], data[end:], true
 }
 
-// retryFrame tells clients how long to wait before they come back.
+// retryFrame sets the clients' time before they come back.
 func retryFrame(after time.Duration) []byte {
 	ms := int64(math.Ceil(float64(after) / float64(time.Millisecond)))
 	return []byte("retry: " + strconv.FormatInt(ms, 10) + "\n\n")
 }
 
-// pingFrame is an event rather than a comment, so that a page can see that
-// nothing has come for too long.
+// pingFrame is an event rather than a comment, so that a page can notice a silent
+// connection.
 const pingFrame = "event: ping\ndata:\n\n"
 
 const evictedFrame = "event: evicted\ndata: {\"reason\":\"too many streams\"}\n\n"
 
-// fallbackFrame says where what the stream would have told can be read.
+// fallbackFrame gives the address of the inbox, which has the events of the stream.
 func fallbackFrame(after time.Duration, inbox string) []byte {
 	return fmt.Appendf(retryFrame(after), "event: fallback\ndata: {\"inbox\":%s}\n\n", quote(inbox))
 }

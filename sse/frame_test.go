@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// The cases of the standard, which the tests' own client has to understand before
-// it can judge what we send.
+// The cases of the standard. The tests' own client has to pass them before it can
+// judge the frames of a hub.
 func TestTheReferenceParser(t *testing.T) {
 	m := func(data ...string) (all []told) {
 		for _, d := range data {
@@ -90,7 +90,7 @@ func TestEncodeRefusesFieldsThatWouldInject(t *testing.T) {
 	}
 }
 
-// FuzzEncode: whatever is encoded, a client sees one event, which is that.
+// FuzzEncode: for any encoded event, a client sees one event, equal to it.
 func FuzzEncode(f *testing.F) {
 	f.Add("notification", "1", "a\r\nb")
 	f.Add("", "", "")
@@ -116,7 +116,7 @@ func FuzzEncode(f *testing.F) {
 		if name == "" {
 			want[0].Name = "message"
 		}
-		// The first frame of a stream is retry, so that a byte order mark is data.
+		// A stream's first frame is retry: a byte order mark after it is data.
 		got, _ := parse("retry: 1\n\n" + string(b) + "event: after\ndata: x\n\n")
 		if !slices.Equal(got, want) {
 			t.Fatalf("%q is read as %q, want %q", b, got, want)

@@ -31,7 +31,7 @@ type Hub struct {
 	stats     counters
 	seed      maphash.Seed
 	pingFrame []byte
-	nothing   []string // the cursors of who has seen nothing
+	nothing   []string // the cursors of a client that has seen nothing
 	made      time.Time
 	tracer    *otelmsg.Tracer // nil when no spans are made
 	number    atomic.Int64
@@ -44,8 +44,8 @@ type Hub struct {
 	ready    chan struct{} // closed while the hub takes streams
 }
 
-// New makes a hub. All processes whose members are to hear of each other share
-// the cap and the broker.
+// New makes a hub. All processes whose members should reach each other share the
+// cap and the broker.
 func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 	if c == nil || b == nil {
 		return nil, errors.New("sse: the cap or the broker is nil; give both, such as memsse's or redissse's")
@@ -73,14 +73,14 @@ func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 	return h, nil
 }
 
-// Run keeps the streams until ctx ends, and then sends all clients away, spread
-// over Config.Spread, and waits for the streams to end. It returns nil then, or
-// the error for which the broker cannot be listened to. A hub runs once.
+// Run keeps the streams until ctx ends, then sends all clients away, spread over
+// Config.Spread, and waits for the streams to end. It returns nil then, or the
+// error for which the broker cannot be listened to. A hub runs once.
 func (h *Hub) Run(ctx context.Context) error {
 	if h.started.Swap(true) {
 		return errors.New("sse: this hub has run; make another")
 	}
-	// What streams need to end outlives ctx.
+	// The ending streams need a context that outlives ctx.
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	failed := make(chan error, 1)
@@ -116,7 +116,7 @@ func (h *Hub) drain(ctx context.Context) {
 	for _, s := range h.audience.close() {
 		s.end(Drained, retryFrame(h.cfg.spread()))
 	}
-	// A handler is in a write at most, or in a replay; what is longer is not ours.
+	// A handler is in a write or a replay at most; longer waits are not the hub's.
 	late := time.NewTimer(2*h.cfg.WriteTimeout + h.cfg.ReplayTimeout + h.cfg.Timeout)
 	defer late.Stop()
 	select {
@@ -133,7 +133,7 @@ func (h *Hub) drain(ctx context.Context) {
 	}
 }
 
-// Ready waits until the hub takes streams and hears the others, or ctx ends.
+// Ready waits until the hub takes streams and hears other processes, or ctx ends.
 func (h *Hub) Ready(ctx context.Context) error {
 	h.mu.Lock()
 	ready := h.ready
@@ -166,9 +166,9 @@ func (h *Hub) settle() {
 	}
 }
 
-// ToMember sends an event to all streams of a member, in whichever process. It
-// is sent at most once and never again: who must not miss it reads it where it
-// is stored. An error says that nobody may have got it.
+// ToMember sends an event to all streams of a member, in any process. It is sent at
+// most once and not retried: members that must not miss it read it where it is
+// stored. An error says that perhaps no stream got it.
 func (h *Hub) ToMember(ctx context.Context, member string, e Event) error {
 	if err := checkName("member", member); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (h *Hub) ToMember(ctx context.Context, member string, e Event) error {
 	return h.send(ctx, ToMember, member, e)
 }
 
-// ToRoom sends an event to all who are in a room.
+// ToRoom sends an event to all streams in a room.
 func (h *Hub) ToRoom(ctx context.Context, room string, e Event) error {
 	if err := checkName("room", room); err != nil {
 		return err
@@ -184,10 +184,10 @@ func (h *Hub) ToRoom(ctx context.Context, room string, e Event) error {
 	return h.send(ctx, ToRoom, room, e)
 }
 
-// ToAll sends an event to everybody.
+// ToAll sends an event to all streams.
 func (h *Hub) ToAll(ctx context.Context, e Event) error { return h.send(ctx, ToAll, "", e) }
 
-// Join adds the streams that a member has now to a room. Streams that open later
+// Join adds the present streams of a member to a room. Streams that open later
 // bring their rooms ([Stream.Rooms]).
 func (h *Hub) Join(ctx context.Context, member, room string) error {
 	return h.tell(ctx, Message{Kind: Join, To: member, Arg: room})
@@ -198,8 +198,8 @@ func (h *Hub) Leave(ctx context.Context, member, room string) error {
 	return h.tell(ctx, Message{Kind: Leave, To: member, Arg: room})
 }
 
-// Mute stops the events of Config.Muted for the streams that a member has now,
-// or lets them through again. Streams that open later bring it ([Stream.Muted]).
+// Mute stops the events of Config.Muted for the present streams of a member, or
+// lets them through again. Streams that open later bring it ([Stream.Muted]).
 func (h *Hub) Mute(ctx context.Context, member string, muted bool) error {
 	kind := Unmute
 	if muted {
@@ -261,7 +261,7 @@ func (h *Hub) publish(ctx context.Context, m Message) error {
 	return nil
 }
 
-// hear does what a message says with the streams of this process.
+// hear carries a message out on the streams of this process.
 func (h *Hub) hear(m Message) {
 	switch m.Kind {
 	case ToMember, ToRoom, ToAll:

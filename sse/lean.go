@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// leanConn is a connection that was taken over from net/http. Nobody waits at it.
+// leanConn is a connection taken over from net/http. No goroutine waits on it.
 type leanConn struct {
 	net.Conn
 	raw   syscall.RawConn
@@ -18,19 +18,19 @@ type leanConn struct {
 	probe bool  // see whether the client is there
 }
 
-// left is what a client did not take.
+// left is the rest of a write that a client did not take.
 type left struct {
 	rest   []byte
 	since  time.Time
-	traced *[]*delivered // of what is not out yet
+	traced *[]*delivered // of the unwritten rest
 }
 
-// stalledEvery is how often clients that did not take all are tried again.
+// stalledEvery is how often writes to stalled clients are tried again.
 const stalledEvery = 20 * time.Millisecond
 
 // flusher writes to lean streams, and wakes the handlers of the others. A stream
-// with something to write is queued once; until its turn more may come, which then
-// shares the write.
+// with pending frames is queued once; frames that arrive before its turn share the
+// write.
 type flusher struct {
 	hub   *Hub
 	wake  chan struct{}
@@ -61,7 +61,7 @@ func (f *flusher) add(s *stream) {
 	}
 }
 
-// run writes in rounds, of all that is queued, with a goroutine for each CPU.
+// run writes in rounds, to all queued streams, with a goroutine for each CPU.
 func (f *flusher) run(ctx context.Context) {
 	linger := time.NewTimer(0)
 	defer linger.Stop()
@@ -120,7 +120,7 @@ func (f *flusher) round() {
 	writers.Wait()
 }
 
-// abandon closes what is left when the hub ends. Handlers end by themselves.
+// abandon closes the remaining lean streams at the end. Handlers end by themselves.
 func (f *flusher) abandon() {
 	f.mu.Lock()
 	f.closed = true
@@ -140,14 +140,14 @@ func (f *flusher) abandon() {
 	}
 }
 
-// ended says whether nobody writes any more.
+// ended says whether all writing has ended.
 func (f *flusher) ended() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.closed
 }
 
-// flush writes what a stream has. It returns the buffer for the next.
+// flush writes a stream's pending frames. It returns the buffer for the next.
 func (f *flusher) flush(s *stream, buf []byte) []byte {
 	c := s.lean
 	var ended Reason
@@ -197,7 +197,7 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 	return buf
 }
 
-// stall keeps what a client did not take, for a while.
+// stall keeps the unwritten rest of a write, for a while.
 func (f *flusher) stall(s *stream, rest []byte, ended Reason, traced *[]*delivered) {
 	c, now := s.lean, time.Now()
 	if c.left == nil {
@@ -217,7 +217,7 @@ func (f *flusher) stall(s *stream, rest []byte, ended Reason, traced *[]*deliver
 	f.mu.Unlock()
 }
 
-// finish closes a stream for good. Its sched stays set, so that nobody queues it.
+// finish closes a stream for good. Its sched stays set: it is not queued again.
 func (f *flusher) finish(s *stream) {
 	s.mu.Lock()
 	s.sched = true
@@ -226,7 +226,7 @@ func (f *flusher) finish(s *stream) {
 		doneAll(s.lean.left.traced, false)
 		s.lean.left.traced = nil
 	}
-	// What was written is written; there is nobody to tell otherwise.
+	// The writes are done; an error of Close changes nothing.
 	_ = s.lean.Close()
 	f.hub.close(s, true)
 }
@@ -244,7 +244,7 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 	if err != nil {
 		return false, nil // a wrapped ResponseWriter, which the portable mode can do with
 	}
-	// From here on the connection is ours, and so is its end.
+	// From here on the hub owns the connection, and has to close it.
 	out := &hijacked{conn: conn, hub: h}
 	handed := false
 	defer func() {
@@ -268,7 +268,7 @@ func (h *Hub) serveLean(w http.ResponseWriter, r *http.Request, s *stream) (take
 	if h.catchUp(r.Context(), s, true) == nil {
 		h.wheel.add(s, 1+int(h.cfg.Random()*wheelSlots))
 	}
-	if lean.raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: somebody has to wait at it
+	if lean.raw == nil || conn.SetDeadline(time.Time{}) != nil { // wrapped: a goroutine has to wait for it
 		s.follow(r.Context(), out)
 		return true, nil
 	}
@@ -295,7 +295,7 @@ func rawConn(conn net.Conn) syscall.RawConn {
 	return raw
 }
 
-// hijacked writes to a connection that was taken over, and waits.
+// hijacked is a blocking writer to a connection that was taken over.
 type hijacked struct {
 	conn net.Conn
 	hub  *Hub

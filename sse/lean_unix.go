@@ -27,8 +27,8 @@ func (c *leanConn) writeNow(b []byte) (n int, err error) {
 	return max(n, 0), err
 }
 
-// alive looks whether the client has closed its side. What it may have sent, it
-// should not have: it is read and dropped, up to a bound.
+// alive looks whether the client has closed its side. Clients have nothing to send:
+// it reads and drops such data, up to a bound.
 func (c *leanConn) alive() bool {
 	var b [512]byte
 	alive := false

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/lease"
 )
 
-// instanceLease is this process's: while it holds, its entries in the Cap count.
+// instanceLease is this process's lease: while it holds, its entries in the Cap count.
 type instanceLease struct {
 	instance   string // "" while there is none
 	live       Live
@@ -18,8 +18,8 @@ type instanceLease struct {
 	until      time.Time // when streams have to be ended, unless it is renewed
 }
 
-// newInstance names a lease that was never there, so that entries which were made
-// under one that lapsed stay ghosts.
+// newInstance names a lease that never existed before, so that entries made under
+// one that lapsed stay ghosts.
 func newInstance() string { return rand.Text()[:16] }
 
 // leased returns the lease, if streams may open under it.
@@ -35,9 +35,9 @@ func (h *Hub) leased() (instanceLease, error) {
 	return h.lease, nil
 }
 
-// keepLease has a lease as long as ctx lasts. Its streams are ended when a sixth of its
-// time is left and it could not be renewed: before another process takes their entries
-// for ghosts.
+// keepLease keeps a lease as long as ctx lasts. If the lease could not be renewed, it
+// ends the streams when a sixth of the time is left: before another process takes their
+// entries for ghosts.
 func (h *Hub) keepLease(ctx context.Context) {
 	for ctx.Err() == nil {
 		instance := newInstance()
@@ -69,7 +69,7 @@ func (h *Hub) leaseIs(instance string, live Live, until time.Time) {
 	h.settle()
 }
 
-// fence ends all streams: the others may count them as ghosts soon.
+// fence ends all streams: other processes may count them as ghosts soon.
 func (h *Hub) fence() {
 	h.mu.Lock()
 	generation, streams := h.audience.turn()

@@ -22,8 +22,8 @@ func (m Message) Append(b []byte) []byte {
 	return append(b, m.Frame...)
 }
 
-// ParseMessage reads what Append wrote. The frame is a part of b, which is not
-// to be changed afterwards.
+// ParseMessage reads the output of Append. The frame is a part of b, which must not
+// be changed afterwards.
 func ParseMessage(b []byte) (Message, error) {
 	if len(b) < 2 || len(b) > MaxMessage || b[0] != messageVersion {
 		return Message{}, errMessage

@@ -21,7 +21,7 @@ func (o *opening) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Co
 	return got, err
 }
 
-// What comes live while a stream opens waits for what is older.
+// Live events that arrive while a stream opens wait for the older ones.
 func TestEventsWhileAStreamOpensComeAfterTheReplay(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, table := &opening{Cap: newCap(t)}, &stored{}
@@ -37,7 +37,7 @@ func TestEventsWhileAStreamOpensComeAfterTheReplay(t *testing.T) {
 	})
 }
 
-// A stream that is evicted before its process knows that it is registered.
+// A stream is evicted before its process knows that it is registered.
 func TestAnEvictionWhileAStreamOpensIsHeard(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, b := &opening{Cap: newCap(t)}, newBroker(t)
@@ -55,8 +55,8 @@ func TestAnEvictionWhileAStreamOpensIsHeard(t *testing.T) {
 	})
 }
 
-// More than a client may have waiting comes while it opens: it is cut, as any
-// client that is too slow, and nobody else notices.
+// While a client's stream opens it gets more events than may be pending: it is cut,
+// like any client that is too slow, and no other notices.
 func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c := &opening{Cap: newCap(t)}

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// Anything in the field is read as a context, a time, both or neither, and what is
-// written comes back.
+// Any text in the field is read as a context, a time, both or neither, and a
+// written field is read back unchanged.
 func FuzzOrigin(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 @1700000000000")
 	f.Add(" @1700000000000")

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// away is a Cap that cannot be asked while down is set.
+// away is a Cap that is unreachable while down is set.
 type away struct {
 	sse.Cap
 	down  atomic.Bool
@@ -84,7 +84,7 @@ func TestWithoutTheCapThereIsNoNewStream(t *testing.T) {
 		}
 		eventually(t, "both are counted", func() bool { return s.Stats().Outages == 2 })
 
-		// Streams that run go on: the lease still holds.
+		// Open streams go on: the lease still holds.
 		must(t, s.ToMember(t.Context(), "ann", text("still here")))
 		running.gets("still here")
 		c.down.Store(false)
@@ -137,7 +137,7 @@ func TestALeaseThatCannotBeRenewedEndsTheStreams(t *testing.T) {
 		defer cancel()
 		must(t, s.Ready(ctx))
 		eventually(t, "the entry is removed", func() bool { return store.Members() == 0 })
-		// On a machine that stalls the lease may lapse again; who asks again gets in.
+		// On a machine that stalls the lease may lapse again; a retry gets in.
 		eventually(t, "there are streams again", func() bool {
 			return dial(t, s.url+"?member=ann&token=a").status == http.StatusOK
 		})
@@ -158,8 +158,8 @@ func (h *hanging) Renew(ctx context.Context, instance string, lease time.Duratio
 	return h.Cap.Renew(ctx, instance, lease)
 }
 
-// One hub is cut off: it has no stream any more by the time when its lease ends,
-// and with it the time when others may count its entries as ghosts.
+// One hub is cut off: it has no stream any more when its lease ends, which is the
+// time from which others may count its entries as ghosts.
 func TestAnInstanceThatIsCutOffEndsItsStreamsWithinItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &hanging{Cap: newCap(t)}

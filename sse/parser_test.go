@@ -23,7 +23,7 @@ type parser struct {
 	lastID, block string // the id buffer counts when an event is dispatched
 }
 
-// read reads a stream to its end. What is not ended by an empty line is dropped.
+// read reads a stream to its end. An event that no empty line ends is dropped.
 func (p *parser) read(r io.Reader) error {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
@@ -52,7 +52,7 @@ func (p *parser) read(r io.Reader) error {
 	}
 }
 
-// decode replaces what is not UTF-8.
+// decode replaces invalid UTF-8.
 func decode(b []byte) string {
 	return strings.ToValidUTF8(string(b), string(utf8.RuneError))
 }

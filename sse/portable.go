@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// writer is a client, as who writes to it sees it.
+// writer writes to a client.
 type writer interface{ write(b []byte) error }
 
-// buffers are for what is written at once; those that grew large are dropped.
+// buffers are for pending frames in one write; those that grew large are dropped.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 const largeBuffer = 64 << 10
@@ -24,8 +24,8 @@ func putBuffer(b *[]byte) {
 	}
 }
 
-// servePortable writes a stream in the handler's goroutine. It works over
-// whatever net/http speaks.
+// servePortable writes a stream in the handler's goroutine. It works with any
+// protocol of net/http.
 func (h *Hub) servePortable(w http.ResponseWriter, r *http.Request, s *stream) error {
 	defer h.close(s, true)
 	if !flushes(w) { // the lean mode could not take the connection over
@@ -52,8 +52,8 @@ func (h *Hub) servePortable(w http.ResponseWriter, r *http.Request, s *stream) e
 	return nil
 }
 
-// follow writes what comes until the stream ends. The flusher wakes it, when more
-// of a burst has had the time to come.
+// follow writes pending frames until the stream ends. The flusher wakes it, once
+// more of a burst has had the time to come.
 func (s *stream) follow(ctx context.Context, out writer) {
 	s.mu.Lock()
 	s.wake = make(chan struct{}, 1)
@@ -101,8 +101,8 @@ type portable struct {
 }
 
 func (p *portable) write(b []byte) error {
-	// A deadline costs more than to see that there is one. Not every ResponseWriter
-	// has them.
+	// Setting a deadline costs more than checking it. Not every ResponseWriter has
+	// deadlines.
 	if now := time.Now(); p.http2 || p.until.Sub(now) < p.hub.cfg.WriteTimeout/4*3 {
 		p.until = now.Add(p.hub.cfg.WriteTimeout)
 		_ = p.rc.SetWriteDeadline(p.until)

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/internal/programtest"
 )
 
-// report is what a client of another author says about its stream.
+// report is a report of a foreign client about its stream.
 type report struct {
 	What   string // open, error or event
 	State  int    // after an error: 0 it comes back, 2 it does not
@@ -33,12 +33,12 @@ const (
 	gaveUp    = 2
 )
 
-// program is a client of another author.
+// program is a client by other authors.
 type program struct {
 	name string
-	// start makes it ready for a server. What it returns follows a stream of it.
+	// start prepares it for a server. The returned function follows a stream of it.
 	start func(t *testing.T, base string) func(path string, names ...string) *watcher
-	// read reads streams that end. Programs that are no EventSource have none.
+	// read reads streams that end. Programs that are no EventSource have no read.
 	read func(t *testing.T, base string, paths, names []string) [][]told
 }
 
@@ -48,7 +48,7 @@ var allPrograms = []program{
 	{"curl", startCurl, nil},
 }
 
-// programs runs a test with each.
+// programs runs a test with each program.
 func programs(t *testing.T, run func(t *testing.T, p program)) {
 	t.Helper()
 	for _, p := range allPrograms {
@@ -56,7 +56,7 @@ func programs(t *testing.T, run func(t *testing.T, p program)) {
 	}
 }
 
-// watcher collects what one stream's client says.
+// watcher collects the reports of one stream's client.
 type watcher struct {
 	t *testing.T
 
@@ -94,7 +94,7 @@ func (w *watcher) opened() {
 	w.until("the stream opens", func(seen []report) bool { return len(seen) > 0 && seen[0].What == "open" })
 }
 
-// events are those of the stream, but for pings.
+// events are those of the stream, except pings.
 func events(seen []report) (all []told) {
 	for _, r := range seen {
 		if r.What == "event" && r.Name != "ping" {
@@ -114,7 +114,7 @@ func errorsOf(seen []report, state int) (n int) {
 	return n
 }
 
-// node starts the npm package, and returns what it prints. It ends with the test.
+// node starts the npm package, and returns its output. It ends with the test.
 func node(t *testing.T, what string, urls, names []string) io.Reader {
 	t.Helper()
 	program := programtest.Find(t, "node")
@@ -169,11 +169,11 @@ func readByNode(t *testing.T, base string, paths, names []string) (all [][]told)
 	return all
 }
 
-// ticketFor has who has no cookies bring a ticket.
+// ticketFor adds a ticket for a client without cookies.
 func ticketFor(path string) string { return strings.Replace(path, "?tab=", "?ticket=ann.", 1) }
 
 // startCurl follows as a script would: curl again, with the last id, until the
-// server says that nothing comes.
+// server says that nothing more comes.
 func startCurl(t *testing.T, base string) func(string, ...string) *watcher {
 	t.Helper()
 	program := programtest.Find(t, "curl")

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// checker asks the Cap which streams are still registered: a message that one
-// was evicted may have been lost.
+// checker asks the Cap which streams are still registered: the message about an
+// eviction may have been lost.
 type checker struct{ backlog[*stream] }
 
-// look has streams looked up, each once at a time, so that they are never more than
-// there are.
+// look queues streams for a look-up, each at most once at a time, so that the queue
+// never exceeds their number.
 func (c *checker) look(streams []*stream) {
 	var due []*stream
 	for _, s := range streams {
@@ -40,8 +40,8 @@ func (c *checker) run(h *Hub) func(context.Context) {
 	}
 }
 
-// check ends the streams that are not registered any more. When the Cap cannot
-// be asked the next ping asks again.
+// check ends the streams that are not registered any more. When the Cap is
+// unreachable the next ping asks again.
 func (h *Hub) check(ctx context.Context, batch []*stream) {
 	conns := make([]Conn, len(batch))
 	by := make(map[string]*stream, len(batch))
@@ -71,14 +71,14 @@ func (h *Hub) check(ctx context.Context, batch []*stream) {
 	}
 }
 
-// maxCloses bounds what is kept of entries to remove while the Cap is away. Those
-// beyond it are ghosts when their lifetime is over.
+// maxCloses bounds the pending removals during an outage of the Cap. Entries beyond
+// it are ghosts when their lifetime is over.
 const maxCloses = 100_000
 
 // closer removes the entries of streams that ended, many in a call.
 type closer struct {
 	backlog[Conn]
-	flushing sync.Mutex // who flushes last waits for a flush that is under way
+	flushing sync.Mutex // the last flush waits for one in progress
 }
 
 func (c *closer) run(h *Hub) func(context.Context) {
@@ -99,7 +99,7 @@ func (c *closer) run(h *Hub) func(context.Context) {
 	}
 }
 
-// flush removes all there is, and says whether it could.
+// flush removes all pending entries, and says whether it succeeded.
 func (c *closer) flush(ctx context.Context, h *Hub) bool {
 	c.flushing.Lock()
 	defer c.flushing.Unlock()

@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// Replayer reads what a client has missed from where events are stored. Package
-// ssetest has a conformance suite for it.
+// Replayer reads the missed events of a client from their store. Package ssetest
+// has a conformance suite for it.
 type Replayer interface {
-	// Replay returns the events after those of the cursors: of each name that has a
-	// cursor those that come after it, and of the others what a new client is to
-	// see. It bounds itself, by its own idea of what is worth showing, such as the
-	// newest 10; a client gets all of what it returns, and is told what was left out.
+	// Replay returns the events after the cursors: for each name with a cursor the
+	// events behind it, and for the others the events that a new client should see.
+	// It limits their number itself, for example to the newest 10. A client gets
+	// all returned events, and the counts of those left out.
 	Replay(ctx context.Context, since Cursors) (Missed, error)
 }
 
-// Missed is what a client has missed.
+// Missed is the missed events of a client.
 type Missed struct {
-	// Events are those that it is sent, oldest first.
+	// Events are sent to the client, oldest first.
 	Events []Event
 	// Left is how many more there are that Events leaves out, by their names. For
-	// each the client is sent a `gap` event, before Events, so that it reads them
+	// each the client gets a `gap` event, before Events, so that it reads them
 	// where they are stored.
 	Left map[string]int
 }
@@ -34,7 +34,7 @@ type ReplayFunc func(ctx context.Context, since Cursors) (Missed, error)
 // Replay calls f.
 func (f ReplayFunc) Replay(ctx context.Context, since Cursors) (Missed, error) { return f(ctx, since) }
 
-// missed reads what a stream has missed.
+// missed reads the missed events of a stream.
 func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []frame, err error) {
 	if s.replay == nil {
 		return nil, nil
@@ -53,7 +53,7 @@ func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []f
 	frames = make([]frame, 0, len(missed.Events)+len(missed.Left))
 	for _, name := range slices.Sorted(maps.Keys(missed.Left)) {
 		if n := missed.Left[name]; n > 0 {
-			frames = append(frames, h.frame(name, "", gapFrame(name, n))) // muted as what it counts
+			frames = append(frames, h.frame(name, "", gapFrame(name, n))) // muted like the events it counts
 		}
 	}
 	for _, e := range missed.Events {
@@ -74,8 +74,8 @@ func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []f
 	return frames, nil
 }
 
-// catchUp reads what a stream has missed since its mark, or from where its client
-// stands when it opens, and lets it go on.
+// catchUp reads the missed events of a stream since its mark, or since its client's
+// cursors when it opens, and lets it go on.
 func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 	since, ok := s.hold(opens)
 	if !ok {
@@ -101,7 +101,7 @@ func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 	return err
 }
 
-// up and down are told by the broker. Streams note where they stood when events
+// up and down are called by the broker. Streams remember their cursors when events
 // began to be lost, and are brought up to date from there.
 func (h *Hub) up() {
 	h.mu.Lock()

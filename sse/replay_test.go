@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-// logged is what was told to a logger.
+// logged is the log of a logger.
 type logged struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -86,9 +86,9 @@ func TestAfterACutNothingIsMissingAndNothingTwice(t *testing.T) {
 				}
 			}
 			for range many {
-				commit(true) // nobody is there
+				commit(true) // no stream is open
 			}
-			// While the replay is read some are stored and sent, and others are only
+			// During the replay some events are stored and sent, and others are only
 			// stored: those are sent when the stream is live.
 			var late []sse.Event
 			during := make(chan struct{})
@@ -134,7 +134,7 @@ func TestBothCursorsResume(t *testing.T) {
 		if e := c.next(); e.Data != "chat4" || e.LastID != "4;chat=4" {
 			t.Errorf("at the end there is %+v", e)
 		}
-		// A client that cannot set the header, and one that made it up.
+		// A client that cannot set the header, and one that made the header up.
 		query := dial(t, s.url+"?member=bob&lastEventId=4%3Bchat%3D3")
 		query.gets("chat4")
 		madeUp := dial(t, s.url+"?member=eve", "Last-Event-ID", "4;chat=4;chat=4")
@@ -189,7 +189,7 @@ func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
 		b.set(true)
 		send(2)
 		send(3)
-		late := dial(t, s.url+"?member=ann", "Last-Event-ID", "2") // comes while the broker is away
+		late := dial(t, s.url+"?member=ann", "Last-Event-ID", "2") // comes during the outage of the broker
 		late.gets("notification3")
 		send(4)
 		b.set(false)
@@ -225,8 +225,8 @@ func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	})
 }
 
-// Who leaves while what was missed is being read is no trouble to tell of; a
-// replay that fails is.
+// A client that leaves while its replay is read is not logged; a replay that fails
+// is.
 func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		for name, fails := range map[string]bool{"leaves": false, "fails": true} {
@@ -274,14 +274,13 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 	})
 }
 
-// An event that was read from where it is stored is published only when its client
-// has left and come back.
+// A replayed event is published only after its client has left and come back.
 func TestAnEventPublishedAfterItsReplayDoesNotComeTwice(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
 		s.replay = table
 		first, late := table.add("notification", 1), table.add("notification", 2)
-		must(t, s.ToAll(t.Context(), first)) // to nobody
+		must(t, s.ToAll(t.Context(), first)) // to no stream
 		c := dial(t, s.url+"?member=ann&token=t")
 		c.gets("notification1")
 		e := c.next()
@@ -359,8 +358,8 @@ func TestCursorsAreGivenToTheReplayer(t *testing.T) {
 	}
 }
 
-// What a replay leaves out is said before what it brings, also after the broker was
-// away, and to muted members of what they get only.
+// The gaps of a replay come before its events, also after an outage of the broker;
+// muted members get only the gaps of unmuted names.
 func TestWhatAReplayLeavesOutIsSaid(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		b := &cutting{Broker: newBroker(t)}

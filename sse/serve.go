@@ -12,40 +12,40 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Stream is what a request is to be given.
+// Stream describes the stream of a request.
 type Stream struct {
-	// Member is who it is for; 1 to 256 bytes. It has to be proven by the caller.
+	// Member is the stream's member; 1 to 256 bytes. The caller has to authenticate it.
 	Member string
 	// Token is an opaque id of the tab, the same when it comes back; at most 128
-	// bytes. A tab that was evicted gets no stream by its token for a lifetime, and
-	// one that comes back before its old connection was noticed to be dead takes
-	// its place. Without one, each request counts as another tab, and the client
-	// has to heed the `evicted` event.
+	// bytes. A tab that was evicted gets no stream by its token for a lifetime. One
+	// that comes back before its old connection was noticed to be dead takes its
+	// place. Without a token, each request counts as another tab, and the client
+	// has to act on the `evicted` event.
 	Token string
-	// Address is whom Config.PerAddress counts, such as the network that the client
-	// is in; at most 128 bytes. "" is not counted.
+	// Address is the key that Config.PerAddress counts by, such as the network of
+	// the client; at most 128 bytes. "" is not counted.
 	Address string
-	// Rooms are those that the member is in.
+	// Rooms are the rooms of the member.
 	Rooms []string
-	// Muted keeps the events of Config.Muted back.
+	// Muted holds back the events of Config.Muted.
 	Muted bool
-	// OnlyIfFree has the stream open only where it evicts no other: for a tab that
-	// was evicted and would like a place, should one have become free.
+	// OnlyIfFree opens the stream only if it evicts no other: for a tab that was
+	// evicted and would like a place that has become free.
 	OnlyIfFree bool
-	// Replay reads what the client has missed; nil when nothing is kept.
+	// Replay reads the missed events of the client; nil when none are stored.
 	Replay Replayer
 }
 
-// Serve answers a request with a stream. It returns when the stream has ended,
-// or with Config.Lean when the stream goes on without it. The request was
-// answered in any case: what Serve returns says why there was no stream, and is
-// nil for one that has ended in whichever way.
+// Serve answers a request with a stream. It returns when the stream has ended, or
+// with Config.Lean when the stream goes on without it. The request has been
+// answered in any case: the error says why there was no stream, and is nil for a
+// stream that has ended for any reason.
 //
 // A tab that was evicted is answered 204, after which an EventSource stops, and so is
-// one that finds no place free and is to take nobody's. While the Cap cannot be asked
-// an EventSource gets a stream of one `fallback` event with Config.Inbox and comes
-// back by itself, and others get 503 with Retry-After. Where the ResponseWriter
-// cannot flush the answer is 500, and the error [ErrUnflushable].
+// one with OnlyIfFree that finds no free place. While the Cap is unreachable an
+// EventSource gets a stream of one `fallback` event with Config.Inbox and comes back
+// by itself, and others get 503 with Retry-After. Where the ResponseWriter cannot
+// flush the answer is 500, and the error [ErrUnflushable].
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	if err := st.validate(); err != nil {
 		http.Error(w, "the stream cannot be opened", http.StatusBadRequest)
@@ -91,7 +91,7 @@ func (st Stream) validate() error {
 	return nil
 }
 
-// open registers a stream: first with this process, holding back what it hears,
+// open registers a stream: first with this process, holding back its live events,
 // and then in the Cap, so that it misses neither an event nor its own eviction.
 func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	held, err := h.leased()
@@ -114,8 +114,8 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 		away:    r.Context().Done(),
 	}
 	s.since = s.stands()
-	// What the client saw last may have been read from where it is stored, and be
-	// published only now.
+	// The last events of the client may have been replayed, and be published only
+	// now.
 	for i, seen := range s.cursors {
 		if seen != "" {
 			s.recent = append(s.recent, h.key(h.cfg.Cursors[i], seen))
@@ -125,9 +125,8 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 		return nil, err
 	}
 	h.stats.opened.Add(1)
-	// A client that leaves by now is waited for no longer than each call may take. The
-	// request's context would keep what it needs to cancel others as long as the stream
-	// lives.
+	// For a client that leaves now, the calls take no longer than their timeouts. The
+	// request's context would keep its cancellation data as long as the stream lives.
 	ctx := context.WithoutCancel(r.Context())
 	opened, err := h.register(ctx, held, s, st.OnlyIfFree)
 	if err != nil {
@@ -149,8 +148,8 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	return s, nil
 }
 
-// disconnect tells the instances of the victims. One that does not hear of it
-// finds out with the next ping.
+// disconnect tells the instances of the victims. An instance that misses the
+// message finds out with the next ping.
 func (h *Hub) disconnect(ctx context.Context, opened Opened) {
 	for _, victims := range [...][]Conn{opened.Replaced, opened.Evicted} {
 		for _, victim := range victims {
@@ -165,8 +164,8 @@ func (h *Hub) disconnect(ctx context.Context, opened Opened) {
 	}
 }
 
-// close lets a stream go; every way out comes here. registered says that there
-// may be an entry in the Cap.
+// close removes a stream; every way out comes here. registered says that there may
+// be an entry in the Cap.
 func (h *Hub) close(s *stream, registered bool) {
 	s.mu.Lock()
 	if s.ended == 0 {
@@ -184,7 +183,7 @@ func (h *Hub) close(s *stream, registered bool) {
 	h.audience.remove(s, func() { h.stats.ended[why].Add(1) })
 }
 
-// unflushable answers where a stream would not reach its client.
+// unflushable answers requests whose stream would not reach its client.
 func (h *Hub) unflushable(w http.ResponseWriter) error {
 	err := fault.MarkPermanent(fmt.Errorf("%w: %T has neither Flush nor Unwrap; "+
 		"serve streams outside the middleware that wraps it, or give its writer the method Unwrap() http.ResponseWriter", ErrUnflushable, w))
@@ -198,7 +197,7 @@ func flushes(w http.ResponseWriter) bool {
 	return has[http.Flusher](w) || has[interface{ FlushError() error }](w)
 }
 
-// has looks for a method where http.ResponseController does.
+// has looks for a method where http.ResponseController looks.
 func has[T any](w http.ResponseWriter) bool {
 	for {
 		if _, ok := w.(T); ok {
@@ -219,7 +218,7 @@ func (h *Hub) refuse(w http.ResponseWriter, r *http.Request) {
 	if h.cfg.Browser(r) {
 		streamHeader(header)
 		w.WriteHeader(http.StatusOK)
-		// A client that is gone by now needs no answer.
+		// A client that has left by now needs no answer.
 		_, _ = w.Write(fallbackFrame(after, h.cfg.Inbox))
 		return
 	}
@@ -230,7 +229,7 @@ func (h *Hub) refuse(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":"Streams are not available","status":503,"inbox":%s}`+"\n", quote(h.cfg.Inbox))
 }
 
-// The values of what all streams say.
+// The header values of all streams.
 var (
 	contentType  = []string{"text/event-stream"}
 	cacheControl = []string{"no-cache, no-transform"}

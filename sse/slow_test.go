@@ -34,7 +34,7 @@ func stall(t *testing.T, s *site, path string) net.Conn {
 	return conn
 }
 
-// smallBuffers has the kernel hold little for clients, so that they stall soon.
+// smallBuffers makes the kernel buffer little for clients, so that they stall soon.
 func smallBuffers(u *httptest.Server) {
 	u.Listener = &small{u.Listener}
 }
@@ -59,8 +59,8 @@ func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 			all = append(all, dial(t, s.url+fmt.Sprintf("?member=m%d", i)))
 		}
 		ctx, data := t.Context(), bytes.Repeat([]byte("x"), 8000)
-		// Each event is waited for by all others, so that none of them ever has a
-		// backlog. If one waited for the stalled reader this would not end.
+		// All others await each event, so that none of them ever has a backlog. If
+		// an event waited for the stalled reader this would not end.
 		for i := range events {
 			must(t, s.ToAll(ctx, sse.Event{Data: append(fmt.Appendf(nil, "%d:", i), data...)}))
 			for _, c := range all {
@@ -78,7 +78,7 @@ func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 	})
 }
 
-// A client that reads nothing costs its backlog and one write, whatever is sent.
+// A client that reads nothing costs its backlog and one write, not more.
 func TestTheBacklogIsBounded(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: time.Hour, MaxBytes: 64 << 10, MaxFrames: 1000}, smallBuffers)
@@ -92,7 +92,7 @@ func TestTheBacklogIsBounded(t *testing.T) {
 				break
 			}
 		}
-		// What the kernel and the two buffers of 64 KiB may hold, and much more.
+		// More than the kernel and the two buffers of 64 KiB may hold.
 		if sent := s.Stats().Sent; sent > 2000 {
 			t.Errorf("%d events of 8 KiB were given to a client that reads nothing", sent)
 		}
@@ -107,7 +107,7 @@ func TestAWriteHasADeadline(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: 200 * time.Millisecond, MaxBytes: 16 << 20, MaxFrames: 10_000}, smallBuffers)
 		stall(t, s, "?member=slow")
-		for range 8 { // far beyond what the kernel holds, far below the backlog's bound
+		for range 8 { // far beyond the kernel's buffers, far below the backlog's bound
 			must(t, s.ToMember(t.Context(), "slow", sse.Event{Data: make([]byte, 900<<10)}))
 		}
 		eventually(t, "it is cut", func() bool { return s.Stats().Ended[sse.Slow] == 1 })

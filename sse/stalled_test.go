@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// crowd is many clients that read all that comes.
+// crowd is many clients that read all their events.
 type crowd struct {
 	t       *testing.T
 	s       *site
@@ -82,7 +82,7 @@ func (c *crowd) read(lines *bufio.Reader) {
 }
 
 // hear sends events to all, each when all readers have the one before it, and
-// returns how long those took.
+// returns how long each took.
 func (c *crowd) hear(n int) []time.Duration {
 	c.t.Helper()
 	for range n {
@@ -113,8 +113,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[int(q*float64(len(sorted)-1))]
 }
 
-// block opens a stream that is not read, and returns when a write to it waits: one
-// that no kernel here takes whole is under way, and what came after it is pending.
+// block opens a stream that is not read, and returns when a write to it waits: a
+// write that no kernel here takes whole is in flight, and later events are pending.
 func block(t *testing.T, s *site, member string) net.Conn {
 	t.Helper()
 	const large = 900 << 10
@@ -131,11 +131,11 @@ func block(t *testing.T, s *site, member string) net.Conn {
 }
 
 // Among 1,000 readers one stalls, with a write to it that nothing ends. Each event
-// has to reach all others before the next is sent: if one of them, or the hub,
-// ever waited for the stalled one, the first would be the last. Nor do they hear
-// later: of some rounds with and without the stalled one, next to each other, one
-// has to show the same; a machine that is busy with something else cannot make all
-// differ in the same way.
+// has to reach all others before the next is sent: if one of them, or the hub, ever
+// waited for the stalled one, the first would be the last. The others get events no
+// later either: of some rounds with and without the stalled one, next to each
+// other, one has to take the same time; a machine that is busy with other work
+// cannot make all differ in the same way.
 func TestAStalledReaderAmongAThousand(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		const readers, events, rounds = 999, 15, 15
@@ -170,8 +170,8 @@ func TestAStalledReaderAmongAThousand(t *testing.T) {
 	})
 }
 
-// The stalled one is cut by the deadline of its write, and nobody else is. Until
-// then others hear all.
+// The stalled client is cut by the deadline of its write, and no other is. Until
+// then the others get all events.
 func TestAStalledReaderAmongAThousandIsCutWithinItsDeadline(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		const readers, limit = 999, time.Second
@@ -200,8 +200,8 @@ func TestAStalledReaderAmongAThousandIsCutWithinItsDeadline(t *testing.T) {
 	})
 }
 
-// Fifty clients read nothing, and to each is sent a megabyte of its own. What the
-// process has for them stays within their bounds.
+// Fifty clients read nothing, and each is sent a megabyte of its own. The process's
+// memory for them stays within their bounds.
 func TestStalledReadersCostBoundedMemory(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		const stalled, bound, events, size = 50, 64 << 10, 60, 16 << 10
@@ -222,8 +222,8 @@ func TestStalledReadersCostBoundedMemory(t *testing.T) {
 				most = max(most, heap())
 			}
 		}
-		// For each what waits, as much in the write under way, whose buffer may have
-		// twice the room, and what the kernel has of it is none of ours.
+		// For each client: the pending frames, and as much in the write in flight,
+		// whose buffer may have twice the room. The kernel's copy is not counted.
 		const allowed = stalled*(bound+2*bound) + 4<<20
 		grown := int64(most) - int64(before)
 		if grown > allowed {
@@ -236,10 +236,10 @@ func TestStalledReadersCostBoundedMemory(t *testing.T) {
 	})
 }
 
-// heap is what is in use.
+// heap is the heap in use.
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // and what pools had
+	runtime.GC() // and the contents of pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

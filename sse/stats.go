@@ -12,8 +12,8 @@ type counters struct {
 // Stats are of this process. Those in Totals only grow.
 type Stats struct {
 	Streams int  // open
-	Members int  // who have one
-	Rooms   int  // with somebody in
+	Members int  // with a stream
+	Rooms   int  // with a stream
 	Leased  bool // streams can be opened, as far as the Cap goes
 	Hearing bool // events of all processes are heard
 
@@ -36,7 +36,7 @@ type Stats struct {
 	Errors     int64            // calls of the Cap that failed
 }
 
-// Stats reads the counts. It asks nobody.
+// Stats reads the counts. It makes no calls.
 func (h *Hub) Stats() Stats {
 	c := &h.stats
 	s := Stats{
@@ -58,7 +58,7 @@ func (h *Hub) Stats() Stats {
 	return s
 }
 
-// Reasons lists all reasons, for those who show each from the start.
+// Reasons lists all reasons, for metrics that show each from the start.
 func Reasons() []Reason {
 	all := make([]Reason, 0, reasons)
 	for r := Gone; r <= reasons; r++ {

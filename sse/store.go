@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Cap keeps which connections of each member are registered, over all
-// instances, and who of the instances is alive. Each call is one atomic step of
-// one member, or of each of the members it names, by the store's own clock.
+// Cap keeps which connections of each member are registered, over all instances,
+// and which instances are alive. Each call is one atomic step of one member, or of
+// each of the members it names, by the store's own clock.
 //
-// An entry is a connection id with the time at which it connected. Within a
-// member those times are distinct and grow in the order of Open. A ghost is an
-// entry that no stream stands behind any more: its time is more than
-// Rules.Lifetime ago, or its instance (the part of the id before the last dot)
-// is not in Live.Instances and the entry's time is before Live.At. Ghosts are
-// never victims and take no place.
+// An entry is a connection id with the time at which it connected. Within a member
+// those times are distinct and grow in the order of Open. A ghost is an entry
+// without a stream: its time is more than Rules.Lifetime ago, or its instance (the
+// part of the id before the last dot) is not in Live.Instances and the entry's time
+// is before Live.At. Ghosts are never victims and take no place.
 //
 // Each connection has a token, the opaque id of its tab. The tokens of victims
 // are remembered as evicted for Rules.Lifetime, at least the newest 32 of each
 // member.
 //
-// Errors say whether asking again may help by package fault's classes. An error
-// other than ErrEvicted leaves open whether the call was carried out.
+// Errors say by package fault's classes whether a retry may help. An error other
+// than ErrEvicted leaves open whether the call was carried out.
 type Cap interface {
 	// Renew keeps the lease of an instance until the given time from now, and
-	// says whose leases have not ended. It is also how an instance begins. An
-	// instance that was not heard of for longer is simply alive again.
+	// returns the instances whose leases have not ended. It also registers a new
+	// instance. An instance without a renewal for longer is alive again after it.
 	Renew(ctx context.Context, instance string, lease time.Duration) (Live, error)
 	// Resign ends the lease of an instance at once. Its entries are ghosts from
 	// the next Renew of the others on.
@@ -34,8 +33,8 @@ type Cap interface {
 
 	// Open removes the member's ghosts, those of Live.Gone included, registers the
 	// connection, and then removes others until Rules.Max are left, so that never
-	// more are registered: those of Live.Silent first, and within each the oldest.
-	// The new one is never among the removed. Where one would have to go and
+	// more are registered: those of Live.Silent first, and within each group the
+	// oldest. The new connection is never removed. Where one would have to go and
 	// Rules.NoVictims is set, Open registers nothing and answers Opened.Full.
 	//
 	// It answers ErrEvicted and changes nothing when the token is remembered as
@@ -47,13 +46,13 @@ type Cap interface {
 	// Gone says which of up to MaxConns connections, of any members, are not
 	// registered any more.
 	Gone(ctx context.Context, conns []Conn) ([]Missing, error)
-	// Close removes up to MaxConns connections, of any members. Those that are
-	// not registered do nothing.
+	// Close removes up to MaxConns connections, of any members. It ignores
+	// connections that are not registered.
 	Close(ctx context.Context, conns []Conn) error
 	// Sweep removes the ghosts of a bounded number of members, from the given
-	// cursor on; "" begins. Sweeping from "" until Done sees every member who had
-	// an entry all that time. Members without an entry are forgotten by it, but
-	// for evicted tokens that are still remembered.
+	// cursor on; "" begins. Sweeping from "" until Done sees every member that had
+	// an entry all that time. It forgets members without an entry, except evicted
+	// tokens that are still remembered.
 	Sweep(ctx context.Context, r Rules, live Live, from string) (Swept, error)
 }
 
@@ -64,11 +63,11 @@ const (
 	MaxToken  = 128 // bytes of a connection id or of a token, at least one
 )
 
-// Rules come with each call. All who share a store should bring the same.
+// Rules come with each call. All users of a store should bring the same.
 type Rules struct {
 	Max      int           // registered connections of a member
 	Lifetime time.Duration // the longest that a connection lives
-	// NoVictims has Open say who is in the way, and not remove them.
+	// NoVictims makes Open return the connections in the way, and not remove them.
 	NoVictims bool
 }
 
@@ -79,15 +78,15 @@ type Conn struct {
 	Token  string
 }
 
-// Instance is the part of a connection id that names its instance: what is
-// before the last dot; "" when there is none.
+// Instance is the part of a connection id that names its instance: the text before
+// the last dot; "" when there is none.
 func Instance(id string) string {
 	return id[:max(0, strings.LastIndexByte(id, '.'))]
 }
 
-// Live says which instances' leases had not ended at a moment of the store's
-// clock. Open is told with it what is known of the member's connections, each by
-// its id; ids that are not registered do nothing.
+// Live lists the instances whose leases had not ended at a moment of the store's
+// clock. For Open it also has the known states of the member's connections, each by
+// its id; ids that are not registered have no effect.
 type Live struct {
 	At        time.Time
 	Instances []string
@@ -95,9 +94,9 @@ type Live struct {
 	Silent    []string // their instances do not answer: victims before all others
 }
 
-// Opened answers Open. Evicted are the victims, in the order in which they were
-// removed; Replaced is the former connection of the same tab. Full are all who are
-// registered, oldest first, where the connection is not because of
+// Opened answers Open. Evicted are the victims, in the order of their removal;
+// Replaced is the former connection of the same tab. Full are all registered
+// connections, oldest first, if the new one is not registered because of
 // Rules.NoVictims. Each has member, id and token.
 type Opened struct {
 	Evicted  []Conn
@@ -123,21 +122,21 @@ type Swept struct {
 
 // Broker carries messages between the instances, at most once.
 type Broker interface {
-	// Publish hands a message to every Listen that is up, that of the own
-	// instance included. Nobody listening is no error.
+	// Publish hands a message to every Listen that is up, including that of its own
+	// instance. It is no error when none is up.
 	Publish(ctx context.Context, m Message) error
-	// Listen hears messages until ctx ends, and then returns nil. It connects
-	// again by itself after a failure, and returns an error only where trying
-	// again is of no use. It returns after the last call of l has.
+	// Listen hears messages until ctx ends, and then returns nil. It reconnects by
+	// itself after a failure, and returns an error only where a retry cannot help.
+	// It returns after the last call of l has.
 	Listen(ctx context.Context, l Listener) error
 }
 
-// Listener is told what a broker hears. All three are set, may be called from
-// several goroutines, and return soon.
+// Listener receives the messages of a broker. All three functions are set, may be
+// called from several goroutines, and return soon.
 type Listener struct {
-	// Hear gets each message. Messages of one publisher to one address (To) come
-	// in the order in which they were published. The message is the listener's,
-	// and its Frame may be kept and is never changed by anybody.
+	// Hear gets each message. Messages of one publisher to one address (To) come in
+	// the order in which they were published. The message is the listener's; its
+	// Frame may be kept and never changes.
 	Hear func(Message)
 	// Up says that everything published from now on is heard: once after the
 	// beginning, and after each Down.
@@ -153,25 +152,25 @@ type Kind uint8
 const (
 	// ToMember is a frame for the streams of the member To.
 	ToMember Kind = 1 + iota
-	// ToRoom is a frame for all who joined the room To.
+	// ToRoom is a frame for the streams that joined the room To.
 	ToRoom
-	// ToAll is a frame for everybody; To is empty.
+	// ToAll is a frame for all streams; To is empty.
 	ToAll
 	// Disconnect says that the connection Arg of the member To was evicted.
 	Disconnect
 	// Join adds the streams of the member To to the room Arg.
 	Join
-	// Leave takes them out of it.
+	// Leave removes the streams of the member To from the room Arg.
 	Leave
 	// Mute stops the muted events (Config.Muted) for the member To.
 	Mute
-	// Unmute lets them through again.
+	// Unmute lets the muted events through again.
 	Unmute
-	// Ask has the instances look which of the member's connections still have a
+	// Ask makes the instances look which of the member's connections still have a
 	// client. Arg is the question, and Frame the connection ids, one a line.
 	Ask
-	// Answer says of connections that were asked for whether they have a client: To is
-	// the question, and each line of Frame is "+" or "-" and a connection id.
+	// Answer says of the asked connections whether they have a client: To is the
+	// question, and each line of Frame is "+" or "-" and a connection id.
 	Answer
 )
 
@@ -180,7 +179,7 @@ const (
 type Message struct {
 	Kind  Kind
 	To    string
-	Arg   string // of a frame: the trace context of who sent it and when it happened, "" without
+	Arg   string // of a frame: the sender's trace context and the event's time, "" without
 	Event string // name of the event in Frame
 	ID    string // its id, "" without
 	Frame []byte

@@ -9,16 +9,16 @@ import (
 // Reason why a stream ended.
 type Reason uint8
 
-// Reasons, and how metrics name them.
+// Reasons, with their names in metrics.
 const (
 	Gone     Reason = 1 + iota // "gone": the client left
-	Slow                       // "slow": the client did not read what was sent to it
+	Slow                       // "slow": the client did not read its frames
 	Evicted                    // "evicted": the member opened more than are allowed
 	Expired                    // "expired": its lifetime was over
 	Drained                    // "drained": the hub ended
 	Outage                     // "outage": the lease could not be renewed
 	Lost                       // "lost": the Cap did not know it any more
-	Unsynced                   // "unsynced": what it had missed could not be read
+	Unsynced                   // "unsynced": its missed events could not be read
 	Refused                    // "refused": it was never opened
 	reasons  = Refused
 )
@@ -42,8 +42,8 @@ type frame struct {
 // recall is how many events a stream remembers, so as not to send them twice.
 const recall = 64
 
-// stream is one open connection. What waits for it is in pending; who writes
-// takes all of it at once.
+// stream is one open connection. Its unwritten frames are in pending; a writer
+// takes all of them at once.
 type stream struct {
 	hub      *Hub
 	conn     Conn
@@ -69,11 +69,11 @@ type stream struct {
 	muted    bool
 	checking bool // is on its way to the Cap
 	ended    Reason
-	awaited  bool     // somebody writes to it by signal
+	awaited  bool     // a writer waits for its signal
 	sched    bool     // a writer has it or will
 	cursors  []string // nil when nothing was seen
 	since    []string // cursors at the time when events may have been lost
-	recent   []uint64 // a ring of keys of what was sent
+	recent   []uint64 // a ring of keys of the sent events
 	oldest   int
 	traced   *[]*delivered // of pending; nil where there are none, to keep streams small
 }
@@ -101,8 +101,8 @@ func (s *stream) push(f *frame) {
 	s.unlockAndSignal()
 }
 
-// add appends an event to what is pending, once. Live events are bounded; what a
-// replay brings is not the client's fault. It reports whether the event is pending.
+// add appends an event to pending, once. Live events are bounded; a replay is not,
+// since it is not the client's fault. It reports whether the event is pending.
 func (s *stream) add(f *frame, live bool) bool {
 	if f.cursor >= 0 {
 		if slices.Contains(s.recent, f.key) {
@@ -143,7 +143,7 @@ func (s *stream) add(f *frame, live bool) bool {
 	return true
 }
 
-// ping adds a sign of life, unless something is on its way anyway.
+// ping adds a sign of life, unless frames are pending anyway.
 func (s *stream) ping() {
 	s.mu.Lock()
 	if s.ended == 0 && len(s.pending) == 0 {
@@ -155,8 +155,8 @@ func (s *stream) ping() {
 	s.unlockAndSignal()
 }
 
-// cut ends a stream whose client does not read. What waits for it is dropped: the
-// client gets it by its cursor, when it comes back.
+// cut ends a stream whose client does not read. Its pending frames are dropped: the
+// client gets the events by its cursor, when it comes back.
 func (s *stream) cut() {
 	s.pending, s.frames, s.bytes = nil, 0, 0
 	s.forgetHeld()
@@ -177,13 +177,13 @@ func (s *stream) end(why Reason, last []byte) {
 	s.unlockAndSignal()
 }
 
-// unlockAndSignal wakes whoever writes, when there is anything to do.
+// unlockAndSignal unlocks, and wakes the writer when there is something to write.
 func (s *stream) unlockAndSignal() {
 	queue := s.awaited && !s.sched && (len(s.pending) > 0 || s.ended != 0)
 	if queue {
 		s.sched = true
 	}
-	// With half of a backlog it does not wait for more.
+	// With half of a backlog the writer does not wait for more.
 	hurry := s.awaited && (s.frames > s.hub.cfg.MaxFrames/2 || s.bytes > s.hub.cfg.MaxBytes/2)
 	lean := s.lean != nil
 	s.mu.Unlock()
@@ -199,8 +199,8 @@ func (s *stream) unlockAndSignal() {
 	}
 }
 
-// take appends what is pending to b, and says what of it is traced. A handler that
-// has taken is to be woken again.
+// take appends the pending frames to b, and returns their traced deliveries. The
+// next frame wakes a handler that has taken.
 func (s *stream) take(b []byte) ([]byte, Reason, *[]*delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *stream) hold(opens bool) (since []string, ok bool) {
 	return since, true
 }
 
-// mark notes from where on events may have been lost.
+// mark records the cursors from which on events may have been lost.
 func (s *stream) mark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,7 @@ func (s *stream) mark() {
 	}
 }
 
-// stands is where the client stands, in a slice that is not nil.
+// stands is the client's cursors, in a slice that is not nil.
 func (s *stream) stands() []string {
 	if s.cursors == nil {
 		return s.hub.nothing
@@ -256,7 +256,7 @@ func (s *stream) marked() bool {
 	return s.since != nil && s.ended == 0
 }
 
-// release adds what was missed, and then what has come in the meantime.
+// release adds the missed events, and then those that came in the meantime.
 func (s *stream) release(missed []frame) {
 	s.mu.Lock()
 	known := make(map[uint64]struct{}, len(missed))

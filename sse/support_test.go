@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is for what has to come; nothing is asserted about when it does.
+// patience is for events that have to come; nothing is asserted about when they do.
 const patience = 30 * time.Second
 
 // both runs a test in both modes.
@@ -45,7 +45,7 @@ func newBroker(t testing.TB) *memsse.Broker {
 	return b
 }
 
-// site is a hub with a server. The request's query says which stream it wants.
+// site is a hub with a server. The request's query describes the stream it wants.
 type site struct {
 	*sse.Hub
 	url    string
@@ -173,7 +173,7 @@ func dialBy(t testing.TB, by *http.Client, url string, header ...string) *client
 	return c
 }
 
-// next is the next event but for pings.
+// next is the next event, without pings.
 func (c *client) next() told {
 	c.t.Helper()
 	e, ok := c.comes()
@@ -229,7 +229,7 @@ func (c *client) over() {
 	}
 }
 
-// eventually waits for what the process does by itself.
+// eventually waits for background work of the process.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// sweep removes ghosts of members who do not come back, every two lifetimes, a
-// bounded step at a time. The first comes at any time within that, so that
-// processes that began together do not sweep together.
+// sweep removes ghosts of members that do not come back, every two lifetimes, a
+// bounded step at a time. The first sweep comes at a random time within that, so
+// that processes that began together do not sweep together.
 func (h *Hub) sweep(ctx context.Context) {
 	every := 2 * h.cfg.Lifetime
 	timer := time.NewTimer(time.Duration(h.cfg.Random() * float64(every)))

@@ -12,17 +12,17 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// A message of a frame brings the trace context of who sent it in its Arg, which
-// frames have no other use for, and behind it when the event happened. An instance that
-// does not know of either passes it over: it reads the time as a broken trace state.
+// A message of a frame carries the trace context of its sender in its Arg, which frames
+// have no other use for, and the event's time behind it. An instance that knows of
+// neither passes over them: it reads the time as a broken trace state.
 
-// moment stands before the time, in ms since 1970.
+// moment precedes the time, in ms since 1970.
 const moment = " @"
 
 // maxMoment is the most bytes that the time takes.
 const maxMoment = len(moment) + 14
 
-// originOf is what goes into Arg: what fits of the context of ctx's span, and the time.
+// originOf is the text of Arg: the span's context as far as it fits, and the time.
 func originOf(ctx context.Context, at time.Time) string {
 	origin := otelmsg.Pack(otelmsg.From(ctx), MaxMember-maxMoment)
 	if ms := at.UnixMilli(); !at.IsZero() && ms > 0 && ms < 1e14 {
@@ -31,7 +31,7 @@ func originOf(ctx context.Context, at time.Time) string {
 	return origin
 }
 
-// readOrigin reads what originOf wrote; the time is zero when there is none.
+// readOrigin reads a text of originOf; the time is zero when there is none.
 func readOrigin(origin string) (trace.SpanContext, time.Time) {
 	i := strings.LastIndex(origin, moment)
 	if i < 0 {
@@ -44,21 +44,21 @@ func readOrigin(origin string) (trace.SpanContext, time.Time) {
 	return otelmsg.Unpack(origin[:i]), at
 }
 
-// delivered follows a message to the streams of this process: its span begins when
-// the first of them takes it, and ends when it was written to all, or dropped. For each
-// that it is written to Config.Delivered is told how late. A nil delivered follows
-// nothing.
+// delivered follows a message to the streams of this process: its span begins when the
+// first of them takes it, and ends when it was written to all, or dropped. For each
+// stream that it is written to, Config.Delivered gets the delay. A nil delivered
+// follows nothing.
 type delivered struct {
 	hub     *Hub
 	message Message
-	at      time.Time    // when it happened; zero when nobody wants to know
+	at      time.Time    // the event's time; zero when its delay is not measured
 	span    trace.Span   // nil where none are made
-	left    atomic.Int64 // streams that still have it, and whoever hands it out
+	left    atomic.Int64 // streams that still have it, and the one handing it out
 	streams atomic.Int64
 	dropped atomic.Int64
 }
 
-// follows makes the delivered of a message, where spans are made or its time is told.
+// follows makes the delivered of a message, if spans are made or its delay is measured.
 func (h *Hub) follows(m Message) *delivered {
 	var at time.Time
 	if h.cfg.Delivered != nil {
@@ -72,7 +72,7 @@ func (h *Hub) follows(m Message) *delivered {
 	return d
 }
 
-// took says that a stream has the message. Only who hands it out calls it.
+// took counts a stream with the message. Only the goroutine handing it out calls it.
 func (d *delivered) took() {
 	if d == nil {
 		return
@@ -89,7 +89,7 @@ func (d *delivered) took() {
 	d.left.Add(1)
 }
 
-// done says that a stream has it no more.
+// done counts a stream that no longer has the message.
 func (d *delivered) done(written bool) {
 	if d == nil {
 		return
@@ -103,7 +103,7 @@ func (d *delivered) done(written bool) {
 	d.release()
 }
 
-// release ends the span with the last one.
+// release ends the span with the last stream.
 func (d *delivered) release() {
 	if d == nil || d.left.Add(-1) > 0 || d.span == nil {
 		return
@@ -116,7 +116,7 @@ func (d *delivered) release() {
 	d.span.End()
 }
 
-// doneAll says so of what a writer took.
+// doneAll calls done for all that a writer took.
 func doneAll(all *[]*delivered, written bool) {
 	if all == nil {
 		return
@@ -126,8 +126,7 @@ func doneAll(all *[]*delivered, written bool) {
 	}
 }
 
-// tracks says that an event that is pending is followed; s.mu is held, as in the
-// next two.
+// tracks follows a pending event; s.mu is held, as in the next two.
 func (s *stream) tracks(d *delivered) {
 	switch {
 	case d == nil:
@@ -138,7 +137,7 @@ func (s *stream) tracks(d *delivered) {
 	}
 }
 
-// forgetHeld and forgetTraced say that a stream drops what it has.
+// forgetHeld and forgetTraced count a stream's held and pending events as dropped.
 func (s *stream) forgetHeld() {
 	for i := range s.held {
 		s.held[i].trace.done(false)

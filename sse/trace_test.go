@@ -34,8 +34,8 @@ func ended(t *testing.T, spans *spantest.Recorder, n int) []*spantest.Span {
 	return spans.Ended()
 }
 
-// A worker sends, and two other processes have streams: each makes one span,
-// whatever number of streams it has.
+// A worker sends, and two other processes have streams: each makes one span, for
+// any number of streams.
 func TestADeliveryIsTracedOverProcesses(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, b := newCap(t), newBroker(t)
@@ -120,7 +120,7 @@ func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
 	})
 }
 
-// What the kernel does not take from a client that stalls is not written.
+// Bytes that the kernel does not take from a stalled client are not written.
 func TestADeliveryThatStallsIsNotWritten(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		spans := new(spantest.Recorder)
@@ -134,7 +134,7 @@ func TestADeliveryThatStallsIsNotWritten(t *testing.T) {
 	})
 }
 
-// taps keeps what is published.
+// taps keeps the published messages.
 type taps struct {
 	sse.Broker
 	got []sse.Message
@@ -150,7 +150,7 @@ func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
 	spans := new(spantest.Recorder)
 	s := start(t, newCap(t), broker, sse.Config{TracerProvider: spans})
 	ann := dial(t, s.url+"?member=ann")
-	// As instances wrote it that knew of no traces.
+	// A message as instances without traces wrote it.
 	old, err := sse.ParseMessage([]byte("\x01\x01\x03ann\x00\x03old\x00event: old\ndata: one\n\n"))
 	must(t, err)
 	must(t, broker.Publish(t.Context(), old))
@@ -158,7 +158,7 @@ func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
 	if d := ended(t, spans, 1)[0]; d.Name() != "deliver old" || d.Parent().IsValid() {
 		t.Errorf("%s under %v", d.Name(), d.Parent())
 	}
-	// What those do not know of is in a field that they do not look at for a frame.
+	// Those instances ignore the field with the new parts.
 	ctx, sending := spans.Tracer("test").Start(t.Context(), "sending")
 	must(t, s.ToMember(ctx, "ann", sse.Event{Name: "new", Data: []byte("two")}))
 	m := broker.got[len(broker.got)-1]

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// wheelSlots is how finely pings are spread.
+// wheelSlots is the number of slots over which pings are spread.
 const wheelSlots = 64
 
-// wheel has all streams in slots of time, each in that of its next ping. One
-// ticker serves all, whatever their number.
+// wheel has all streams in slots of time, each in that of its next ping. One ticker
+// serves any number of streams.
 type wheel struct {
 	tick time.Duration
 
@@ -52,7 +52,7 @@ func (w *wheel) remove(s *stream) {
 	w.slots[s.wheelAt] = slot[:last]
 }
 
-// turn goes on by a tick. Who is due and lives longer than now is put in again.
+// turn goes on by a tick. A due stream that lives longer than now is put in again.
 func (w *wheel) turn(now time.Duration) (due, over []*stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,8 +71,8 @@ func (w *wheel) turn(now time.Duration) (due, over []*stream) {
 	return due, over
 }
 
-// turnWheel pings the streams, has them looked up in the Cap, and ends those
-// whose lifetime is over.
+// turnWheel pings the streams, looks them up in the Cap, and ends those whose
+// lifetime is over.
 func (h *Hub) turnWheel(ctx context.Context) {
 	ticker := time.NewTicker(h.wheel.tick)
 	defer ticker.Stop()

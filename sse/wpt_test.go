@@ -12,8 +12,8 @@ import (
 // long is a field beyond any buffer on the way.
 var long = strings.Repeat("0123456789abcdef ünïcode ", 12_000)
 
-// parsing are streams as anybody may send them, after those of the
-// web-platform-tests, and what a client dispatches.
+// parsing are streams that any server may send, after those of the
+// web-platform-tests, and the events that a client dispatches.
 var parsing = []struct {
 	name, stream string
 	want         []told
@@ -58,7 +58,7 @@ var parsing = []struct {
 	{"nothing", "", nil},
 }
 
-// sending are events as we send them, and as each client has to dispatch them.
+// sending are events of a hub, and as each client has to dispatch them.
 var sending = []struct {
 	name  string
 	event sse.Event
@@ -98,7 +98,7 @@ var encoded = []struct {
 }
 
 // departs are the streams of which the npm package dispatches something else. It
-// tells an event's own id instead of the last one, which it does send when it
+// reports an event's own id instead of the last one, which it does send when it
 // comes back; and it holds a CR back until the next byte, in case that is an LF.
 var departs = map[string][]told{
 	"carriage returns":                     nil,
@@ -189,7 +189,7 @@ func TestProgramsReadStreamsAlike(t *testing.T) {
 	}
 }
 
-// What a hub sends each client dispatches as it was meant.
+// Each client dispatches the events of a hub unchanged.
 func TestProgramsReadWhatHubsSend(t *testing.T) {
 	programs(t, func(t *testing.T, p program) {
 		both(t, func(t *testing.T, lean bool) {
@@ -220,9 +220,9 @@ func TestProgramsReadWhatHubsSend(t *testing.T) {
 	})
 }
 
-// What is no number is no retry: after it a client comes back as it was told
-// before, and not after days. An empty one, which we do not send, has Chromium go
-// back to its own 3 s.
+// A retry that is no number is ignored: a client then comes back after the time it
+// had before, and not after days. At an empty retry, which a hub never sends,
+// Chromium goes back to its own 3 s.
 func TestProgramsHeedRetryWhenItIsANumber(t *testing.T) {
 	for _, p := range allPrograms {
 		if p.read == nil {

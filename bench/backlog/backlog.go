@@ -20,7 +20,7 @@ func Event(n, keys int, data json.RawMessage) (event.Event, error) {
 	return e, err
 }
 
-// Text is data of so many bytes that nothing looks into: a JSON string.
+// Text is data of so many bytes that no system inspects: a JSON string.
 func Text(size int) func(int) json.RawMessage {
 	data := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
 	return func(int) json.RawMessage { return data }
@@ -54,7 +54,7 @@ func Append(ctx context.Context, db *sql.DB, box *outbox.Outbox, n, keys int, da
 	return nil
 }
 
-// inTransaction is a bare transaction, so that nobody is woken by it.
+// inTransaction is a bare transaction, so that it sends no notifications.
 func inTransaction(ctx context.Context, db *sql.DB, box *outbox.Outbox, batch []event.Event) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

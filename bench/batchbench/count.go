@@ -23,7 +23,7 @@ const shows = 50
 // deadline bounds one measurement.
 const deadline = time.Minute
 
-// work is how views are counted.
+// work is a way to count views.
 type work struct {
 	guarded bool // each event once
 	batch   bool

@@ -33,7 +33,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// result is what came of one consumer's run.
+// result is the result of one consumer's run.
 type result struct {
 	rate     float64       // views per second, from the first handler's start to the last one's end
 	cpu      time.Duration // of this process, per view
@@ -84,7 +84,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 		fmt.Fprintf(out, "%-24s %-22s %10.0f %12.1f %12.0f\n", l.ground, l.work, rate[l],
 			report.Median(all[l], func(r result) float64 { return report.Micros(r.cpu) }),
 			report.Median(all[l], func(r result) float64 { return r.perBatch }))
-		role := report.Peer // the sequential consumer is what a batch is compared with
+		role := report.Peer // a batch is compared with the sequential consumer
 		if l.work.batch {
 			role = report.Ours
 		}

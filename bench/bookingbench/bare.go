@@ -29,7 +29,7 @@ var (
 )
 
 // bookBare books the same seats by the statements of a booking alone, as fast as so
-// many connections do, and returns how many a second.
+// many connections can, and returns the rate per second.
 func bookBare(ctx context.Context, cfg Config, at place.Place, connections int) (rate float64, err error) {
 	db, err := at.Open()
 	if err != nil {

@@ -2,7 +2,7 @@
 // processes grow in number: each process is the reference app with all roles, and
 // they share PostgreSQL, Kafka and a Redis Cluster.
 //
-// A booking is what a visitor asks for over HTTP, who has signed in and passed the
+// A booking is a request over HTTP of a visitor who has signed in and passed the
 // waiting room: the entry token is checked, the place in the room is looked up in
 // Redis, seats are held and the reservation is written in one transaction with its
 // event. Meanwhile the relays publish the events to Kafka and the workers of the
@@ -19,7 +19,7 @@
 //	a run that asks for more seats than there are is refused   TestConfig
 //
 // Failure modes: the topics of the box office have fixed names. Another box office
-// on the same Kafka gets some of the events, which disturbs both; the brokers should
-// be nobody else's, as those of make bench are. A benchmark that is killed with
-// SIGKILL leaves its processes behind; an interrupted one does not.
+// on the same Kafka gets some of the events, which disturbs both. Use brokers of
+// your own, as make bench does. A benchmark that is killed with SIGKILL leaves its
+// processes behind; an interrupted one does not.
 package bookingbench

@@ -30,7 +30,7 @@ type office struct {
 	running []*process
 }
 
-// process is one of them.
+// process is a process of the office.
 type process struct {
 	name string
 	cmd  *exec.Cmd
@@ -95,7 +95,7 @@ func (o *office) startGateway(ctx context.Context, cfg Config) (string, error) {
 	return url, err
 }
 
-// start starts a process, whose words go to a file.
+// start starts a process, whose output goes to a file.
 func (o *office) start(cfg Config, name string, env map[string]string, args ...string) (*process, error) {
 	p := &process{name: name, log: filepath.Join(o.dir, strings.ReplaceAll(name, " ", "-")+".log"), done: make(chan struct{})}
 	log, err := os.Create(p.log)
@@ -140,7 +140,7 @@ func (p *process) ready(ctx context.Context, url string) error {
 	})
 }
 
-// until asks again and again, while the process runs.
+// until repeats a check, while the process runs.
 func (p *process) until(ctx context.Context, what string, yes func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -158,7 +158,7 @@ func (p *process) until(ctx context.Context, what string, yes func() bool) error
 	return nil
 }
 
-// words are the last lines that it printed.
+// words are the last lines of the process's output.
 func (p *process) words() string {
 	f, err := os.Open(p.log)
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *process) words() string {
 	return strings.Join(last, "\n")
 }
 
-// stop asks all to end, the gateway last, and ends those who do not listen.
+// stop asks all processes to end, the gateway last, and kills those that do not.
 func (o *office) stop() error {
 	offices := o.running[min(1, len(o.running)):]
 	return errors.Join(stopAll(offices), stopAll(o.running[:min(1, len(o.running))]))

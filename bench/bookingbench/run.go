@@ -53,7 +53,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// result is what came of one number of processes in one round.
+// result is the result of one number of processes in one round.
 type result struct {
 	booked    float64 // per second, until the last answer
 	published float64 // per second, until the outbox was empty
@@ -61,7 +61,7 @@ type result struct {
 	p50, p99  time.Duration
 }
 
-// Run measures and keeps the figures.
+// Run measures and keeps the results.
 func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -150,7 +150,7 @@ func redisURL(nodes string) string {
 	return "redis://" + nodes + "/"
 }
 
-// record keeps the figures.
+// record keeps the results.
 func (c Config) record(all map[int][]result, out *report.Recorder) {
 	out.Title("medians of %d rounds of %d bookings of a seat each; %d callers for each process; every process has all roles", c.Rounds, c.Bookings, c.Callers)
 	out.Chart(report.Chart{Name: "bookings", Title: "Bookings, by processes of the box office", Unit: "bookings/s", X: "processes",

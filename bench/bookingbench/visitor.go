@@ -20,7 +20,7 @@ const (
 	seatsPerRow = 25
 )
 
-// seat is one that can be booked.
+// seat is a seat that can be booked.
 type seat struct{ show, id string }
 
 // seats are so many of the hall, each show in turn, so that no show is favoured.
@@ -33,7 +33,7 @@ func seats(n int) []seat {
 	return all
 }
 
-// visitor is a caller who has signed in and passed the waiting rooms.
+// visitor is a caller that has signed in and passed the waiting rooms.
 type visitor struct {
 	url    string
 	client *http.Client
@@ -101,7 +101,7 @@ func (v *visitor) book(ctx context.Context, s seat) error {
 	return v.call(ctx, http.MethodPost, "/api/seats/reserve", v.entry[s.show], map[string]any{"eventId": s.show, "seatIds": []string{s.id}}, http.StatusCreated, nil)
 }
 
-// book has everybody book seats, as fast as they are answered.
+// book makes all visitors book seats, as fast as they are answered.
 func book(ctx context.Context, cfg Config, o *office, got *result) error {
 	callers := cfg.Callers * o.processes
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConns: 2 * callers, MaxIdleConnsPerHost: 2 * cfg.Callers, DisableCompression: true}}
@@ -138,7 +138,7 @@ func book(ctx context.Context, cfg Config, o *office, got *result) error {
 	return nil
 }
 
-// rest waits until so many events, at least, were published and none waits.
+// rest waits until at least so many events were published and none is pending.
 func (v *visitor) rest(ctx context.Context, published int) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

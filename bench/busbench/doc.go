@@ -1,4 +1,4 @@
-// Package busbench measures what each transport publishes and consumes, beside
+// Package busbench measures how fast each transport publishes and consumes, beside
 // Watermill's own package for the same server where there is one: one caller that
 // publishes message by message, 64 callers that do so, one caller that publishes
 // 500 in a call, and a consumer whose handler does nothing.

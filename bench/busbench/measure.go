@@ -26,7 +26,7 @@ func (p publishing) measure(ctx context.Context, cfg Config, o *opened) (result,
 	if err != nil {
 		return result{}, err
 	}
-	// Once before, so that what a first call sets up is not measured.
+	// Once before, so that the set-up of a first call is not measured.
 	if _, err := p.publish(o.publisher, topic, cfg.Size, func() bool { return false }); err != nil {
 		return result{}, err
 	}
@@ -38,8 +38,8 @@ func (p publishing) measure(ctx context.Context, cfg Config, o *opened) (result,
 	return result{float64(n) / time.Since(start).Seconds(), (report.CPU() - cpu) / time.Duration(n)}, nil
 }
 
-// publish lets every caller publish at least once, and goes on while more says
-// so. It returns how many messages were published.
+// publish lets every caller publish at least once, and goes on while more returns
+// true. It returns how many messages were published.
 func (p publishing) publish(to message.Publisher, topic string, size int, more func() bool) (int, error) {
 	var n atomic.Int64
 	errs := make([]error, p.callers)
@@ -73,8 +73,8 @@ func batch(from, n, size int) []*message.Message {
 	return out
 }
 
-// consume lets a group work off a backlog. From the first message on it has
-// three seconds.
+// consume lets a group work off a backlog. It has three seconds from the first
+// message on.
 func consume(ctx context.Context, cfg Config, o *opened) (result, error) {
 	topic, err := o.topic(ctx)
 	if err != nil {

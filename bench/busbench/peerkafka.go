@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
-// watermillKafka has settings that promise the same as kafkabus, and
-// topics that kafkabus makes.
+// watermillKafka has settings with the same promises as kafkabus, and topics that
+// kafkabus makes.
 func watermillKafka(ctx context.Context, cfg Config) (*opened, error) {
 	conf := watermillkafka.Config()
 	bs, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{})).Open(ctx, "kafka://"+cfg.Brokers+"/")

@@ -102,7 +102,7 @@ func watermillSQL(ctx context.Context, cfg Config, on func(server, name string) 
 }
 
 func watermillRedis(ctx context.Context, cfg Config) (*opened, error) {
-	// Each closes the client that it is given.
+	// Each closes its client.
 	client := func() (redis.UniversalClient, error) { return redisdb.Open(cfg.Redis, redisdb.Config{}) }
 	c, err := client()
 	if err != nil {

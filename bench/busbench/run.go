@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// Config sizes a run. The zero value is the published one. A transport whose
-// server is not named is left out.
+// Config sizes a run. The zero value is the published one. A transport without a
+// server is left out.
 type Config struct {
 	Postgres, MariaDB, Redis, RabbitMQ string // URLs
 	Brokers                            string // of Kafka, separated by commas
@@ -126,7 +126,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	return nil
 }
 
-// between is a column of ours beside its peer's.
+// between compares a column of ours with its peer's.
 func between(all map[string][]figures, peer transport, column int) report.Measured {
 	return report.Between(all[peer.peerOf], all[peer.name], func(f figures) float64 { return f[column].rate }, "messages/s")
 }
@@ -142,8 +142,8 @@ func pairs(list []transport) (all [][]transport) {
 	return all
 }
 
-// measure fills the rows of a pair, once. Each column is measured of both before the next
-// one, in turns, so that what disturbs the machine or stays behind on the server is the same for
+// measure fills the rows of a pair, once. Each column is measured of both before the next one,
+// in turns, so that disturbances of the machine and leftovers on the server are the same for
 // both.
 func measure(ctx context.Context, cfg Config, round int, pair []transport) (rows []figures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)

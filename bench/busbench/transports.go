@@ -33,18 +33,18 @@ type transport struct {
 // opened is a transport that is ready.
 type opened struct {
 	publisher message.Publisher
-	// topic makes a topic of its own with one group, which gets all that is
-	// published.
+	// topic makes a topic of its own with one group, which gets all published
+	// messages.
 	topic func(ctx context.Context) (string, error)
 	// consume calls handle for each message of the topic until it is stopped.
 	consume func(ctx context.Context, topic string, handle func()) (stop func() error, err error)
-	// close ends it and removes what it made.
+	// close ends it and removes its leftovers.
 	close func() error
 }
 
 const group = "g"
 
-// unique is a new name of something that the benchmark makes.
+// unique is a new name for a resource of the benchmark.
 func unique(cfg Config) string { return fmt.Sprintf("%s_bus_%d", cfg.Prefix, time.Now().UnixNano()) }
 
 // transports lists ours, each before its peer.
@@ -108,7 +108,7 @@ func inPlace(ctx context.Context, cfg Config, on func(server, name string) (plac
 	return ours(ctx, cfg, p.URL, func([]string) error { return p.Drop(context.WithoutCancel(ctx)) })
 }
 
-// ours opens a bus. sweep removes what is left of it, given its topics.
+// ours opens a bus. sweep removes its leftovers, given its topics.
 func ours(ctx context.Context, cfg Config, url string, sweep func(topics []string) error) (*opened, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	bs, err := opener(quiet).Open(ctx, url)

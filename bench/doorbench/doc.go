@@ -1,4 +1,4 @@
-// Package doorbench measures what the front door costs: emitting and handling through it
+// Package doorbench measures the cost of the front door: emitting and handling through it
 // beside the same packages put together by hand, on one PostgreSQL, one after the other in
 // each round.
 package doorbench

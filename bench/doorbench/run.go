@@ -67,7 +67,7 @@ type program struct {
 
 var ways = []way{{"front door", byFrontDoor}, {"packages by hand", byHand}}
 
-// result is what one way did in one round.
+// result is the result of one way in one round.
 type result struct {
 	emits, handles     float64 // a second
 	emitCPU, handleCPU time.Duration
@@ -146,7 +146,7 @@ func (w way) measure(ctx context.Context, cfg Config) (r result, err error) {
 			return r, err
 		}
 	}
-	for i := range max(1, cfg.Emits/20) { // what a first call sets up is not measured
+	for i := range max(1, cfg.Emits/20) { // the set-up of a first call is not measured
 		if err := program.emit(ctx, nth(i)); err != nil {
 			return r, err
 		}
@@ -165,7 +165,7 @@ func (w way) measure(ctx context.Context, cfg Config) (r result, err error) {
 	return r, err
 }
 
-// drain emits what is missing and handles all.
+// drain emits the remaining events and handles all.
 func (p program) drain(ctx context.Context, cfg Config) (rate float64, each time.Duration, err error) {
 	have := cfg.Emits + max(1, cfg.Emits/20)
 	for i := have; i < cfg.Events; i++ {

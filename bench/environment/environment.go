@@ -16,12 +16,12 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// unknown is what cannot be found out.
+// unknown stands for facts that cannot be found out.
 const unknown = "unknown"
 
-// Of says what there is now: the machine, and the tree that root is the root of.
-// Outputs are folders and files in it that a run writes by itself; changes there
-// make no tree dirty.
+// Of returns the present environment: the machine, and the tree with the given
+// root. Outputs are folders and files in it that a run writes by itself; changes
+// there make no tree dirty.
 func Of(ctx context.Context, root string, outputs ...string) report.Environment {
 	commit, dirty := tree(ctx, root, outputs)
 	return report.Environment{
@@ -39,8 +39,8 @@ func Load() string {
 	return cmp.Or(load, unknown)
 }
 
-// tree is the commit, and whether there is more than what it has. Git takes no
-// locks, so that nobody else's command fails.
+// tree is the commit, and whether the tree has uncommitted changes. Git takes no
+// locks, so that other Git commands do not fail.
 func tree(ctx context.Context, root string, outputs []string) (commit string, dirty bool) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", root}, args...)...)
@@ -68,7 +68,7 @@ func firstLine(path string) string {
 	return strings.TrimSpace(string(line))
 }
 
-// after is what follows the name and a colon, in the first such line of a file.
+// after is the text behind the name and a colon, in the first such line of a file.
 func after(path, name string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // Addresses are the URLs of servers, and the brokers of Kafka separated by commas.
-// What is empty is not asked.
+// Servers with an empty address are not asked.
 type Addresses struct{ Postgres, MariaDB, MySQL, Redis, RedisCluster, RabbitMQ, Kafka string }
 
 // patience bounds how long a server takes to answer.
@@ -99,8 +99,8 @@ func rabbitMQ(_ context.Context, at string) (string, error) {
 	return version, conn.Close()
 }
 
-// kafka guesses the version by what the broker can do, since it does not tell its
-// own: "v3.9".
+// kafka guesses the version by the broker's features, since a broker does not
+// report it: "v3.9".
 func kafka(ctx context.Context, at string) (string, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(at, ",")...), kgo.RetryTimeout(patience/3), kgo.DialTimeout(patience/3))
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Set) render(name, text string) (string, error) {
 	return b.String(), nil
 }
 
-// functions are what a template may ask for. A claim and a figure go by the names that
+// functions are the functions of a template. A claim and a figure go by the names that
 // the report has.
 func (s *Set) functions() template.FuncMap {
 	ofClaim := func(read func(report.Claim) string) func(section, what string) (string, error) {
@@ -63,7 +63,7 @@ func (s *Set) functions() template.FuncMap {
 		"theirs": ofClaim(func(c report.Claim) string { return number(c.Beside) }),
 		"ratio":  ofClaim(func(c report.Claim) string { return bold(missed(c), number(c.Ratio)) }),
 		"goal":   ofClaim(func(c report.Claim) string { return number(c.Goal) }),
-		// times is how many times ours is theirs, for where the reader wants no bold type.
+		// times is the ratio of ours to theirs, for readers who want no bold type.
 		"times": ofClaim(func(c report.Claim) string { return number(c.Ratio) }),
 		// percent is of a claim about a part.
 		"percent": ofClaim(func(c report.Claim) string {

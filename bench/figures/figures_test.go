@@ -112,7 +112,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// What differs is told and can be written; pages that are right stay untouched.
+// A page that differs is reported and can be written; correct pages stay untouched.
 func TestWrite(t *testing.T) {
 	s, err := Load(filepath.Join("..", "results"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Pages are those with blocks, from the root of the tree.
+// Pages are the pages with blocks, from the root of the tree.
 func Pages() []string {
 	return []string{"README.md", "docs/measured.md", "docs/choosing-a-transport.md"}
 }
@@ -19,7 +19,7 @@ const (
 	end   = "<!-- end of figures -->"
 )
 
-// Fill replaces what stands between the marks of a page.
+// Fill replaces the text between the marks of a page.
 func (s *Set) Fill(text string) (string, error) {
 	var b strings.Builder
 	for {
@@ -46,8 +46,8 @@ func (s *Set) Fill(text string) (string, error) {
 	return b.String(), nil
 }
 
-// Differs says which pages below a root have other figures than those of the results; nil
-// when none has.
+// Differs reports which pages below a root have other figures than the results; nil when
+// none has.
 func (s *Set) Differs(root string) error {
 	return s.each(root, func(page, _, is, should string) error {
 		if is != should {

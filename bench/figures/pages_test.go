@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/internal/doctest"
 )
 
-// TestPagesHaveTheFigures holds the figures of README.md and docs against the results
-// that are saved.
+// TestPagesHaveTheFigures compares the figures of README.md and docs with the saved
+// results.
 func TestPagesHaveTheFigures(t *testing.T) {
 	const root = "../.."
 	set, err := Load(filepath.Join(root, "bench", "results"))
@@ -39,7 +39,7 @@ func TestPagesHaveTheFigures(t *testing.T) {
 	}
 }
 
-// TestPlantedFigures shows that a figure that stands alone is found.
+// TestPlantedFigures shows that a figure outside of a block is found.
 func TestPlantedFigures(t *testing.T) {
 	text := "Drains 333,000 events a second.\n<!-- figures: x -->\n| 197,000/s |\n<!-- end of figures -->\nAt most 4,096 rows; 450/s; 12,500/s; 1,200 messages per second."
 	if got, want := fmt.Sprint(strayRates(text)), "[333,000 events a second 12,500/s 1,200 messages per second]"; got != want {
@@ -49,11 +49,11 @@ func TestPlantedFigures(t *testing.T) {
 
 var (
 	filled = regexp.MustCompile(`(?s)<!-- figures: .*?<!-- end of figures -->`)
-	// rate is a measured rate: a limit that somebody sets has no thousands.
+	// rate is a measured rate: a configured limit has no thousands.
 	rate = regexp.MustCompile(`\b\d{1,3}(,\d{3})+(/s\b| ?(\w+ )?(a|per) second)`)
 )
 
-// strayRates are the rates that stand outside the blocks of figures.
+// strayRates are the rates outside the blocks of figures.
 func strayRates(text string) []string {
 	return rate.FindAllString(filled.ReplaceAllString(text, ""), -1)
 }

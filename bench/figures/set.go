@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// proofs is the file of what the proofs print: it has no rounds and no peers.
+// proofs is the file of the proofs' figures: it has no rounds and no peers.
 const proofs = "proofs.json"
 
-// Set is everything that was measured.
+// Set is the set of all measured figures.
 type Set struct {
 	dir      string
 	sections map[string]report.Section

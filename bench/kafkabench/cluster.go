@@ -20,7 +20,7 @@ import (
 // partitions of each topic.
 const partitions = 6
 
-// cluster is what publishes into one Kafka.
+// cluster is the publishers into one Kafka.
 type cluster struct {
 	bus       *bus.Bus
 	client    *kgo.Client
@@ -76,7 +76,7 @@ func (c *cluster) topic(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// count is how many messages the topic has.
+// count is the number of messages in the topic.
 func (c *cluster) count(ctx context.Context, topic string) (n int, err error) {
 	ends, err := c.admin.ListEndOffsets(ctx, topic)
 	if err != nil {

@@ -4,6 +4,6 @@
 // in memory; and Watermill Kafka's publisher, which sends one message at a time.
 //
 // All of them ask for the acknowledgement of every in-sync replica, are idempotent, compress
-// by zstd, and have topics of their own, which are deleted at the end. What arrived is
-// counted by the brokers' offsets.
+// by zstd, and have topics of their own, which are deleted at the end. The brokers' offsets
+// count the messages that arrived.
 package kafkabench

@@ -14,7 +14,7 @@ import (
 
 // producing are the settings of franz-go's producer: its defaults, which are idempotent
 // and wait for every in-sync replica, with the compression that all use, and with room
-// for as many records as the relay has under way (8 MiB by default at 500 B).
+// for as many records as the relay has in flight (8 MiB by default at 500 B).
 func producing() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.ProducerBatchCompression(kgo.ZstdCompression()),
@@ -22,7 +22,7 @@ func producing() []kgo.Opt {
 	}
 }
 
-// producer hands records to franz-go and waits for what became of them.
+// producer hands records to franz-go and waits for their results.
 type producer struct {
 	client *kgo.Client
 	failed atomic.Pointer[error]
@@ -46,7 +46,7 @@ func (p *producer) wait(ctx context.Context) error {
 	return nil
 }
 
-// flatOut feeds franz-go as fast as it takes records, so that nothing but the producer is
+// flatOut feeds franz-go as fast as it takes records, so that only the producer is
 // measured.
 func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message.Message) (result, error) {
 	records := make([]*kgo.Record, len(messages))
@@ -62,7 +62,7 @@ func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message
 	})
 }
 
-// bareRows is how many rows the bare program reads at a time, as many as the relay does.
+// bareRows is how many rows the bare program and the relay read at a time.
 const bareRows = 2000
 
 // bare reads the rows of the outbox in the order of their ids and hands them over.

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// Relay is the configuration for a publisher that makes batches of its own:
-// calls so large that most of a batch is with it at once.
+// Relay is the configuration for a publisher that makes batches of its own: calls
+// so large that each has most of a batch.
 func Relay() outbox.RelayConfig { return outbox.RelayConfig{Lanes: 4, Chunk: 2000} }
 
 // keys that events are spread over.
@@ -72,7 +72,7 @@ func (o *outboxed) drain(ctx context.Context, into message.Publisher) error {
 	return relay.Drain(ctx)
 }
 
-// rewind puts the relay back to the first event, by forgetting how far it came.
+// rewind resets the relay to the first event, by removing its cursor.
 func (o *outboxed) rewind(ctx context.Context) error {
 	_, err := o.db.ExecContext(ctx, `DELETE FROM outbox_cursors`)
 	return err
@@ -87,7 +87,7 @@ func (o *outboxed) relay(ctx context.Context, into message.Publisher) (result, e
 	return timed(o.rows, func() error { return o.drain(ctx, into) })
 }
 
-// inMemory is what the relay publishes, as it publishes it: the first n messages.
+// inMemory are the first n messages, exactly as the relay publishes them.
 func (o *outboxed) inMemory(ctx context.Context, n int) ([]*message.Message, error) {
 	if err := o.rewind(ctx); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (i into) Publish(_ string, messages ...*message.Message) error {
 	return i.Publisher.Publish(i.topic, messages...)
 }
 
-// keeper is a publisher that keeps what it is given.
+// keeper is a publisher that keeps its messages.
 type keeper struct {
 	mu       sync.Mutex
 	messages []*message.Message

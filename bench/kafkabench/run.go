@@ -40,7 +40,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// result is how fast one of them sent its messages.
+// result is the rate of one publisher.
 type result struct {
 	rate float64       // messages per second
 	cpu  time.Duration // of this process, per message
@@ -134,7 +134,7 @@ type run struct {
 	publish  func(ctx context.Context, topic string) (result, error)
 }
 
-// measure publishes into a topic of its own and counts what arrived.
+// measure publishes into a topic of its own and counts the messages that arrived.
 func (c *cluster) measure(ctx context.Context, r run) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -153,9 +153,9 @@ func (c *cluster) measure(ctx context.Context, r run) (result, error) {
 	return got, errors.Join(err, c.delete(topic))
 }
 
-// timed measures what a function costs per message.
+// timed measures the cost of a function per message.
 func timed(messages int, fn func() error) (result, error) {
-	runtime.GC() // of what was done before
+	runtime.GC() // of earlier work
 	start, cpu := time.Now(), report.CPU()
 	if err := fn(); err != nil {
 		return result{}, err

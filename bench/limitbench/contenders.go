@@ -17,16 +17,16 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// The limits of what is granted: the highest rate that leaves millrace a burst of
-// more than 512 callers ask for at once.
+// The limits when all calls are granted: the highest rate that leaves millrace a
+// burst for the more than 512 callers that ask at once.
 const (
 	hardLimit = 1_000_000
 	rate      = 900_000
 )
 
-// generous tells the store more than the limiter's own maximum of a million
-// calls a second, which combined callers reach: it is the decisions that are
-// measured and not the budget. Everything else is the limiter's and the store's.
+// generous gives the store a higher rate than the limiter's own maximum of a
+// million calls a second, which combined callers reach: the benchmark measures the
+// decisions and not the budget. All else is the limiter's and the store's.
 type generous struct {
 	ratelimit.Store
 	plan ratelimit.Plan
@@ -47,20 +47,20 @@ func (g *generous) Acquire(ctx context.Context, _ *ratelimit.Plan, ask ratelimit
 	return g.Store.Acquire(ctx, &g.plan, ask)
 }
 
-// scarce is how many calls are granted at once, and how many seconds their
-// refusal holds, where everything is refused.
+// scarce is the number of calls granted at once, and the seconds of a refusal,
+// where every call is refused.
 const scarce = 60
 
 // scripted are the commands of a client that runs scripts.
 var scripted = []string{"evalsha", "eval"}
 
-// decide asks for one call, or for what is refused.
+// decide asks for one call, or for more than the budget.
 type decide func(ctx context.Context) (allowed bool, err error)
 
 // contender is a limiter under measurement.
 type contender struct {
 	name string
-	// open makes it on a key of its own. What is denied has used up its budget.
+	// open makes it on a key of its own. With denied the budget is used up.
 	open func(ctx context.Context, s *redisserver.Server, key string, pool int, denied bool) (decide, func() error, error)
 }
 
@@ -92,8 +92,8 @@ func openMillrace(_ context.Context, s *redisserver.Server, key string, pool int
 	if err != nil {
 		return nil, nil, errors.Join(err, client.Close())
 	}
-	// The default timeout of 100 ms is for programs; a loaded machine that stands
-	// still for longer shall cost time here and not decisions.
+	// The default timeout of 100 ms is for programs; a loaded machine that stalls
+	// for longer should cost time here and not decisions.
 	l, err := ratelimit.New(store, ratelimit.Config{Limits: limits, Timeout: 5 * time.Second})
 	if err != nil {
 		return nil, nil, errors.Join(err, client.Close())

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// goals writes the ratios, of figures that were measured in the same round, and
-// what they should be.
+// goals writes the ratios, of figures that were measured in the same round, with
+// their goals.
 func (f *figures) goals(out *report.Recorder) {
 	for _, c := range []struct {
 		callers int

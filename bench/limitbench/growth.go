@@ -54,7 +54,7 @@ type cell struct {
 	processes, callers int
 }
 
-// grown is what came of a cell in one round.
+// grown is the result of a cell in one round.
 type grown struct {
 	rate float64
 	cpu  time.Duration // of all processes, per decision
@@ -119,7 +119,7 @@ func (g Growth) among(ctx context.Context, s *redisserver.Server, processes, rou
 	return nil
 }
 
-// atOnce asks all processes at once, and adds up what they did.
+// atOnce asks all processes concurrently, and adds up their results.
 func atOnce(ctx context.Context, parts []*part.Part, format string, args ...any) (sum grown, err error) {
 	answers, errs := make([][]float64, len(parts)), make([]error, len(parts))
 	var wg sync.WaitGroup
@@ -145,7 +145,7 @@ func atOnce(ctx context.Context, parts []*part.Part, format string, args ...any)
 	return sum, nil
 }
 
-// record keeps the figures.
+// record keeps the results.
 func (g Growth) record(all map[cell][]grown, out *report.Recorder) {
 	out.Title("medians of %d rounds of %s; one hot key; each process has %d connections", g.Rounds, g.Span, g.PoolSize)
 	out.Chart(report.Chart{

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// With as many processes as are told, each of which is granted something.
+// With the given number of processes, each of which is granted some calls.
 func TestRunGrowth(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")

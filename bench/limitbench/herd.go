@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// herd decides who of many refreshes a key.
+// herd decides which of many callers refreshes a key.
 type herd struct {
 	name     string
 	commands []string // that its client sends

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// config is a run that shows that all works, and no figure worth reading.
+// config is a run that checks the harness, without figures worth reading.
 func config() Config {
 	return Config{Span: 100 * time.Millisecond, Lone: 100, Herds: 2, Rounds: 1, Prefix: "b" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
@@ -66,7 +66,7 @@ func TestRunOnGivenServer(t *testing.T) {
 	}
 }
 
-// What a limiter remembers costs no call of Redis: counted, so no matter of time.
+// A limiter's local state costs no call of Redis: counted, so independent of time.
 func TestRun(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")

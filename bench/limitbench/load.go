@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// result is what came of one contender's run.
+// result is the result of one contender's run.
 type result struct {
 	rate    float64       // of the decisions that are asked for, per second
 	others  float64       // share of decisions that came out the other way
@@ -26,7 +26,7 @@ type result struct {
 // deadline bounds one measurement beyond its time.
 const deadline = time.Minute
 
-// load has callers ask as fast as they are answered, for a time. Counted are the
+// load makes callers ask as fast as they are answered, for a time. It counts the
 // decisions that were allowed, or refused when denied.
 func load(ctx context.Context, s *redisserver.Server, callers int, span time.Duration, denied bool, ask decide) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+deadline)
@@ -72,7 +72,7 @@ func load(ctx context.Context, s *redisserver.Server, callers int, span time.Dur
 	}, nil
 }
 
-// together runs fn so many times at once, until the time is over or one fails.
+// together runs fn in so many goroutines, until the time is over or one fails.
 func together(callers int, fn func(over *atomic.Bool) error, span time.Duration) error {
 	var over atomic.Bool
 	stop := time.AfterFunc(span, func() { over.Store(true) })
@@ -90,7 +90,7 @@ func together(callers int, fn func(over *atomic.Bool) error, span time.Duration)
 	return errors.Join(errs...)
 }
 
-// warm asks until the budget is there, or used up when denied, and the callers'
+// warm asks until the budget is full, or used up when denied, and the callers'
 // connections are made.
 func warm(ctx context.Context, callers int, denied bool, ask decide) error {
 	for start := time.Now(); ; {
@@ -115,8 +115,8 @@ func warm(ctx context.Context, callers int, denied bool, ask decide) error {
 	}, 200*time.Millisecond)
 }
 
-// lone measures one caller's waits, of all contenders in turn, so that what
-// disturbs the machine disturbs all of them alike. It returns their medians.
+// lone measures one caller's waits, of all contenders in turn, so that disturbances
+// of the machine affect all of them alike. It returns their medians.
 func lone(ctx context.Context, decisions int, asks []decide) ([]time.Duration, error) {
 	const block = 100
 	took := make([][]time.Duration, len(asks))

@@ -20,7 +20,7 @@ import (
 // share a limit.
 const Part = "limit-part"
 
-// empty is what Redis can do for those who ask it for each decision: a script that
+// empty is the limit of Redis with one call for each decision: a script that
 // decides nothing.
 const empty = "empty script"
 

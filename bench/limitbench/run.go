@@ -65,7 +65,7 @@ func lines() []line {
 	return all
 }
 
-// figures are what all rounds brought.
+// figures are the results of all rounds.
 type figures struct {
 	loads map[line][]result
 	lone  map[string][]time.Duration

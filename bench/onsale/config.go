@@ -10,20 +10,20 @@ import (
 
 // Config of an on-sale. The zero value is the published one.
 type Config struct {
-	People    int           // who want tickets; 200,000
+	People    int           // that want tickets; 200,000
 	Arrive    time.Duration // within which all of them come; 10 s
 	Window    time.Duration // from the first arrival to the end; 75 s
 	Instances int           // that serve them; 4
-	Threshold int           // who may be inside at once; 1,000
+	Threshold int           // that may be inside at once; 1,000
 	Batch     int           // admissions in a tick of a second, over all instances; 500
 	Hold      time.Duration // how long people stay inside: from half to one and a half; 4 s
-	NoShow    time.Duration // how long a place is kept for who does not come; 20 s
-	Crash     float64       // share of people who go away without a word; 0.02
+	NoShow    time.Duration // how long a place is reserved for a person who does not come; 20 s
+	Crash     float64       // share of people who vanish; 0.02
 	Leave     float64       // share of people who leave the line; 0.01
 	Workers   int           // calls at once; 1,024
-	Seed      uint64        // of what chance decides; 1
+	Seed      uint64        // of the random choices; 1
 
-	Event  string // what all come for; "on-sale"
+	Event  string // the event on sale; "on-sale"
 	Memory bool   // keep the line in this process and not in Redis
 	URL    string // of Redis, when there is no redis-server to start
 
@@ -47,7 +47,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// def sets what is zero.
+// def sets a default where the field is zero.
 func def[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {

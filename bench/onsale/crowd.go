@@ -26,17 +26,17 @@ type sale struct {
 
 	check, heartbeat, done, leaving action
 
-	checks, polls meter // how long the calls take that line somebody up, and the others
+	checks, polls meter // the times of the calls that line a person up, and of the others
 	arrived       atomic.Int64
-	entered       atomic.Int64 // who know that they are inside
-	ended         atomic.Int64 // who were inside
+	entered       atomic.Int64 // people who know that they are inside
+	ended         atomic.Int64 // people who were inside
 	failures      atomic.Int64 // calls without an answer
 	forgotten     atomic.Int64 // people who wait or are inside, and were told that they do not
 	unsealed      atomic.Int64 // people inside without a token
 	waits         meter        // from the arrival until inside
 
 	mu     sync.Mutex
-	failed map[string]int // by what was answered
+	failed map[string]int // by the answer
 }
 
 func (s *sale) fail(err error) {
@@ -48,8 +48,8 @@ func (s *sale) fail(err error) {
 	}
 }
 
-// act does what is due for a person, and returns when to go on, negative for
-// never.
+// act takes the due step of a person, and returns the time to the next, negative
+// for never.
 func (s *sale) act(ctx context.Context, n int32) (again time.Duration) {
 	p := &s.people[n]
 	now := s.schedule.now()
@@ -99,7 +99,7 @@ func (s *sale) act(ctx context.Context, n int32) (again time.Duration) {
 			s.entered.Add(1)
 			s.waits.add(after - p.first.from)
 		}
-		// Who is inside comes as told, or leaves when all is bought.
+		// A person inside polls as told, or leaves when all is bought.
 		return min(after+a.next(), p.stay.from+p.hold)
 	default:
 		s.forgotten.Add(1)
@@ -107,7 +107,7 @@ func (s *sale) act(ctx context.Context, n int32) (again time.Duration) {
 	return after + a.next()
 }
 
-// leave goes away, from the line or from inside.
+// leave takes the person out, from the line or from inside.
 func (s *sale) leave(ctx context.Context, n int32, p *person, now time.Duration) (again time.Duration) {
 	if p.stay.to == 0 {
 		p.stay.to = now

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// turn is one person's arrival, a call that took a while, and when it was their
-// turn.
+// turn is one person's arrival, a call that took a while, and the rank of the
+// admission.
 type turn struct {
 	from, to int64 // the call that lined the person up, ns
 	rank     int64 // place in the order of admission; never when it was not
@@ -18,8 +18,8 @@ const never = math.MaxInt64
 
 // fairness compares all pairs of arrivals of which one was over before the other
 // began: right are those admitted in that order, or of which only the first was;
-// inverted are the others, of which one is an example. Where neither was admitted
-// nothing can be said.
+// inverted are the others, of which one is an example. Pairs of which neither was
+// admitted do not count.
 func fairness(turns []turn) (right, inverted int64, example [2]turn) {
 	// Ranks become 1 … m, and never m+1, for the tree.
 	ranks := make([]int64, len(turns))
@@ -54,7 +54,7 @@ func fairness(turns []turn) (right, inverted int64, example [2]turn) {
 	return right, inverted, example
 }
 
-// tau is Kendall's: 1 when all pairs are right.
+// tau is Kendall's tau: 1 when all pairs are right.
 func tau(right, inverted int64) float64 {
 	if right+inverted == 0 {
 		return 1
@@ -71,7 +71,7 @@ func (t tree) add(n int) {
 	}
 }
 
-// upTo is how many of 1 … n there are.
+// upTo counts the numbers 1 … n in the tree.
 func (t tree) upTo(n int) (sum int64) {
 	for ; n > 0; n -= n & -n {
 		sum += t[n]

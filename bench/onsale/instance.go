@@ -22,15 +22,15 @@ type instance struct {
 	mux      *http.ServeMux
 }
 
-// secret is nobody's.
+// secret is a made-up secret.
 const secret = "a secret of the simulation, which protects nothing"
 
 // patience is how long a call of the store may take. The default of a second is for
-// servers; a loaded machine that stands still for longer shall cost time here, and
-// not answers, without which nobody can say what the store has done.
+// servers; a loaded machine that stalls for longer should cost time here, and not
+// answers, without which the steps of the store are unknown.
 const patience = 10 * time.Second
 
-// fanHeader says who calls: signing in is no part of this.
+// fanHeader names the caller: signing in is no part of this.
 const fanHeader = "X-Fan"
 
 func newInstance(store queue.Store, cfg Config) (*instance, error) {
@@ -64,14 +64,14 @@ func newInstance(store queue.Store, cfg Config) (*instance, error) {
 	return i, nil
 }
 
-// action is what people can do.
+// action is an action of a person.
 type action struct{ method, path string }
 
 func actionOf(name, event string) action {
 	return action{http.MethodPost, "/api/queue/" + name + "/" + event}
 }
 
-// answer is what a person reads of it.
+// answer is the part of an answer that a person reads.
 type answer struct {
 	Status     string  `json:"status"`
 	NextPoll   float64 `json:"nextPoll"` // s
@@ -107,7 +107,7 @@ func newCaller() *caller {
 }
 
 // call makes a request of a person to an instance. The ticket goes along in its
-// header, as a page without cookies would do it.
+// header, as a page without cookies would send it.
 func (c *caller) call(ctx context.Context, to *instance, what action, fan, ticket string) (a answer, err error) {
 	r := (&http.Request{
 		Method: what.method, URL: &url.URL{Path: what.path}, Host: "shop.example", RequestURI: what.path,

@@ -22,13 +22,13 @@ func found(what string, ok bool, format string, args ...any) finding {
 	return finding{what, fmt.Sprintf(format, args...), ok}
 }
 
-// standing is what the store says of a person at the end.
+// standing is a person's state in the store at the end.
 type standing struct {
 	status queue.Status
 	order  int64
 }
 
-// census asks the store itself where everybody is, by name.
+// census asks the store itself for all people, by name.
 func census(ctx context.Context, store queue.Store, event string, rules queue.Rules, people int) (all []standing, state queue.State, err error) {
 	for from := 0; from < people; from += queue.MaxVisits {
 		visits := make([]queue.Visit, min(queue.MaxVisits, people-from))
@@ -47,7 +47,7 @@ func census(ctx context.Context, store queue.Store, event string, rules queue.Ru
 	return all, state, nil
 }
 
-// evidence is what a verdict is made of.
+// evidence is the basis of a verdict.
 type evidence struct {
 	cfg    Config
 	people []person
@@ -64,7 +64,7 @@ type evidence struct {
 	forgotten, unsealed int64
 }
 
-// judge looks at the whole on-sale.
+// judge checks the whole on-sale.
 func judge(e evidence) []finding {
 	right, inverted, example := fairness(e.turns())
 	twice := e.twice()
@@ -96,9 +96,9 @@ func (e evidence) standing(status queue.Status) (n int) {
 	return n
 }
 
-// turns of those who came and stayed: who leaves the line is nobody's precedent,
-// and neither is who crashed, whose place may pass. Whose admission got lost on its
-// way from the store cannot be compared.
+// turns are those of people who came and stayed. Leavers take no part in the order,
+// nor do crashed people, whose place may pass. A person whose admission got lost on
+// its way from the store cannot be compared.
 func (e evidence) turns() []turn {
 	ranks := map[int32]int64{}
 	for i, a := range e.entries {
@@ -120,7 +120,7 @@ func (e evidence) turns() []turn {
 	return turns
 }
 
-// pair describes an example of what is inverted.
+// pair describes an example of an inverted pair.
 func (e evidence) pair(inverted int64, example [2]turn) string {
 	if inverted == 0 {
 		return ""
@@ -138,12 +138,12 @@ func (e evidence) pair(inverted int64, example [2]turn) string {
 	return strings.TrimSuffix(text, ";")
 }
 
-// was says whether a person has been inside, whoever let them in.
+// was says whether a person has been inside, by any admission.
 func (e evidence) was(i int) bool {
 	return e.people[i].stay.from > 0 || e.last[i].status == queue.Active
 }
 
-// unheard counts people who were inside without an admission.
+// unheard counts people inside without an admission.
 func (e evidence) unheard() (n int) {
 	admitted := e.admitted()
 	for i := range e.people {
@@ -162,8 +162,8 @@ func (e evidence) admitted() map[int32]bool {
 	return admitted
 }
 
-// twice counts admissions of who had been admitted, unless as a no-show whose
-// place had been given up in between.
+// twice counts repeated admissions of a person, except as a no-show whose place had
+// been given up in between.
 func (e evidence) twice() (n int) {
 	last := map[int32]admission{}
 	for _, a := range e.entries {
@@ -175,8 +175,8 @@ func (e evidence) twice() (n int) {
 	return n
 }
 
-// known is when people were inside by their own account, which is within when the
-// store thinks so: from the answer that says so to the call that ends it.
+// known is when people were inside by their own account, which lies within the
+// store's account: from the answer that says so to the call that ends it.
 func (e evidence) known() []span {
 	var stays []span
 	for _, p := range e.people {
@@ -187,8 +187,8 @@ func (e evidence) known() []span {
 	return stays
 }
 
-// taken is when a place was somebody's: from the answer that admits, to the call
-// that ends it, or until the place of who did not come is given up.
+// taken is when places were taken: from the answer that admits, to the call that
+// ends it, or until the place of a no-show is given up.
 func (e evidence) taken() []span {
 	latest := map[int32]int{}
 	for i, a := range e.entries {
@@ -211,7 +211,7 @@ func (e evidence) taken() []span {
 	return spans
 }
 
-// crowded is the most spans at once. Those without an end go on.
+// crowded is the greatest number of overlapping spans. Those without an end go on.
 func crowded(spans []span) (most int) {
 	type step struct {
 		at time.Duration
@@ -227,7 +227,7 @@ func crowded(spans []span) (most int) {
 			all = append(all, step{s.to, -1})
 		}
 	}
-	// At the same moment who leaves comes first: a moment has no length.
+	// At the same moment leavers come first: a moment has no length.
 	slices.SortFunc(all, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
 	n := 0
 	for _, s := range all {
@@ -237,15 +237,15 @@ func crowded(spans []span) (most int) {
 	return most
 }
 
-// missing counts the living who are nowhere, those who are somewhere although they
-// have gone, and those who wait at another place than before.
+// missing counts the absent among the living, those present although they have
+// gone, and those waiting at another place than before.
 func (e evidence) missing() (lost, back, elsewhere int) {
 	admitted := e.admitted()
 	for i, p := range e.people {
 		n, now := int32(i), e.last[i]
 		switch p.stage {
 		case waiting:
-			// Whose turn came is inside, or missed it and may come back to the place.
+			// The admitted are inside, or missed the turn and may come back to it.
 			if now.status == queue.None && !admitted[n] {
 				lost++
 			}
@@ -254,7 +254,7 @@ func (e evidence) missing() (lost, back, elsewhere int) {
 				lost++
 			}
 		case done, left:
-			// Whose call to leave was carried out without an answer is gone as well.
+			// A call to leave may have been carried out without an answer.
 			if now.status != queue.None {
 				back++
 			}

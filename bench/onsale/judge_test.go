@@ -34,11 +34,11 @@ func fine() evidence {
 
 func TestFine(t *testing.T) { judgeFine(t, fine()) }
 
-// Each thing that goes wrong is found, and nothing else is.
+// Each fault is found, and nothing else is.
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		broken []string // parts of what is found
+		broken []string // parts of the findings
 		do     func(e *evidence)
 	}{
 		{"the store says so", []string{"by each answer"}, func(e *evidence) { e.over = 1 }},
@@ -86,8 +86,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A no-show's place is given up and may be somebody else's; who comes back may be
-// admitted again.
+// A no-show's place is given up and may be another person's; the no-show may come
+// back and be admitted again.
 func TestNoShows(t *testing.T) {
 	e := fine()
 	e.entries[1] = admission{person: 3, order: 104, began: 9 * second, heard: 9 * second}
@@ -103,7 +103,7 @@ func TestNoShows(t *testing.T) {
 	judgeFine(t, e)
 }
 
-// What an answer that got lost would have said is not held against the store.
+// A lost answer is not held against the store.
 func TestUnanswered(t *testing.T) {
 	e := fine()
 	e.entries, e.unanswered = e.entries[:1], 1
@@ -119,7 +119,7 @@ func judgeFine(t *testing.T, e evidence) {
 	}
 }
 
-// Who leaves the line may have been let in a moment before.
+// A leaver may have been admitted from the line a moment before.
 func TestLeftUnawares(t *testing.T) {
 	e := fine()
 	e.people[1] = person{stage: left, first: span{3 * second, 4 * second}, stay: span{to: 10 * second}}

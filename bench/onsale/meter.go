@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// meter counts how long things take, in steps of less than 7 %.
+// meter counts durations, in steps of less than 7 %.
 type meter struct {
 	buckets [64 << steps]atomic.Int64
 	most    atomic.Int64
 }
 
-// steps is the logarithm of how many there are to the next power of two.
+// steps is the logarithm of the number of steps to the next power of two.
 const steps = 4
 
 func (m *meter) add(took time.Duration) {
@@ -47,13 +47,13 @@ func (m *meter) count() (n int64) {
 	return n
 }
 
-// quantile is at most that of what was added; 0 when there is nothing.
+// quantile is at most that of the added durations; 0 when there are none.
 func (m *meter) quantile(q float64) time.Duration {
 	counts, total := m.since(nil)
 	return at(counts, total, q)
 }
 
-// since returns what was added since an earlier look.
+// since returns the counts added since an earlier look.
 func (m *meter) since(before []int64) (counts []int64, total int64) {
 	counts = make([]int64, len(m.buckets))
 	for i := range m.buckets {

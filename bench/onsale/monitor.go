@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// monitor looks at everything once a second.
+// monitor samples the state once a second.
 type monitor struct {
 	sale *sale
 
@@ -23,10 +23,10 @@ type monitor struct {
 	full  look // when the line was longest
 	heap  uint64
 	late  time.Duration
-	rates []float64 // admissions per second, of seconds in which somebody waited
+	rates []float64 // admissions per second, of seconds with a line
 }
 
-// look is what there is to see at a moment.
+// look is a sample of the state.
 type look struct {
 	at      time.Duration
 	arrived int64
@@ -64,7 +64,7 @@ func (m *monitor) look(ctx context.Context) (l look, err error) {
 	return l, err
 }
 
-// watch writes a line each second until ctx ends, and looks once more then.
+// watch writes a line each second until ctx ends, and a last one then.
 func (m *monitor) watch(ctx context.Context, out io.Writer) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -124,10 +124,10 @@ func (m *monitor) see(l look, out io.Writer) {
 	fmt.Fprintln(out, line)
 }
 
-// lateEnough to be said.
+// lateEnough is the least lateness that is reported.
 const lateEnough = 100 * time.Millisecond
 
-// preface says what is going to happen.
+// preface describes the run.
 func (s *sale) preface() string {
 	where := "Redis"
 	if s.redis == nil {
@@ -139,7 +139,7 @@ func (s *sale) preface() string {
 		thousands(int64(s.cfg.People)), s.cfg.Arrive, s.cfg.Instances, where, thousands(int64(s.cfg.Threshold)), s.cfg.Batch, s.cfg.Hold)
 }
 
-// report writes the figures.
+// report writes the results.
 func (m *monitor) report(out io.Writer) {
 	s, end := m.sale, m.last
 	fmt.Fprintf(out, "\nthe on-sale: %s people in %s\n\n", thousands(int64(s.cfg.People)), s.cfg.Window)

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// small is an on-sale in which all that can happen happens.
+// small is an on-sale with every kind of event.
 func small() Config {
 	return Config{People: 2000, Arrive: 2 * time.Second, Window: 25 * time.Second, Threshold: 50, Batch: 40, Hold: 3 * time.Second, NoShow: 6 * time.Second, Crash: 0.1, Leave: 0.1, Workers: 32}
 }
@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// generous lets one more in than it may.
+// generous admits one more than it may.
 type generous struct{ queue.Store }
 
 func (g generous) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
@@ -58,7 +58,7 @@ func (g generous) Admit(ctx context.Context, event string, r queue.Rules) (queue
 	return a, err
 }
 
-// stacked lets those in first who came last, of each tick.
+// stacked admits the last arrivals first, in each tick.
 type stacked struct{ queue.Store }
 
 func (s stacked) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {

@@ -20,7 +20,7 @@ const (
 	crashed       // went away without a word
 )
 
-// person of the crowd. Only who acts for the person touches it, one at a time.
+// person of the crowd. Only one goroutine at a time acts for it and touches it.
 type person struct {
 	stage  stage
 	where  int // the instance of the next call
@@ -39,13 +39,13 @@ type person struct {
 // span of time since the start; To is 0 while it lasts.
 type span struct{ from, to time.Duration }
 
-// crowd draws what everybody is going to do.
+// crowd draws the plans of all people.
 func crowd(cfg Config) []person {
 	draw := rand.New(rand.NewPCG(cfg.Seed, 8))
 	people := make([]person, cfg.People)
 	for i := range people {
 		p := &people[i]
-		// One after the other, with gaps that chance makes.
+		// One after the other, with random gaps.
 		p.comes = time.Duration((float64(i) + draw.Float64()) / float64(cfg.People) * float64(cfg.Arrive))
 		p.hold = cfg.Hold/2 + time.Duration(draw.Float64()*float64(cfg.Hold))
 		p.where = draw.IntN(cfg.Instances)

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// record is a store that writes down what the store behind it answers: to be
-// judged by that, and not by what a room makes of it. All instances share one.
+// record is a store that records the answers of the store behind it: the verdict is
+// based on these, and not on the answers of a room. All instances share one.
 type record struct {
 	number func(user string) int32 // of a person
 	clock  func() time.Duration
@@ -21,8 +21,8 @@ type record struct {
 	lost    int           // calls that got none
 	over    int           // the most by which the places taken exceeded the threshold
 	last    queue.State   // the latest by the store's clock
-	lets    [][]admission // of each call that let somebody in, as it listed them
-	orders  []int64       // by person: the arrival number, 0 for who never waited
+	lets    [][]admission // of each call that admitted anyone, as it listed them
+	orders  []int64       // by person: the arrival number, 0 for a person who never waited
 	moved   int           // people whose arrival number has changed
 }
 
@@ -30,8 +30,8 @@ type record struct {
 type admission struct {
 	person int32
 	order  int64
-	// The call that let the person in, from its beginning until it was answered: some
-	// time in between it happened.
+	// The call that admitted the person, from its beginning until its answer: the
+	// admission happened in between.
 	began, heard time.Duration
 }
 
@@ -45,7 +45,7 @@ type recorded struct {
 	*record
 }
 
-// saw is what every answer says.
+// saw records the state in every answer.
 func (r *record) saw(s queue.State) {
 	r.answers++
 	r.over = max(r.over, s.Active-s.Threshold)
@@ -54,7 +54,7 @@ func (r *record) saw(s queue.State) {
 	}
 }
 
-// failed counts a call after which it is unknown what the store has done.
+// failed counts a call after which the store's state is unknown.
 func (r *record) failed(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r recorded) Visit(ctx context.Context, event string, rules queue.Rules, b 
 			}
 			r.orders[who] = o.Order
 		case queue.Active:
-			// Who comes from the line was let in by Admit, under the order of the line.
+			// Admit admitted a person from the line, under the order of the line.
 			if o.New && visits[i].Kind == queue.Check && r.orders[who] == 0 {
 				entered = append(entered, admission{person: who, order: o.Order, began: began})
 				r.orders[who] = -1
@@ -133,7 +133,7 @@ func (r recorded) Sweep(ctx context.Context, event string, rules queue.Rules, fr
 	return s, err
 }
 
-// enter writes down whom a call has let in.
+// enter records the admissions of a call.
 func (r *record) enter(entered []admission) {
 	if len(entered) == 0 {
 		return
@@ -145,9 +145,8 @@ func (r *record) enter(entered []admission) {
 }
 
 // inOrder returns the admissions as the store made them: call after call, and those
-// of one as it listed them. Calls that were under way at the same time may have taken
-// turns, since a store does large ones in parts; of their heads the earliest arrival
-// is taken to be the next.
+// of one as it listed them. Concurrent calls may have taken turns, since a store does
+// large ones in parts; of their heads the earliest arrival is taken to be the next.
 func (r *record) inOrder() []admission {
 	r.mu.Lock()
 	defer r.mu.Unlock()

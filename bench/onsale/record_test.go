@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// told answers as it is told.
+// told gives the answers that a test sets.
 type told struct {
 	queue.Store
 	admission queue.Admission
@@ -28,8 +28,8 @@ func (t *told) Visit(context.Context, string, queue.Rules, queue.Beats, []queue.
 	return t.visited, t.err
 }
 
-// Admissions are in the order of the calls, and within one in that of its list.
-// Calls at the same time may have taken turns.
+// Admissions are in the order of the calls, and within one call in that of its
+// list. Concurrent calls may have taken turns.
 func TestInOrder(t *testing.T) {
 	store, now := &told{}, time.Duration(0)
 	r := newRecord(30, number, func() time.Duration { return now })

@@ -19,8 +19,8 @@ import (
 // ErrBroken says that an invariant does not hold.
 var ErrBroken = errors.New("onsale: an invariant is broken")
 
-// Run simulates an on-sale and writes what it sees, each second and at the end.
-// It leaves nothing behind.
+// Run simulates an on-sale and writes its samples, each second and at the end. It
+// leaves nothing behind.
 func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -115,7 +115,7 @@ func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
 	return closers, nil
 }
 
-// leave takes everything off a Redis that others use.
+// leave removes all keys from a Redis that others use.
 func leave(ctx context.Context, cfg Config) error {
 	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
 	if err != nil {
@@ -124,7 +124,7 @@ func leave(ctx context.Context, cfg Config) error {
 	return errors.Join(client.SRem(ctx, "queue:active-events", cfg.Event).Err(), client.Close(), place.SweepRedis(ctx, cfg.URL, "{"+cfg.Event+"}:"))
 }
 
-// sell lets everybody come, and ends with the window.
+// sell lets all people come, and ends with the window.
 func (s *sale) sell(ctx context.Context, m *monitor, out io.Writer) error {
 	s.schedule.start = time.Now()
 	for n := range s.people {
@@ -140,7 +140,7 @@ func (s *sale) sell(ctx context.Context, m *monitor, out io.Writer) error {
 	wg.Go(func() { errs[len(errs)-1] = m.watch(open, out) })
 	window, over := context.WithTimeout(ctx, s.cfg.Window)
 	defer over()
-	// Calls that are under way when the window ends come to their end.
+	// Calls in flight at the end of the window complete.
 	s.schedule.run(window, s.cfg.Workers, func(n int32) time.Duration { return s.act(ctx, n) })
 	closing()
 	wg.Wait()

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// schedule has people act when they are due: a few workers stand for hundreds of
-// thousands who wait most of the time.
+// schedule makes people act when they are due: a few workers act for hundreds of
+// thousands of people, which wait most of the time.
 type schedule struct {
 	start time.Time
 	mu    sync.Mutex
 	due   deeds
-	late  time.Duration // the longest that somebody waited for a worker
+	late  time.Duration // the longest wait of a person for a worker
 }
 
 // deed is due at a time since the start.
@@ -44,7 +44,7 @@ func (s *schedule) put(at time.Duration, person int32) {
 	heap.Push(&s.due, deed{at, person})
 }
 
-// take removes the first who is due.
+// take removes the first person due.
 func (s *schedule) take() (deed, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,11 +63,11 @@ func (s *schedule) lateness() time.Duration {
 	return late
 }
 
-// resolution is how often it looks who is due.
+// resolution is the interval at which it looks for due people.
 const resolution = time.Millisecond
 
-// run has so many workers act until ctx ends, and waits for them. act says when
-// the person is due again, or a negative time for never.
+// run lets so many workers act until ctx ends, and waits for them. act returns the
+// time when the person is due again, or a negative time for never.
 func (s *schedule) run(ctx context.Context, workers int, act func(person int32) (again time.Duration)) {
 	ready := make(chan deed)
 	var wg sync.WaitGroup

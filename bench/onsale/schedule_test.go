@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Each acts when due and as often as wished, and nothing runs afterwards.
+// Each person acts when due and as often as wished, and nothing runs afterwards.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &schedule{start: time.Now()}
@@ -36,7 +36,7 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// Who waits for a worker is late.
+// A person who waits for a worker is late.
 func TestLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &schedule{start: time.Now()}

@@ -17,10 +17,10 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// share is which part of a booking transaction's time something takes.
+// share is the part of a booking transaction's time that a step takes.
 type share struct{ append, roundTrip float64 }
 
-// booking is what a booking transaction does before it appends its event: the
+// booking is the work of a booking transaction before it appends its event: the
 // statements of the box office's.
 var booking = []string{
 	`SELECT max(id) FROM seats WHERE id = $1`,

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// measured is what came of the rounds, by the systems' keys.
+// measured is the results of the rounds, by the systems' keys.
 type measured struct {
 	keys      []string
 	names     map[string]string
@@ -16,8 +16,8 @@ type measured struct {
 	latencies map[string][]Latency
 }
 
-// measure takes each system in turn, round after round: a drain, what else is to
-// be done then, and latencies. It leaves nothing behind on the servers.
+// measure takes each system in turn, round after round: a drain, the work of
+// drained, and latencies. It leaves nothing behind on the servers.
 func measure(ctx context.Context, cfg Config, rows int, out *report.Recorder, drained func(key string, s system, round int) error, keys ...string) (measured, error) {
 	m := measured{keys, map[string]string{}, map[string][]Drain{}, map[string][]Latency{}}
 	systems := map[string]system{}

@@ -112,8 +112,7 @@ type sharded struct {
 	store *pgoutbox.Store
 }
 
-// fill makes a schema with a backlog. What it returns beside an error is to be
-// closed too.
+// fill makes a schema with a backlog. Close its result even beside an error.
 func (g Growth) fill(ctx context.Context, p pile) (*sharded, error) {
 	at, err := place.Postgres(g.URL, fmt.Sprintf("%s_outbox_%d", g.Prefix, p.shards))
 	if err != nil {
@@ -171,7 +170,7 @@ func (s *sharded) close(ctx context.Context) error {
 	return errors.Join(err, s.place.Drop(context.WithoutCancel(ctx)))
 }
 
-// record keeps the figures.
+// record keeps the results.
 func (g Growth) record(drains map[pile][]whole, reads map[int][]float64, out *report.Recorder) {
 	out.Title("medians of %d rounds; rows of %d B into a publisher that counts, from the relay's start until the cursors are behind the last row; %d keys", g.Rounds, g.Size, manyKeys)
 	out.Chart(report.Chart{Name: "drain", Title: "Draining a backlog, by its size and the shards", Unit: "events/s", X: "rows of backlog", Note: fmt.Sprintf("rows of %d B on PostgreSQL", g.Size)})

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// Drain is how one system emptied a backlog.
+// Drain is the result of emptying a backlog with one system.
 type Drain struct {
 	Rate  float64       // events per second, from the first to the last
 	Whole float64       // events per second, from the relay's start to the last
@@ -82,7 +82,7 @@ type Latency struct {
 	Events        int
 }
 
-// latency relays in this process what a child process appends at the given rate.
+// latency relays the events that a child process appends at the given rate.
 func latency(ctx context.Context, s system, key string, cfg Config) (Latency, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

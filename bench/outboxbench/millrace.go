@@ -19,7 +19,7 @@ type millrace struct {
 	store func(*sql.DB) (store, error)
 }
 
-// store is what the cursor stores of all databases are.
+// store is the interface of the cursor stores of all databases.
 type store interface {
 	outbox.Store
 	Migrate(context.Context) error

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestMain is also the appender process that measures of latency start.
+// TestMain is also the appender process of latency measurements.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "appender" {
 		cfg := Config{URL: os.Getenv("MILLRACE_POSTGRES_URL"), MariaDB: os.Getenv("MILLRACE_MARIADB_URL"), MySQL: os.Getenv("MILLRACE_MYSQL_URL")}
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// tiny is a configuration that measures nothing worth knowing, quickly.
+// tiny is a configuration that runs quickly, without figures worth reading.
 func tiny() Config {
 	return Config{Rows: 500, Rounds: 1, Rate: 100, Seconds: 1, Bookings: 8, Prefix: "bench_" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 }
@@ -93,8 +93,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// recorded looks whether every chart has figures of this run, and every claim a
-// figure that was measured.
+// recorded checks that every chart has figures of this run, and every claim a
+// measured figure.
 func recorded(t *testing.T, s report.Section) {
 	t.Helper()
 	for _, c := range s.Charts {

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/bench/place"
 )
 
-// placesAtOnce is how many rows the log gives places to in one statement at most.
+// placesAtOnce bounds the rows to which the log gives places in one statement.
 const placesAtOnce = 4096
 
 // barePlaces is the ceiling of a log on MySQL, where each row gets its place after its

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/bench/place"
 )
 
-// drainPlain is the queue that a textbook makes of a table: batches of 1000 by
-// SKIP LOCKED, published and deleted in one transaction. It knows no order, no
-// retries and no history, and leaves the headers unread, so it is close to what
-// the database can do. Its rows are those of the status outbox.
+// drainPlain is the queue that a textbook makes of a table: batches of 1000 by SKIP
+// LOCKED, published and deleted in one transaction. It knows no order, no retries
+// and no history, and leaves the headers unread, so it is close to the limit of the
+// database. Its rows are those of the status outbox.
 func drainPlain(ctx context.Context, p place.Place, cfg Config) (whole, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -50,7 +50,7 @@ func drainPlain(ctx context.Context, p place.Place, cfg Config) (whole, error) {
 	return w, err
 }
 
-// plainBatch publishes and deletes up to 1000 rows, and says how many.
+// plainBatch publishes and deletes up to 1000 rows, and returns their number.
 func plainBatch(ctx context.Context, db *sql.DB, sink counter) (int, error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

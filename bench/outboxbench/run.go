@@ -137,7 +137,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// idleStatements counts what our relay sends when it has nothing to do.
+// idleStatements counts the statements of our relay when it has nothing to do.
 func idleStatements(ctx context.Context, cfg Config) (float64, error) {
 	s, err := systemOf(cfg, ours)
 	if err != nil {

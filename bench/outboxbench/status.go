@@ -21,9 +21,8 @@ type whole struct {
 	cpu  time.Duration // of this process, per event
 }
 
-// RunStatus measures the status kind on PostgreSQL beside the queue that a
-// textbook makes of a table, and on few keys beside many. It leaves no schema
-// behind.
+// RunStatus measures the status kind on PostgreSQL beside the queue that a textbook
+// makes of a table, and on few keys beside many. It leaves no schema behind.
 func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	const cold, hot, textbook = "status kind, 10,000 keys", "status kind, 20 hot keys", "SKIP LOCKED 1000, publish, DELETE, commit (no keys, no retries)"
@@ -140,7 +139,7 @@ func drainStatus(ctx context.Context, p place.Place, cfg Config, keys int) (whol
 	return w, nil
 }
 
-// timed measures what a function costs per event.
+// timed measures the cost of a function per event.
 func timed(events int, fn func() error) (whole, error) {
 	start, cpu := time.Now(), report.CPU()
 	if err := fn(); err != nil {

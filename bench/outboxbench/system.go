@@ -9,22 +9,22 @@ import (
 	"github.com/millrace-go/millrace/bench/place"
 )
 
-// Sink receives what a relay publishes: the event's id, or its number. It must
-// be safe for concurrent use.
+// Sink receives the published events: the event's id, or its number. It must be
+// safe for concurrent use.
 type Sink func(id string)
 
 // system is one outbox implementation under measurement.
 type system interface {
-	// name is what reports call it.
+	// name is the system's name in reports.
 	name() string
-	// at is where it lives.
+	// at is the place of its tables.
 	at() place.Place
 	// fill makes the schema afresh with n committed events of the given payload.
 	fill(ctx context.Context, n int, payload []byte) error
 	// relay publishes into sink until ctx is done.
 	relay(ctx context.Context, sink Sink) error
-	// appender returns what appends one event in a transaction of its own and
-	// returns its id after the commit.
+	// appender returns a function that appends one event in a transaction of its
+	// own and returns its id after the commit.
 	appender(ctx context.Context) (appendOne func(payload []byte) (id string, err error), done func(), err error)
 }
 

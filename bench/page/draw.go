@@ -17,7 +17,7 @@ func draw(s report.Section, c report.Chart) ([]byte, error) {
 	return drawLines(s, c)
 }
 
-// note is the subtitle: what was measured, and how often.
+// note is the subtitle: the measured quantity, and the number of rounds.
 func note(s report.Section, c report.Chart) string {
 	rounds := 0
 	for _, f := range s.Figures {
@@ -56,7 +56,7 @@ func drawBars(s report.Section, c report.Chart) ([]byte, error) {
 	return plot.SVG()
 }
 
-// cpu is what an operation costs, behind its bar.
+// cpu is the cost of an operation, behind its bar.
 func cpu(f report.Figure) string {
 	switch {
 	case f.CPU > 0 && f.EngineCPU > 0:
@@ -72,7 +72,7 @@ func cpu(f report.Figure) string {
 func drawLines(s report.Section, c report.Chart) ([]byte, error) {
 	plot := svgplot.Lines{Title: c.Title, Subtitle: note(s, c), X: c.X, Unit: c.Unit}
 	for _, f := range s.Figures {
-		// A logarithmic axis has no zero: what was not measured is left out.
+		// A logarithmic axis has no zero: unmeasured figures are left out.
 		if f.Chart != c.Name || !f.Median.Known() || f.Median <= 0 {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 type Entry struct {
 	Name     string // of the section, and of its results
 	Title    string
-	Compared string // what stands beside what, and why
+	Compared string // the systems compared, and the reason
 	Repeat   string // the command
 	Measured bool   // there is a Result
 	Result   report.Section
@@ -80,7 +80,7 @@ func summary(b *bytes.Buffer, entries []Entry) {
 	fmt.Fprintf(b, "## Summary\n\n%d of %d goals are met.\n\n| section | claim | goal | figure | ratio | met? |\n| --- | --- | --- | --- | --- | --- |\n%s", claims-missed, claims, &rows)
 }
 
-// anchor is what GitHub makes of the section's heading.
+// anchor is GitHub's anchor of the section's heading.
 func anchor(e Entry) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -93,7 +93,7 @@ func anchor(e Entry) string {
 	}, strings.ToLower(e.Name+": "+e.Title))
 }
 
-// mark says that a row's figures are none to rely on.
+// mark says that a row's figures are not reliable.
 func mark(e Entry) string {
 	switch {
 	case e.Result.Quick:
@@ -132,7 +132,7 @@ func number(n report.Number, unit string) string {
 	return strings.TrimSpace(svgplot.Number(float64(n)) + " " + unit)
 }
 
-// figure is ours, beside theirs when there are two.
+// figure is our figure, beside theirs when there are two.
 func figure(c report.Claim) string {
 	if c.Beside.Known() {
 		return number(c.Value, "") + " / " + number(c.Beside, c.Unit)
@@ -188,7 +188,7 @@ func (p Page) section(b *bytes.Buffer, e Entry) error {
 
 func short(commit string) string { return commit[:min(len(commit), 12)] }
 
-// misses says in words what is not as it should be.
+// misses says in words which goals are missed.
 func misses(b *bytes.Buffer, s report.Section) {
 	for _, c := range s.Claims {
 		got := number(c.Value, c.Unit)
@@ -204,7 +204,7 @@ func misses(b *bytes.Buffer, s report.Section) {
 	}
 }
 
-// at is where on its axis a figure stands: a count, or nothing.
+// at is a figure's place on its axis: a count, or nothing.
 func at(n report.Number) string {
 	if n == 0 || float64(n) != math.Trunc(float64(n)) || n >= 100 {
 		return cell(n)
@@ -212,7 +212,7 @@ func at(n report.Number) string {
 	return strconv.Itoa(int(n))
 }
 
-// cell is a number of which 0 says that it was not measured.
+// cell is a number in the table; 0 means that it was not measured.
 func cell(n report.Number) string {
 	if n == 0 {
 		return "–"
@@ -232,7 +232,7 @@ func figures(b *bytes.Buffer, s report.Section) {
 	b.WriteString("\n</details>\n\n")
 }
 
-// told are the figures that have no goal.
+// told are the figures without a goal.
 func told(b *bytes.Buffer, s report.Section) {
 	var rows bytes.Buffer
 	for _, c := range s.Claims {

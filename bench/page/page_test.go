@@ -91,7 +91,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// A count is written as one; what is not known is a dash.
+// A count is written as a number; an unknown one is a dash.
 func TestAt(t *testing.T) {
 	for x, want := range map[report.Number]string{0: "–", 1: "1", 16: "16", 1024: "1,024", 2.5: "2.50"} {
 		if got := at(x); got != want {
@@ -206,7 +206,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What cannot be drawn is told, with where it stands.
+// A result that cannot be drawn is an error that names its section and chart.
 func TestUndrawable(t *testing.T) {
 	all := example()
 	all[1].Result.Figures[0].X = 0

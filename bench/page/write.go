@@ -59,8 +59,8 @@ func (p Page) stale(dir string) ([]string, error) {
 	return slices.DeleteFunc(found, func(path string) bool { return p.Plots[filepath.Base(path)] != nil }), err
 }
 
-// Differs says how what is written in a folder differs from the page; nil when it
-// does not.
+// Differs says how the files of a folder differ from the page; nil when they do
+// not.
 func (p Page) Differs(dir string) error {
 	want := map[string][]byte{file: p.Text}
 	for name, svg := range p.Plots {

@@ -4,10 +4,10 @@
 //
 //	property                                                 proven by
 //	a line is answered with a line of numbers                TestAsk
-//	a part that cannot do what it is asked says so           TestTrouble
+//	a part that cannot answer a line says so                 TestTrouble
 //	a part that has ended, or does not answer, is an error   TestEnded, TestLate
 //	a part ends with its parent's end of the pipe            TestClose
 //
-// Failure modes: a part that hangs is given up after [Patience] and ends when it is
+// Failure modes: a part that hangs is an error after [Patience]. It ends when it is
 // closed, or with its parent, because its input ends then.
 package part

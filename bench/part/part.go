@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Patience bounds whatever a part is asked.
+// Patience bounds the wait for each answer of a part.
 const Patience = 2 * time.Minute
 
 // Part is this program in another process. It answers each line with a line, and
@@ -28,7 +28,7 @@ type Part struct {
 	patience time.Duration
 }
 
-// Start starts one. name is the first argument, by which main knows it.
+// Start starts a part. name is the first argument, by which main knows it.
 func Start(ctx context.Context, name string, args ...string) (*Part, error) {
 	p := &Part{what: strings.Join(args, " "), lines: make(chan string, 1), patience: Patience}
 	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{name}, args...)...)
@@ -92,7 +92,7 @@ func (p *Part) Ask(ctx context.Context, format string, args ...any) ([]float64, 
 	return numbers, nil
 }
 
-// Close ends the part, which has nothing to lose. It may be nil.
+// Close ends the part, which has no data to lose. It may be nil.
 func (p *Part) Close() error {
 	if p == nil {
 		return nil
@@ -106,7 +106,7 @@ func (p *Part) Close() error {
 	return err
 }
 
-// Answer is what a part does: it answers each line of in, until in ends.
+// Answer is the main loop of a part: it answers each line of in, until in ends.
 func Answer(ctx context.Context, in io.Reader, out io.Writer, answer func(ctx context.Context, line string) (string, error)) error {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		text, err := answer(ctx, lines.Text())

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
-// Place is where a system keeps its tables, and nobody else any.
+// Place is where a system keeps its tables, and where no other system keeps any.
 type Place struct {
 	// URL finds the place: unqualified names are made and looked up there.
 	URL string
@@ -74,8 +74,8 @@ func (p Place) Drop(ctx context.Context) error {
 	return p.exec(ctx, "DROP SCHEMA IF EXISTS "+p.Name+" CASCADE")
 }
 
-// Settle lets the server finish what a fill left behind, so that it does not
-// bill the next measurement, and gathers the statistics that the server would
+// Settle lets the server finish the work that a fill left behind, so that it does
+// not slow the next measurement, and gathers the statistics that the server would
 // have gathered within a minute. Every system gets the same.
 func (p Place) Settle(ctx context.Context) error {
 	if !p.mariadb {

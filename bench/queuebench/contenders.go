@@ -33,23 +33,23 @@ type room interface {
 	// fill lines people up in batches, which is not measured.
 	fill(ctx context.Context, ids []string) ([]person, error)
 	poll(ctx context.Context, who person) error
-	// join lines somebody up; learn reads the tickets of who has joined.
+	// join lines a person up; learn reads the tickets of the people who joined.
 	learn(people []person) error
 	join(ctx context.Context, id string) (person, error)
-	// flush tells Redis what it was not told yet.
+	// flush sends Redis the pending signs of life.
 	flush(ctx context.Context) error
 	// ready waits until a tick can begin.
 	ready(ctx context.Context) error
-	// enter admits so many in one tick, and says how many were admitted.
+	// enter admits so many in one tick, and returns how many were admitted.
 	enter(ctx context.Context, most int) (int, error)
-	// strike has the dead not heard of for longer than the grace.
+	// strike makes the dead silent for longer than the grace.
 	strike(ctx context.Context, living, dead []person) error
-	// sweep says how many were removed.
+	// sweep returns how many were removed.
 	sweep(ctx context.Context) (int, error)
 	close() error
 }
 
-// contender is a room and who waits in it.
+// contender is a room with its waiting people.
 type contender struct {
 	name   string
 	room   room
@@ -75,7 +75,7 @@ func (c *contender) lineUp(ctx context.Context, count int) error {
 	return err
 }
 
-// load measures one of the loads; ok is false when this contender knows no such.
+// load measures one of the loads; ok is false when this contender does not have it.
 func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config, what string, draw *rand.Rand) (_ result, ok bool, err error) {
 	ask := c.room.poll
 	o, isOurs := c.room.(*ours)
@@ -98,7 +98,7 @@ func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config,
 			return result{}, false, err
 		}
 	}
-	// Nobody comes twice, as in a line whose people are told to come once a minute.
+	// No person polls twice, as in a line that polls once a minute.
 	crowd := shuffled(c.people, draw)
 	var next atomic.Int64
 	share := int64(max(1, min(64, len(crowd)/(4*callers)))) // so that a short line keeps all callers busy
@@ -147,7 +147,7 @@ func (c *contender) joins(ctx context.Context, s *redisserver.Server, cfg Config
 	return got, c.room.learn(c.people[len(c.people)-len(people):])
 }
 
-// enter has so many admitted, of the first.
+// enter makes so many admitted, of the first.
 func (c *contender) enter(ctx context.Context, n int) error {
 	got, err := c.room.enter(ctx, n)
 	if err == nil && got != n {

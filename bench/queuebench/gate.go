@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
 
-// behindGate gives positions out to all people, and says how many bytes of Redis
-// each of them costs.
+// behindGate gives positions out to all people, and returns the bytes of Redis for
+// each of them.
 func behindGate(ctx context.Context, s *redisserver.Server, cfg Config) (bytes float64, err error) {
 	client, err := redisdb.Open(s.URL, redisdb.Config{PoolSize: 1})
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 // line is one of the tables.
 type line struct{ what, name string }
 
-// halt is what a tick or a sweep did to Redis.
+// halt is the effect of a tick or a sweep on Redis.
 type halt struct {
 	redisserver.Blocked
 	took time.Duration // all of it
 }
 
-// figures are what all rounds brought.
+// figures are the results of all rounds.
 type figures struct {
 	loads  map[line][]result
 	halts  map[line][]halt
-	memory map[string]float64 // bytes of Redis for each who waits
-	gate   float64            // bytes of Redis for each who waits at a front gate
+	memory map[string]float64 // bytes of Redis for each waiting person
+	gate   float64            // bytes of Redis for each person at a front gate
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
@@ -83,8 +83,8 @@ func halting(cfg Config) []string {
 	return append(all, sweep(cfg.Dead))
 }
 
-// goals writes the ratios, of figures that were measured in the same round, and
-// what they should be.
+// goals writes the ratios, of figures that were measured in the same round, with
+// their goals.
 func (f *figures) goals(cfg Config, out *report.Recorder) {
 	rate := func(r result) float64 { return r.rate }
 	out.Mark(poll, "10 × the plain scripts", 10*report.Median(f.loads[line{poll, peer}], rate))

@@ -19,7 +19,7 @@ import (
 // Growth sizes a run of [RunGrowth]. The zero value is the published one.
 type Growth struct {
 	URL      string        // of Redis, when there is no redis-server to start
-	People   []int         // who wait; 1,000, 10,000, 100,000 and 1,000,000
+	People   []int         // that wait; 1,000, 10,000, 100,000 and 1,000,000
 	Admitted int           // in a tick; 100, as queue has it
 	Span     time.Duration // of each measurement; 2 s
 	Rounds   int           // interleaved rounds; 3
@@ -48,25 +48,25 @@ func (g Growth) withDefaults() Growth {
 	return g
 }
 
-// grown is what came of one line in one round.
+// grown is the result of one line in one round.
 type grown struct {
 	polls   result
-	pings   float64       // per second, in pipelines of as many as polls are told in a call
-	depth   float64       // polls that a call told
+	pings   float64       // per second, in pipelines of as many as signs of life in a call
+	depth   float64       // signs of life in a call
 	admit   time.Duration // of a tick
 	blocked time.Duration // for which the tick kept Redis
 	empty   time.Duration // of an empty script, median
 }
 
-// waiting is a line of so many.
+// waiting is a line of so many people.
 type waiting struct {
 	people int
 	*contender
 }
 
-// RunGrowth measures how polls and admissions grow with the number of those who
-// wait, beside what Redis can do at all: PINGs in pipelines of the same depth, and
-// an empty script. It leaves nothing behind.
+// RunGrowth measures how polls and admissions grow with the number of waiting
+// people, beside the limits of Redis: PINGs in pipelines of the same depth, and an
+// empty script. It leaves nothing behind.
 func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) (err error) {
 	cfg = cfg.withDefaults()
 	if least := slices.Min(cfg.People); least <= cfg.Admitted {
@@ -112,7 +112,7 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) (err error
 	return nil
 }
 
-// grow measures a line once, and leaves it as long as it was.
+// grow measures a line once, and leaves its length unchanged.
 func (w waiting) grow(ctx context.Context, s *redisserver.Server, cfg Growth, draw *rand.Rand) (got grown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*deadline)
 	defer cancel()
@@ -145,8 +145,8 @@ func (w waiting) grow(ctx context.Context, s *redisserver.Server, cfg Growth, dr
 	return got, w.lineUp(ctx, w.people-len(w.contender.people))
 }
 
-// passes has everybody poll once in a drawn order, by a Room that has heard of
-// nobody, and again by another Room until the time is over.
+// passes makes all people poll once in a random order, by a new Room, and again by
+// another new Room until the time is over.
 func (w waiting) passes(ctx context.Context, s *redisserver.Server, cfg Growth, draw *rand.Rand) (all result, err error) {
 	const most = 200
 	calls, told := 0.0, 0.0
@@ -157,7 +157,7 @@ func (w waiting) passes(ctx context.Context, s *redisserver.Server, cfg Growth, 
 		}
 		all.process = (all.process*time.Duration(all.n) + got.process*time.Duration(got.n)) / time.Duration(all.n+got.n)
 		all.redis = (all.redis*time.Duration(all.n) + got.redis*time.Duration(got.n)) / time.Duration(all.n+got.n)
-		// Each Room has first heard of as many as there are callers, who are told once.
+		// Each Room first got a sign of life from each caller, told once.
 		got.told *= float64(got.n+callers) / float64(got.n)
 		calls, told = calls+got.calls*float64(got.n), told+got.told*float64(got.n)
 		all.n, all.passed = all.n+got.n, all.passed+got.passed
@@ -197,7 +197,7 @@ func pings(ctx context.Context, s *redisserver.Server, depth int, span time.Dura
 	return float64(n.Load()) / time.Since(start).Seconds(), err
 }
 
-// emptyScript is what a call of a script costs that does nothing.
+// emptyScript is the cost of a call of a script that does nothing.
 func emptyScript(ctx context.Context, s *redisserver.Server) (_ time.Duration, err error) {
 	client, script := s.Client(1), redis.NewScript("return 1")
 	defer func() { err = errors.Join(err, client.Close()) }()
@@ -212,7 +212,7 @@ func emptyScript(ctx context.Context, s *redisserver.Server) (_ time.Duration, e
 	return report.Median(took, func(d time.Duration) time.Duration { return d }), nil
 }
 
-// record keeps the figures.
+// record keeps the results.
 func (g Growth) record(all map[int][]grown, out *report.Recorder) {
 	out.Title("medians of %d rounds of %s; %d callers; %d are admitted in a tick; the client has %d connections", g.Rounds, g.Span, callers, g.Admitted, g.PoolSize)
 	out.Chart(report.Chart{Name: "polls", Title: "Polls, by how many wait", Unit: "polls/s", X: "people who wait", Note: "each poll opens a ticket and is told to Redis as a sign of life"})

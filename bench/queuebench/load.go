@@ -12,14 +12,14 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// result is what came of one contender's load.
+// result is the result of one contender's load.
 type result struct {
 	rate     float64 // per second
 	p50, p99 time.Duration
 	redis    time.Duration // processor time of Redis, for each
 	process  time.Duration // of this process, for each
 	calls    float64       // of Redis, for each
-	told     float64       // share of polls, as signs of life, that Redis was told
+	told     float64       // share of polls, as signs of life, that Redis got
 	n        int64         // how many there were
 	passed   time.Duration // in all
 }
@@ -27,18 +27,18 @@ type result struct {
 // deadline bounds one measurement beyond its time.
 const deadline = time.Minute
 
-// timed is how many calls there are for one whose time is taken.
+// timed is the number of calls for each one whose time is taken.
 const timed = 8
 
 // scripted are the commands of a client that runs scripts.
 var scripted = []string{"evalsha", "eval"}
 
-// errAll says that a caller has nothing left to do.
+// errAll says that a caller has no work left.
 var errAll = errors.New("that is all")
 
-// load has callers do something as fast as it is answered, for a time or until that
-// is all. Each of them gets what it is to do, one after the other, from caller; end
-// is what remains to be done then, in the time that is measured.
+// load makes callers act as fast as they are answered, for a time or until errAll.
+// caller returns each caller's next action; end is the work that remains then,
+// which is in the measured time.
 func load(ctx context.Context, s *redisserver.Server, span time.Duration, caller func() func(ctx context.Context) error, end func(ctx context.Context) error) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+deadline)
 	defer cancel()
@@ -97,7 +97,7 @@ func load(ctx context.Context, s *redisserver.Server, span time.Duration, caller
 	}, nil
 }
 
-// quantile of what is sorted.
+// quantile of sorted durations.
 func quantile(all []time.Duration, q float64) time.Duration {
 	if len(all) == 0 {
 		return 0
@@ -105,7 +105,7 @@ func quantile(all []time.Duration, q float64) time.Duration {
 	return all[min(len(all)-1, int(q*float64(len(all))))]
 }
 
-// together runs fn so many times at once, until the time is over or one fails.
+// together runs fn in so many goroutines, until the time is over or one fails.
 func together(callers int, span time.Duration, fn func(caller int, over *atomic.Bool) error) error {
 	var over atomic.Bool
 	stop := time.AfterFunc(span, func() { over.Store(true) })

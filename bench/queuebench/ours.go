@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// secret is nobody's.
+// secret is a made-up secret.
 const secret = "a secret of the benchmark, which protects nothing"
 
 // ours is the waiting room of this project.
@@ -26,7 +26,7 @@ type ours struct {
 	tickets *token.Tickets
 	room    *queue.Room
 	epoch   uint64
-	inside  int       // who was admitted
+	inside  int       // number admitted
 	tick    time.Time // when the next one begins
 }
 
@@ -54,15 +54,15 @@ func openOurs(s *redisserver.Server, event string, pool int) (_ *ours, err error
 
 func (o *ours) close() error { return o.client.Close() }
 
-// restart has a process of its own serve what comes, which has heard of nobody
-// yet: each person's first poll in it is a sign of life that Redis is told.
+// restart makes a new process serve the following calls, without any signs of life:
+// each person's first poll in it is a sign of life that Redis is told.
 func (o *ours) restart() error {
 	ring, err := token.NewRing(secret)
 	if err != nil {
 		return err
 	}
-	// A loaded machine that stands still for longer than the default of a second
-	// shall cost time here, and not answers.
+	// A loaded machine that stalls for longer than the default of a second should
+	// cost time here, and not answers.
 	o.room, err = queue.New(o.store, ring, queue.Config{Timeout: 5 * time.Second, MaxStale: deadline})
 	return err
 }
@@ -80,7 +80,7 @@ func (o *ours) poll(ctx context.Context, who person) error {
 	return err
 }
 
-// named polls as somebody who has lost the ticket.
+// named polls as a person who has lost the ticket.
 func (o *ours) named(ctx context.Context, who person) error {
 	_, err := o.check(ctx, person{id: who.id})
 	return err
@@ -101,7 +101,7 @@ func (o *ours) learn(people []person) (err error) {
 	return nil
 }
 
-// rules let nobody in but by admit, and as many as that says.
+// rules admit no one but by admit, and as many as that says.
 func (o *ours) rules(batch int) queue.Rules {
 	return queue.Rules{
 		Threshold: batch, Active: stay, Seen: grace, NoShow: stay,
@@ -161,9 +161,8 @@ func (o *ours) enter(ctx context.Context, most int) (entered int, err error) {
 	}
 }
 
-// strike has nobody heard of for longer than the grace but the living. The
-// bitmaps of the past minutes are deleted, as they will be when the grace is over,
-// and the living are heard of.
+// strike makes all but the living silent for longer than the grace. The bitmaps of
+// the past minutes are deleted, as at the end of the grace, and the living poll.
 func (o *ours) strike(ctx context.Context, living, _ []person) error {
 	keys := o.client.Scan(ctx, 0, "{"+o.event+"}:seen:*", 1000).Iterator()
 	for keys.Next(ctx) {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// person waits.
+// person waits in line.
 type person struct {
 	id     string // 16 bytes
 	ticket string // nothing for the plain room
 	order  int64
 }
 
-// names are ids that nobody had yet, in no order: chosen by arrival they would
-// be appended to sorted sets, which flatters those.
+// names are new ids in no order: ids in the order of arrival would be appended to
+// sorted sets, which flatters those.
 type names struct{ given uint64 }
 
 func (n *names) next(count int) []string {
@@ -32,16 +32,16 @@ func name(n uint64) string {
 	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, n*0x9E3779B97F4A7C15))
 }
 
-// shuffled is the people in an order that is drawn, with ids and tickets that stand
-// in memory in that order: a server has just read those of its next caller, while
-// those of a person at random in a million would be fetched from afar.
+// shuffled is the people in a random order, with ids and tickets in memory in that
+// order: a server has just read those of its next caller, while those of a random
+// person of a million would be cache misses.
 func shuffled(people []person, draw *rand.Rand) []person {
 	var b strings.Builder
 	size := 0
 	for _, p := range people {
 		size += len(p.id) + len(p.ticket)
 	}
-	b.Grow(size) // what is written stays where it is
+	b.Grow(size) // later writes do not move it
 	next := func(s string) string {
 		b.WriteString(s)
 		return b.String()[b.Len()-len(s):]
@@ -55,7 +55,7 @@ func shuffled(people []person, draw *rand.Rand) []person {
 	return drawn
 }
 
-// split draws so many of the people, and leaves the others, both in order.
+// split draws so many of the people, and returns the others, both in order.
 func split(people []person, count int, draw *rand.Rand) (drawn, others []person) {
 	for i, p := range people {
 		if draw.IntN(len(people)-i) < count-len(drawn) {

@@ -21,7 +21,7 @@ var admitText string
 var purgeText string
 
 // plain is the waiting room as teams write it: three sorted sets, and a script for
-// each thing that happens.
+// each operation.
 type plain struct {
 	client              *redis.Client
 	check, admit, purge *redis.Script
@@ -40,7 +40,7 @@ func openPlain(s *redisserver.Server, event string, pool int) *plain {
 
 func (p *plain) close() error { return p.client.Close() }
 
-// stay is how long who was admitted may be inside.
+// stay is how long an admitted person may be inside.
 const stay = 600 * time.Second
 
 // call joins or polls.
@@ -63,7 +63,7 @@ func (p *plain) join(ctx context.Context, id string) (person, error) {
 
 func (p *plain) learn([]person) error { return nil }
 
-// fill writes what check.lua would, without it.
+// fill writes the same data as check.lua, without the script.
 func (p *plain) fill(ctx context.Context, ids []string) ([]person, error) {
 	people := make([]person, 0, len(ids))
 	now := float64(time.Now().UnixMilli())

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// config is a run that shows that all works, and no figure worth reading.
+// config is a run that checks the harness, without figures worth reading.
 func config() Config {
 	return Config{
 		People: 3000, Ticks: []int{10, 700}, Dead: 900, Span: 100 * time.Millisecond, Rounds: 2,
@@ -74,7 +74,7 @@ func TestRunOnGivenServer(t *testing.T) {
 	}
 }
 
-// With as many admitted and swept as the harness asked for, which it checks.
+// As many are admitted and swept as the harness asked for, which it checks.
 func TestRun(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")

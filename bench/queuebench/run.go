@@ -18,9 +18,9 @@ import (
 // Config sizes a run. The zero value is the published one.
 type Config struct {
 	URL      string        // of Redis, when there is no redis-server to start
-	People   int           // who wait; 1,000,000
+	People   int           // that wait; 1,000,000
 	Ticks    []int         // how many are admitted in a tick; 100, 1,000 and 10,000
-	Dead     int           // who are swept; 300,000
+	Dead     int           // that are swept; 300,000
 	Span     time.Duration // of each load; 1.5 s
 	Rounds   int           // interleaved rounds; 5
 	PoolSize int           // connections of each client; 10 for each processor, as go-redis has it
@@ -59,10 +59,10 @@ func (c Config) validate() error {
 	return nil
 }
 
-// callers at once, of polls and of joins.
+// callers is the number of concurrent callers, of polls and of joins.
 const callers = 64
 
-// grace is how long who is not heard of keeps a place.
+// grace is how long a silent person keeps a place.
 const grace = 600 * time.Second
 
 // Run measures and writes the report. It leaves nothing behind.
@@ -110,7 +110,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	return nil
 }
 
-// leave takes everything off a Redis that others use.
+// leave removes all keys from a Redis that others use.
 func leave(ctx context.Context, cfg Config) error {
 	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
 	if err != nil {
@@ -125,7 +125,7 @@ func leave(ctx context.Context, cfg Config) error {
 	return errors.Join(err, client.Close())
 }
 
-// fill lines the people up, and measures what they cost in memory.
+// fill lines the people up, and measures their memory.
 func (f *figures) fill(ctx context.Context, s *redisserver.Server, cfg Config, c *contender, out *report.Recorder) error {
 	before, err := s.Used(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (f *figures) fill(ctx context.Context, s *redisserver.Server, cfg Config, c
 	return nil
 }
 
-// round measures everything once, and leaves the lines as long as they were.
+// round measures all loads once, and leaves the lengths of the lines unchanged.
 func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, all []*contender, round int, out *report.Recorder) error {
 	draw := rand.New(rand.NewPCG(uint64(round), 5))
 	for _, what := range loads {
@@ -194,7 +194,7 @@ func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, 
 	return nil
 }
 
-// halt measures for how long something blocks Redis at once.
+// halt measures for how long a tick or a sweep blocks Redis at once.
 func (f *figures) halt(ctx context.Context, s *redisserver.Server, c *contender, round int, what string, out *report.Recorder, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

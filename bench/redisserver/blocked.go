@@ -11,16 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Blocked is for how long a server served nobody else.
+// Blocked is for how long a server served no other client.
 type Blocked struct {
-	// Command is the longest that the server worked on one command, by its own
-	// record: while a script runs, Redis does nothing else. Zero when none took
-	// recorded, and on a server that others use, whose settings are theirs.
+	// Command is the longest time the server worked on one command, by its own
+	// record: while a script runs, Redis does nothing else. Zero when the record is
+	// empty, and on a server that others use, whose settings stay.
 	Command time.Duration
-	// Waited is the longest that a prober waited for an answer. It is more than
-	// Command by what the network and the scheduler of a busy machine add; and it
-	// is the witness of commands of one client that come in one packet, between
-	// which nobody else is served.
+	// Waited is the longest wait of a prober for an answer. It exceeds Command by
+	// the delays of the network and of a busy machine's scheduler. It also shows
+	// commands of one client that come in one packet, between which no other client
+	// is served.
 	Waited time.Duration
 
 	own bool
@@ -40,7 +40,7 @@ const (
 	records  = 100_000
 )
 
-// Blocked runs fn and says for how long the server was blocked meanwhile.
+// Blocked runs fn and returns for how long the server was blocked meanwhile.
 func (s *Server) Blocked(ctx context.Context, fn func() error) (Blocked, error) {
 	b := Blocked{own: s.Own}
 	if s.Own {
@@ -77,8 +77,8 @@ func (s *Server) Blocked(ctx context.Context, fn func() error) (Blocked, error) 
 	return b, nil
 }
 
-// record has commands recorded that take longer than so many µs, in an empty
-// record; none from now on when it is negative.
+// record makes the server record commands that take longer than so many µs, in an
+// empty record; none from now on when it is negative.
 func (s *Server) record(ctx context.Context, micros int64) error {
 	_, err := s.admin.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.ConfigSet(ctx, "slowlog-max-len", fmt.Sprint(records))
@@ -112,7 +112,7 @@ func (s *Server) probe(ctx context.Context) (stop func() (time.Duration, error),
 			err = client.Ping(ctx).Err()
 			longest = max(longest, time.Since(start))
 			// Within a script of more than five seconds Redis answers that it is busy,
-			// which is no service either.
+			// which counts as blocked too.
 			if err != nil && strings.HasPrefix(err.Error(), "BUSY ") {
 				err = nil
 				continue

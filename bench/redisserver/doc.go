@@ -1,6 +1,5 @@
-// Package redisserver starts a redis-server that nobody else uses, so that its
-// processor time, its memory and how long it was blocked are those of the one
-// who is measured.
+// Package redisserver starts a private redis-server, so that its processor time,
+// its memory and how long it was blocked are those of the measured system.
 //
 //	property                                                    proven by
 //	it runs, ends, and leaves nothing behind                    TestOwn
@@ -8,6 +7,6 @@
 //	a slow command is found, and the others' waiting for it     TestBlocked, TestBlockedAndBusy
 //	a failing measurement is not measured, and says so          TestBlockedFails
 //
-// Failure modes: on the Redis of a URL all figures count what others do, and how
-// long it was blocked is only what a prober beside it waits.
+// Failure modes: on the Redis of a URL all figures include the work of others, and
+// the blocked time is only the wait of a prober beside it.
 package redisserver

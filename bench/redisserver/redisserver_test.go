@@ -112,8 +112,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// After a while within a script Redis answers that it is busy, which is no end of
-// the waiting.
+// After a while within a script Redis answers that it is busy, which does not end
+// the wait.
 func TestBlockedAndBusy(t *testing.T) {
 	s := own(t)
 	defer s.Close() //nolint:errcheck // ends with the test

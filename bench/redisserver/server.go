@@ -15,7 +15,7 @@ import (
 // Server is the Redis that is measured. Make one with [Open].
 type Server struct {
 	URL string
-	Own bool // nobody else uses it
+	Own bool // no other program uses it
 
 	options *redis.Options // of the clients, without a pool size
 	admin   *redis.Client
@@ -73,7 +73,7 @@ func Open(ctx context.Context, url string) (*Server, error) {
 	return s, nil
 }
 
-// Connect takes the server of a URL, which somebody else has started.
+// Connect takes the server of a URL, which is already running.
 func Connect(url string) (*Server, error) {
 	return connect(url, false, func() error { return nil })
 }
@@ -106,7 +106,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// Close ends the server if it is an own one.
+// Close ends the server if Open started it.
 func (s *Server) Close() error { return errors.Join(s.admin.Close(), s.end()) }
 
 // Client makes a client with go-redis' defaults. Close it when done.

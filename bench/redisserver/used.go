@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Used is what a server has done, and what it holds.
+// Used is a server's work so far, and its memory.
 type Used struct {
 	CPU    time.Duration
 	Calls  map[string]int64 // by command, those of scripts included

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Recorder is what a section writes to: it prints, and keeps the figures and the
-// claims. It is for one goroutine.
+// Recorder receives the output of a section: it prints, and keeps the figures and
+// the claims. It is for one goroutine.
 type Recorder struct {
 	out      io.Writer
 	section  Section
@@ -17,38 +17,38 @@ type Recorder struct {
 // To makes a Recorder that prints to out.
 func To(out io.Writer) *Recorder { return &Recorder{out: out} }
 
-// OnRound has fn called at the beginning of each round.
+// OnRound makes the Recorder call fn at the beginning of each round.
 func (r *Recorder) OnRound(fn func(round, of int)) { r.progress = fn }
 
-// Write implements io.Writer, for what is printed only.
+// Write implements io.Writer. It prints, and keeps nothing.
 func (r *Recorder) Write(p []byte) (int, error) { return r.out.Write(p) }
 
-// Section is what was recorded so far.
+// Section is the record so far.
 func (r *Recorder) Section() Section { return r.section }
 
-// Round says which round begins.
+// Round starts a round.
 func (r *Recorder) Round(round, of int) {
 	if r.progress != nil {
 		r.progress(round, of)
 	}
 }
 
-// Title prints the heading of a section's results, which are its settings.
+// Title prints the heading of a section's results, which has its settings.
 func (r *Recorder) Title(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.section.Settings = append(r.section.Settings, text)
 	fmt.Fprintf(r.out, "\n%s\n\n", text)
 }
 
-// Setting keeps something that the reader of a figure has to know.
+// Setting keeps a fact that the reader of a figure has to know.
 func (r *Recorder) Setting(format string, args ...any) {
 	r.section.Settings = append(r.section.Settings, fmt.Sprintf(format, args...))
 }
 
-// Chart adds a plot, which the figures of its name are in.
+// Chart adds a plot, which has the figures of its name.
 func (r *Recorder) Chart(c Chart) { r.section.Charts = append(r.section.Charts, c) }
 
-// Mark draws a goal into a chart of bars: so many times what somebody has, say.
+// Mark draws a goal into a chart of bars, such as a multiple of another bar.
 func (r *Recorder) Mark(chart, label string, value float64) {
 	for i := range r.section.Charts {
 		if c := &r.section.Charts[i]; c.Name == chart {
@@ -57,7 +57,7 @@ func (r *Recorder) Mark(chart, label string, value float64) {
 	}
 }
 
-// Figure adds what was measured. The unit is that of its chart unless it has one.
+// Figure adds a measured figure. The unit is that of its chart unless it has one.
 func (r *Recorder) Figure(f Figure) {
 	if f.Unit == "" {
 		if i := slices.IndexFunc(r.section.Charts, func(c Chart) bool { return c.Name == f.Chart }); i >= 0 {
@@ -81,22 +81,22 @@ func Rounds[T any](all []T, of func(T) float64) []Number {
 	return values
 }
 
-// AtLeast claims that something is not smaller.
+// AtLeast claims that a measurement is not smaller than its goal.
 func (r *Recorder) AtLeast(what string, got Measured, goal float64) {
 	r.claim(what, got, ">=", goal, func(v float64) bool { return v >= goal })
 }
 
-// AtMost claims that something is not larger.
+// AtMost claims that a measurement is not larger than its goal.
 func (r *Recorder) AtMost(what string, got Measured, goal float64) {
 	r.claim(what, got, "<=", goal, func(v float64) bool { return v <= goal })
 }
 
-// Below claims that something is smaller.
+// Below claims that a measurement is smaller than its goal.
 func (r *Recorder) Below(what string, got Measured, goal float64) {
 	r.claim(what, got, "<", goal, func(v float64) bool { return v < goal })
 }
 
-// Exactly claims that something is what it should be.
+// Exactly claims that a measurement equals its goal.
 func (r *Recorder) Exactly(what string, got Measured, goal float64) {
 	r.claim(what, got, "=", goal, func(v float64) bool { return v == goal })
 }

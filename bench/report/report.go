@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Median of one figure of all; zero when there is none.
+// Median of one figure of all; zero when there are none.
 func Median[T any, N cmp.Ordered](all []T, of func(T) N) N {
 	var none N
 	if len(all) == 0 {

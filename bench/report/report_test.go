@@ -54,7 +54,7 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// A peer who did nothing, in a run that is too small, is not beaten.
+// A peer that did nothing, in a run that is too small, is not beaten.
 func TestNothingIsNoRatio(t *testing.T) {
 	same := func(v float64) float64 { return v }
 	for name, m := range map[string]Measured{
@@ -91,7 +91,7 @@ func TestFigure(t *testing.T) {
 
 func TestRoundsAreTold(t *testing.T) {
 	r := To(&strings.Builder{})
-	r.Round(1, 2) // nobody listens
+	r.Round(1, 2) // no listener
 	var told []int
 	r.OnRound(func(round, of int) { told = append(told, round, of) })
 	r.Round(2, 2)
@@ -100,7 +100,7 @@ func TestRoundsAreTold(t *testing.T) {
 	}
 }
 
-// example is a section that has everything.
+// example is a section with all fields.
 func example() Section {
 	r := To(&strings.Builder{})
 	r.Title("medians of %d rounds", 3)
@@ -161,7 +161,7 @@ func TestSaveReplacesOne(t *testing.T) {
 	if one.Seconds != 0 || two.Seconds != 7 {
 		t.Errorf("%v, %v", one.Seconds, two.Seconds)
 	}
-	// What cannot be put in its place leaves nothing behind.
+	// A result that cannot be put in its place leaves nothing behind.
 	if err := os.Mkdir(filepath.Join(dir, "three.json"), 0o750); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Save writes a section to its file in a folder, which is made when it is not
-// there. The file is replaced at once or not at all.
+// Save writes a section to its file in a folder, which it makes when it is missing.
+// The file is replaced at once or not at all.
 func Save(dir string, s Section) (err error) {
 	s.Format = Format
 	b, err := json.MarshalIndent(s, "", "  ")

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Format of a saved section. It changes when what is saved gets another meaning.
+// Format of a saved section. It changes when a saved field gets another meaning.
 const Format = 1
 
-// Role says what a figure is to the reader.
+// Role is the role of a figure for the reader.
 type Role string
 
 // The roles.
@@ -19,12 +19,12 @@ const (
 	Limit Role = "limit" // of the engine underneath
 )
 
-// Section is what one run of a section brought.
+// Section is the result of one run of a section.
 type Section struct {
 	Format      int         `json:"format"`
 	Name        string      `json:"name"`
 	Title       string      `json:"title"`
-	Quick       bool        `json:"quick"` // a run that shows that all works, whose figures nobody should read
+	Quick       bool        `json:"quick"` // a run that checks the harness, without figures worth reading
 	Seconds     float64     `json:"seconds"`
 	Settings    []string    `json:"settings"`
 	Charts      []Chart     `json:"charts"`
@@ -39,7 +39,7 @@ type Chart struct {
 	Title string `json:"title"`
 	Unit  string `json:"unit"`
 	Note  string `json:"note,omitempty"`
-	X     string `json:"x,omitempty"` // what grows; "" for bars
+	X     string `json:"x,omitempty"` // the growing quantity; "" for bars
 	Goals []Mark `json:"goals,omitempty"`
 }
 
@@ -49,10 +49,10 @@ type Mark struct {
 	Value Number `json:"value"`
 }
 
-// Figure is one thing that was measured, once in each round.
+// Figure is one measured quantity, once in each round.
 type Figure struct {
 	Chart  string   `json:"chart"`
-	Name   string   `json:"name"` // who or what it is of; in a chart of lines, the line
+	Name   string   `json:"name"` // its subject; in a chart of lines, the line
 	Role   Role     `json:"role"`
 	Colour int      `json:"colour,omitempty"` // of a line, 0 to 3; a limit's dashed twin has the same; -1 is the common one
 	X      Number   `json:"x,omitempty"`      // how much work, in a chart of lines
@@ -62,7 +62,7 @@ type Figure struct {
 	Min    Number   `json:"min"`
 	Max    Number   `json:"max"`
 	// CPU and EngineCPU are the median processor times, in µs per operation, of the
-	// process that is measured and of the engine underneath; zero when nobody looked.
+	// process that is measured and of the engine underneath; zero when not measured.
 	CPU       Number `json:"cpu_us,omitempty"`
 	EngineCPU Number `json:"engine_cpu_us,omitempty"`
 }
@@ -75,7 +75,7 @@ const (
 	NoGoal     = ""
 )
 
-// Claim is something that the project promises, and what came of it.
+// Claim is a promise of the project, and its result.
 type Claim struct {
 	What string `json:"what"`
 	// Of, Value, Beside and Ratio: see [Measured].
@@ -85,7 +85,7 @@ type Claim struct {
 	Verdict string `json:"verdict"`
 }
 
-// Measured is a figure, or a ratio of two. What was not measured is not a number.
+// Measured is a figure, or a ratio of two. Not measured is not a number.
 type Measured struct {
 	Value  Number `json:"value"`  // ours
 	Beside Number `json:"beside"` // the peer's or the engine's
@@ -98,16 +98,16 @@ func Value(v float64, unit string) Measured {
 	return Measured{Value: Number(v), Unit: unit, Beside: unknown(), Ratio: unknown()}
 }
 
-// Ratio is ours beside theirs. There is none when theirs is zero, as happens in a
-// run that is too small to be measured.
+// Ratio is ours beside theirs. There is no ratio when theirs is zero, as happens in
+// a run that is too small to be measured.
 func Ratio(ours, theirs float64, unit string) Measured {
-	// Divided by zero it is no number, and so not measured.
+	// Divided by zero the ratio is not a number, and so not measured.
 	return Measured{Value: Number(ours), Beside: Number(theirs), Unit: unit, Ratio: Number(ours / theirs)}
 }
 
 // Between is ours beside theirs, each a median of the rounds, with the median of
-// the ratios within each round: what disturbs a round disturbs both. Rounds in
-// which theirs is zero have no ratio.
+// the ratios within each round: a disturbed round disturbs both. Rounds in which
+// theirs is zero have no ratio.
 func Between[T any](ours, theirs []T, of func(T) float64, unit string) Measured {
 	m := Measured{Value: Number(Median(ours, of)), Beside: Number(Median(theirs, of)), Unit: unit, Ratio: unknown()}
 	var ratios []float64
@@ -122,7 +122,7 @@ func Between[T any](ours, theirs []T, of func(T) float64, unit string) Measured 
 	return m
 }
 
-// judged is what a goal is about: the ratio of two, and the value of one.
+// judged is the figure that a goal is about: the ratio of two, or the value of one.
 func (m Measured) judged() Number {
 	if m.Ratio.Known() || m.Beside.Known() {
 		return m.Ratio
@@ -136,7 +136,7 @@ func (c Claim) Judged() Number { return c.judged() }
 // OfRatio reports whether the goal is about a ratio.
 func (c Claim) OfRatio() bool { return c.Ratio.Known() || c.Beside.Known() }
 
-// Environment is where and when something was measured.
+// Environment is where and when a measurement was taken.
 type Environment struct {
 	Date    time.Time         `json:"date"`
 	Commit  string            `json:"commit"`

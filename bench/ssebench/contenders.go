@@ -37,7 +37,7 @@ var contenders = [...]struct {
 // site serves streams.
 type site interface {
 	http.Handler
-	// send sends an event to everybody, and returns when another can be sent.
+	// send sends an event to all streams, and returns when another can be sent.
 	send(ctx context.Context, data []byte) error
 	close() error
 }
@@ -54,7 +54,7 @@ func open(ctx context.Context, name string, ping time.Duration) (site, error) {
 	return nil, fmt.Errorf("there is no contender %q", name)
 }
 
-// hub is ours.
+// hub is our contender.
 type hub struct {
 	*sse.Hub
 	end   context.CancelFunc
@@ -84,7 +84,7 @@ func openHub(ctx context.Context, ping time.Duration, lean bool) (site, error) {
 }
 
 func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Who got no stream is missed by the crowd.
+	// The crowd waits in vain for a client without a stream.
 	_ = h.Serve(w, r, sse.Stream{Member: r.URL.Query().Get("member")})
 }
 
@@ -94,7 +94,7 @@ func (h *hub) send(ctx context.Context, data []byte) error {
 
 func (h *hub) close() error { h.end(); return <-h.ended }
 
-// handler is what one writes without a library.
+// handler is a handler written without a library.
 type handler struct {
 	mu    sync.Mutex
 	conns map[chan []byte]struct{}
@@ -154,7 +154,7 @@ func (j *joe) close() error { return j.Shutdown(context.Background()) }
 // r3 is r3labs/sse without replay.
 type r3 struct{ *r3labs.Server }
 
-// stream is the one that all are subscribed to; r3labs finds it in the query.
+// stream is the stream that all subscribe to; r3labs finds it in the query.
 const stream = "all"
 
 func newR3labs() *r3 {

@@ -17,15 +17,15 @@ import (
 	"github.com/millrace-go/millrace/bench/part"
 )
 
-// crowd is a process with many clients, which count what comes and look at
-// nothing else, as cheaply as they can.
+// crowd is a process with many clients, which count events and look at nothing
+// else, as cheaply as they can.
 type crowd struct {
 	addr    string
 	clients []client
 	marks   atomic.Int64 // events that all of them have got
 	target  atomic.Int64 // of marks, that is waited for
 	reached chan struct{}
-	greeted atomic.Int64 // clients who have got something
+	greeted atomic.Int64 // clients that have got something
 	ended   atomic.Int64 // clients whose stream was ended
 	reading sync.WaitGroup
 }
@@ -86,10 +86,10 @@ func (c *crowd) answer(ctx context.Context, line string) (string, error) {
 	return "", fmt.Errorf("what is %q?", line)
 }
 
-// dialers at once.
+// dialers is the number of concurrent dialers.
 const dialers = 64
 
-// open connects everybody, with what a browser's EventSource sends.
+// open connects all clients, with the headers of a browser's EventSource.
 func (c *crowd) open(ctx context.Context) error {
 	var next atomic.Int64
 	var failed error
@@ -179,7 +179,7 @@ func (c *crowd) count(who *client, b []byte) {
 	}
 }
 
-// late is when what has not come will not.
+// late is the time after which a missing event will not come.
 const late = part.Patience / 2
 
 func (c *crowd) wait(ctx context.Context, n int64) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// figures are what all rounds brought, for each contender.
+// figures are the results of all rounds, for each contender.
 type figures map[string][]result
 
 // table writes the medians.
@@ -40,8 +40,8 @@ func (f figures) table(cfg Config, out *report.Recorder) {
 	fmt.Fprintln(out)
 }
 
-// goals writes the ratios, of figures that were measured in the same round, and
-// what they should be.
+// goals writes the ratios, of figures that were measured in the same round, with
+// their goals.
 func (f figures) goals(cfg Config, out *report.Recorder) {
 	idle := func(name string) float64 {
 		return report.Median(f[name], func(r result) float64 { return r.idle / 1e3 })

@@ -34,7 +34,7 @@ func (g Growth) withDefaults() Growth {
 // growers are those whose growth is measured, in the order of a round.
 var growers = [...]string{bareWrites, portable, lean}
 
-// grown is what came of one of them in one round.
+// grown is the result of one of them in one round.
 type grown struct {
 	idle float64 // bytes of memory for each stream
 	pace pace
@@ -46,9 +46,9 @@ type at struct {
 	streams int
 }
 
-// RunGrowth measures how memory and fan-out grow with the number of streams. More
-// than a process may have files are spread over several servers, which send at the
-// same time.
+// RunGrowth measures how memory and fan-out grow with the number of streams. If
+// there are more than a process may have files, several servers share them, which
+// send at the same time.
 func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	if cfg.Most < 1 || cfg.Size < minSize {
@@ -97,7 +97,7 @@ func grow(ctx context.Context, cfg Growth, who string, streams int) (_ grown, er
 // fleet is several servers with their crowds.
 type fleet []*pair
 
-// load sends events to everybody, the next when the last has arrived everywhere.
+// load sends events to all streams, the next when the last has arrived everywhere.
 func (f fleet) load(ctx context.Context, span time.Duration) (pace, error) {
 	if err := f.each(func(p *pair) error { return p.fan(ctx, 1) }); err != nil { // the first finds no buffers
 		return pace{}, err
@@ -123,7 +123,7 @@ func (f fleet) load(ctx context.Context, span time.Duration) (pace, error) {
 	return pace{rate: float64(messages) / took.Seconds(), cpu: time.Duration((after - before) / float64(messages))}, nil
 }
 
-// each does something with all servers at once.
+// each calls fn for all servers concurrently.
 func (f fleet) each(fn func(p *pair) error) error {
 	errs := make([]error, len(f))
 	var wg sync.WaitGroup
@@ -142,7 +142,7 @@ func (f fleet) close() error {
 	return err
 }
 
-// record keeps the figures.
+// record keeps the results.
 func (g Growth) record(all map[at][]grown, out *report.Recorder) {
 	out.Title("medians of %d rounds of %s; events of %d B; at most %d streams in a process", g.Rounds, g.Span, g.Size, g.Most)
 	out.Chart(report.Chart{Name: "fan-out", Title: "An event to everybody, by the number of streams", Unit: "events/s", X: "open streams", Note: "what all streams get together"})

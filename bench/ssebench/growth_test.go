@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// More streams than a process may have are in several, and everybody gets every
+// More streams than a process may have are in several, and each client gets every
 // event, which the harness waits for.
 func TestRunGrowth(t *testing.T) {
 	var out bytes.Buffer

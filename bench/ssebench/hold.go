@@ -11,7 +11,7 @@ import (
 )
 
 // hold opens more streams than a process may have files, over as many servers as
-// it takes, and keeps them with pings.
+// needed, and keeps them with pings.
 func hold(ctx context.Context, cfg Config, name string, out *report.Recorder) (err error) {
 	var pairs []*pair
 	defer func() {

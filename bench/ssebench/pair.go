@@ -19,7 +19,7 @@ type pair struct {
 	fresh, idle   float64 // bytes for each stream
 }
 
-// openPair starts both and waits until an event reaches everybody.
+// openPair starts both and waits until an event reaches all clients.
 func openPair(ctx context.Context, cfg Config, name string, conns int, ping time.Duration) (_ *pair, err error) {
 	p := &pair{conns: conns}
 	defer func() {
@@ -63,7 +63,7 @@ func openPair(ctx context.Context, cfg Config, name string, conns int, ping time
 	return p, nil
 }
 
-// load sends events to everybody, the next when the last has arrived everywhere.
+// load sends events to all clients, the next when the last has arrived everywhere.
 func (p *pair) load(ctx context.Context, span time.Duration, burst int) (pace, error) {
 	if err := p.fan(ctx, burst); err != nil { // the first finds no buffers
 		return pace{}, err

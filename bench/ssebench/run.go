@@ -50,13 +50,13 @@ func (c Config) validate() error {
 	return nil
 }
 
-// result is what came of one contender in one round.
+// result is the result of one contender in one round.
 type result struct {
 	fresh, idle   float64 // bytes of memory for each stream
 	single, burst pace
 }
 
-// pace is what came of one load.
+// pace is the result of one load.
 type pace struct {
 	rate float64       // messages per second
 	cpu  time.Duration // of the server, for each message

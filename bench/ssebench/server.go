@@ -59,15 +59,15 @@ func (s *server) close() error {
 	return errors.Join(err, s.site.close())
 }
 
-// The bytes by which a crowd knows an event. Nothing else on the wire has them,
-// but for the head, which has letters.
+// The bytes by which a crowd recognizes an event. Nothing else on the wire has
+// them, except the head, which has letters.
 const (
 	counted = '~'
 	greets  = '^'
 	pinged  = 'g'
 )
 
-// minSize is the smallest event, with a mark and something to carry.
+// minSize is the smallest event, with a mark and some data.
 const minSize = len("data: \n\n") + 2
 
 func data(size int, mark byte) []byte {
@@ -104,7 +104,7 @@ func (s *server) answer(ctx context.Context, line string) (string, error) {
 	return "", fmt.Errorf("what is %q?", line)
 }
 
-// resident is how much memory this process has, in bytes.
+// resident is the resident memory of this process, in bytes.
 func resident() (int64, error) {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A run that shows that all works, and no figure worth reading. That nobody is
-// missed the harness checks: it waits for every event, and for every ping.
+// A run that checks the harness, without figures worth reading. The harness checks
+// that no client is missed: it waits for every event, and for every ping.
 func TestRun(t *testing.T) {
 	cfg := Config{Conns: 20, Burst: 5, Span: 20 * time.Millisecond, Rounds: 2, Held: 50, Ping: 100 * time.Millisecond, Most: 20}
 	var out bytes.Buffer
@@ -63,7 +63,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// A child that cannot do what it is asked says so.
+// A child that cannot answer a line says so.
 func TestChildrenTellTheirTrouble(t *testing.T) {
 	for says, args := range map[string][]string{
 		"no contender": {"server", "nobody", "200", "1s"}, "is no part": {"nothing"}, "invalid syntax": {"crowd", "127.0.0.1:1", "many"},
@@ -93,7 +93,7 @@ func TestChildrenTellTheirTrouble(t *testing.T) {
 	}
 }
 
-// What is counted is of the size that is told, and counted once.
+// Counted events have the announced size, and are counted once.
 func TestEvents(t *testing.T) {
 	for _, size := range []int{minSize, 200} {
 		d := data(size, counted)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// bareWrites is the limit of whatever sends events over TCP: one write of the
+// bareWrites is the limit for all senders of events over TCP: one write of the
 // kernel for each stream and event, after each other, and nothing else.
 const bareWrites = "bare writes"
 

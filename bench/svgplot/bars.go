@@ -8,18 +8,18 @@ import (
 // Bars is a plot of horizontal bars, one below the other.
 type Bars struct {
 	Title    string
-	Subtitle string // what was measured, and how
+	Subtitle string // the measured quantity, and the method
 	Unit     string // of all values
 	Bars     []Bar
 	Goals    []Goal
 }
 
-// Bar is one of those who were measured.
+// Bar is one of the measured systems.
 type Bar struct {
 	Label string
 	Role  Role
 	// Value is drawn; Low and High are the extremes of the rounds. A Value that is
-	// not a number is one that was not measured.
+	// not a number was not measured.
 	Value, Low, High float64
 	Note             string // behind the value, such as the processor time
 }

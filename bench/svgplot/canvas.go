@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Role says what something that was measured is to the reader, which decides its
-// colour.
+// Role is the role of a measurement for the reader, which decides its colour.
 type Role string
 
 // The roles.
@@ -79,7 +78,7 @@ func px(v float64) string {
 	return text
 }
 
-// room is about how wide a text of 12 px is; the fonts are the reader's.
+// room is the approximate width of a text of 12 px; the fonts are the reader's.
 func room(text string) float64 { return 6.6 * float64(len([]rune(text))) }
 
 // Number is a value for people: three significant digits, thousands apart.

@@ -4,14 +4,14 @@
 //
 //	property                                                     proven by
 //	the same data gives the same bytes                           TestGolden
-//	it is well-formed XML, whatever the labels say               TestWellFormed
+//	it is well-formed XML, with any labels                       TestWellFormed
 //	nothing is drawn outside of the picture                      TestInside
 //	a goal and an engine's limit are lines of their own          TestGoalsAndLimits
-//	nothing, zero and what was not measured are drawn as such    TestNothing
+//	nothing, zero and missing values are drawn as such           TestNothing
 //
 // A picture carries its own background and its colours for light and for dark
 // surroundings (prefers-color-scheme), so that its text can be read on any page.
 //
-// Failure modes: a plot without anything to draw is an error that names the plot,
-// and so is a line plot with a coordinate that a logarithmic axis does not have.
+// Failure modes: a plot without data is an error that names the plot, and so is a
+// line plot with a coordinate that a logarithmic axis does not have.
 package svgplot

@@ -11,7 +11,7 @@ import (
 type Lines struct {
 	Title    string
 	Subtitle string
-	X        string // what grows: "rows of backlog"
+	X        string // the growing quantity: "rows of backlog"
 	Unit     string // of the values: "events/s"
 	Lines    []Line
 }
@@ -139,8 +139,8 @@ func (line Line) classes() (stroke, fill string) {
 	return fmt.Sprintf("line c%d", max(0, line.Colour)%4), fmt.Sprintf("f%d", max(0, line.Colour)%4)
 }
 
-// shape tells lines apart for those who don't see the colours. A limit has none,
-// unless it is a single point and nothing else of it would be seen.
+// shape distinguishes lines for readers who don't see the colours. A limit has
+// none, unless it is a single point and would otherwise be invisible.
 func (line Line) shape() int {
 	if line.Role == Limit && len(line.Points) > 1 {
 		return -1

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Config returns settings that promise what kafkabus does: a message is acknowledged by
+// Config returns settings with the promises of kafkabus: a message is acknowledged by
 // every in-sync replica, once and in order; a new group begins at the earliest message.
 func Config() *sarama.Config {
 	c := sarama.NewConfig()

@@ -22,8 +22,8 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// Names that go into SQL are checked when something is made of them, before anything
-// is sent to a database, by each package that has such a name.
+// Names that go into SQL are checked by the constructors, before any call of a
+// database, in each package that has such a name.
 func TestHostileTables(t *testing.T) {
 	db := new(sql.DB) // which nothing reaches
 	checks := map[string]func(name string) error{

@@ -9,12 +9,12 @@ import (
 )
 
 // Run makes the rounds of all gates: it raises their serving counters by
-// Config.Step every Config.Every, and brings the lines behind them in step, which
-// repairs what a crash in the middle of [Gate.Activate] or [Gate.Deactivate] has
-// left. A gate whose counters the store has lost is switched on again, with new
-// ones. Run returns nil when the context ends.
+// Config.Step every Config.Every. It also brings the lines behind them in step,
+// which repairs the result of a crash in the middle of [Gate.Activate] or
+// [Gate.Deactivate]. A gate whose counters the store has lost is switched on again,
+// with new counters. Run returns nil when the context ends.
 //
-// Several processes may run it: the store lets only one of them make a round. A
+// Several processes may call Run: the store lets only one of them make a round. A
 // gate that was switched on is found within Config.Every.
 func (g *Gate) Run(ctx context.Context) error {
 	a := advancer{gate: g, open: map[string]seen{}}
@@ -33,7 +33,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	return nil
 }
 
-// advancer is one Run.
+// advancer is the state of one Run.
 type advancer struct {
 	gate *Gate
 	open map[string]seen // the gates that are on
@@ -44,8 +44,8 @@ type seen struct {
 	at    time.Time
 }
 
-// round makes a round of each gate that it is time for, and says when to come
-// again.
+// round makes a round of each gate that is due, and returns the time until the
+// next.
 func (a *advancer) round(ctx context.Context) (time.Duration, error) {
 	g := a.gate
 	events, err := a.events(ctx)
@@ -62,11 +62,11 @@ func (a *advancer) round(ctx context.Context) (time.Duration, error) {
 		}
 		next = min(next, in)
 	}
-	// Processes that ask at once would ask at once again.
+	// Jitter: processes that asked at the same moment would do so again.
 	return max(next, time.Millisecond) + time.Duration(rand.Int64N(int64(g.cfg.Every/100)+1)), errors.Join(failed...)
 }
 
-// events lists the gates that there are, and those that were on until now.
+// events lists the gates of the store, and those that were on until now.
 func (a *advancer) events(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.gate.cfg.Timeout)
 	defer cancel()
@@ -79,10 +79,10 @@ func (a *advancer) events(ctx context.Context) ([]string, error) {
 	return events, err
 }
 
-// advance makes a round of a gate, and says when the next one is.
+// advance makes a round of a gate, and returns the time until the next one.
 func (a *advancer) advance(ctx context.Context, event string) (time.Duration, error) {
 	g := a.gate
-	ctx, cancel := context.WithTimeout(ctx, 6*g.cfg.Timeout) // a call each of store and line, and what repairs them
+	ctx, cancel := context.WithTimeout(ctx, 6*g.cfg.Timeout) // a call each of store and line, and the repair
 	defer cancel()
 	round, err := g.store.Advance(ctx, event, g.cfg.Step, g.cfg.Every)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *advancer) advance(ctx context.Context, event string) (time.Duration, er
 	state, before := round.State, a.open[event]
 	if lost := state.Epoch == 0 && before.state.On; lost {
 		if time.Since(before.at) > forgotten(g.cfg.Every) {
-			delete(a.open, event) // who knows what an operator did since
+			delete(a.open, event) // an operator may have switched it since
 			return g.cfg.Every, nil
 		}
 		if state, err = g.store.Switch(ctx, event, true); err != nil {
@@ -113,12 +113,12 @@ func (a *advancer) advance(ctx context.Context, event string) (time.Duration, er
 	return min(g.cfg.Every, round.Next), nil
 }
 
-// forgotten is from when on a gate that was on may have been switched off and
-// forgotten since.
+// forgotten is the time after which a gate that was on may have been switched off
+// and forgotten by the store.
 func forgotten(every time.Duration) time.Duration { return max(time.Minute, 3*every) }
 
-// reconcile brings the line in step. A line whose gate is on by counters that
-// were lost begins anew, above the last position that is known of them.
+// reconcile brings the line in step. A line whose gate is on by lost counters
+// begins a new order, above the last position known of those counters.
 func (a *advancer) reconcile(ctx context.Context, event string, state, before State) error {
 	g := a.gate
 	if g.cfg.Line != nil && state.On && before.On && state.Epoch != before.Epoch {

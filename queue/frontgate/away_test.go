@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// Without a store polls are answered for 3 s more, and then nobody goes on until
-// it is back.
+// Without a store polls are answered for 3 s more. After that no visitor passes
+// until the store is back.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t)}
@@ -71,7 +71,7 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// A store that panics fails who asked, and holds nobody up after.
+// A store that panics fails the call, and does not block later ones.
 func TestStorePanics(t *testing.T) {
 	store := &panics{Store: memory(t)}
 	g := newGate(t, store, frontgate.Config{Refresh: time.Millisecond})
@@ -108,14 +108,14 @@ func (p *panics) State(ctx context.Context, event string) (frontgate.State, erro
 	return p.Store.State(ctx, event)
 }
 
-// A caller who leaves while others wait for the same refresh ends nothing for them.
+// A caller that leaves a refresh with other waiters does not end it for them.
 func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t), hold: make(chan struct{})}
 		g := newGate(t, store, frontgate.Config{})
 		ctx, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { g.Decide(ctx, event, "") }) // the one who asks
+		all.Go(func() { g.Decide(ctx, event, "") }) // the caller that asks the store
 		synctest.Wait()
 		for range 10 {
 			all.Go(func() {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// Line is what stands behind the gate and has to keep its order; a *queue.Room is
-// one. While its gate is on, it takes only who brings a position.
+// Line is the line behind the gate, which has to keep its order; *queue.Room is
+// one. While its gate is on, it takes only visitors with a position.
 type Line interface {
 	Gate(ctx context.Context, event string, g queue.Gate) (queue.State, error)
 }
@@ -20,27 +20,27 @@ type Line interface {
 type Config struct {
 	// Line behind the gate, which is told when it is switched; none by default.
 	Line Line
-	// Step is by how much a round raises the serving counter; 500 by default. It
-	// bounds how fast the crowd reaches what is behind.
+	// Step is the number by which a round raises the serving counter; 500 by
+	// default. It bounds how fast the crowd reaches the line behind the gate.
 	Step int64
 	// Every is the time between two rounds, in whole milliseconds; 10 s by default.
 	Every time.Duration
-	// Refresh is how old the counters may be by which a poll is answered; 1 s by
-	// default. Each event in use costs a process one call of the store each time.
+	// Refresh is the age at which a poll refreshes the counters; 1 s by default.
+	// Each event in use costs a process one call of the store each time.
 	Refresh time.Duration
-	// Stale is from which age on they count as unknown, so that polls are answered
-	// ErrUnavailable; 3 s by default, and never below Refresh.
+	// Stale is the age from which the counters count as unknown, so that polls are
+	// answered ErrUnavailable; 3 s by default, and never below Refresh.
 	Stale time.Duration
 	// Timeout of a call of the store; 2 s by default.
 	Timeout time.Duration
-	// Lasts is how long a token opens the way; 600 s by default.
+	// Lasts is how long a token is valid; 600 s by default.
 	Lasts time.Duration
 	// Issuer is the claim iss of the tokens; "millrace" by default.
 	Issuer string
-	// MaxEvents is of how many events the counters are known at once; 1,000 by
-	// default, about 1 KB each. What is asked beyond costs more calls of the store.
+	// MaxEvents is the number of events whose counters are known at once; 1,000 by
+	// default, about 1 KB each. Further events cost more calls of the store.
 	MaxEvents int
-	// Logger is told of rounds that failed; slog.Default() when nil.
+	// Logger gets rounds that failed; slog.Default() when nil.
 	Logger *slog.Logger
 }
 

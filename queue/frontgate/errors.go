@@ -10,21 +10,21 @@ import (
 
 // The states that a caller can test for.
 var (
-	// ErrUnavailable says that the store cannot be asked: nobody gets a position,
-	// and nobody goes on. It wraps the cause, and its class is
-	// [fault.Infrastructure] unless asking again cannot help.
+	// ErrUnavailable says that the store cannot be asked: no visitor gets a
+	// position, and none passes. It wraps the cause, and its class is
+	// [fault.Infrastructure] unless a retry cannot help.
 	ErrUnavailable = errors.New("frontgate: the store cannot be asked; nobody goes on")
-	// ErrOff says that the gate is off and gives no positions out: the way is open.
+	// ErrOff says that the gate is off and gives out no positions: the way is open.
 	ErrOff = errors.New("frontgate: the gate is off")
 	// ErrRequest says that a request id was never given out for the event.
 	ErrRequest = errors.New("frontgate: no request id of this event")
-	// ErrLost says that a request id is worth nothing any more: it is too old, or
-	// its counter was lost. Its holder has to ask for a new one.
+	// ErrLost says that a request id is not valid any more: it is too old, or its
+	// counter was lost. Its holder has to ask for a new one.
 	ErrLost = errors.New("frontgate: the position is lost; ask for a new one")
 	// ErrToken says that a request brings no valid token of the gate. It wraps the
 	// reason of package token.
 	ErrToken = errors.New("frontgate: no valid token of the gate")
-	// ErrInvalid says that an event id or a number cannot be. Its class is
+	// ErrInvalid says that an event id or a number is not valid. Its class is
 	// [fault.Permanent].
 	ErrInvalid = errors.New("frontgate: invalid")
 )
@@ -42,7 +42,7 @@ func unavailable(cause error) error {
 	return fault.MarkInfrastructure(err)
 }
 
-// refused says why a call has no answer: the caller left, or the store.
+// refused classifies why a call has no answer: the caller left, or the store.
 func refused(ctx context.Context, cause error) error {
 	if ctx.Err() != nil && errors.Is(cause, context.Cause(ctx)) {
 		return fmt.Errorf("frontgate: the caller left before it was answered: %w", cause)

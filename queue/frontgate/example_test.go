@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// exampleGate is a gate in memory. In production the secret is 32 random bytes and
-// the store one that processes share.
+// exampleGate is a gate in memory. In production use a secret of 32 random bytes
+// and a store that the processes share.
 func exampleGate() (*frontgate.Gate, error) {
 	store, err := memgate.New(memgate.Config{})
 	if err != nil {

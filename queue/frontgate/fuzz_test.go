@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// An operator's body that is none is refused and moves nothing; however the serving
-// counter is raised, it never passes the last position that was given out.
+// A malformed body of an operator is refused and moves nothing. Raised by any
+// amount, the serving counter never passes the last position given out.
 func FuzzAdvance(f *testing.F) {
 	for _, s := range []string{``, `{"by":5}`, `{"by":-1}`, `{"by":9223372036854775807}`, `{"by":1e3}`, `{"by":1}{"by":2}`, `{"bye":1}`, `null`, `[`} {
 		f.Add(s)
@@ -45,7 +45,7 @@ func FuzzAdvance(f *testing.F) {
 	})
 }
 
-// A request id that nobody has issued is refused, whatever the event is called.
+// A forged request id is refused, for any name of an event.
 func FuzzCheck(f *testing.F) {
 	f.Add(event, "x")
 	f.Add("{a}", strings.Repeat("_", 56))

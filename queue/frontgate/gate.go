@@ -13,7 +13,7 @@ import (
 )
 
 // Gate gives positions out and says whose turn it is. Make one with [New]; its
-// methods may be called at once by many.
+// methods are safe for concurrent use.
 type Gate struct {
 	store    Store
 	cfg      Config
@@ -24,9 +24,9 @@ type Gate struct {
 	events map[string]*known
 }
 
-// New makes a gate on a store, whose request ids and tokens are sealed with the
-// keys of the ring. All processes of a gate have the same store and secrets. Who
-// raises the serving counter is [Gate.Run].
+// New makes a gate on a store. It seals request ids and tokens with the keys of the
+// ring. All processes of a gate need the same store and secrets. [Gate.Run] raises
+// the serving counter.
 func New(store Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	if store == nil {
 		return nil, errors.New("frontgate: the store is nil; make one with redisgate.New, dynamogate.New or memgate.New")
@@ -45,18 +45,18 @@ func New(store Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	return &Gate{store: store, cfg: cfg, requests: token.NewRequests(ring), tokens: tokens, events: map[string]*known{}}, nil
 }
 
-// Place is what somebody gets who comes to the gate.
+// Place is the answer to a visitor who arrives at the gate.
 type Place struct {
-	RequestID string // what [Gate.Check] asks for; fit for a path
+	RequestID string // the argument of [Gate.Check]; fit for a path
 	Position  int64  // from 1
-	// NextPoll is when to ask whether it is one's turn.
+	// NextPoll is the time until the first poll.
 	NextPoll time.Duration
 }
 
-// Assign gives a position out. Callers who come at once share calls of the store.
-// Errors are [ErrOff], [ErrUnavailable] and [ErrInvalid].
+// Assign gives a position out. Concurrent callers share calls of the store. Errors
+// are [ErrOff], [ErrUnavailable] and [ErrInvalid].
 func (g *Gate) Assign(ctx context.Context, event string) (Place, error) {
-	// A gate that is off is asked no more often than polls would.
+	// An Assign at a gate that is off costs no more store calls than a poll.
 	k, state, err := g.look(ctx, event, 0, time.Time{})
 	if err != nil {
 		return Place{}, err
@@ -78,28 +78,28 @@ func (g *Gate) Assign(ctx context.Context, event string) (Place, error) {
 	}, nil
 }
 
-// Turn says how somebody stands who has a position.
+// Turn is the state of a visitor with a position.
 type Turn struct {
 	Admitted bool
 	Position int64
-	// Serving is the serving counter: whose position is up to it is admitted.
+	// Serving is the serving counter: positions up to it are admitted.
 	Serving int64
-	// NextPoll is when to ask again: 2 to 15 s, the longer the farther away. 0 when
-	// admitted.
+	// NextPoll is the time until the next poll: 2 to 15 s, longer at greater
+	// distances. 0 when admitted.
 	NextPoll time.Duration
 	// Wait is an estimate of the time until admission.
 	Wait time.Duration
-	// Token opens the way when admitted, for Expires.
+	// Token is valid for Expires, when admitted.
 	Token   string
 	Expires time.Time
 }
 
-// Check says whether it is the turn of who holds a request id, by counters that
-// are at most Config.Refresh old. A poll costs no call of the store but that
-// refresh. Errors are [ErrRequest], [ErrLost], [ErrUnavailable] and [ErrInvalid].
+// Check says whether the holder of a request id is admitted, by counters that are
+// at most Config.Refresh old. A poll costs no call of the store but that refresh.
+// Errors are [ErrRequest], [ErrLost], [ErrUnavailable] and [ErrInvalid].
 //
-// When the gate was switched off, all who hold a position are admitted, so that
-// they go on in their order.
+// When the gate was switched off, all visitors with a position are admitted, so
+// that they continue in their order.
 func (g *Gate) Check(ctx context.Context, event, requestID string) (Turn, error) {
 	request, err := g.requests.Open(requestID, event)
 	if err != nil {
@@ -126,12 +126,12 @@ func (g *Gate) Check(ctx context.Context, event, requestID string) (Turn, error)
 	return turn, nil
 }
 
-// passID names the epoch that a token's position is of, and the request it is for.
+// passID names the epoch of a token's position, and the request it is for.
 func passID(epoch uint64, requestID string) string {
 	return strconv.FormatUint(epoch, 36) + "." + requestID
 }
 
-// epochOf is 0 for what is no passID.
+// epochOf is 0 for a text that is no passID.
 func epochOf(passID string) uint64 {
 	text, _, _ := strings.Cut(passID, ".")
 	epoch, err := strconv.ParseUint(text, 36, 64)
@@ -141,21 +141,21 @@ func epochOf(passID string) uint64 {
 	return epoch
 }
 
-// Way is where a visitor of an event belongs.
+// Way says where a visitor of an event belongs.
 type Way uint8
 
 const (
 	// Open is the way when the gate is off: into the line behind it.
 	Open Way = iota
-	// Closed is that of who has no valid token: to the gate.
+	// Closed is the way of a visitor without a valid token: to the gate.
 	Closed
-	// Passed is that of who has one.
+	// Passed is the way of a visitor with a valid token.
 	Passed
 )
 
-// Decide says where the holder of a token belongs; "" is none. The position is
-// the token's, and 0 without a valid one. A token of a counter that was lost is
-// none. Errors are [ErrUnavailable] and [ErrInvalid].
+// Decide says where the holder of a token belongs; pass "" for no token. The
+// position is the token's, and 0 without a valid one. A token of a lost counter is
+// not valid. Errors are [ErrUnavailable] and [ErrInvalid].
 func (g *Gate) Decide(ctx context.Context, event, text string) (Way, int64, error) {
 	claims, err := g.tokens.Verify(text, event)
 	if err != nil {
@@ -173,8 +173,8 @@ func (g *Gate) Decide(ctx context.Context, event, text string) (Way, int64, erro
 	return Passed, position, nil
 }
 
-// Position returns the position of a token: what the line behind the gate takes
-// as the order of its holder. Without a valid token no store is asked. Errors are
+// Position returns the position of a token, which is its holder's order in the line
+// behind the gate. Without a valid token it does not ask the store. Errors are
 // [ErrToken], [ErrUnavailable] and [ErrInvalid].
 func (g *Gate) Position(ctx context.Context, event, text string) (int64, error) {
 	claims, err := g.tokens.Verify(text, event)
@@ -188,7 +188,7 @@ func (g *Gate) Position(ctx context.Context, event, text string) (int64, error) 
 	return position, err
 }
 
-// position is that of verified claims when their counter is still there, else 0.
+// position is that of verified claims when their counter still exists, else 0.
 func (g *Gate) position(ctx context.Context, event string, claims token.GateClaims) (State, int64, error) {
 	epoch := epochOf(claims.ID)
 	_, state, err := g.look(ctx, event, epoch, claims.IssuedAt)

@@ -57,15 +57,15 @@ func TestJourney(t *testing.T) {
 		if _, err := g.Position(ctx, event, turn.Token); !errors.Is(err, frontgate.ErrToken) || !errors.Is(err, token.ErrExpired) {
 			t.Errorf("600 s later: %v", err)
 		}
-		// Who comes back with the request id gets another.
+		// The request id gives another token to a visitor who comes back.
 		if again := check(t, g, places[0].RequestID); !again.Admitted || again.Token == turn.Token {
 			t.Errorf("600 s later: %+v", again)
 		}
 	})
 }
 
-// Of eight processes with many callers each, nobody has another's position and
-// none is left out.
+// With eight processes of many callers each, no two callers have the same position
+// and none is left out.
 func TestPositionsUniqueAndDense(t *testing.T) {
 	store := &watched{Store: memory(t)}
 	const instances, callers, calls = 8, 8, 20
@@ -109,7 +109,7 @@ func TestPositionsUniqueAndDense(t *testing.T) {
 	}
 }
 
-// Callers who come while a call is under way share the next one.
+// Calls that arrive while a call is in flight share the next one.
 func TestAssignsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &slowAssign{Store: memory(t)}

@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// Guard sends a visitor of an event where they belong, with 302:
+// Guard sends a visitor of an event where the visitor belongs, with 302:
 //
 //	the gate is off                        /queue/{eventId}
 //	it is on, and there is no valid token  /vwr/{eventId}
 //	it is on, and there is one             /events/{eventId}
 //
-// It is for the way in, such as the link of an event; its answer to who has passed
-// leads to a page, which [Handlers.Protect] guards. Without a store it is 503.
+// Use it for the way in, such as the link of an event. It sends a visitor with a
+// token to a page, which [Handlers.Protect] guards. Without a store it answers 503.
 func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 	event := h.cfg.Event(r)
 	way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event))
@@ -32,7 +32,7 @@ func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 
 // Protect lets requests pass while the gate is off, and those with a valid token
 // while it is on; it sends others to /vwr/{eventId} with 302. Without a store it
-// is 503, and nobody passes.
+// answers 503, and no request passes.
 func (h *Handlers) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event := h.cfg.Event(r)
@@ -48,10 +48,9 @@ func (h *Handlers) Protect(next http.Handler) http.Handler {
 	})
 }
 
-// Position is the position that a request has by its verified token, from 1, and 0
-// without a valid one; it fails when the store cannot be asked for the counter of
-// the token, with [ErrUnavailable]. It is what package queuehttp takes as
-// Config.Gate.
+// Position returns the position of a request by its verified token, from 1, and 0
+// without a valid one. It fails with [ErrUnavailable] when the store cannot be
+// asked for the counter of the token. It fits Config.Gate of package queuehttp.
 func (h *Handlers) Position(r *http.Request, event string) (int64, error) {
 	position, err := h.gate.Position(r.Context(), event, h.token(r, event))
 	if errors.Is(err, ErrToken) {
@@ -60,7 +59,7 @@ func (h *Handlers) Position(r *http.Request, event string) (int64, error) {
 	return position, err
 }
 
-// token is that of the header, else of the cookie, else "".
+// token is the header's token, else the cookie's, else "".
 func (h *Handlers) token(r *http.Request, event string) string {
 	if values := r.Header.Values(TokenHeader); len(values) > 0 {
 		return values[0]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Handlers are a gate's on HTTP:
+// Handlers are the HTTP handlers of a gate:
 //
 //	mux.HandleFunc("POST /vwr/assign/{eventId}", h.Assign)
 //	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", h.Check)
@@ -19,10 +19,10 @@ import (
 //	mux.Handle("POST /api/admin/vwr/advance/{eventId}", admin(h.Advance))
 //	mux.Handle("GET /api/admin/vwr/status/{eventId}", admin(h.Status))
 //
-// Who may use the last four is for the application to say. Assign and Check are
-// for anybody, without a sign-in: a bot that takes many positions holds up who
-// comes after it by that much, and so bound requests by address, with package
-// ratelimit or at the edge. Everything is answered with Cache-Control: no-store.
+// The application decides which users may use the last four. Assign and Check are
+// for all clients, without a sign-in. A bot that takes many positions delays later
+// visitors by that much, so bound the requests of an address, with package
+// ratelimit or at the edge. Every answer has Cache-Control: no-store.
 type Handlers struct {
 	gate  *Gate
 	cfg   HTTPConfig
@@ -66,8 +66,8 @@ func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
 	}{place.RequestID, place.Position, place.NextPoll.Seconds()})
 }
 
-// Check says whether it is the turn of the path's {requestId}. When it is, the
-// answer has the token and sets its cookie.
+// Check says whether the visitor with the path's {requestId} is admitted. If so,
+// the answer has the token and sets its cookie.
 //
 //	200 {admitted, position, servingCounter, nextPoll, token, estimatedWait}
 //	404 request-not-found: there is no such request id
@@ -112,19 +112,20 @@ func (h *Handlers) Deactivate(w http.ResponseWriter, r *http.Request) {
 	h.standing(w, r, Round{State: state}, err)
 }
 
-// Status says how the gate stands:
+// Status returns the state of the gate:
 //
 //	200 {eventId, active, nextPosition, servingCounter, waiting, advanced}
 //
-// nextPosition is the last position given out, of which waiting are not served.
+// nextPosition is the last position given out; waiting is the number of positions
+// not served.
 func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Status(r.Context(), h.cfg.Event(r))
 	h.standing(w, r, Round{State: state}, err)
 }
 
 // Advance raises the serving counter at once: by {by} of the body, or by
-// Config.Step without one. 200, as [Handlers.Status], where advanced says by how
-// much it was.
+// Config.Step without one. 200, as [Handlers.Status], where advanced is the number
+// by which it was raised.
 func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
 		By int64 `json:"by"`
@@ -173,5 +174,5 @@ func send(w http.ResponseWriter, status int, kind string, body []byte) {
 	to.Set("Cache-Control", "no-store")
 	to.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

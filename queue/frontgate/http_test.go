@@ -117,7 +117,7 @@ func TestHTTP(t *testing.T) {
 	}
 	s.ask("POST", "/api/admin/vwr/advance/show-1", "").is(t, 200, map[string]any{"servingCounter": 2.0, "advanced": 1.0})
 	s.ask("POST", "/api/admin/vwr/deactivate/show-1", "").is(t, 200, map[string]any{"active": false, "nextPosition": 2.0, "servingCounter": 2.0})
-	// What cannot be.
+	// Requests that cannot be valid.
 	s.ask("GET", "/vwr/check/show-1/xyz", "").is(t, 404, map[string]any{"type": "/problems/request-not-found"})
 	s.ask("GET", strings.Replace(path, "show-1", "show-2", 1), "").is(t, 404, nil)
 	s.ask("POST", "/vwr/assign/%7Bx%7D", "").is(t, 400, map[string]any{"type": "/problems/invalid-request"})
@@ -165,7 +165,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// Where visitors are sent.
+// Guard sends visitors where they belong.
 func TestGuard(t *testing.T) {
 	s := newSite(t, frontgate.HTTPConfig{})
 	leads := func(what, path, want string, change ...func(*http.Request)) {
@@ -212,7 +212,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Without a store all is 503, with when to come again, and nobody passes.
+// Without a store every answer is 503 with Retry-After, and no request passes.
 func TestHTTPAway(t *testing.T) {
 	s := newSite(t, frontgate.HTTPConfig{RetryAfter: 1500 * time.Millisecond})
 	id := func() string {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// TokenHeader carries the token of the gate for clients without cookies. It wins
-// over the cookie: a request that has it is judged by it alone.
+// TokenHeader carries the token of the gate for clients without cookies. It has
+// precedence: with the header in a request, its cookie is not read.
 const TokenHeader = "x-vwr-token"
 
 // HTTPConfig is the configuration of [Handlers]. The zero value works.
 type HTTPConfig struct {
-	// Event says which event a request is about; the path's {eventId} by default.
+	// Event returns the event of a request; the path's {eventId} by default.
 	Event func(*http.Request) string
-	// GatePath, EventPath and QueuePath are where visitors are sent; the event goes
-	// where {eventId} is. /vwr/{eventId}, /events/{eventId} and /queue/{eventId} by
-	// default.
+	// GatePath, EventPath and QueuePath are where visitors are sent; {eventId}
+	// stands for the event. /vwr/{eventId}, /events/{eventId} and /queue/{eventId}
+	// by default.
 	GatePath  string
 	EventPath string
 	QueuePath string
@@ -34,9 +34,9 @@ type HTTPConfig struct {
 	// Secure; by default whether it has TLS. Behind a proxy that ends TLS let it
 	// return true.
 	Secure func(*http.Request) bool
-	// RetryAfter is what clients are told while the store is away; 3 s by default.
+	// RetryAfter is the Retry-After during an outage of the store; 3 s by default.
 	RetryAfter time.Duration
-	// Problems is what the types of problems begin with; "/problems/" by default.
+	// Problems is the prefix of the types of problems; "/problems/" by default.
 	Problems string
 	// Logger gets the causes of 5xx answers, at most one a second; slog.Default()
 	// when nil.
@@ -85,7 +85,7 @@ func (c HTTPConfig) complete() (HTTPConfig, error) {
 	return c, nil
 }
 
-// checkPath refuses what a browser could take for another site.
+// checkPath refuses paths that a browser could take for another site.
 func checkPath(path string) error {
 	bad := func(r rune) bool { return r == '\\' || r <= ' ' || r == 0x7f }
 	switch {

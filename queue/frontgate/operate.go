@@ -9,16 +9,16 @@ import (
 )
 
 // Activate switches the gate on: from now on arrivals get positions, and the line
-// takes only who brings one. When the line cannot be told, the gate is on all the
-// same and the error is returned: [Gate.Run] tells the line later, and so does
+// takes only visitors with one. When the line cannot be told, the gate is on all
+// the same and the error is returned: [Gate.Run] tells the line later, and so does
 // calling Activate again.
 func (g *Gate) Activate(ctx context.Context, event string) (State, error) {
 	return g.turn(ctx, event, true)
 }
 
-// Deactivate switches the gate off: nobody gets a position any more, those who
-// have one are admitted, and the line takes everybody again, behind them. For the
-// line the same holds as with Activate.
+// Deactivate switches the gate off: no more positions are given out, visitors with
+// one are admitted, and the line takes all visitors again, behind the positions.
+// For the line the same holds as with Activate.
 func (g *Gate) Deactivate(ctx context.Context, event string) (State, error) {
 	return g.turn(ctx, event, false)
 }
@@ -39,7 +39,7 @@ func (g *Gate) turn(ctx context.Context, event string, on bool) (State, error) {
 	return state, nil
 }
 
-// Status says how the gate stands, as the store knows it now.
+// Status asks the store for the state of the gate.
 func (g *Gate) Status(ctx context.Context, event string) (State, error) {
 	if err := CheckEvent(event); err != nil {
 		return State{}, err
@@ -53,8 +53,8 @@ func (g *Gate) Status(ctx context.Context, event string) (State, error) {
 	return state, nil
 }
 
-// Advance raises the serving counter at once, beside the rounds: by so many, or
-// by Config.Step when by is 0, and never above the positions given out.
+// Advance raises the serving counter at once, in addition to the rounds: by so
+// many, or by Config.Step when by is 0, and never above the positions given out.
 func (g *Gate) Advance(ctx context.Context, event string, by int64) (Round, error) {
 	if by == 0 {
 		by = g.cfg.Step
@@ -71,8 +71,8 @@ func (g *Gate) Advance(ctx context.Context, event string, by int64) (Round, erro
 	return round, nil
 }
 
-// tell brings the line in step with the gate. A gate that somebody else switches
-// meanwhile is looked at again.
+// tell brings the line in step with the gate. If another caller switches the gate
+// meanwhile, tell looks again.
 func (g *Gate) tell(ctx context.Context, event string, state State) error {
 	if g.cfg.Line == nil {
 		return nil
@@ -97,8 +97,8 @@ func (g *Gate) tell(ctx context.Context, event string, state State) error {
 func (g *Gate) tellOnce(ctx context.Context, event string, state State) error {
 	positions := state.Assigned
 	if state.On {
-		// Positions above are behind those who are in the line already, also when the
-		// line is told late.
+		// Positions above are behind the visitors who are in the line already, also
+		// when the line is told late.
 		positions = state.Opened
 	}
 	if _, err := g.cfg.Line.Gate(ctx, event, queue.Gate{On: state.On, Positions: positions}); err != nil {

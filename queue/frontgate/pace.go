@@ -11,9 +11,9 @@ const (
 	MaxPoll = 15 * time.Second
 )
 
-// nextPoll is when who is so far from the serving counter asks again: from 2 s
-// with the distance to 13.6 s at 20 rounds, and up to a tenth more by chance, so
-// that those who came together do not stay together.
+// nextPoll is the time until the next poll at a distance from the serving counter:
+// from 2 s, growing with the distance, to 13.6 s at 20 rounds, and up to a tenth
+// more of random jitter, so that visitors who came together do not stay together.
 func (g *Gate) nextPoll(distance int64) time.Duration {
 	return pollAfter(distance, g.cfg.Step, rand.Float64())
 }
@@ -26,8 +26,8 @@ func pollAfter(distance, step int64, chance float64) time.Duration {
 	return time.Duration(base * (1 + chance/10)).Truncate(time.Millisecond)
 }
 
-// moves remembers how the serving counter rose within about the last minute, as
-// a process saw it.
+// moves remembers the rises of the serving counter within about the last minute, as
+// this process saw them.
 type moves struct {
 	seen [moments]moment // a ring
 	next int
@@ -53,8 +53,8 @@ func (m *moves) add(at time.Time, serving int64) {
 	m.next = (m.next + 1) % moments
 }
 
-// since is the oldest moment of the last minute; false when there is none that is
-// two rounds ago, without which a rate says little.
+// since is the oldest moment of the last minute; false when none is at least two
+// rounds old, without which a rate says little.
 func (m *moves) since(now time.Time, every time.Duration) (moment, bool) {
 	for i := range moments {
 		one := m.seen[(m.next+i)%moments]
@@ -65,8 +65,8 @@ func (m *moves) since(now time.Time, every time.Duration) (moment, bool) {
 	return moment{}, false
 }
 
-// wait estimates how long a distance takes: at the rate of the last minute, and
-// without one as the rounds are set.
+// wait estimates the time for a distance: by the rate of the last minute, and
+// without one by the configured rounds.
 func (k *known) wait(distance int64, cfg Config) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -32,8 +32,8 @@ func TestNextPoll(t *testing.T) {
 	}
 }
 
-// The wait is told by the rate at which the counter rises, and before there is one
-// as the rounds are set.
+// The wait follows from the rate at which the counter rises, and before there is a
+// rate from the configured rounds.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)
@@ -46,7 +46,7 @@ func TestWait(t *testing.T) {
 		if turn := check(t, g, place.RequestID); turn.Wait != 1000*time.Second {
 			t.Errorf("before the first round: %s, want 100 rounds of 10 s", turn.Wait)
 		}
-		// An operator adds as much as the rounds do: twice as fast.
+		// An operator adds as much as the rounds do: twice the rate.
 		stop := run(t, g)
 		defer stop()
 		for range 24 {

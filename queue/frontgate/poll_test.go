@@ -12,8 +12,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// A poll costs no call of the store: whatever the crowd does in a second, one
-// caller asks once.
+// A poll costs no call of the store: once a second one caller of the crowd asks.
 func TestPollsCostOneRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t)}
@@ -28,7 +27,7 @@ func TestPollsCostOneRefresh(t *testing.T) {
 			for range 200 {
 				all.Go(func() { check(t, g, place.RequestID) })
 			}
-			// While one asks, the others are answered by what is known.
+			// While one caller asks, the others get the known state.
 			synctest.Wait()
 			if asked := store.states.Load(); asked != second+1 {
 				t.Fatalf("after %d bursts of 200 polls the store was asked %d times", second+1, asked)
@@ -46,7 +45,7 @@ func TestPollsCostOneRefresh(t *testing.T) {
 	})
 }
 
-// A refresh that takes long holds nobody up but who makes it.
+// A slow refresh delays only the caller that makes it.
 func TestSlowRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t)}
@@ -75,7 +74,7 @@ func TestSlowRefresh(t *testing.T) {
 	})
 }
 
-// An answer that comes late does not undo what is known since.
+// A late answer does not overwrite newer state.
 func TestLateAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &lateState{Store: memory(t)}
@@ -99,7 +98,7 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
-// lateState answers what was when it was asked, when hold is closed.
+// lateState answers with the state at the time of the call, once hold is closed.
 type lateState struct {
 	frontgate.Store
 	hold chan struct{}
@@ -113,7 +112,7 @@ func (l *lateState) State(ctx context.Context, event string) (frontgate.State, e
 	return s, err
 }
 
-// Events that nobody has a gate for cost a bounded memory.
+// Events without a gate cost a bounded memory.
 func TestEventsAreBounded(t *testing.T) {
 	store := &watched{Store: memory(t)}
 	g := newGate(t, store, frontgate.Config{MaxEvents: 10})
@@ -123,13 +122,13 @@ func TestEventsAreBounded(t *testing.T) {
 		if _, err := g.Assign(t.Context(), name); !errors.Is(err, frontgate.ErrOff) {
 			t.Fatal(err)
 		}
-		// What is in use stays known.
+		// An event in use stays known.
 		if way, _, err := g.Decide(t.Context(), event, ""); way != frontgate.Closed || err != nil {
 			t.Fatal(way, err)
 		}
 	}
-	// A hundred others in turn are asked for each time, and what is in use once a
-	// second at most.
+	// A hundred other events in turn are asked for each time, and the event in use
+	// once a second at most.
 	if asked := store.states.Load(); asked > 1100 {
 		t.Errorf("the store was asked %d times for 1,000 calls of others", asked)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// problem is an answer to a request that could not be served, as RFC 9457 has it.
+// problem is the body of an error answer, in the format of RFC 9457.
 type problem struct {
 	Type       string `json:"type"`
 	Title      string `json:"title"`
@@ -43,7 +43,7 @@ func problemOf(err error) problem {
 	return problem{"internal", "Something went wrong here", http.StatusInternalServerError, "something went wrong; it was written to the log", ""}
 }
 
-// fail answers an error.
+// fail answers with an error.
 func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil && h.quiet.speak() {
@@ -63,7 +63,7 @@ func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	send(w, p.Status, "application/problem+json", text)
 }
 
-// complaints bounds what is logged while a store is away and a crowd polls.
+// complaints limits the log entries while a crowd polls during an outage.
 type complaints struct {
 	start time.Time
 	next  atomic.Int64

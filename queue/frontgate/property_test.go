@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// world is a gate of eight processes, and what must hold of it.
+// world is a gate of eight processes, with the state for its invariants.
 type world struct {
 	gates []*frontgate.Gate
 	store *watched
@@ -20,7 +20,7 @@ type world struct {
 	held  []held
 	epoch uint64
 	given int64 // positions of this epoch
-	// round is when the last one was made, and served what it led to.
+	// round is the time of the last round, and served the counter after it.
 	round  time.Time
 	served int64
 }
@@ -31,10 +31,10 @@ type held struct {
 	admitted bool
 }
 
-// Whatever processes do, fail at and lose: positions are unique and dense, the
-// serving counter never passes them, rounds are a period apart, who is admitted has
-// been served, nobody is who holds a lost position, and the line ends up as the gate
-// is.
+// Under any calls, failures and losses: positions are unique and dense, the serving
+// counter never passes them, rounds are a period apart, admitted visitors have been
+// served, no visitor holds a lost position, and the line ends up in the state of the
+// gate.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(drawStep), 10, 60).Draw(rt, "steps")
@@ -121,7 +121,7 @@ func (w *world) do(t *testing.T, s step) error {
 		if s.What == "off" || s.What == "crash off" {
 			change = g.Deactivate
 		}
-		// Where the line cannot be told the gate is switched all the same.
+		// If the line cannot be told, the gate is switched all the same.
 		if state, err := change(ctx, event); state.On != (s.What == "on" || s.What == "crash on") {
 			return fmt.Errorf("%+v, %w", state, err)
 		}
@@ -145,7 +145,7 @@ func (w *world) do(t *testing.T, s step) error {
 	return nil
 }
 
-// assign takes a position by a process that knows no more than it has to.
+// assign takes a position by a process whose state may be old.
 func (w *world) assign(t *testing.T, g *frontgate.Gate) error {
 	state, err := w.store.State(t.Context(), event)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w *world) assign(t *testing.T, g *frontgate.Gate) error {
 	return nil
 }
 
-// poll has all who hold a position ask, by counters that a process may know late.
+// poll polls for all visitors with a position; a process may have old counters.
 func (w *world) poll(t *testing.T, g *frontgate.Gate) error {
 	state, err := w.store.State(t.Context(), event)
 	if err != nil {
@@ -179,13 +179,13 @@ func (w *world) poll(t *testing.T, g *frontgate.Gate) error {
 		case err != nil:
 			return fmt.Errorf("position %d of the epoch %d: %w", h.place.Position, h.epoch, err)
 		case lost && turn.Serving > turn.Position:
-			// The process has not heard of the loss yet, for a second at most.
+			// The process has not learned of the loss yet, for a second at most.
 		case turn.Admitted != (turn.Position <= turn.Serving):
 			return fmt.Errorf("%+v", turn)
 		case !lost && turn.Serving > state.Serving:
 			return fmt.Errorf("%+v is told, and the store is at %+v", turn, state)
 		case !lost && h.admitted && !turn.Admitted:
-			// Another process may know of it a second later, and no more.
+			// Another process may learn of it a second later, at most.
 			time.Sleep(time.Second)
 			if turn, err = g.Check(t.Context(), event, h.place.RequestID); err != nil || !turn.Admitted {
 				return fmt.Errorf("who was admitted is not any more: %+v, %w", turn, err)
@@ -225,8 +225,8 @@ func (w *world) invariants(t *testing.T) error {
 	return nil
 }
 
-// settles has two processes make rounds for a while: the line is as the gate is, and
-// everybody who holds a position gets their turn.
+// settles lets two processes make rounds for a while: the line follows the gate, and
+// every visitor with a position gets a turn.
 func (w *world) settles(t *testing.T) error {
 	stop := run(t, w.gates[0], w.gates[5])
 	defer stop()

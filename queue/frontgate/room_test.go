@@ -11,8 +11,8 @@ import (
 
 var _ frontgate.Line = (*queue.Room)(nil)
 
-// A real room behind the gate keeps the order of arrival: those who were in line, the
-// positions in their order although they come in another, and who comes after.
+// A real room behind the gate keeps the order of arrival: the visitors in line, the
+// positions in their order although they come in another, and later visitors.
 func TestRoom(t *testing.T) {
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// run has gates make rounds until the returned function is called.
+// run makes rounds of the gates until the returned function is called.
 func run(t *testing.T, gates ...*frontgate.Gate) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func TestManyAdvancersOneRound(t *testing.T) {
 	})
 }
 
-// A store that is away stops the rounds, and they go on when it is back.
+// An outage of the store stops the rounds; they go on when the store is back.
 func TestRunOutlivesTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t)}
@@ -90,8 +90,8 @@ func TestRunOutlivesTheStore(t *testing.T) {
 	})
 }
 
-// The line is told: on after the gate, with the positions given out before, and off
-// with all of them; the order of arrival holds over both changes.
+// The line is switched on after the gate, with the positions given out before, and
+// off with all of them; the order of arrival holds over both changes.
 func TestHandOverKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{}
@@ -124,7 +124,7 @@ func TestHandOverKeepsOrder(t *testing.T) {
 			if !ok {
 				t.Fatal("the line is closed after the gate")
 			}
-			// Who held a position goes on with it, before who came after.
+			// A visitor with a position goes on with it, before later visitors.
 			turn := check(t, g, late.RequestID)
 			if position, err := g.Position(t.Context(), event, turn.Token); err != nil || !turn.Admitted || position != late.Position {
 				t.Fatalf("%+v: %d, %v", turn, position, err)
@@ -140,8 +140,8 @@ func TestHandOverKeepsOrder(t *testing.T) {
 	})
 }
 
-// A crash between the store and the line, of either switch, is repaired by the next
-// round, whichever process makes it.
+// The next round, of any process, repairs a crash between the store and the line,
+// of either switch.
 func TestCrashBetweenStoreAndLine(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestCrashBetweenStoreAndLine(t *testing.T) {
 			if l.on() != on {
 				t.Errorf("a round later the line's gate is %t, want %t", l.on(), on)
 			}
-			// Position 1 is behind who waited before, also when the line was told late.
+			// Position 1 is behind those in line before, also after a late call.
 			if order, _ := l.join(1); order != 2 {
 				t.Errorf("position 1 has the order %d, want 2", order)
 			}
@@ -183,7 +183,7 @@ func TestCrashBetweenStoreAndLine(t *testing.T) {
 	}
 }
 
-// Two operators who change their minds at once leave the line as the gate is.
+// Two operators who switch at the same time leave the line in the state of the gate.
 func TestSwitchedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)
@@ -201,8 +201,8 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	})
 }
 
-// Lost counters: the rounds switch the gate on again, with new ones; nobody goes on
-// by an old position, and the line's order begins above all that was given out.
+// After a loss of the counters the rounds switch the gate on again, with new ones;
+// old positions do not pass, and the line's order begins above all of them.
 func TestLostCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{}
@@ -225,8 +225,8 @@ func TestLostCounters(t *testing.T) {
 		}
 		store.lose(t)
 		time.Sleep(time.Second)
-		// Between the loss and the next round nobody has a position, and the gate is as
-		// if it had never been on.
+		// Between the loss and the next round no visitor has a position, and the gate
+		// is as if it had never been on.
 		for _, p := range places {
 			if turn, err := g.Check(t.Context(), event, p.RequestID); !errors.Is(err, frontgate.ErrLost) {
 				t.Errorf("right after the loss, position %d: %+v, %v", p.Position, turn, err)
@@ -254,8 +254,8 @@ func TestLostCounters(t *testing.T) {
 	})
 }
 
-// Counters that are gone when the store comes back after more than a minute may have
-// been an operator's wish: the gate stays as the store has it.
+// If the counters are gone when the store comes back after more than a minute, an
+// operator may have switched the gate off: the gate stays as the store has it.
 func TestLongLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: memory(t)}
@@ -275,7 +275,7 @@ func TestLongLost(t *testing.T) {
 	})
 }
 
-// A gate that an operator switched off stays off, also when its time is over.
+// A gate that an operator switched off stays off, also after its counters expire.
 func TestOffStaysOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{}

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// Request ids of another event, key or kind, and altered ones, are none.
+// Request ids of another event, key or kind, and altered ones, are refused.
 func TestForgedRequestIDs(t *testing.T) {
 	g := newGate(t, memory(t), frontgate.Config{})
 	activate(t, g)
@@ -78,7 +78,7 @@ func TestOldRequestIDs(t *testing.T) {
 		if turn, err := g.Check(t.Context(), event, place.RequestID); !errors.Is(err, frontgate.ErrLost) {
 			t.Errorf("after 24 h: %+v, %v", turn, err)
 		}
-		// Sealed by us, with counters that there never were: before and after now.
+		// Sealed by us, with counters that never existed: before and after now.
 		state, err := g.Status(t.Context(), event)
 		if err != nil {
 			t.Fatal(err)
@@ -169,13 +169,13 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("a token %s leads %v with %d, %v", what, way, position, err)
 		}
 	}
-	// The other way round: the gate's token is no entry token.
+	// The reverse: the gate's token is no entry token.
 	if c, err := entries.Verify(good); err == nil {
 		t.Errorf("the gate's token is taken for an entry token: %+v", c)
 	}
 }
 
-// Ids that could not be part of a key or a path are refused.
+// Ids that cannot be part of a key or a path are refused.
 func TestEventIDs(t *testing.T) {
 	g := newGate(t, memory(t), frontgate.Config{})
 	for _, bad := range []string{"", "a b", "{a}", "\x00", "\xff", strings.Repeat("a", 129)} {

@@ -8,13 +8,13 @@ import (
 	"github.com/millrace-go/millrace/internal/batch"
 )
 
-// known is what a process knows of an event's gate.
+// known is a process's state of an event's gate.
 type known struct {
 	assigns *batch.Combiner[struct{}, assigned]
 
 	mu      sync.Mutex
 	state   State
-	at      time.Time // when the call began that told the state; zero when there is none
+	at      time.Time // the beginning of the call that returned the state; zero when there is none
 	tried   time.Time // when the last one began
 	err     error     // of the last one
 	refresh chan struct{}
@@ -27,7 +27,7 @@ type assigned struct {
 	state    State
 }
 
-// event returns what is known of an event.
+// event returns the state of an event.
 func (g *Gate) event(event string) *known {
 	now := time.Now()
 	g.mu.Lock()
@@ -49,8 +49,8 @@ func (g *Gate) event(event string) *known {
 	return k
 }
 
-// forget drops the event that was not in use for longest. Whoever holds it goes
-// on with it.
+// forget drops the event that was not in use for longest. A call that uses it ends
+// as usual.
 func (g *Gate) forget() {
 	oldest, at := "", time.Time{}
 	for event, k := range g.events {
@@ -63,7 +63,7 @@ func (g *Gate) forget() {
 	delete(g.events, oldest)
 }
 
-// assign serves callers who share a call.
+// assign serves a batch of callers in one call.
 func (g *Gate) assign(ctx context.Context, event string, k *known, n int) ([]assigned, error) {
 	began := time.Now()
 	state, err := g.store.Assign(ctx, event, n)
@@ -81,7 +81,7 @@ func (g *Gate) assign(ctx context.Context, event string, k *known, n int) ([]ass
 	return answers, nil
 }
 
-// learn takes a state over unless a later call has told one.
+// learn takes over a state unless a later call has brought one.
 func (k *known) learn(s State, began time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,9 +99,9 @@ func (k *known) learn(s State, began time.Time) {
 const blur = 2 * time.Second
 
 // look returns the state of a gate: at most Config.Refresh old, and up to
-// Config.Stale while it is being refreshed or cannot be. Whoever holds something
-// of a later epoch than the known one, made since then by the store's clock or a
-// little before, has it refreshed first.
+// Config.Stale during a refresh or an outage of the store. A caller whose request
+// id or token has a later epoch than the known one, begun since then by the store's
+// clock or a little before, refreshes the state first.
 func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.Time) (*known, State, error) {
 	if err := CheckEvent(event); err != nil {
 		return nil, State{}, err
@@ -136,7 +136,7 @@ func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.
 	return k.answer(time.Now(), g.cfg.Stale)
 }
 
-// answer is what is known, or why nothing is. The caller holds k.mu.
+// answer is the known state, or the reason for its absence. The caller holds k.mu.
 func (k *known) answer(now time.Time, stale time.Duration) (*known, State, error) {
 	switch {
 	case !k.at.IsZero() && now.Sub(k.at) < stale:
@@ -147,7 +147,7 @@ func (k *known) answer(now time.Time, stale time.Duration) (*known, State, error
 	return nil, State{}, unavailable(errOld)
 }
 
-// renew asks the store on behalf of all: its caller's end does not end it.
+// renew asks the store for all callers: it does not end when its caller leaves.
 func (g *Gate) renew(ctx context.Context, event string, k *known, began time.Time, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Timeout)
 	defer cancel()

@@ -11,42 +11,42 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Store keeps two counters for each event: the positions given out, and the
-// serving counter. It keeps nothing for each who waits. Each call is one atomic
-// step, by the store's own clock. A Store is for backends; others use a [Gate].
+// Store keeps two counters for each event: the positions given out, and the serving
+// counter. It keeps nothing for each waiting visitor. Each call is one atomic step,
+// by the store's own clock. A Store is for backends; applications use a [Gate].
 //
 // The counters of an event begin when its gate is switched on for the first time,
 // with an epoch of their own. They go on when it is switched off and on again, and
 // are kept while it is on and for at least [Kept] after it was switched off.
 //
-// Errors say whether asking again may help by package fault's classes. After an
-// error it is unknown whether the step was made, unless the package of the store
-// says more: positions that were given out then are nobody's.
+// Errors say by package fault's classes whether a retry may help. After an error it
+// is unknown whether the step was made, unless the package of the store says more:
+// positions given out by it are lost.
 type Store interface {
 	// Assign gives n positions out, the last of which is the State's Assigned, when
 	// the gate is on. It gives none out when it is off. n is 1 to MaxAssign.
 	Assign(ctx context.Context, event string, n int) (State, error)
-	// State says how the gate stands. An event that nobody has switched on has the
-	// epoch 0.
+	// State returns the state of the gate. An event that was never switched on has
+	// the epoch 0.
 	State(ctx context.Context, event string) (State, error)
 	// Advance raises the serving counter by at most by, and never above the
-	// positions given out. A gate that is off stays as it is. However many call it,
-	// the rounds of an event are at least every apart; one that comes earlier
-	// changes nothing. An every of 0 is an operator's: it is made at once, and does
-	// not count as a round.
+	// positions given out. A gate that is off stays as it is. However many
+	// processes call it, the rounds of an event are at least every apart; an
+	// earlier call changes nothing. An every of 0 is an operator's call: it takes
+	// effect at once, and does not count as a round.
 	Advance(ctx context.Context, event string, by int64, every time.Duration) (Round, error)
 	// Switch switches the gate on or off. Switching off raises the serving counter
-	// to the positions given out. Switching to what it is already changes nothing,
-	// and switching off what was never on makes nothing.
+	// to the positions given out. Switching to the present state changes nothing,
+	// and switching off an event that was never on makes no counters.
 	Switch(ctx context.Context, event string, on bool) (State, error)
 	// Events lists the events that have counters, in any order.
 	Events(ctx context.Context) ([]string, error)
 }
 
 const (
-	// MaxAssign is how many positions are given out in a call at most.
+	// MaxAssign bounds the positions given out in a call.
 	MaxAssign = 1000
-	// MaxAdvance is how far the serving counter is raised in a call at most.
+	// MaxAdvance bounds the rise of the serving counter in a call.
 	MaxAdvance = 1_000_000
 	// MaxEvent is the longest id of an event, in bytes.
 	MaxEvent = 128
@@ -58,11 +58,11 @@ const (
 type State struct {
 	Epoch uint64 // of the counters: when they began, in µs since 1970; 0 when there are none
 	On    bool
-	// Assigned is the last position given out, which is how many were.
+	// Assigned is the last position given out, which is the number of positions.
 	Assigned int64
-	// Serving is the serving counter: who has a position up to it may go on.
+	// Serving is the serving counter: positions up to it are admitted.
 	Serving int64
-	// Opened is what Assigned was when the gate was switched on last.
+	// Opened is the value of Assigned when the gate was last switched on.
 	Opened int64
 	Now    time.Time // the store's clock
 }
@@ -74,7 +74,7 @@ type Round struct {
 	Next  time.Duration // until the next round may be made; 0 for an operator's, and when the gate is off
 }
 
-// CheckEvent refuses what is no id of an event: 1 to [MaxEvent] bytes of UTF-8
+// CheckEvent refuses invalid event ids; valid are 1 to [MaxEvent] bytes of UTF-8
 // without braces, spaces and control characters. It is for stores.
 func CheckEvent(event string) error {
 	switch {
@@ -90,7 +90,7 @@ func CheckEvent(event string) error {
 	return nil
 }
 
-// CheckAssign refuses what Assign cannot be asked for. It is for stores.
+// CheckAssign refuses invalid arguments of Assign. It is for stores.
 func CheckAssign(ctx context.Context, event string, n int) error {
 	if n < 1 || n > MaxAssign {
 		return invalid("%d positions; ask for 1 to %d", n, MaxAssign)
@@ -98,7 +98,7 @@ func CheckAssign(ctx context.Context, event string, n int) error {
 	return check(ctx, event)
 }
 
-// CheckAdvance refuses what Advance cannot be asked for. It is for stores.
+// CheckAdvance refuses invalid arguments of Advance. It is for stores.
 func CheckAdvance(ctx context.Context, event string, by int64, every time.Duration) error {
 	switch {
 	case by < 1 || by > MaxAdvance:
@@ -109,7 +109,7 @@ func CheckAdvance(ctx context.Context, event string, by int64, every time.Durati
 	return check(ctx, event)
 }
 
-// Check refuses an event that cannot be, and a context that has ended. It is for
+// Check refuses an invalid event id, and a context that has ended. It is for
 // stores.
 func Check(ctx context.Context, event string) error { return check(ctx, event) }
 

@@ -170,7 +170,7 @@ func (w *watched) Events(ctx context.Context) ([]string, error) {
 	return s.Events(ctx)
 }
 
-// line is what stands behind a gate: the rules of [queue.Gate] on a sequence.
+// line is the line behind a gate: the rules of [queue.Gate] on a sequence.
 type line struct {
 	mu       sync.Mutex
 	gated    bool
@@ -193,7 +193,7 @@ func (l *line) Gate(_ context.Context, _ string, g queue.Gate) (queue.State, err
 	return queue.State{Gated: l.gated}, nil
 }
 
-// join lines somebody up and returns the order; false when a position is needed.
+// join lines a visitor up and returns the order; false when a position is needed.
 func (l *line) join(position int64) (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,7 +224,7 @@ func (l *line) on() bool {
 type slowLine struct{ line }
 
 func (l *slowLine) Gate(ctx context.Context, event string, g queue.Gate) (queue.State, error) {
-	// Switching on takes longer, so that its end comes after that of switching off.
+	// Switching on takes longer, so that it ends after switching off.
 	if g.On {
 		time.Sleep(2 * time.Second)
 	} else {

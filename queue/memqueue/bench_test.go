@@ -14,7 +14,7 @@ var rules = queue.Rules{
 	Tick: time.Second, Batch: 1 << 30, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 }
 
-// crowd lines up a million, in calls of MaxVisits.
+// crowd lines up a million users, in calls of MaxVisits.
 func crowd(b *testing.B, s *memqueue.Store) (users []string) {
 	b.Helper()
 	for i := range 1_000_000 {
@@ -41,7 +41,7 @@ func million(b *testing.B) (*memqueue.Store, []string) {
 	return s, crowd(b, s)
 }
 
-// BenchmarkJoinMillion lines a million up, over and over.
+// BenchmarkJoinMillion lines a million users up, repeatedly.
 func BenchmarkJoinMillion(b *testing.B) {
 	for b.Loop() {
 		million(b)
@@ -49,7 +49,7 @@ func BenchmarkJoinMillion(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/join")
 }
 
-// BenchmarkPoll asks where somebody stands among a million.
+// BenchmarkPoll polls for a user among a million.
 func BenchmarkPoll(b *testing.B) {
 	s, users := million(b)
 	visits := make([]queue.Visit, 1)
@@ -63,7 +63,7 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep looks through a million who are all alive, a call at a time.
+// BenchmarkSweep sweeps a million users who are all alive, a call at a time.
 func BenchmarkSweep(b *testing.B) {
 	s, _ := million(b)
 	from := int64(0)
@@ -76,7 +76,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit lets chunks of MaxChunk in.
+// BenchmarkAdmit admits chunks of MaxChunk.
 func BenchmarkAdmit(b *testing.B) {
 	s, _ := million(b)
 	r := rules

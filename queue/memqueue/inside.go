@@ -2,7 +2,7 @@ package memqueue
 
 import "container/heap"
 
-// inside holds who is active or has a place reserved, and who missed their turn.
+// inside holds the active users, those with a place reserved, and the no-shows.
 type inside struct {
 	users    map[string]*guest
 	ends     byEnd
@@ -19,11 +19,11 @@ type guest struct {
 	admitted int64
 	expires  int64
 	seen     bool
-	end      int64 // the earlier of expires and of not being heard of
+	end      int64 // the earlier of expires and of the end of Rules.Seen
 	index    int   // in ends
 }
 
-// turn is one that was missed.
+// turn is a missed turn.
 type turn struct {
 	order, until int64
 }
@@ -48,7 +48,7 @@ func (in *inside) remove(g *guest) {
 	heap.Remove(&in.ends, g.index)
 }
 
-// hear notes a sign of life, and says whether it is the first.
+// hear records a sign of life, and says whether it is the first.
 func (in *inside) hear(g *guest, now, active, seen int64) (first bool) {
 	if first = !g.seen; first {
 		g.seen = true
@@ -60,14 +60,14 @@ func (in *inside) hear(g *guest, now, active, seen int64) (first bool) {
 	return first
 }
 
-// miss keeps a turn that nobody took.
+// miss keeps a missed turn.
 func (in *inside) miss(user string, t turn) {
 	in.missed[user] = t
 	in.recent = append(in.recent, user)
 }
 
-// lapse forgets the turns that are over. Those that were taken up or left are
-// still in recent, and go with their neighbours.
+// lapse forgets the turns that are over. Turns that were taken up, or whose users
+// left, are still in recent, and are removed with their neighbours.
 func (in *inside) lapse(now int64) {
 	n := 0
 	for _, user := range in.recent {

@@ -7,11 +7,11 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// line holds who waits, in blocks of orders. Its cost is in the blocks: a million
-// who wait are a thousand of them.
+// line holds the waiting users, in blocks of orders. Its cost is in the blocks: a
+// million users are a thousand blocks.
 type line struct {
-	ordered []entry          // blocks with somebody in them, by number
-	blocks  map[int64]*block // these, and empty ones whose change somebody may still ask for
+	ordered []entry          // blocks with waiting users, by number
+	blocks  map[int64]*block // these, and empty ones whose change a Look may still ask for
 	waiting int
 
 	version uint64  // of the last change
@@ -64,7 +64,7 @@ func (l *line) find(number int64) (int, bool) {
 	})
 }
 
-// at returns the member that waits at order, nil when nobody does.
+// at returns the member that waits at order, nil when there is none.
 func (l *line) at(order int64) *member {
 	number, bit := place(order)
 	b := l.blocks[number]
@@ -94,7 +94,7 @@ func (l *line) add(order int64, user string, now int64) {
 	l.stamp(b)
 }
 
-// remove takes who waits at order out.
+// remove takes out the user waiting at order.
 func (l *line) remove(order int64) {
 	number, bit := place(order)
 	i, _ := l.find(number)
@@ -110,13 +110,13 @@ func (l *line) remove(order int64) {
 	b.members = nil
 	if i == 0 {
 		l.ordered[0] = entry{}
-		l.ordered = l.ordered[1:] // the head is what empties: nothing is moved for it
+		l.ordered = l.ordered[1:] // mostly the head empties, and then nothing is moved
 		return
 	}
 	l.ordered = slices.Delete(l.ordered, i, i+1)
 }
 
-// first returns the lowest order that waits; somebody does.
+// first returns the lowest waiting order; the line is not empty.
 func (l *line) first() int64 {
 	b := l.ordered[0].block
 	for i, word := range b.bits {
@@ -127,7 +127,7 @@ func (l *line) first() int64 {
 	panic("memqueue: a block without anybody is in the line")
 }
 
-// ahead counts who waits before order.
+// ahead counts the waiting users before order.
 func (l *line) ahead(order int64) int {
 	number, bit := place(order)
 	i, ok := l.find(number)
@@ -162,7 +162,7 @@ func (l *line) stamp(b *block) {
 }
 
 // since returns the blocks changed after version, oldest change first, at most
-// MaxBlocks, and the version up to which they tell everything.
+// MaxBlocks, and the version up to which the answer is complete.
 func (l *line) since(version uint64, empty bool) (found []queue.Block, upto uint64, more bool) {
 	i, _ := slices.BinarySearchFunc(l.log, version+1, func(s stamp, v uint64) int {
 		if s.version < v {
@@ -184,9 +184,9 @@ func (l *line) since(version uint64, empty bool) (found []queue.Block, upto uint
 	return found, l.version, false
 }
 
-// forget drops empty blocks that changed last at version or before, up to the
-// first that is not empty. Everything there is has a version above the floor, so
-// that whoever reads it page by page is above it after the first.
+// forget drops empty blocks that changed last at version or before, up to the first
+// that is not empty. All remaining blocks have a version above the floor, so that a
+// caller that reads page by page is above it after the first page.
 func (l *line) forget(version uint64) {
 	n := 0
 	for _, s := range l.log {

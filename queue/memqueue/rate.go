@@ -23,7 +23,7 @@ func (c *rate) add(now int64, n int) {
 	slot.count += n
 }
 
-// over is the admissions of the last minute, and how long ago they began.
+// over is the number of admissions of the last minute, and how long ago they began.
 func (c *rate) over(now int64) queue.Rate {
 	oldest, n, s := now/second, 0, now/second
 	for _, slot := range c {

@@ -13,13 +13,13 @@ type room struct {
 
 	epoch   uint64
 	begun   int64
-	settled int64 // nobody enters before
+	settled int64 // no user enters before
 	floor   int64 // tickets up to this order were cleared
 	top     int64 // the highest order so far
 	used    map[int64]*[queue.BlockSize / 64]uint64
 
 	line     line
-	position map[string]int64 // the orders of those who wait
+	position map[string]int64 // the orders of the waiting users
 	inside   inside
 
 	threshold *int
@@ -32,8 +32,8 @@ type room struct {
 
 	swept  int64  // when the last sweep began
 	told   uint64 // the version then
-	idle   bool   // nobody waited or was active then
-	listed bool   // somebody may wait or be active
+	idle   bool   // no user waited or was active then
+	listed bool   // users may wait or be active
 
 	joined, entered, noShows, expired, departed, removed int64
 }
@@ -68,7 +68,7 @@ func (m *room) take(order int64) bool {
 	return true
 }
 
-// expire takes those out whose time is over: everyone once, whoever calls first.
+// expire takes out the users whose time is over, once, by the first call after it.
 func (m *room) expire(now int64, r queue.Rules) {
 	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
 		g := m.inside.ends[0]
@@ -85,7 +85,7 @@ func (m *room) expire(now int64, r queue.Rules) {
 	m.inside.lapse(now)
 }
 
-// limit is how many may be active.
+// limit is the greatest number of active users.
 func (m *room) limit(r queue.Rules) int {
 	if m.threshold != nil {
 		return *m.threshold
@@ -93,7 +93,7 @@ func (m *room) limit(r queue.Rules) int {
 	return r.Threshold
 }
 
-// open says how many may enter now.
+// open is the number of places that are free now.
 func (m *room) open(now int64, r queue.Rules) int {
 	if m.paused || now < m.settled {
 		return 0

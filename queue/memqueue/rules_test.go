@@ -110,7 +110,7 @@ func TestNobodyLeavesNothing(t *testing.T) {
 	}
 }
 
-// By default a store counts the time that passes.
+// By default a store counts the time that passes, not the wall clock.
 func TestClockIsMonotonic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

@@ -14,13 +14,12 @@ import (
 
 // Config of a [Store]. The zero value works.
 type Config struct {
-	// Now is the clock; by default the time at which the store was made and what
-	// has passed since then, so that setting the wall clock changes nothing.
+	// Now is the clock; by default the time at which the store was made plus the
+	// monotonic time since then, so that setting the wall clock changes nothing.
 	Now func() time.Time
 }
 
-// Store is a [queue.Store] in memory. All who use it are one process, whatever
-// they take themselves for.
+// Store is a [queue.Store] in memory. All its users count as one process.
 type Store struct {
 	now   func() time.Time
 	epoch uint64 // of all rooms that were not cleared
@@ -43,13 +42,13 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// newEpoch is not zero, which is no epoch.
+// newEpoch is a random epoch. It is never zero, which stands for no epoch.
 func newEpoch() uint64 { return rand.Uint64N(1<<53-1) + 1 }
 
 func (s *Store) clock() int64 { return s.now().UnixMicro() }
 
-// enter locks the event's room. A room that is not there is made, and kept only
-// if it is to be.
+// enter locks the event's room. It makes a missing room, and keeps it only if asked
+// to.
 func (s *Store) enter(event string, keep bool) (*room, int64) {
 	s.mu.RLock()
 	m := s.rooms[event]
@@ -93,7 +92,7 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	return queue.Visited{State: m.state(now, r), Outcomes: outcomes}, nil
 }
 
-// Look says how the line stands; see [queue.Store].
+// Look returns the state of the line; see [queue.Store].
 func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
 	if err := check(ctx, event, r); err != nil {
 		return queue.View{}, fmt.Errorf("memqueue: look: %w", err)
@@ -110,7 +109,7 @@ func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 	return queue.View{State: m.state(now, r), Version: upto, Blocks: blocks, Full: full, More: more}, nil
 }
 
-// Admit lets in who is first; see [queue.Store].
+// Admit admits the first of the line; see [queue.Store].
 func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
 	if err := check(ctx, event, r); err != nil {
 		return queue.Admission{}, fmt.Errorf("memqueue: admit: %w", err)
@@ -121,7 +120,7 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 	return m.admit(now, r), nil
 }
 
-// Sweep removes who was not alive; see [queue.Store].
+// Sweep removes users without signs of life; see [queue.Store].
 func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
 	if err := check(ctx, event, r); err != nil {
 		return queue.Swept{}, fmt.Errorf("memqueue: sweep: %w", err)
@@ -135,7 +134,7 @@ func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int
 	return m.sweep(from, now, r), nil
 }
 
-// Change carries out what an operator wants; see [queue.Store].
+// Change carries out an operator's change; see [queue.Store].
 func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
 	if err := check(ctx, event, r); err != nil {
 		return queue.State{}, fmt.Errorf("memqueue: change: %w", err)

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fragile is a store that can be lost, on a clock that stands still unless time
-// passes.
+// fragile is a store that can lose its data, with a clock that stands still unless
+// time passes.
 type fragile struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -88,7 +88,7 @@ func TestConformance(t *testing.T) {
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t) })
 }
 
-// The suite holds on a clock that goes on by itself, too.
+// The suite also holds on a clock that runs by itself.
 func TestConformanceWhileTimePasses(t *testing.T) {
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
 		h, start := harness(t), time.Now()
@@ -98,7 +98,7 @@ func TestConformanceWhileTimePasses(t *testing.T) {
 	})
 }
 
-// A case may not drop out of the suite unnoticed.
+// This test notices a case that drops out of the suite.
 func TestNothingIsMissing(t *testing.T) {
 	for _, c := range queuetest.Cases() {
 		if missing := c.Missing(harness(t)); missing != "" {

@@ -6,12 +6,12 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// sweepBlocks is how many blocks one call looks at: less than a millisecond.
+// sweepBlocks is the number of blocks in one call: less than a millisecond.
 const sweepBlocks = 16
 
-// sweep removes who was not alive. When it begins, and nobody is there as at the
-// last time, the event is listed no more. The room stays: its counts are those of
-// the epoch.
+// sweep removes users without signs of life. If the room is empty at the beginning
+// of a sweep, as at the last one, the event is no longer listed. The room stays:
+// its counts are those of the epoch.
 func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 	if from == 0 {
 		if m.swept != 0 && now >= m.swept && now-m.swept < r.SweepEvery.Microseconds() {
@@ -49,7 +49,7 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 	return swept
 }
 
-// sweepBlock removes at most most of those who were not alive since then.
+// sweepBlock removes at most most users without a sign of life since then.
 func (m *room) sweepBlock(b *block, since int64, most int) (removed int) {
 	for w, word := range b.bits {
 		for ; word != 0; word &= word - 1 {

@@ -2,7 +2,7 @@ package memqueue
 
 import "github.com/millrace-go/millrace/queue"
 
-// maxOrder is the highest that keeps its value as a float64.
+// maxOrder is the highest order that is exact as a float64.
 const maxOrder = 1 << 53
 
 func (m *room) beat(b queue.Beats, now int64) {
@@ -65,7 +65,7 @@ func (m *room) visitLine(order int64, v queue.Visit, now int64) queue.Outcome {
 	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order)}
 }
 
-// arrive serves a Check of a user who is not in the room.
+// arrive serves a Check of a user outside the room.
 func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	order := m.order(v, now, r)
 	if order == 0 {
@@ -86,7 +86,7 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order), New: true}
 }
 
-// order is where the user lines up; zero when the gate is closed to them.
+// order is where the user lines up; zero when the gate is closed to the user.
 func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
 	if t, ok := m.inside.missed[v.User]; ok {
 		delete(m.inside.missed, v.User)

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuetest"
 )
 
-// drawn lets rapid choose, and shrink, what a walk does.
+// drawn lets rapid choose, and shrink, the steps of a walk.
 type drawn struct{ t *rapid.T }
 
 func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "choice") }

@@ -17,9 +17,9 @@ const (
 	maxThreshold = math.MaxInt32
 )
 
-// Threshold sets how many may be active in the event: {"threshold": n}, from 0.
-// Like all of the operator's it answers how the room stands, and asks nobody who
-// they are: wrap it.
+// Threshold sets how many users may be active in the event: {"threshold": n}, from
+// 0. Like all operator handlers it answers with the state of the room, and checks
+// no rights: wrap it.
 func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
 	n, p := h.threshold(w, r)
 	if p != nil {
@@ -31,17 +31,17 @@ func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Pause lets nobody in until Resume.
+// Pause stops admissions until Resume.
 func (h *Handlers) Pause(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) }
 
 // Resume ends a pause.
 func (h *Handlers) Resume(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Resume) }
 
-// Clear takes everybody out, from the line and from inside. Entry tokens stay
-// valid until they expire, except for writes that ask the room.
+// Clear removes all users, from the line and from inside. Entry tokens stay valid
+// until they expire, except for writes that ask the room.
 func (h *Handlers) Clear(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) }
 
-// State answers how the room of the event stands.
+// State answers with the state of the event's room.
 func (h *Handlers) State(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) }
 
 func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) {

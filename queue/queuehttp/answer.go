@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// appendPlace appends what a visitor is told, as JSON. ticket, entry and gate are
+// appendPlace appends the answer to a visitor, as JSON. ticket, entry and gate are
 // of base64url or of an escaped path, in which JSON has nothing to escape. It is
 // the answer of every poll: reflection would cost more than all the rest.
 func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
@@ -54,7 +54,7 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 	return append(b, '}', '\n')
 }
 
-// appendState appends what an operator is told, as JSON.
+// appendState appends the answer to an operator, as JSON.
 func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `{"threshold":`, int64(s.Threshold))
 	b = append(b, `,"paused":`...)
@@ -94,7 +94,7 @@ func text(b []byte, name, s string) []byte {
 	return append(b, '"')
 }
 
-// up counts whole seconds, and begun ones as whole.
+// up is a duration in whole seconds, rounded up.
 func up(d time.Duration) int64 {
 	n := int64(d / time.Second)
 	if d%time.Second > 0 {
@@ -103,7 +103,7 @@ func up(d time.Duration) int64 {
 	return n
 }
 
-// answer writes JSON that grow makes, with a buffer that is used again.
+// answer writes the JSON that grow appends, with a pooled buffer.
 func (h *Handlers) answer(w http.ResponseWriter, grow func([]byte) []byte) {
 	b := h.buffers.Get().(*[]byte)
 	*b = grow((*b)[:0])

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
-// What is written by hand is what encoding/json would write.
+// The hand-written JSON equals that of encoding/json.
 func TestAnswerIsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(0, 1<<31)
@@ -92,7 +92,7 @@ func TestStateIsJSON(t *testing.T) {
 	})
 }
 
-// same compares JSON by what encoding/json makes of both.
+// same compares JSON by decoding both with encoding/json.
 func same(t *rapid.T, got []byte, want any) bool {
 	if !bytes.HasSuffix(got, []byte("}\n")) {
 		return false
@@ -119,7 +119,7 @@ func same(t *rapid.T, got []byte, want any) bool {
 	return true
 }
 
-// A crowd that polls a room whose store is away does not fill the log.
+// A crowd that polls during an outage of the store does not fill the log.
 func TestLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -150,7 +150,7 @@ func TestLogIsBounded(t *testing.T) {
 	})
 }
 
-// Config.Fail has the last word, and the cause.
+// Config.Fail decides the answer, and gets the cause.
 func TestFail(t *testing.T) {
 	s := newSite(t, 1, func(c *queuehttp.Config) {
 		c.Problems = "https://shop.test/problems/"

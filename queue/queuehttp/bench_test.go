@@ -19,7 +19,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) Write(b []byte) (int, error) { s.size += len(b); return len(b), nil }
 
-// poller prepares a request of one of 10,000 who wait, or of one inside.
+// poller prepares a request of one of 10,000 waiting users, or of one inside.
 func poller(b *testing.B, cookie bool, inside bool) (*site, *http.Request) {
 	s := newSite(b, 1, nil)
 	s.browser("alice").check("show-1")
@@ -64,11 +64,11 @@ func benchmarkPoll(b *testing.B, cookie, inside bool) {
 	})
 }
 
-// A poll of who waits, through the mux, with the ticket in the header.
+// A poll of a waiting user, through the mux, with the ticket in the header.
 func BenchmarkPoll(b *testing.B) { benchmarkPoll(b, false, false) }
 
 // … in a cookie beside a session's.
 func BenchmarkPollWithCookie(b *testing.B) { benchmarkPoll(b, true, false) }
 
-// A poll of who is inside: a call of the store (in memory) and a new entry token.
+// A poll of a user inside: a call of the store (in memory) and a new entry token.
 func BenchmarkPollInside(b *testing.B) { benchmarkPoll(b, false, true) }

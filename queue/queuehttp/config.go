@@ -15,21 +15,21 @@ import (
 
 // Names of headers, as net/http writes them; case does not matter.
 const (
-	// EntryHeader carries the entry token. It wins over the cookie: a request that
-	// has it is judged by it alone.
+	// EntryHeader carries the entry token. It has precedence: with the header in a
+	// request, its cookie is not read.
 	EntryHeader = "X-Queue-Entry-Token"
-	// TicketHeader carries the ticket, and wins over the cookie in the same way.
+	// TicketHeader carries the ticket, with the same precedence over the cookie.
 	TicketHeader = "X-Queue-Ticket"
 	// PassHeader carries a trusted edge's pass: see [token.Passes].
 	PassHeader = "X-Queue-Pass"
 )
 
-// What [Config.Known] may say of an event.
+// The errors by which [Config.Known] refuses an event.
 var (
 	// ErrUnknownEvent is answered with 404 event-not-found.
 	ErrUnknownEvent = errors.New("queuehttp: no such event")
-	// ErrEnded is answered with 410 event-ended. It stops Check; who is inside may
-	// go on, and everybody may leave.
+	// ErrEnded is answered with 410 event-ended. It stops Check; users inside may
+	// go on, and all users may leave.
 	ErrEnded = errors.New("queuehttp: the event has ended")
 	// ErrSoldOut is answered with 410 sold-out, and is like ErrEnded otherwise.
 	ErrSoldOut = errors.New("queuehttp: the event is sold out")
@@ -37,32 +37,31 @@ var (
 
 // Config is the configuration of [Handlers]. Only User is required.
 type Config struct {
-	// User says who is signed in, by something that a client cannot make up. Ids are
-	// 1 to queue.MaxUser bytes of UTF-8. An error is answered with 401
+	// User returns the signed-in user, by something that a client cannot make up.
+	// Ids are 1 to queue.MaxUser bytes of UTF-8. An error is answered with 401
 	// sign-in-required; with 503 when its class is infrastructure.
 	User func(*http.Request) (string, error)
-	// Event says which event a request is about; by default the path's {eventId}, as
+	// Event returns the event of a request; by default the path's {eventId}, as
 	// http.ServeMux and chi find it. A router that fills no path values (echo, gin)
-	// needs a function here, or a middleware that calls
-	// r.SetPathValue("eventId", …). A request without an event is answered with
-	// event-id-missing.
+	// needs a function here, or a middleware with r.SetPathValue("eventId", …). A
+	// request without an event is answered with event-id-missing.
 	Event func(*http.Request) string
-	// Known says whether there is such an event: nil, [ErrUnknownEvent], [ErrEnded],
-	// [ErrSoldOut] or another error. Without it whoever is signed in can open a room
-	// under any name. It is asked once in KnownFor for an event that is real, by one
-	// request of the process, and for at most 2 s.
+	// Known says whether an event exists: nil, [ErrUnknownEvent], [ErrEnded],
+	// [ErrSoldOut] or another error. Without it every signed-in user can open a room
+	// under any name. It is called once in KnownFor for a real event, by one request
+	// of the process, and for at most 2 s.
 	Known func(ctx context.Context, event string) error
-	// KnownFor is how long an answer of Known counts; 60 s by default. While Known
-	// fails the last answer goes on to count.
+	// KnownFor is how long an answer of Known is valid; 60 s by default. While
+	// Known fails, the last answer stays valid.
 	KnownFor time.Duration
-	// Gate is the position that a front gate gave the visitor, read from the gate's
-	// verified token and from nothing else; zero without one. An error whose class is
-	// infrastructure is answered with 503; every other counts as no position, and is
-	// logged unless it is a refusal of package token. Leave Gate nil when there is no
-	// gate.
+	// Gate returns the position that a front gate gave the visitor, read from the
+	// gate's verified token and from nothing else; zero without one. An error whose
+	// class is infrastructure is answered with 503. Other errors count as no
+	// position, and are logged unless they are refusals of package token. Leave Gate
+	// nil when there is no gate.
 	Gate func(r *http.Request, event string) (position int64, err error)
-	// GatePath is where a visitor has to go who did not pass the gate; the event goes
-	// where {eventId} is. /vwr/{eventId} by default.
+	// GatePath is where visitors without a position of the gate are sent; {eventId}
+	// stands for the event. /vwr/{eventId} by default.
 	GatePath string
 
 	// EntryCookie and TicketCookie are names of cookies, before the event's id;
@@ -80,25 +79,23 @@ type Config struct {
 	TicketLasts time.Duration
 
 	// Passes lets a trusted edge take requests past [Handlers.Guard]; nil trusts no
-	// edge, and the header means nothing.
+	// edge, and the header has no effect.
 	Passes *token.Passes
 
-	// Redirect is what refusals of the guard name as redirectTo; "/queue" by
-	// default.
+	// Redirect is the redirectTo in refusals of the guard; "/queue" by default.
 	Redirect string
-	// RetryAfter is what clients are told while the store is away, in steps of 1 s;
-	// 3 s by default.
+	// RetryAfter is the Retry-After of answers while the store is unreachable, in
+	// steps of 1 s; 3 s by default.
 	RetryAfter time.Duration
-	// Problems is what the types of problems begin with; "/problems/" by default.
+	// Problems is the prefix of the types of problems; "/problems/" by default.
 	Problems string
-	// Classify judges the errors of User, Known and Gate that carry no class, such as
-	// a database driver's: infrastructure is answered with 503. nil judges none.
+	// Classify classifies errors of User, Known and Gate that carry no class, such as
+	// a database driver's: infrastructure is answered with 503. nil classifies none.
 	Classify fault.Classifier
-	// Fail answers what is not answered otherwise; nil writes p.
+	// Fail answers requests that failed; nil writes p.
 	Fail func(w http.ResponseWriter, r *http.Request, p *Problem)
-	// Logger gets what clients don't see, such as the causes of 5xx answers, at most
-	// one line a second;
-	// slog.Default() when nil.
+	// Logger gets the details that clients don't see, such as the causes of 5xx
+	// answers, at most one line a second; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -136,7 +133,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate judges a config with its defaults.
+// validate checks a config with its defaults.
 func (c Config) validate() error {
 	if c.User == nil {
 		return errors.New("queuehttp: Config.User is nil; give a function that says who is signed in")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// escaped makes the name of a cookie of any text: what a name cannot hold, and
-// the percent sign, becomes %XX.
+// escaped makes a part of a cookie's name of any text: bytes that a name cannot
+// hold, and the percent sign, become %XX.
 func escaped(name string) string {
 	if !strings.ContainsFunc(name, func(r rune) bool { return !nameByte(byte(r)) || r > 0x7f }) {
 		return name
@@ -28,8 +28,8 @@ func nameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("!#$&'*+-.^_`|~", c) >= 0
 }
 
-// cookieName is that for an event. With HostPrefix a request over https has the
-// prefixed one or none.
+// cookieName is the cookie's name for an event. With HostPrefix a request over
+// https has the prefixed one or none.
 func (h *Handlers) cookieName(r *http.Request, prefix, event string) string {
 	name := prefix + escaped(event)
 	if h.cfg.HostPrefix && h.cfg.Secure(r) {
@@ -49,8 +49,8 @@ func (h *Handlers) setCookie(w http.ResponseWriter, r *http.Request, prefix, eve
 	})
 }
 
-// carried is what a request brings in a header or else in a cookie. A header that
-// is there wins, also an empty one.
+// carried is the value of a request's header or else of its cookie. A header in the
+// request has precedence, even when it is empty.
 func (h *Handlers) carried(r *http.Request, header, prefix, event string) string {
 	if values := r.Header.Values(header); len(values) > 0 {
 		return values[0]

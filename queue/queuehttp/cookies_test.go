@@ -50,7 +50,7 @@ func TestCookies(t *testing.T) {
 }
 
 // On https a cookie without the prefix, which another host of the domain can set,
-// counts for nothing.
+// is ignored.
 func TestHostPrefixIsTheOnlyOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, 1, func(c *queuehttp.Config) { c.HostPrefix = true })
@@ -68,7 +68,7 @@ func TestHostPrefixIsTheOnlyOne(t *testing.T) {
 	})
 }
 
-// Cookies of two events never have one name, whatever the events are called.
+// Cookies of two events never have the same name, for any ids.
 func TestCookieOfAnyEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, 10, nil)

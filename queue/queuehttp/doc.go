@@ -1,8 +1,8 @@
-// Package queuehttp serves a waiting room over HTTP, and guards what lies behind
+// Package queuehttp serves a waiting room over HTTP, and guards the routes behind
 // it.
 //
 //	h, err := queuehttp.New(room, entries, queuehttp.Config{
-//		User:  signedIn, // who a request comes from
+//		User:  signedIn, // the user of a request
 //		Known: catalog.Exists,
 //	})
 //	…
@@ -14,22 +14,22 @@
 //
 //	status          "queued", "active" (may be inside) or "none"
 //	queued          whether status is "queued"
-//	position        in line, from 1; 0 for who is not in it, as the next two
+//	position        in line, from 1; 0 for users not in line, as are the next two
 //	peopleAhead     position - 1
 //	peopleBehind
-//	estimatedWait   seconds; null when it cannot be said, as while paused
-//	nextPoll        seconds until the client is to ask again, with chance in it: 1.073
+//	estimatedWait   seconds; null when it is not known, as while paused
+//	nextPoll        seconds until the next poll, with random jitter: 1.073
 //	currentUsers    places taken, inside and reserved
-//	threshold       how many there are
-//	queueSize       how many wait
-//	entryToken      of who is active, else null
-//	expiresIn       seconds until the place of who is active ends
+//	threshold       how many places there are
+//	queueSize       how many users wait
+//	entryToken      of an active user, else null
+//	expiresIn       seconds until the place of an active user ends
 //	ticket          only when it is a new one
 //	paused          whether the operator has stopped admission
 //	settling        seconds until admission goes on after the room lost its data
-//	gated           true, with redirectTo, for who has to pass the front gate first
+//	gated           true, with redirectTo, when the front gate has to be passed first
 //
-// Leave and Done answer 204. What cannot be served is a [Problem].
+// Leave and Done answer 204. Requests that fail are answered with a [Problem].
 //
 // # Other routers
 //
@@ -44,25 +44,24 @@
 //
 //	h.Guard(queuehttp.GuardConfig{Event: func(r *http.Request) string { return r.PathValue("id") }})
 //
-// # What travels where
+// # Cookies and headers
 //
-//	what          cookie                       header                 lasts
+//	value         cookie                       header                 lasts
 //	entry token   urr-entry-token-<event>      X-Queue-Entry-Token    as the place, at most 600 s
 //	ticket        urr-queue-ticket-<event>     X-Queue-Ticket         24 h
 //	edge's pass   -                            X-Queue-Pass           30 s
 //
-// Cookies are HttpOnly, SameSite=Strict, and Secure on https; what the name of a
-// cookie cannot hold of an event's id stands as %XX. A header that is there is
-// what counts, and the cookie beside it is not looked at. Nothing of this is ever
-// read from a URL.
+// Cookies are HttpOnly, SameSite=Strict, and Secure on https; characters of an
+// event's id that a cookie's name cannot hold are escaped as %XX. If a request has
+// the header, the cookie is not read. None of the values is ever read from a URL.
 //
 // The ticket keeps a place in line, and makes a poll cost no call of the store.
 // The entry token opens the guard. It names the admission it was made for, so that
 // a guard of writes refuses it when its user has left, also after coming back.
 //
-// A trusted edge that has let a request through by itself signs it: see
-// [token.Passes] for the recipe, with a secret that only the two of you have. A
-// pass stands in for the entry token where the guard reads, not where it writes.
+// A trusted edge signs the requests that it lets through: see [token.Passes] for
+// the recipe, with a secret that only the edge and this program have. A pass
+// replaces the entry token for guarded reads, not for guarded writes.
 //
 // # Guarantees
 //
@@ -77,33 +76,33 @@
 //	a token ends with its place                                TestTokenEndsWithThePlace
 //	the mere presence of an edge's header changes nothing      TestEdgePass, TestEdgePassBehindAStrippedPrefix
 //	a target of ?next= stays on the site                       TestSafeNext, TestNext, FuzzSafeNext
-//	the store away: 503 with Retry-After, nobody enters, and
-//	everybody keeps the place                                  TestStoreAway
+//	the store away: 503 with Retry-After, no one enters, and
+//	every user keeps the place                                 TestStoreAway
 //	a poll with a ticket costs no call of the store            TestTicketSavesTheStore
 //	cookies are as stated, for any event's id                  TestCookies, TestHostPrefixIsTheOnlyOne, TestCookieOfAnyEvent
 //	only real events get a room; a crowd asks for them once    TestUnknownEvents, TestKnownIsAskedOnce
-//	a catalog that is away does not stop the line              TestCatalogAway, TestClassify
-//	what is over takes nobody in, and lets everybody out       TestEventsThatAreOver
-//	who did not pass the gate is sent there                    TestGate
-//	a route without an event's id lets nobody in, says so in
+//	an outage of the catalog does not stop the line            TestCatalogAway, TestClassify
+//	an event that is over admits no one, all may leave         TestEventsThatAreOver
+//	a user without a position is sent to the gate              TestGate
+//	a route without an event's id lets no one in, says so in
 //	an answer of its own, and is logged once                   TestRoutesWithoutAnEvent, TestRoutersWithoutPathValues
 //	an operator's mistake is named by its field                TestThresholdNamesTheField
 //	answers are JSON with all fields                           TestAnswerIsJSON, TestStateIsJSON, TestAnswerHasAllFields
 //
 // # Failure modes
 //
-// The store is away: polls, leaving and guarded writes are answered with 503 and
-// Retry-After; guarded reads go on, by the token alone. No cookie is taken away,
-// so that the next poll that succeeds finds the place kept.
+// The store is unreachable: polls, leaving and guarded writes are answered with 503
+// and Retry-After; guarded reads go on, by the token alone. Cookies stay, so that
+// the next poll that succeeds finds the place kept.
 //
-// Config.Known fails: events that were known go on to be, others are refused, with
-// 503 when the error's class is infrastructure and 500 else. An event that is
-// taken away is known for up to KnownFor. Ids that are not real are asked for each
-// time: what Known costs is what a signed-in user can make it cost.
+// Config.Known fails: known events stay known, others are refused, with 503 when
+// the error's class is infrastructure and 500 else. A removed event stays known for
+// up to KnownFor. Known is called each time for ids that are not real: a signed-in
+// user can cause that cost.
 //
 // An entry token stays valid for reads after its user has left or was taken out,
-// until its end; guard with Writes what must not be.
+// until it expires; use Writes for routes where that must not happen.
 //
-// Clocks that differ: a token is made with the time of the process, and is valid
-// elsewhere as package token says.
+// Clocks that differ: a token is made with the time of the process; package token
+// documents the tolerance elsewhere.
 package queuehttp

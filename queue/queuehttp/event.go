@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// ErrNoEvent says that it is not known which event a request is about: a guard
-// cannot judge any token then. [Handlers.Guard] and the handlers answer a request
-// without an event with the problem event-id-missing, and log how to mend the route.
+// ErrNoEvent says that the event of a request is not known, so that a guard cannot
+// check any token. [Handlers.Guard] and the handlers answer such a request with the
+// problem event-id-missing, and log how to fix the route.
 var ErrNoEvent = errors.New("queuehttp: the request does not say which event it is about")
 
-// finder says which event a request is about.
+// finder returns the event of a request.
 type finder struct {
 	find func(*http.Request) string
 	own  bool // find is pathEvent, so that an empty id is the route's fault
@@ -32,8 +32,8 @@ func newFinder(of ...func(*http.Request) string) *finder {
 	return &finder{find: pathEvent, own: true}
 }
 
-// event returns the event's id, or answers the request when there is none. Nobody
-// may pass then: an empty id is no event that a token could be for.
+// event returns the event's id, or answers the request when there is none. No
+// request may pass then: a token cannot be for an empty id.
 func (h *Handlers) event(w http.ResponseWriter, r *http.Request, f *finder) (string, bool) {
 	event := f.find(r)
 	if event != "" {

@@ -20,7 +20,7 @@ func served(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ser
 
 func pathID(r *http.Request) string { return r.PathValue("id") }
 
-// A valid token on a route that is named otherwise is not called missing.
+// A route with another name for the event does not report a valid token as missing.
 func TestRoutesWithoutAnEvent(t *testing.T) {
 	s, lines := misrouted(t)
 	for _, writes := range []bool{false, true} {

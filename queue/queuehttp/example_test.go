@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// exampleHandlers are those of a room with one place. A real User reads what a
-// client cannot make up, such as a session.
+// exampleHandlers are those of a room with one place. A real User reads something
+// that a client cannot make up, such as a session.
 func exampleHandlers() *queuehttp.Handlers {
 	store, err := memqueue.New(memqueue.Config{})
 	must(err)

@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// NotActive is the reason of a [Refusal] for who has a valid token and is not
-// inside by it any more.
+// NotActive is the reason of a [Refusal] when the token is valid but its user is no
+// longer inside by it.
 const NotActive = "not_active"
 
-// Refusal is why a request may not pass the guard.
+// Refusal is the reason why a request may not pass the guard.
 type Refusal struct {
 	// Reason is a word of [token.Reason] or [NotActive]; empty when there is no token.
 	Reason string
@@ -31,16 +31,16 @@ func (r *Refusal) Error() string {
 // GuardConfig is the configuration of [Handlers.Guard]. The zero value guards
 // reads of the event that Config.Event names.
 type GuardConfig struct {
-	// Event says which event a request is about; Config.Event by default.
+	// Event returns the event of a request; Config.Event by default.
 	Event func(*http.Request) string
-	// Writes asks the room as well, at the cost of a call of the store: for what must
-	// not be done with the token of somebody who has left. Passes of an edge do not
-	// stand in for it.
+	// Writes asks the room as well, at the cost of a call of the store: for
+	// operations that must not be done with the token of a user who has left. It
+	// does not accept passes of an edge.
 	Writes bool
 }
 
-// Guard lets requests pass whose user has an entry token for the event. The
-// others are answered with 403:
+// Guard lets requests pass whose user has an entry token for the event. It answers
+// other requests with 403:
 //
 //	{"error":"Queue entry token required","redirectTo":"/queue"}
 //	{"error":"Queue entry token invalid","reason":"expired","redirectTo":"/queue"}
@@ -73,8 +73,8 @@ func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
 	}
 }
 
-// Admit is the guard for who learns the event from the request's body: nil when
-// the request's entry token, or an edge's pass, admits the user to the event;
+// Admit is the guard for handlers that learn the event from the request's body: nil
+// when the request's entry token, or an edge's pass, admits the user to the event;
 // [ErrNoEvent] when event is empty; else a [*Refusal]. [Handlers.Refuse] answers
 // both.
 func (h *Handlers) Admit(r *http.Request, user, event string) error {
@@ -89,8 +89,8 @@ func (h *Handlers) Admit(r *http.Request, user, event string) error {
 }
 
 // AdmitWrite is like Admit, needs the token itself, and asks the room whether the
-// user is still inside by the admission that the token was made for. Other errors
-// than [ErrNoEvent] and a [*Refusal] say that the room could not be asked.
+// user is still inside by the admission that the token was made for. Errors other
+// than [ErrNoEvent] and [*Refusal] say that the room could not be asked.
 func (h *Handlers) AdmitWrite(r *http.Request, user, event string) error {
 	if event == "" {
 		return ErrNoEvent
@@ -124,8 +124,8 @@ func (h *Handlers) claims(r *http.Request, user, event string) (token.EntryClaim
 	return c, &Refusal{Reason: token.Reason(err)}
 }
 
-// passes says whether a trusted edge has signed this very request. A header that
-// is no such pass changes nothing.
+// passes says whether a trusted edge has signed this very request. An invalid pass
+// has no effect.
 func (h *Handlers) passes(r *http.Request, user, event string) bool {
 	if h.cfg.Passes == nil || user == "" {
 		return false
@@ -135,7 +135,7 @@ func (h *Handlers) passes(r *http.Request, user, event string) bool {
 }
 
 // wirePath is the path as the client sent it: a mux may have stripped a part of
-// r.URL since.
+// r.URL since then.
 func wirePath(r *http.Request) string {
 	if strings.HasPrefix(r.RequestURI, "/") {
 		path, _, _ := strings.Cut(r.RequestURI, "?")
@@ -144,8 +144,8 @@ func wirePath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// Refuse answers an error of Admit or AdmitWrite: 403 for a [*Refusal], 400 for
-// [ErrNoEvent], 503 with Retry-After when the room could not be asked.
+// Refuse answers with an error of Admit or AdmitWrite: 403 for a [*Refusal], 400
+// for [ErrNoEvent], 503 with Retry-After when the room could not be asked.
 func (h *Handlers) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// tokenRefusal is what a gate says of a token that it does not take.
+// tokenRefusal is an error of a gate that refuses a token.
 var tokenRefusal = token.ErrSignature
 
 const required = `{"error":"Queue entry token required","redirectTo":"/queue"}`
@@ -125,7 +125,7 @@ func TestGuardRefuses(t *testing.T) {
 	})
 }
 
-// A token from before leaving is good for no write, also not when its user has
+// A token from before leaving is refused for every write, also after its user has
 // come back in.
 func TestReplayAfterLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestTokenEndsWithThePlace(t *testing.T) {
 	})
 }
 
-// A trusted edge takes the requests that it has signed past the guard, and
-// nothing else does.
+// A trusted edge takes the requests that it has signed past the guard; no other
+// header does.
 func TestEdgePass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edge := token.NewPasses(newRing(t, strings.Repeat("e", 32)))
@@ -238,7 +238,7 @@ func TestEdgePass(t *testing.T) {
 		if err := s.handlers.Admit(r, "", "show-1"); !errors.As(err, &refusal) || refusal.Reason != "" {
 			t.Errorf("a pass for nobody: %v", err)
 		}
-		// A bad pass takes nothing from who has a token.
+		// A bad pass takes nothing from a user with a token.
 		alice := s.browser("alice")
 		alice.check("show-1")
 		alice.header.Set("x-queue-pass", "1")
@@ -252,7 +252,7 @@ func TestEdgePass(t *testing.T) {
 	})
 }
 
-// The pass is for the path that the client sent, whatever a mux made of it.
+// The pass is for the path that the client sent, even if a mux has changed it.
 func TestEdgePassBehindAStrippedPrefix(t *testing.T) {
 	edge := token.NewPasses(newRing(t, strings.Repeat("e", 32)))
 	s := newSite(t, 10, func(c *queuehttp.Config) { c.Passes = edge })

@@ -47,14 +47,14 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 	}, nil
 }
 
-// Mux is what Mount needs of an [http.ServeMux], or of what stands before one.
+// Mux has the method of [http.ServeMux] that Mount needs; wrappers have it too.
 type Mux interface {
 	Handle(pattern string, handler http.Handler)
 }
 
-// Mount puts the handlers on a mux below a path, such as "/api/queue". admin
-// wraps the operator's, and has to refuse everybody else; when it is nil they are
-// not mounted.
+// Mount puts the handlers on a mux below a path, such as "/api/queue". admin wraps
+// the operator's handlers, and has to refuse all other users; when it is nil they
+// are not mounted.
 //
 //	POST /check/{eventId}              PUT  /admin/threshold/{eventId}
 //	POST /heartbeat/{eventId}          POST /admin/pause/{eventId}
@@ -78,24 +78,24 @@ func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Ha
 	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.State)))
 }
 
-// Check lets the user in who may enter, else lines the user up, and answers where
-// the user stands.
+// Check admits the user if there is a place, else lines the user up, and answers
+// with the place.
 func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Check, true) }
 
-// Heartbeat answers where the user stands, and lines nobody up.
+// Heartbeat answers with the user's place, and lines no user up.
 func (h *Handlers) Heartbeat(w http.ResponseWriter, r *http.Request) {
 	h.poll(w, r, h.room.Heartbeat, false)
 }
 
-// Status answers where the user stands. It is a sign of life as well.
+// Status answers with the user's place. It is a sign of life as well.
 func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Status, false) }
 
-// Leave takes the user out, from the line or from inside: 204, also for who is in
+// Leave takes the user out, from the line or from inside: 204, also for a user in
 // neither.
 func (h *Handlers) Leave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
 
-// Done gives the place of a user who is inside back, and touches nobody who
-// waits: 204.
+// Done gives the place of a user inside back: 204. It does not change waiting
+// users.
 func (h *Handlers) Done(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
 
 func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) {
@@ -128,7 +128,7 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 	h.tell(w, r, event, v, place)
 }
 
-// position is that of the front gate; zero for who did not pass it.
+// position is that of the front gate; zero for a visitor who did not pass it.
 func (h *Handlers) position(r *http.Request, event string) (int64, error) {
 	position, err := h.cfg.Gate(r, event)
 	switch {
@@ -142,8 +142,7 @@ func (h *Handlers) position(r *http.Request, event string) (int64, error) {
 	return 0, nil
 }
 
-// tell answers where a visitor stands, and leaves the browser with the cookies
-// that go with it.
+// tell answers with a visitor's place, and sets the cookies that go with it.
 func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v queue.Visitor, place queue.Place) {
 	var ticket, entry, gate string
 	switch place.Status {
@@ -162,7 +161,7 @@ func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v 
 	if entry == "" && h.cookie(r, h.cfg.EntryCookie, event) != "" {
 		h.setCookie(w, r, h.cfg.EntryCookie, event, "", 0)
 	}
-	// A ticket that the room knows nothing of stays: after a loss of the store it is
+	// A ticket that the room does not know stays: after a loss of the store it is
 	// worth its place at the next Check.
 	if place.Ticket != "" && place.Ticket != v.Ticket {
 		ticket = place.Ticket
@@ -195,7 +194,7 @@ func (h *Handlers) depart(w http.ResponseWriter, r *http.Request, take func(cont
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// user says who is signed in, or what to answer.
+// user returns the signed-in user, or the problem to answer with.
 func (h *Handlers) user(r *http.Request) (string, *Problem) {
 	user, err := h.cfg.User(r)
 	switch {
@@ -211,8 +210,8 @@ func (h *Handlers) user(r *http.Request) (string, *Problem) {
 	return user, nil
 }
 
-// known refuses an event that is not real; and, for who would join, one that is
-// over.
+// known refuses an event that is not real; and, for users who would join, one that
+// is over.
 func (h *Handlers) known(r *http.Request, event string, joins bool) error {
 	err := h.catalog.check(r.Context(), event)
 	if !joins && (errors.Is(err, ErrEnded) || errors.Is(err, ErrSoldOut)) {

@@ -63,7 +63,7 @@ func TestTwoPeopleOnePlace(t *testing.T) {
 	})
 }
 
-// All fields that clients rely on are always there.
+// The fields that clients rely on are always there.
 func TestAnswerHasAllFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, 1, nil)
@@ -118,7 +118,7 @@ func TestTicketSavesTheStore(t *testing.T) {
 		if after := s.store.visits.Load(); after != before {
 			t.Errorf("two polls with a ticket made %d visits", after-before)
 		}
-		// Another user's ticket is worth nothing, and does no harm.
+		// Another user's ticket is ignored, and does no harm.
 		carol := s.browser("carol")
 		carol.header.Set("x-queue-ticket", ticket)
 		a = carol.check("show-1")
@@ -126,7 +126,7 @@ func TestTicketSavesTheStore(t *testing.T) {
 		if a.body.Ticket == "" || a.body.Ticket == ticket {
 			t.Errorf("carol has the ticket %q, bob %q", a.body.Ticket, ticket)
 		}
-		// The header wins over the cookie, also an empty one.
+		// The header has precedence over the cookie, even when it is empty.
 		bob.header["X-Queue-Ticket"] = []string{""}
 		if a := bob.check("show-1"); a.body.Ticket == "" || s.store.visits.Load() != before+2 {
 			t.Errorf("the cookie counted beside the header: %s", a.text)
@@ -134,8 +134,8 @@ func TestTicketSavesTheStore(t *testing.T) {
 	})
 }
 
-// While the store is away nobody enters, the answer says when to ask again, and
-// everybody keeps the place.
+// During an outage of the store no user enters, the answer says when to ask again,
+// and every user keeps the place.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, 1, nil)
@@ -158,7 +158,7 @@ func TestStoreAway(t *testing.T) {
 		}
 		admin := s.browser("admin")
 		admin.refused(admin.do("PUT", "/api/queue/admin/threshold/show-1", `{"threshold":9}`), 503, "unavailable", "")
-		// What needs no store goes on, what must not be done twice does not.
+		// Reads, which need no store, go on; writes do not.
 		if a := alice.do("GET", "/seats/show-1", ""); a.status != 200 {
 			t.Errorf("a read of who is inside: %d", a.status)
 		}
@@ -206,8 +206,8 @@ func TestSignInIsRequired(t *testing.T) {
 	away.refused(away.check("show-1"), 503, "unavailable", "")
 }
 
-// Who did not pass a front gate that is on is sent there; a position that was
-// verified is the order in line.
+// A visitor who did not pass a front gate that is on is sent there; a verified
+// position is the order in line.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		positions := map[string]int64{"tenth": 10, "third": 3}
@@ -286,7 +286,7 @@ func TestOperator(t *testing.T) {
 		if a := admin.do("POST", "/api/queue/admin/clear/show-1", ""); a.status != 200 || a.body.CurrentUsers != 0 || a.body.QueueSize != 0 {
 			t.Errorf("clear: %s", a.text)
 		}
-		// The cookie of an admission that has ended goes with the next poll.
+		// The next poll removes the cookie of an admission that has ended.
 		out := bob.do("GET", "/api/queue/status/show-1", "")
 		bob.want(out, "none", 0, 0, 0)
 		if slices.ContainsFunc(out.set, func(c *http.Cookie) bool { return c.Name == "urr-entry-token-show-1" && c.MaxAge < 0 }) == false {

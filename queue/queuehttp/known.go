@@ -17,8 +17,8 @@ const (
 	maxKnown     = 10_000
 )
 
-// catalog remembers which events are real, so that polls cost no look-up. Only
-// real events are kept: who asks for others cannot fill it.
+// catalog remembers which events are real, so that polls cost no look-up. It keeps
+// real events only, so that other ids cannot fill it.
 type catalog struct {
 	ask   func(ctx context.Context, event string) error
 	every time.Duration
@@ -51,8 +51,8 @@ func (c *catalog) check(ctx context.Context, event string) error {
 	return c.learn(ctx, event, known)
 }
 
-// learn asks, and keeps the answer. When there is none, what was known goes on to
-// count.
+// learn asks, and keeps the answer. When there is none, the last answer stays
+// valid.
 func (c *catalog) learn(ctx context.Context, event string, known *fact) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), knownTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
-// shows answers Config.Known, and counts.
+// shows answers Config.Known, and counts the calls.
 type shows struct {
 	asked atomic.Int64
 	err   atomic.Pointer[error]
@@ -57,7 +57,7 @@ func TestUnknownEvents(t *testing.T) {
 	})
 }
 
-// Polls ask for an event once in KnownFor, however many they are.
+// Any number of polls asks for an event once in KnownFor.
 func TestKnownIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shows := shows{takes: 100 * time.Millisecond}
@@ -87,8 +87,7 @@ func TestKnownIsAskedOnce(t *testing.T) {
 	})
 }
 
-// While the catalog is away, what is known goes on to count, and nothing else
-// gets in.
+// During an outage of the catalog known events stay known, and no others get in.
 func TestCatalogAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shows shows
@@ -113,7 +112,7 @@ func TestCatalogAway(t *testing.T) {
 	})
 }
 
-// What is over takes nobody into the line, and lets everybody out.
+// An event that is over takes no user into the line, and lets all leave.
 func TestEventsThatAreOver(t *testing.T) {
 	for name, c := range map[string]error{"event-ended": queuehttp.ErrEnded, "sold-out": queuehttp.ErrSoldOut} {
 		synctest.Test(t, func(t *testing.T) {
@@ -138,7 +137,7 @@ func TestEventsThatAreOver(t *testing.T) {
 	}
 }
 
-// An event that was taken away is unknown after KnownFor.
+// A removed event is unknown after KnownFor.
 func TestEventTakenAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shows shows
@@ -153,7 +152,7 @@ func TestEventTakenAway(t *testing.T) {
 	})
 }
 
-// A Known that panics breaks the request that asked, and is asked again.
+// A panic of Known fails the request that called it; the next one calls it again.
 func TestKnownPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
@@ -191,7 +190,7 @@ func TestKnownPanics(t *testing.T) {
 	})
 }
 
-// A driver's error is judged by its classifier.
+// The classifier decides about a driver's error.
 func TestClassify(t *testing.T) {
 	var shows shows
 	shows.say(errors.New("database is locked"))

@@ -11,12 +11,12 @@ const (
 	maxEscaping = 3 // times that a path may be escaped
 )
 
-// SafeNext says whether a target that came from outside, such as ?next=, is a
-// path of this site, and returns it if so. It refuses whatever a browser, a proxy
-// or a router that unescapes once more might read as another site: //host,
-// /\host, schemes, control characters, spaces, backslashes, doubled slashes and
-// steps of dots, also when they are escaped. Other scripts than ASCII have to be
-// escaped, as browsers do.
+// SafeNext says whether a target that came from outside, such as ?next=, is a path
+// of this site, and returns it if so. It refuses all texts that a browser, a proxy
+// or a router that unescapes once more might read as another site: //host, /\host,
+// schemes, control characters, spaces, backslashes, doubled slashes and steps of
+// dots, also when they are escaped. Other scripts than ASCII have to be escaped, as
+// browsers do.
 func SafeNext(next string) (string, bool) {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") {
 		return "", false
@@ -49,7 +49,7 @@ func SafeNext(next string) (string, bool) {
 	return "", false
 }
 
-// plain says whether a path means the same to everybody.
+// plain says whether a path means the same to every program.
 func plain(path string) bool {
 	if strings.Contains(path, "//") || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return false

@@ -45,8 +45,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// What is taken stays on the site: as a link, as a redirect, and for who unescapes
-// it before.
+// An accepted target stays on the site: as a link, as a redirect, and after
+// unescaping once more.
 func FuzzSafeNext(f *testing.F) {
 	for _, s := range []string{"/", "//evil.test", "/\\evil.test", "/%2f%2fevil.test", "/a/../b", "/%25%35%63x", "/a?b#c", "/%252fevil", "https://evil.test"} {
 		f.Add(s)
@@ -70,7 +70,7 @@ func FuzzSafeNext(f *testing.F) {
 		http.Redirect(w, httptest.NewRequest("GET", "https://shop.test/queue/show-1", nil), next, http.StatusSeeOther)
 		for _, form := range []string{next, w.Header().Get("Location")} {
 			for again := range 4 {
-				// A browser takes a backslash for a slash, and drops what cannot be seen.
+				// A browser takes \ for /, and drops invisible characters.
 				seen := strings.Map(func(r rune) rune {
 					switch r {
 					case '\t', '\n', '\r':

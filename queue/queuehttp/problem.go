@@ -15,17 +15,17 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Problem is an answer to a request that could not be served, as RFC 9457 has it.
-// The names are:
+// Problem is the answer to a request that failed, in the format of RFC 9457. The
+// names are:
 //
-//	401 sign-in-required    Config.User knows nobody
+//	401 sign-in-required    Config.User returned an error
 //	404 event-not-found     ErrUnknownEvent
 //	410 event-ended         ErrEnded
 //	410 sold-out            ErrSoldOut
-//	400 invalid-request     an id or a field that cannot be
+//	400 invalid-request     an id or a field is not valid
 //	400 event-id-missing    ErrNoEvent; 500 where the route should have had the id
 //	413 too-large           a body of more than 4 KB
-//	503 unavailable         the store or another dependency is away; Retry-After
+//	503 unavailable         the store or another dependency is unreachable; Retry-After
 //	500 internal            anything else
 type Problem struct {
 	Status     int
@@ -33,7 +33,7 @@ type Problem struct {
 	Title      string
 	Detail     string
 	Field      string        // of the request's body; empty when it is about none
-	RetryAfter time.Duration // zero: not told
+	RetryAfter time.Duration // zero: no header
 	Err        error         // the cause, which is not written
 }
 
@@ -65,7 +65,7 @@ func write(w http.ResponseWriter, status int, kind string, body []byte) {
 	to.Set("Cache-Control", "no-store")
 	to.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // the client may be gone
 }
 
 func (h *Handlers) problem(status int, name, title, detail string, err error) *Problem {
@@ -106,12 +106,12 @@ func (h *Handlers) problemOf(err error) *Problem {
 	return h.problem(http.StatusInternalServerError, "internal", "Something went wrong here", "something went wrong; it was written to the log", err)
 }
 
-// ours says whether a dependency of ours is away.
+// ours says whether the error is an outage of one of our dependencies.
 func (h *Handlers) ours(err error) bool {
 	return fault.Of(err, h.cfg.Classify) == fault.Infrastructure
 }
 
-// fail answers an error.
+// fail answers with an error.
 func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.refuse(w, r, h.problemOf(err))
 }
@@ -123,17 +123,17 @@ func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h.cfg.Fail(w, r, p)
 }
 
-// complain logs what clients don't see.
+// complain logs the details that clients don't see.
 func (h *Handlers) complain(r *http.Request, what string, err error) {
 	if silent, ok := h.complaints.speak(time.Since(h.start)); ok {
 		h.cfg.Logger.ErrorContext(r.Context(), what, slog.Any("error", err), slog.Int64("not_logged", silent))
 	}
 }
 
-// complaints bounds what is logged while a store is away and a crowd polls.
+// complaints limits the log entries while a crowd polls during an outage.
 type complaints struct{ next, silent atomic.Int64 }
 
-// speak says whether a line may be logged, and how many were not before it.
+// speak says whether a line may be logged, and how many were suppressed before it.
 func (c *complaints) speak(at time.Duration) (silent int64, ok bool) {
 	next := c.next.Load()
 	if int64(at) < next || !c.next.CompareAndSwap(next, int64(at+time.Second)) {

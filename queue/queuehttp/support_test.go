@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var secret = strings.Repeat("s", token.MinSecret)
 
-// flaky is a store that can be away, and counts the visits it is asked for.
+// flaky is a store that can be unreachable, and counts its visits.
 type flaky struct {
 	queue.Store
 	away   atomic.Bool
@@ -58,7 +58,7 @@ func (f *flaky) Change(ctx context.Context, event string, r queue.Rules, c queue
 }
 
 // site is a server of the handlers, a seat map for reads and a route for writes
-// behind the guard. Who is signed in stands in a header.
+// behind the guard. A header names the signed-in user.
 type site struct {
 	t        testing.TB
 	store    *flaky

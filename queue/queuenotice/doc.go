@@ -1,6 +1,6 @@
 // Package queuenotice publishes the admissions of a waiting room to any publisher
-// of Watermill: for programs beside the site that push, mail or log. There is one
-// notice for each admission, of users from the line and of users who enter at once.
+// of Watermill: for programs that send pushes or mails, or log. There is one notice
+// for each admission, of users from the line and of direct entries.
 //
 //	notices, err := queuenotice.New(publisher, queuenotice.Config{Token: issue})
 //	…
@@ -17,23 +17,23 @@
 // is the event and the deduplication id is user:event.
 //
 //	property                                           proven by
-//	one notice for each admission, also of users who
-//	enter at once                                      queue's TestANotice, TestNoticesOfACrowd
+//	one notice for each admission, also for direct
+//	entries                                            queue's TestANotice, TestNoticesOfACrowd
 //	the body, the key and the id                       TestMessage
 //	on SQS: group = event, deduplication = user:event  TestSQS
 //	order of admission                                 TestOrder
 //	admission never waits for a publisher              TestNotifyNeverWaits
-//	what is lost is counted, what follows is not       TestFailuresAreCounted
-//	the end publishes what is in the buffer            TestDrain
+//	lost notices are counted, later ones are sent      TestFailuresAreCounted
+//	the end publishes the notices in the buffer        TestDrain
 //
 // # Failure modes
 //
-// Notices are fire and forget: each goes to the publisher once, and one that is
-// refused, that comes while the buffer is full, or that is in the buffer of a
-// process that is killed is lost. The user's page learns of the admission by its
-// next poll in any case. A publisher that blocks for ever fills the buffer, and
-// holds up the end of Run.
+// Notices are fire and forget: each goes to the publisher once. A notice is lost if
+// the publisher refuses it, if the buffer is full, or if it is in the buffer of a
+// process that is killed. The user's page learns of the admission by its next poll
+// in any case. A publisher that blocks for ever fills the buffer, and keeps Run
+// from returning.
 //
-// SQS takes a second notice for the same user and event within five minutes for
-// the first: who is let in again so soon gets none.
+// SQS takes a second notice for the same user and event within five minutes for the
+// first: a user admitted again so soon gets none.
 package queuenotice

@@ -24,7 +24,7 @@ func ExampleNew() {
 	// A room with Config{Notify: notices.Notify} does this.
 	notices.Notify(queue.Notice{Event: "show-1", User: "ada"})
 	cancel()
-	if err := notices.Run(ctx); err != nil { // publishes what is there, and ends
+	if err := notices.Run(ctx); err != nil { // publishes the buffered notices, and ends
 		panic(err)
 	}
 	fmt.Println(notices.Published(), notices.Dropped())

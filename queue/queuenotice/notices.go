@@ -29,10 +29,10 @@ type Config struct {
 	// Token makes the entry token of a notice. Without it, or when it fails,
 	// entryToken is empty, and the user gets one with the next poll.
 	Token func(event, user string, e queue.Entry) (string, error)
-	// Buffer is how many notices may wait to be published; 10,000 by default. What
-	// comes while it is full is dropped.
+	// Buffer is how many notices may wait to be published; 10,000 by default.
+	// Notices that arrive while it is full are dropped.
 	Buffer int
-	// Logger is told when publishing begins to fail, and when it works again;
+	// Logger gets a line when publishing begins to fail, and when it works again;
 	// slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -40,7 +40,7 @@ type Config struct {
 // batch is how many notices go to the publisher at once.
 const batch = 100
 
-// Notices publishes who was let in. Make one with [New].
+// Notices publishes admissions. Make one with [New].
 type Notices struct {
 	publisher message.Publisher
 	cfg       Config
@@ -50,7 +50,7 @@ type Notices struct {
 	published, dropped atomic.Int64
 }
 
-// New makes a Notices for any publisher, which it does not close.
+// New makes a Notices for any publisher. It does not close the publisher.
 func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 	switch {
 	case publisher == nil:
@@ -70,7 +70,7 @@ func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan queue.Notice, cfg.Buffer)}, nil
 }
 
-// Notify is for queue.Config.Notify. It never waits.
+// Notify is for queue.Config.Notify. It never blocks.
 func (n *Notices) Notify(notice queue.Notice) {
 	select {
 	case n.buffer <- notice:
@@ -79,15 +79,14 @@ func (n *Notices) Notify(notice queue.Notice) {
 	}
 }
 
-// Published is how many notices the publisher has taken.
+// Published is the number of notices that the publisher has taken.
 func (n *Notices) Published() int64 { return n.published.Load() }
 
-// Dropped is how many were lost: the buffer was full, or the publisher refused.
+// Dropped is the number of lost notices: a full buffer, or the publisher refused.
 func (n *Notices) Dropped() int64 { return n.dropped.Load() }
 
-// Run publishes until the context ends, then what is in the buffer, up to the
-// first failure, and returns nil. It waits for a call of the publisher that is
-// under way.
+// Run publishes until the context ends, then the notices in the buffer, up to the
+// first failure, and returns nil. It waits for a call of the publisher in flight.
 func (n *Notices) Run(ctx context.Context) error {
 	for {
 		select {
@@ -100,7 +99,7 @@ func (n *Notices) Run(ctx context.Context) error {
 	}
 }
 
-// drain publishes what is left, and drops it when that fails.
+// drain publishes the notices in the buffer, and drops them when that fails.
 func (n *Notices) drain() {
 	healthy := true
 	for {
@@ -177,7 +176,7 @@ func (n *Notices) message(notice queue.Notice) *message.Message {
 	return msg
 }
 
-// token does without one rather than without the notice.
+// token is empty on a failure: a notice without a token is better than none.
 func (n *Notices) token(notice queue.Notice) (token string) {
 	if n.cfg.Token == nil {
 		return ""
@@ -194,8 +193,8 @@ func (n *Notices) token(notice queue.Notice) (token string) {
 	return token
 }
 
-// id is what a transport may deduplicate by. Users whose ids no transport would
-// take go by their hash.
+// id is for a transport's deduplication. A user id that transports would refuse is
+// hashed.
 func id(notice queue.Notice) string {
 	plain := notice.User + ":" + notice.Event
 	if utf8.ValidString(plain) && !strings.ContainsFunc(plain, unicode.IsControl) {

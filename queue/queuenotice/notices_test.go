@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is a publisher that keeps what it takes, and fails as told.
+// desk is a publisher that keeps its messages, and fails on demand.
 type desk struct {
 	mu     sync.Mutex
 	taken  []*message.Message

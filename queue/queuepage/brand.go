@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Brand makes the page look at home on a site. The zero value is plain and calm.
+// Brand adapts the page to the look of a site. The zero value is plain and calm.
 type Brand struct {
 	// Title is the site's name. Default Waiting room.
 	Title string
@@ -19,7 +19,7 @@ type Brand struct {
 	// generic ones, or the one of HeadingsFile. Default the system's own.
 	Headings, Body []string
 	// HeadingsFile is a local path of the first of Headings as woff2. The page works
-	// while it is away. Empty loads nothing.
+	// without it. Empty loads nothing.
 	HeadingsFile string
 	// Light and Dark are the colours by the visitor's theme.
 	Light, Dark Palette
@@ -29,11 +29,11 @@ type Brand struct {
 // be hard to read, by the contrasts of WCAG 2.2 AA, are refused.
 type Palette struct {
 	Paper    string // behind everything
-	Sheet    string // behind what stands out
+	Sheet    string // behind highlighted parts
 	Ink      string // of text
 	Soft     string // of small print
 	Rule     string // of lines that part
-	Edge     string // of what can be used: 3:1 on Paper and Sheet
+	Edge     string // of controls: 3:1 on Paper and Sheet
 	Accent   string // of the site
 	OnAccent string // of text on Accent
 	Wash     string // behind the place in line: a tint of Accent

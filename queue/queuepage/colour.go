@@ -17,7 +17,7 @@ func parseColour(text string) (colour, error) {
 	return colour{float64(n >> 16), float64(n >> 8 & 255), float64(n & 255)}, nil
 }
 
-// must parses what was validated.
+// must parses a colour that was validated.
 func must(text string) colour {
 	c, err := parseColour(text)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 )
 
 // Config of a page. Paths are local: they begin with one slash, and stand for the
-// site that serves the page. {eventId} in a path is where the event goes. The zero
+// site that serves the page. {eventId} in a path stands for the event. The zero
 // Config is a room's, at the paths of package queue/queuehttp.
 type Config struct {
 	Kind Kind
@@ -31,49 +31,49 @@ type Config struct {
 	// /vwr/{eventId}.
 	Path string
 
-	// Check is what the page polls: by POST of a room, by GET of a gate, with
-	// {requestId} in it. Default /api/queue/check/{eventId}, of a gate
+	// Check is the path that the page polls: by POST of a room, by GET of a gate,
+	// with {requestId} in it. Default /api/queue/check/{eventId}, of a gate
 	// /vwr/check/{eventId}/{requestId}.
 	Check string
-	// Heartbeat keeps the place of who may enter and has not; of a room only. Default
-	// /api/queue/heartbeat/{eventId}.
+	// Heartbeat keeps the place of a visitor who may enter and has not; of a room
+	// only. Default /api/queue/heartbeat/{eventId}.
 	Heartbeat string
 	// Leave gives the place back; of a room only. Default /api/queue/leave/{eventId}.
 	Leave string
 	// Assign gives out a number; of a gate only. Default /vwr/assign/{eventId}.
 	Assign string
 
-	// Admitted is where to go when it is one's turn, unless the page's own address
-	// has a local path in ?next=. Default /events/{eventId}, of a gate
+	// Admitted is where an admitted visitor goes, unless the page's own address has
+	// a local path in ?next=. Default /events/{eventId}, of a gate
 	// /queue/{eventId}.
 	Admitted string
-	// MoveOn is how long who has waited is shown their turn before the page enters by
-	// itself, in steps of 1 s; only while somebody looks at it. Negative: never. Default 5 s.
+	// MoveOn is how long a visitor who has waited sees the turn before the page enters by
+	// itself, in steps of 1 s; only while the page is visible. Negative: never. Default 5 s.
 	MoveOn time.Duration
 
-	// Bearer says where this site keeps a bearer token. The zero value sends what the
-	// browser sends anyway: cookies.
+	// Bearer says where this site keeps a bearer token. The zero value sends cookies
+	// only, as the browser does by itself.
 	Bearer Bearer
-	// SignIn is where who is not known signs in; {here} is the address to come back
-	// to, escaped. Empty shows no link.
+	// SignIn is the path where visitors who are not signed in sign in; {here} is
+	// the address to come back to, escaped. Empty shows no link.
 	SignIn string
-	// EntryKey is under what key of sessionStorage the entry token is kept, for a site
-	// that sends it in a header: {eventId} is the event. Empty keeps none, and its
-	// cookie is what counts.
+	// EntryKey is the key of sessionStorage for the entry token, for a site that sends
+	// it in a header: {eventId} is the event. Empty stores none, and the site uses the
+	// cookie.
 	EntryKey string
 
-	// Show is asked once for JSON whose title is shown above the line. It costs each
-	// visitor a request; empty shows none.
+	// Show is a path that is asked once for JSON whose title is shown above the
+	// line. It costs each visitor a request; empty shows none.
 	Show string
-	// Keep is for how long a closed page keeps its place: what the line says, which the
-	// page only tells. In steps of 1 min. Default 10 min, of a gate 24 h.
+	// Keep is how long a closed page keeps its place. The line decides that; the page
+	// only displays it. In steps of 1 min. Default 10 min, of a gate 24 h.
 	Keep time.Duration
 	// Language is for browsers that want neither English nor Korean: en or ko.
 	// Default en.
 	Language string
-	// MaxAge is for how long browsers and caches take the page without asking, in
-	// steps of 1 s. After a change of the page some visitors have the old one for as
-	// long. Default 60 s; at most 1 h.
+	// MaxAge is how long browsers and caches use the page without asking, in steps
+	// of 1 s. After a change of the page some visitors have the old one for as long.
+	// Default 60 s; at most 1 h.
 	MaxAge time.Duration
 
 	Brand Brand
@@ -83,7 +83,7 @@ type Config struct {
 type Bearer struct {
 	// Key of localStorage.
 	Key string
-	// Field of the JSON that is kept there; empty: what is kept is the token.
+	// Field of the JSON that is stored there; if empty, the stored text is the token.
 	Field string
 }
 
@@ -181,12 +181,12 @@ func (c Config) validate() error {
 	return c.Brand.validate()
 }
 
-// pathText is what a path may be made of: nothing that means something to HTML,
-// to CSS or to a browser that mends addresses.
+// pathText are the characters of a path: none that means something to HTML, to CSS
+// or to a browser that corrects addresses.
 var pathText = regexp.MustCompile(`^/[A-Za-z0-9._~!$&*+,;=:@%/?#{}-]*$`)
 
-// localPath refuses what would lead to another site, or that a browser reads in
-// another way than we do.
+// localPath refuses paths that would lead to another site, or that a browser reads
+// in another way than this package.
 func localPath(path string) error {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
 		return errors.New("is not local: begin it with one slash")

@@ -55,8 +55,8 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 	}
 }
 
-// TestBrandIsText shows that what a brand says is never markup, and what it draws
-// is as it was given.
+// TestBrandIsText shows that texts of a brand are never markup, and that its
+// drawing stays as given.
 func TestBrandIsText(t *testing.T) {
 	brand := office(t)
 	brand.Title = `</title><script>alert(1)</script>"'&`

@@ -1,4 +1,4 @@
-// Package queuepage is the page on which people wait: for their turn in a waiting
+// Package queuepage is the page on which visitors wait: for their turn in a waiting
 // room (package queue), or at a front gate (package queue/frontgate). It is one
 // document without assets or a framework, so it works on a machine that serves
 // nothing else, and from caches: the page is the same for every event and visitor.
@@ -10,7 +10,7 @@
 //	…
 //	mux.Handle("GET /queue/{eventId}", page)
 //
-// # What it asks, and what it understands
+// # Requests and answers
 //
 // A room: POST Config.Check, and while it is the visitor's turn Config.Heartbeat,
 // every nextPoll:
@@ -18,7 +18,7 @@
 //	{status: "queued"|"active"|"none", position, peopleAhead, peopleBehind, estimatedWait, nextPoll,
 //	 currentUsers, threshold, paused, settling, ticket, expiresIn, entryToken}
 //
-// Times are in seconds; estimatedWait is null when it is not known. What is ticket
+// Times are in seconds; estimatedWait is null when it is not known. The ticket
 // comes back in the header x-queue-ticket. POST Config.Leave takes the visitor out.
 //
 // A gate: POST Config.Assign, once for a browser, and GET Config.Check:
@@ -26,16 +26,16 @@
 //	{requestId, position}
 //	{admitted, position, servingCounter, nextPoll, estimatedWait, paused}
 //
-// Without estimatedWait the page measures how fast the counter moves. A check that
-// is answered with 400, 403, 404 or 410 is asked with a new number.
+// Without estimatedWait the page measures how fast the counter moves. After a check
+// that is answered with 400, 403, 404 or 410 the page asks for a new number.
 //
 // Any answer may have redirectTo: a local path to go on at. Else:
 //
 //	401                                     sign in
 //	a type that ends with sold-out          sold out
 //	404 with JSON, 410                      no such event, the sale has ended
-//	408, 429, 5xx, no JSON, no answer       the page keeps what it shows, says so, and tries again
-//	anything else                           that did not work, with a button to try again
+//	408, 429, 5xx, no JSON, no answer       the page keeps its content, says so, and tries again
+//	anything else                           an error, with a button to try again
 //
 // ?next= in the page's own address is where to enter, ?lang= the language, ?event=
 // the event where the page is mounted without it in the path.
@@ -44,7 +44,7 @@
 //
 //	property                                                  proven by
 //	one document, the same bytes for all, cacheable           TestPageIsTheSameForAll, TestHeaders, TestRevalidation, TestGzip
-//	runs and loads nothing but what is its own                TestPolicyMatches, TestBrowserPolicy
+//	runs and loads nothing but its own content                TestPolicyMatches, TestBrowserPolicy
 //	at most 40 KB, and 14 KB packed: the first flight of TCP  TestFootprint
 //	names and brands are text, never markup                   TestBrandIsText, TestBrowserEventNames
 //	a brand that cannot be read is refused                    TestConfigErrorsNameTheFieldAndTheFix
@@ -57,8 +57,8 @@
 //	minute, at once when it is due and seen again             TestBrowserHidden, TestBrowserLine
 //	without an answer: says so, keeps the place, backs off
 //	with jitter, honours Retry-After, recovers by itself      TestBrowserBusy, TestBrowserAnswersThatAreNone, TestBrowserOffline
-//	enters by itself only while somebody looks                TestBrowserTurn, TestBrowserTurnByHand
-//	a turn that has passed is said                            TestBrowserTurnPassed
+//	enters by itself only while the page is visible           TestBrowserTurn, TestBrowserTurnByHand
+//	a turn that has passed is announced                       TestBrowserTurnPassed
 //	understands a room and a gate as they are                 TestBrowserTwoPeopleOnePlace, TestBrowserThroughTheGate
 //	leaving is asked twice and is not undone by a reload      TestBrowserLeave, TestBrowserGateLeave
 //	one number for a browser; a lost one is replaced          TestBrowserGate, TestBrowserGateLost
@@ -67,23 +67,23 @@
 //	320 px on, light and dark                                 TestBrowserGallery, TestBrowserPlainBrand,
 //	                                                          TestBrowserAxeFinds
 //	English and Korean are complete                           TestLanguagesSayTheSame, TestTextsAreUsed, TestBrowserLanguages
-//	works in a browser that keeps nothing; says what is
-//	missing without scripts                                   TestBrowserWithoutStorage, TestBrowserWithoutScript
+//	works without storage; without scripts the page says
+//	that they are needed                                      TestBrowserWithoutStorage, TestBrowserWithoutScript
 //
 // # Failure modes
 //
 // A browser that refuses storage forgets the bar and a gate's number at reload; the
 // room knows its user. One that refuses cookies is sent to and fro between gate and
-// room, which the page ends after six times in 20 s.
+// room; the page ends that after six times in 20 s.
 //
-// A new place shows when the position is a quarter, and 50, above where the way
-// began: the visitor was away for too long, or the room was cleared.
+// A new place is announced when the position is a quarter, and 50, above where the
+// visit began: the visitor was away for too long, or the room was cleared.
 //
-// A closed page keeps its place for as long as the line does, which Config.Keep
-// only tells.
+// A closed page keeps its place for as long as the line keeps it; Config.Keep only
+// displays that time.
 //
 // # Tests
 //
-// The tests named TestBrowser… are in internal/wholetest/queuepagetest, so that no user
-// has a browser's driver in the module graph.
+// The tests named TestBrowser… are in internal/wholetest/queuepagetest, to keep a
+// browser's driver out of the module graph of applications.
 package queuepage

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A colour is #rrggbb, and what is mixed of two is one again: nothing else gets into
+// A colour is #rrggbb, and a mix of two colours is one again: nothing else gets into
 // the style sheet.
 func FuzzColour(f *testing.F) {
 	f.Add("#f6f2e9", "#1b2a2b", 0.5)

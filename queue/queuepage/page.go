@@ -65,7 +65,7 @@ func New(cfg Config) (*Page, error) {
 	}, nil
 }
 
-// settings are what the page's script is told.
+// settings are the settings of the page's script.
 type settings struct {
 	Kind        string                                `json:"kind"`
 	Path        string                                `json:"path"`
@@ -87,8 +87,8 @@ type settings struct {
 	Texts       map[string]map[string]json.RawMessage `json:"texts"`
 }
 
-// render returns the document, and the content security policy that lets it run
-// what is in it and nothing else.
+// render returns the document, and the content security policy that lets its own
+// content run and nothing else.
 func render(cfg Config) (document []byte, policy string, err error) {
 	source, err := files.ReadFile("page/texts.json")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ServeHTTP answers GET and HEAD, at whatever path it is mounted.
+// ServeHTTP answers GET and HEAD, at any path.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -43,7 +43,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(v.body)
 }
 
-// has tells whether who asks has the page already, in either encoding: its content
+// has says whether the client has the page already, in either encoding: its content
 // is the same.
 func (p *Page) has(headers []string) bool {
 	for _, header := range headers {

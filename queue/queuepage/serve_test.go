@@ -132,7 +132,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestPolicyMatches compares the hashes of the policy with what is in the
+// TestPolicyMatches compares the hashes of the policy with the content of the
 // document, of every kind and brand.
 func TestPolicyMatches(t *testing.T) {
 	for _, cfg := range []queuepage.Config{{}, {Kind: queuepage.Gate}, {Brand: office(t)}} {

@@ -77,7 +77,7 @@ func TestLanguagesSayTheSame(t *testing.T) {
 	}
 }
 
-// TestTextsAreUsed finds texts that are missing, and those that nobody needs.
+// TestTextsAreUsed finds missing texts, and unused ones.
 func TestTextsAreUsed(t *testing.T) {
 	used := map[string]bool{}
 	files, err := filepath.Glob("page/*")

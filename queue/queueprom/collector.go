@@ -17,24 +17,24 @@ type Config struct {
 	// Labels are on every series; none by default. Two rooms in one registry need a
 	// label that tells them apart.
 	Labels prometheus.Labels
-	// Events have their series from the start, at 0, before anybody comes.
+	// Events have their series from the start, at 0, before any visitor comes.
 	Events []string
 	// MaxEvents is how many events have series of their own, those with the most
 	// people; 100 by default. Each costs 12 series.
 	MaxEvents int
-	// Notices counts what is published of admissions, such as a
-	// queuenotice.Notices; none by default, which shows 0.
+	// Notices counts the published admissions, such as a queuenotice.Notices; none
+	// by default, which shows 0.
 	Notices Notices
 }
 
-// Notices is what publishes admissions.
+// Notices is a publisher of admissions.
 type Notices interface {
 	Published() int64
 	Dropped() int64
 }
 
-// Collector is a [prometheus.Collector] of one room. A scrape reads what the room
-// knows, and does not ask its store.
+// Collector is a [prometheus.Collector] of one room. A scrape reads the counts of
+// the room, and does not ask its store.
 type Collector struct {
 	room *queue.Room
 	cfg  Config
@@ -151,8 +151,8 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// shown are the events that have series: those that were named, then those with
-// the most people.
+// shown are the events that have series: the configured ones, then those with the
+// most people.
 func (c *Collector) shown(s queue.Stats) []string {
 	shown := slices.Compact(slices.Sorted(slices.Values(c.cfg.Events)))
 	rest := slices.DeleteFunc(slices.Collect(maps.Keys(s.Events)), func(event string) bool {

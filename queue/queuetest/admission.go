@@ -49,8 +49,8 @@ func admissionInChunks(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// tickGuard: several instances, in a tick that is as long as it has to be, with a
-// batch that needs several calls.
+// tickGuard: several instances admit in a tick that is at least as long as it
+// should be, with a batch that needs several calls.
 func tickGuard(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	p.r.Tick, p.r.Batch = time.Hour, 700
@@ -63,8 +63,8 @@ func tickGuard(ctx context.Context, h Harness) error {
 	}
 	let := 0
 	for round := range 3 {
-		// A boundary may come between two calls, so the guard is held against the
-		// ends that the answers tell.
+		// A boundary may come between two calls, so the guard is checked against
+		// the tick ends in the answers.
 		ends, in := time.Time{}, 0
 		for i := range 6 {
 			p.store = h.Peers[i%len(h.Peers)]

@@ -31,10 +31,10 @@ type backend struct {
 	mu      sync.Mutex
 	correct *memqueue.Store
 	now     time.Time
-	notes   map[string]int64 // what a defect has to remember
+	notes   map[string]int64 // the memory of a defect
 }
 
-// call is what every call brings.
+// call is the part that all calls have in common.
 type call struct {
 	ctx   context.Context
 	store *memqueue.Store
@@ -160,7 +160,7 @@ func TestTheCorrectStorePasses(t *testing.T) {
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return (&backend{}).harness(t) })
 }
 
-// A harness that offers nothing leaves what needs nothing.
+// On a harness that offers nothing, the cases without needs remain.
 func TestNeeds(t *testing.T) {
 	left := 0
 	for _, c := range queuetest.Cases() {
@@ -202,7 +202,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}
 }
 
-// safely takes a panic for a failure.
+// safely returns a panic as an error.
 func safely(t *testing.T, c queuetest.Case, b *backend) (err error) {
 	t.Helper()
 	defer func() {

@@ -26,7 +26,7 @@ func orNil(err error) error {
 	return err
 }
 
-// badCalls are refused for good, and change nothing.
+// badCalls are refused as permanent errors, and change nothing.
 func badCalls(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	orders, err := p.join("a")

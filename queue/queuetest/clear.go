@@ -67,8 +67,8 @@ func clearTakesEverybodyOut(ctx context.Context, h Harness) error {
 	return s.shows(p, fresh)
 }
 
-// clearedTicketsAreWorthNothing: they line up at the end, and make nobody wait
-// for others with a ticket.
+// clearedTicketsAreWorthNothing: their users line up at the end, and do not make
+// the room settle.
 func clearedTicketsAreWorthNothing(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 10)

@@ -18,10 +18,10 @@ func concurrentCases() []Case {
 	}
 }
 
-// instances is how many processes work at once.
+// instances is the number of concurrent processes.
 const instances = 8
 
-// together runs the instances at once, each with a player of its own.
+// together runs the instances concurrently, each with a player of its own.
 func together(p *player, run func(i int, p *player) error) error {
 	errs := make([]error, instances)
 	start := make(chan struct{})
@@ -39,7 +39,7 @@ func together(p *player, run func(i int, p *player) error) error {
 	return errors.Join(errs...)
 }
 
-// arrivalsRaceForPlaces: eight come to five places at once, many times.
+// arrivalsRaceForPlaces: eight users come to five places at once, many times.
 func arrivalsRaceForPlaces(ctx context.Context, h Harness) error {
 	for round := range 20 {
 		p := newPlayer(ctx, h, limited(5))
@@ -72,8 +72,8 @@ func arrivalsRaceForPlaces(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// admissionsRace: of all instances together each user is let in once, and as many
-// as there are places.
+// admissionsRace: all instances together admit each user once, and as many as there
+// are places.
 func admissionsRace(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 1000)

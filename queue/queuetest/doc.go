@@ -11,32 +11,32 @@
 // [Walk] compares random histories with a model that is a plain slice; the suite
 // has some of them, and a property test can choose more.
 //
-// Each case returns an error that says which promise was broken and how, so the
-// suite can be run on a broken backend too; this package's own tests do that and
-// show that every case can fail:
+// Each case returns an error that names the broken promise and how it was broken.
+// The suite can therefore be run on a broken backend too: this package's own tests
+// do that and show that every case can fail:
 //
 //	broken backend                                  caught by
 //	lines up by id, or by the time in ms            order-of-arrival, order-within-a-call
 //	counts orders from 1                            first-order-is-the-time
 //	counts those ahead roughly                      ahead-is-exact, lost-line-forms-again
 //	gives several places, or is new at each check   one-place-each, first-seen-starts-the-time
-//	lets in who passes the line, or one too many    nobody-passes-the-line, enters-at-once, threshold-changes
-//	lines up whoever asks, or leaves who leaves     nobody-is-nobody, leave-and-done
+//	admits past the line, or one user too many      nobody-passes-the-line, enters-at-once, threshold-changes
+//	lines up on any visit, or keeps a leaving user  nobody-is-nobody, leave-and-done
 //	verifies any entry                              verify-by-entry
 //	has times that do not end, or too late          active-time-is-fixed, expired-take-no-place, silent-inside-are-out
-//	does not count or keep what is reserved         reserved-takes-a-place, no-show-gives-the-place-back
+//	does not count or keep reserved places          reserved-takes-a-place, no-show-gives-the-place-back
 //	forgets a missed turn, or never does            missed-turn-comes-back
 //	admits by id, loses one, admits while paused    order-of-arrival, admission-in-chunks, pause-and-resume
 //	has no tick, or one for ever                    tick-guard
 //	counts direct entries for the rate              rate-of-admissions
-//	sweeps too soon, nobody, or loses a beat        sweep-removes-the-silent
-//	hears beats of others                           beats-that-do-nothing
+//	sweeps too soon, no one, or loses a beat        sweep-removes-the-silent
+//	takes beats of others                           beats-that-do-nothing
 //	sweeps without bounds, or only the first chunk  sweep-in-chunks
 //	sweeps as often as asked, or once               sweep-guard
-//	forgets a change, or tells it too late          look-is-exact, look-in-pages
+//	forgets a change, or shows it too late          look-is-exact, look-in-pages
 //	never says Full or More, or starts again        look-from-elsewhere, look-in-pages, look-after-a-long-time
 //	has an epoch that changes                       look-at-nothing
-//	leaves somebody or their tickets when cleared   clear-takes-everybody-out, cleared-tickets-are-worth-nothing
+//	leaves users or valid tickets when cleared      clear-takes-everybody-out, cleared-tickets-are-worth-nothing
 //	has a gate that leaks, or mixes up positions    gate-lets-positions-in, gate-switched-twice
 //	takes a position twice, or an order under it    position-counts-once, gate-switched-off
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
@@ -48,10 +48,10 @@
 //	does something twice when two ask at once       concurrent-instances
 //	most of these                                   random-walks
 //
-// What the store's clock tells is compared with its own answers, so that a case
+// The suite compares the store's clock with the store's own answers, so that a case
 // does not depend on how fast it runs. Where only bounds are promised only those
-// are checked: a sweep may be 3 minutes late, and the order of a Check that goes
-// to the end of the line may be any above the others.
+// are checked: a sweep may be 3 minutes late, and the order of a Check that goes to
+// the end of the line may be any above the others.
 //
-// A case that needs what the backend does not have prints n/a and why.
+// A case whose needs the backend does not meet prints n/a and the reason.
 package queuetest

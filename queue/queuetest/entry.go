@@ -18,7 +18,7 @@ func entryCases() []Case {
 	}
 }
 
-// entersAtOnce: as many as there are places, in one call.
+// entersAtOnce: as many users as there are places, in one call.
 func entersAtOnce(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(3))
 	users := names("u", 5)
@@ -41,7 +41,7 @@ func entersAtOnce(ctx context.Context, h Harness) error {
 	return p.counts("after five came to three places", 2, 3, 0)
 }
 
-// nobodyPassesTheLine: there is a place, and somebody waits for it.
+// nobodyPassesTheLine: there is a place, and a user in line waits for it.
 func nobodyPassesTheLine(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	return steps(
@@ -99,7 +99,7 @@ func pauseAndResume(ctx context.Context, h Harness) error {
 	)
 }
 
-// nobodyIsNobody: what a user who is not there sends leaves nothing behind.
+// nobodyIsNobody: calls of a user outside the room leave nothing behind.
 func nobodyIsNobody(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	for _, place := range []string{"an empty room", "a full one"} {

@@ -63,7 +63,7 @@ func (p *player) listed(when string, want bool) error {
 	return nil
 }
 
-// eventsAreListed: with somebody inside as with somebody in line.
+// eventsAreListed: with a user inside as with a user in line.
 func eventsAreListed(ctx context.Context, h Harness) error {
 	p, q := newPlayer(ctx, h, limited(1)), newPlayer(ctx, h, rules)
 	return steps(
@@ -79,8 +79,8 @@ func eventsAreListed(ctx context.Context, h Harness) error {
 	)
 }
 
-// eventsAreForgotten: when they were empty for long enough, and never while
-// somebody is there.
+// eventsAreForgotten: when they were empty for long enough, and never while they
+// have users.
 func eventsAreForgotten(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	p.r.Active, p.r.Seen = 1000*time.Hour, 1000*time.Hour

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// join checks users, and expects that all line up as new ones at the end.
+// join checks users in, and expects that all line up as new ones at the end.
 func (p *player) join(users ...string) ([]int64, error) {
 	before, err := p.state()
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *player) join(users ...string) ([]int64, error) {
 	return orders, nil
 }
 
-// enter checks users, and expects that all are let in at once.
+// enter checks users in, and expects that all are admitted at once.
 func (p *player) enter(users ...string) ([]int64, error) {
 	got, err := p.visit(checks(users...)...)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *player) stands(when, user string, want queue.Status) (queue.Outcome, er
 	return o, err
 }
 
-// counts expects how many wait, are active, and of these not seen yet.
+// counts expects how many users wait, are active, and of these were not seen yet.
 func (p *player) counts(when string, waiting, active, reserved int) error {
 	s, err := p.state()
 	if err == nil && (s.Waiting != waiting || s.Active != active || s.Reserved != reserved) {

@@ -21,7 +21,7 @@ func (p *player) at(user string, position int64) (queue.Outcome, error) {
 	return p.one(queue.Visit{Kind: queue.Check, User: user, Position: position})
 }
 
-// lined expects who lines up with a position to have so many before them.
+// lined lines a user up with a position, and expects so many users ahead.
 func (p *player) lined(user string, position int64, ahead int) (int64, error) {
 	o, err := p.at(user, position)
 	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && o != want {
@@ -30,8 +30,8 @@ func (p *player) lined(user string, position int64, ahead int) (int64, error) {
 	return o.Order, err
 }
 
-// gateLetsPositionsIn: behind those who wait, by their positions, whenever they
-// come; nobody else.
+// gateLetsPositionsIn: behind the waiting users, by their positions, in any order
+// of their coming; no users without a position.
 func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	if _, err := p.enter("inside"); err != nil {
@@ -41,7 +41,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if err := p.gate(true, 7000); err != nil { // given out before, to nobody who matters
+	if err := p.gate(true, 7000); err != nil { // given out before, to other users
 		return err
 	}
 	gated := func(user string) error {
@@ -65,7 +65,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 	if far-near != 1999 || near <= orders[1] {
 		return fmt.Errorf("positions 9,000 and 7,001 have orders %d and %d, behind order %d", far, near, orders[1])
 	}
-	for user, want := range map[string]queue.Status{"before1": queue.Waiting, "inside": queue.Active} { // who is there needs none
+	for user, want := range map[string]queue.Status{"before1": queue.Waiting, "inside": queue.Active} { // users in the room need none
 		o, err := p.at(user, 0)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 		func() error { return p.threshold(6) },
 		func() error { return p.admits("five places", "before1", "before2", "near", "middle", "far") },
 		func() error { return p.threshold(7) },
-		func() error { return gated("nobody") }, // with a place, and nobody who waits
+		func() error { return gated("nobody") }, // with a free place and an empty line
 		func() error {
 			o, err := p.at("late", 7500)
 			if want := (queue.Outcome{Status: queue.Active, Order: near + 499, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
@@ -127,8 +127,8 @@ func positionCountsOnce(ctx context.Context, h Harness) error {
 	)
 }
 
-// gateSwitchedOff: the orders go on above the highest position that was given
-// out, and who comes late with one of these stands where it says.
+// gateSwitchedOff: the orders go on above the highest position that was given out,
+// and a late position of these gives its order.
 func gateSwitchedOff(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	var first, o int64
@@ -158,7 +158,7 @@ func gateSwitchedOff(ctx context.Context, h Harness) error {
 	)
 }
 
-// gateSwitchedTwice: what is on stays where it was.
+// gateSwitchedTwice: switching to the present state changes nothing.
 func gateSwitchedTwice(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	var first int64

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// history is what happened to everybody, with the calls' begin and end by a clock
-// of their own.
+// history records the calls of all users, with their begin and end by a clock of
+// its own.
 type history struct {
 	clock atomic.Int64
 
@@ -29,8 +29,8 @@ type given struct {
 }
 
 // concurrentInstances come, leave, admit, sweep, look and change the threshold
-// at once. Nobody is lost, nobody is in twice, arrivals that did not overlap keep
-// their order, and nobody enters a full room.
+// concurrently. No user is lost or in twice, arrivals that did not overlap keep
+// their order, and no user enters a full room.
 func concurrentInstances(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(20))
 	past := &history{entered: map[string]int64{}, left: map[string]bool{}}
@@ -78,8 +78,8 @@ func concurrentInstances(ctx context.Context, h Harness) error {
 	)
 }
 
-// come checks users of the instance alone, who come once, and others who come to
-// every instance.
+// come checks in the users of this instance, once, and others that come to every
+// instance.
 func (past *history) come(p *player, own, shared []string) error {
 	users := slices.Concat(own, shared)
 	begin := past.clock.Add(1)
@@ -117,7 +117,7 @@ func (past *history) come(p *player, own, shared []string) error {
 	return nil
 }
 
-// enter notes by which order a user is inside.
+// enter records the order by which a user is inside.
 func (past *history) enter(user string, order int64) error {
 	if before, ok := past.entered[user]; ok && before != order {
 		return fmt.Errorf("%s is inside by order %d and by order %d", user, before, order)
@@ -176,7 +176,7 @@ func (past *history) admission(a queue.Admission, begin, end int64) error {
 	return nil
 }
 
-// whole expects that the room holds who came and did not leave.
+// whole expects that the room holds the users who came and did not leave.
 func (past *history) whole(p *player, everybody []string) error {
 	if err := past.everybody(everybody); err != nil {
 		return err
@@ -194,8 +194,8 @@ func (past *history) whole(p *player, everybody []string) error {
 	return err
 }
 
-// everybody expects that who came entered, or left before that, and that each
-// order let one in.
+// everybody expects that each user who came entered, or left before that, and that
+// each order admitted one user.
 func (past *history) everybody(all []string) error {
 	for _, user := range all {
 		if _, entered := past.entered[user]; !entered && !past.left[user] {
@@ -212,7 +212,7 @@ func (past *history) everybody(all []string) error {
 	return nil
 }
 
-// arrivals expects those that did not overlap to have their orders.
+// arrivals expects those that did not overlap to have ascending orders.
 func (past *history) arrivals() error {
 	users, orders := map[string]bool{}, map[int64]bool{}
 	for _, one := range past.arrived {
@@ -224,8 +224,8 @@ func (past *history) arrivals() error {
 	return inOrder("arrivals", past.arrived)
 }
 
-// inOrder expects that what ended before something else began has the lower
-// orders.
+// inOrder expects that an action that ended before another began has the lower
+// order.
 func inOrder(what string, all []given) error {
 	ended := slices.SortedFunc(slices.Values(all), func(a, b given) int { return int(a.end - b.end) })
 	began := slices.SortedFunc(slices.Values(all), func(a, b given) int { return int(a.begin - b.begin) })

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// What instances do at once is another thing in each run, so that what the case
-// sees in it is shown here.
+// Concurrent instances act differently in each run. This test shows on fixed
+// histories which errors the case finds.
 func TestHistoryTells(t *testing.T) {
 	in := func(begin, end, order int64, user string) given { return given{begin, end, order, user} }
 	past := func(arrived ...given) *history { return &history{arrived: arrived} }

@@ -59,7 +59,7 @@ func leaveAndDone(ctx context.Context, h Harness) error {
 	)
 }
 
-// verifyByEntry: an entry is worth what the admission is, and not after another.
+// verifyByEntry: an entry is valid as long as its admission, not for a later one.
 func verifyByEntry(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	verify := func(when, user string, entry int64, want bool) error {
@@ -134,7 +134,7 @@ func activeTimeIsFixed(ctx context.Context, h Harness) error {
 	return err
 }
 
-// expiredTakeNoPlace: from the end of their time on, before anybody clears up.
+// expiredTakeNoPlace: from the end of their time on, before a call removes them.
 func expiredTakeNoPlace(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(2))
 	if _, err := p.enter("a", "b"); err != nil {
@@ -149,7 +149,7 @@ func expiredTakeNoPlace(ctx context.Context, h Harness) error {
 	)
 }
 
-// silentInsideAreOut: who is inside and is not heard of.
+// silentInsideAreOut: users inside without signs of life.
 func silentInsideAreOut(ctx context.Context, h Harness) error {
 	r := limited(2)
 	r.Active = 10 * r.Seen

@@ -16,12 +16,12 @@ type defect struct {
 	with   func() *backend
 }
 
-// defects names all that the suite watches for.
+// defects lists all defects that the suite must find.
 func defects() []defect {
 	return slices.Concat(lineDefects(), insideDefects(), admitDefects(), sweepDefects(), lookDefects(), outsideDefects(), raceDefects())
 }
 
-// asked is a defect that reads other visits.
+// asked is a defect that alters the visits.
 func asked(alter func(b *backend, c call, v queue.Visit) queue.Visit) func() *backend {
 	return func() *backend {
 		return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
@@ -34,7 +34,7 @@ func asked(alter func(b *backend, c call, v queue.Visit) queue.Visit) func() *ba
 	}
 }
 
-// answered is a defect that answers visits otherwise.
+// answered is a defect that alters the answers to visits.
 func answered(alter func(b *backend, c call, v queue.Visit, s queue.State, o *queue.Outcome)) func() *backend {
 	return func() *backend {
 		return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
@@ -48,7 +48,7 @@ func answered(alter func(b *backend, c call, v queue.Visit, s queue.State, o *qu
 	}
 }
 
-// ruled is a defect that takes other rules for its visits.
+// ruled is a defect that alters the rules of visits.
 func ruled(alter func(r *queue.Rules)) func() *backend {
 	return func() *backend {
 		return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {

@@ -20,8 +20,8 @@ func lookCases() []Case {
 	}
 }
 
-// lookIsExact: several processes that look now and then see what a plain slice
-// has, with blocks that empty and fill again.
+// lookIsExact: several processes that look now and then see the same as a plain
+// slice, with blocks that empty and fill again.
 func lookIsExact(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	r := random(3)
@@ -119,7 +119,7 @@ func scattered(p *player, users []string) ([]int64, error) {
 	return orders, nil
 }
 
-// lookInPages: more blocks than come in an answer, while they change.
+// lookInPages: more blocks than one answer holds, while they change.
 func lookInPages(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 2*queue.MaxBlocks+90)
@@ -135,7 +135,7 @@ func lookInPages(ctx context.Context, h Harness) error {
 		return fmt.Errorf("%d blocks came in %d answers, %d of them full", len(users), s.looks, s.full)
 	}
 
-	// What changes between two answers is told by one of them.
+	// Changes between two answers are in one of them.
 	v, err := p.store.Look(ctx, p.event, p.r, 0, 0)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func lookInPages(ctx context.Context, h Harness) error {
 	return new(snapshot).shows(p, stay)
 }
 
-// lookFromElsewhere: from epochs and versions that never were, everything is told.
+// lookFromElsewhere: an epoch or version that never existed gets all blocks.
 func lookFromElsewhere(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	orders, err := p.join(names("u", 20)...)
@@ -195,8 +195,8 @@ func lookFromElsewhere(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// lookAfterALongTime: a process comes back to a room that has forgotten much of
-// what happened, and pages through what there is.
+// lookAfterALongTime: a process comes back to a room that has forgotten many of its
+// changes, and pages through the line.
 func lookAfterALongTime(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	p.r.Seen = 1000 * time.Hour
@@ -230,7 +230,7 @@ func lookAfterALongTime(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// lookAtNothing: an event that nobody has used has an epoch, which stays.
+// lookAtNothing: an event that was never used has an epoch, which stays.
 func lookAtNothing(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	var s snapshot

@@ -20,7 +20,7 @@ func lossCases() []Case {
 	}
 }
 
-// lost lines users up, has the store lose them, and returns their tickets.
+// lost lines users up, makes the store lose them, and returns their tickets.
 func (p *player) lost(users ...string) ([]queue.Visit, error) {
 	orders, err := p.join(users...)
 	if err != nil {
@@ -77,8 +77,8 @@ func lossBeginsAnEpoch(ctx context.Context, h Harness) error {
 	return s.shows(p, orders)
 }
 
-// lostLineFormsAgain: those with a ticket stand as they stood, in whichever order
-// they come, before newcomers.
+// lostLineFormsAgain: users with a ticket have their old positions, in whichever
+// order they come, before newcomers.
 func lostLineFormsAgain(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 700)
@@ -154,7 +154,7 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	// Neither a heartbeat nor a ticket of this epoch lines anybody up by an order.
+	// Neither a heartbeat nor a ticket of this epoch lines a user up by an order.
 	s, err := p.state()
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// roomSettlesAfterALoss: nobody enters until those with a ticket had time to come.
+// roomSettlesAfterALoss: no user enters until those with a ticket had time to come.
 func roomSettlesAfterALoss(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	tickets, err := p.lost("a", "b", "c")
@@ -188,7 +188,7 @@ func roomSettlesAfterALoss(ctx context.Context, h Harness) error {
 	if err := steps(
 		func() error { return p.admits("while it settles") },
 		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "c"}); return err },
-		func() error { _, err := p.join("newcomer"); return err }, // nobody waits, and all places are free
+		func() error { _, err := p.join("newcomer"); return err }, // the line is empty, and all places are free
 		func() error { h.Advance(s.Settling / 2); return nil },
 		func() error { _, err := p.visit(tickets[1], tickets[0]); return err },
 		func() error { return p.admits("while it settles") },

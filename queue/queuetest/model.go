@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// model is a room as one would explain it: a slice of who waits, a map of who is
-// inside. It follows a store's answers and says which of them are wrong.
+// model is the simplest form of a room: a slice of the waiting users, a map of
+// those inside. It follows a store's answers and says which of them are wrong.
 type model struct {
 	r     queue.Rules
 	epoch uint64
@@ -51,11 +51,11 @@ type missedTurn struct {
 	until time.Time
 }
 
-// errTooClose ends a walk: what happens depends on less time than two clocks can
+// errTooClose ends a walk: the outcome depends on less time than two clocks can
 // tell apart.
 var errTooClose = errors.New("too close to call")
 
-// near is what clocks that round may differ by; soon is what may pass between two
+// near is the difference of clocks that round; soon is the longest time between two
 // calls of a step.
 const near, soon = 5 * time.Millisecond, 400 * time.Millisecond
 
@@ -65,7 +65,7 @@ func newModel(r queue.Rules) *model {
 	return m
 }
 
-// empty is how an epoch begins.
+// empty is the state at the beginning of an epoch.
 func (m *model) empty() {
 	m.line, m.inside, m.missed, m.used = nil, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
 	m.settled, m.tickEnds, m.swept, m.inTick = time.Time{}, time.Time{}, time.Time{}, 0
@@ -85,7 +85,7 @@ func (m *model) reserved() (n int) {
 	return n
 }
 
-// pass lets the time pass that ends stays and turns.
+// pass advances the time, which ends stays and turns.
 func (m *model) pass(now time.Time) error {
 	for user, g := range m.inside {
 		if g.ends.Sub(now).Abs() < near {
@@ -169,7 +169,7 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	return m.arrive(v, o, s)
 }
 
-// arrive follows a Check of who was not in the room.
+// arrive follows a Check of a user outside the room.
 func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
 	order, ticket := int64(0), v.Epoch != 0 && v.Epoch != m.epoch && v.Order > m.floor
 	if t, ok := m.missed[v.User]; ok {
@@ -265,7 +265,7 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 	return nil
 }
 
-// state compares how the room stands.
+// state compares the state of the room.
 func (m *model) state(s queue.State) error {
 	settling := max(0, m.settled.Sub(s.Now))
 	if s.Epoch != m.epoch || s.Waiting != len(m.line) || s.Active != len(m.inside) || s.Reserved != m.reserved() ||

@@ -19,8 +19,8 @@ func orderCases() []Case {
 	}
 }
 
-// orderOfArrival: calls that follow at once, from users whose ids would sort the
-// other way round.
+// orderOfArrival: consecutive calls, from users whose ids would sort the other way
+// round.
 func orderOfArrival(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 40)

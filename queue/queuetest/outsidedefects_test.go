@@ -13,7 +13,7 @@ func changing(change func(b *backend, c call, change queue.Change) (queue.State,
 	return func() *backend { return &backend{change: change} }
 }
 
-// outsideDefects are of what comes from outside: positions, tickets, and events.
+// outsideDefects are of input from outside: positions, tickets, and events.
 func outsideDefects() []defect {
 	return slices.Concat(gateDefects(), lossDefects(), eventDefects())
 }

@@ -18,8 +18,7 @@ type player struct {
 	r     queue.Rules
 }
 
-// rules that most cases use: nobody enters by themselves, and a tick bounds
-// nothing.
+// rules that most cases use: no user enters at once, and a tick bounds nothing.
 var rules = queue.Rules{
 	Threshold: 0, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
 	Tick: time.Second, Batch: 1_000_000, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
@@ -91,7 +90,7 @@ func (p *player) visitWith(b queue.Beats, all ...queue.Visit) (queue.Visited, er
 	return sum, nil
 }
 
-// sensible checks what holds of every outcome.
+// sensible checks the invariants of every outcome.
 func sensible(o queue.Outcome) error {
 	var want queue.Outcome
 	switch o.Status {
@@ -109,7 +108,7 @@ func sensible(o queue.Outcome) error {
 	return nil
 }
 
-// sane checks what holds of every state.
+// sane checks the invariants of every state.
 func (p *player) sane(s queue.State) error {
 	if s.Epoch == 0 || s.Now.IsZero() || s.Waiting < 0 || s.Reserved < 0 || s.Active < s.Reserved ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
@@ -127,7 +126,7 @@ func (p *player) one(v queue.Visit) (queue.Outcome, error) {
 	return got.Outcomes[0], nil
 }
 
-// state asks how the room stands, and changes nothing.
+// state asks for the state of the room, and changes nothing.
 func (p *player) state() (queue.State, error) {
 	got, err := p.visit()
 	return got.State, err
@@ -219,7 +218,7 @@ func (p *player) gate(on bool, positions int64) error {
 	return err
 }
 
-// steps runs one after the other until one fails.
+// steps runs its steps in order until one fails.
 func steps(all ...func() error) error {
 	for _, step := range all {
 		if err := step(); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// meeting lets callers go on two by two, so that what both of them have read is
-// old when they act on it.
+// meeting lets callers go on two by two, so that both of them act on data that is
+// out of date.
 type meeting struct {
 	mu     sync.Mutex
 	waiter chan struct{}

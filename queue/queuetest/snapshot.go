@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// snapshot is what a process knows of the line by Look.
+// snapshot is a process's copy of the line, by Look.
 type snapshot struct {
 	epoch, version uint64
 	blocks         map[int64]queue.Block
@@ -69,7 +69,7 @@ func (s *snapshot) apply(v queue.View) error {
 	return nil
 }
 
-// orders lists who waits.
+// orders lists the waiting orders.
 func (s *snapshot) orders() []int64 {
 	var all []int64
 	for _, number := range slices.Sorted(maps.Keys(s.blocks)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Harness is a store, and what the suite needs around it. The suite's events
-// have random names, so that others may use the same server.
+// Harness is a store, with the means that the suite needs. The suite's events have
+// random names, so that others may use the same server.
 type Harness struct {
 	// Store under test; required.
 	Store queue.Store
@@ -19,15 +19,15 @@ type Harness struct {
 	// Advance moves the store's clock forward; nil when it cannot be. The clock may
 	// go on by itself or stand still between two calls.
 	Advance func(d time.Duration)
-	// Lose makes the store forget everything the suite put there, as a flush does;
-	// nil when it cannot.
+	// Lose makes the store lose all data of the suite, as a flush does; nil when it
+	// cannot.
 	Lose func(ctx context.Context) error
-	// Skew sets what the first of Peers takes the store's clock for off by d; nil
-	// when a process has no idea of it.
+	// Skew sets the clock that the first of Peers assumes for the store off by d;
+	// nil when a process assumes none.
 	Skew func(d time.Duration)
 }
 
-// Need is what a case asks of a harness.
+// Need is a requirement of a case on a harness.
 type Need string
 
 // Needs, as their n/a lines print them.
@@ -39,7 +39,7 @@ const (
 // Case is one promise of a store.
 type Case struct {
 	Name string
-	// Needs lists what the harness must have; otherwise the case is n/a.
+	// Needs lists the requirements on the harness; without one the case is n/a.
 	Needs []Need
 	// Run checks the promise on a fresh harness and returns how it was broken.
 	Run func(ctx context.Context, h Harness) error

@@ -18,12 +18,12 @@ func sweepCases() []Case {
 	}
 }
 
-// precision is how much later than Rules.Seen a sweep may remove somebody: signs
-// of life are kept by the minute.
+// precision is how much later than Rules.Seen a sweep may remove a user: signs of
+// life are kept by the minute.
 const precision = 3 * time.Minute
 
-// sweepRemovesTheSilent: each kind of a sign of life keeps the place, over several
-// graces, and nobody is removed before theirs is over.
+// sweepRemovesTheSilent: each kind of a sign of life keeps the place for several
+// times Rules.Seen, and no user is removed before that time is over.
 func sweepRemovesTheSilent(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	silent, beating, checking, asking := names("s", 300), names("b", 300), names("c", 300), names("h", 300)
@@ -128,8 +128,8 @@ func sweepInChunks(ctx context.Context, h Harness) error {
 	return err
 }
 
-// sweepGuard: of several instances one sweeps; the others are told at once that
-// it was done.
+// sweepGuard: one of several instances sweeps; the others are told at once that it
+// was done.
 func sweepGuard(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	p.r.SweepEvery = time.Hour // none of the time that passes by itself matters

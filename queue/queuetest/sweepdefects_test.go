@@ -11,7 +11,7 @@ func sweeping(sweep func(b *backend, c call, from int64) (queue.Swept, error)) f
 	return func() *backend { return &backend{sweep: sweep} }
 }
 
-// beating is a defect that hears other beats.
+// beating is a defect that alters the beats.
 func beating(alter func(c call, b queue.Beats) queue.Beats) func() *backend {
 	return func() *backend {
 		return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {

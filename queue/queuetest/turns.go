@@ -18,7 +18,7 @@ func turnCases() []Case {
 	}
 }
 
-// reservedTakesAPlace: who was admitted and was not seen yet.
+// reservedTakesAPlace: an admitted user before the first poll.
 func reservedTakesAPlace(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 6)
@@ -32,7 +32,7 @@ func reservedTakesAPlace(ctx context.Context, h Harness) error {
 			_, err := p.visit(visits(queue.Leave, users[4:]...)...)
 			return err
 		},
-		func() error { _, err := p.join("late"); return err }, // nobody waits, and all places are reserved
+		func() error { _, err := p.join("late"); return err }, // the line is empty, and all places are reserved
 		func() error {
 			_, err := p.visit(append(visits(queue.Check, users[0]), queue.Visit{Kind: queue.Heartbeat, User: users[1]})...)
 			return err

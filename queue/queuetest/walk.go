@@ -24,13 +24,13 @@ func randomWalks(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// Source chooses what a [Walk] does next: a number of 0 to n-1. A
+// Source chooses the next step of a [Walk]: a number of 0 to n-1. A
 // math/rand/v2.Rand is one, and so is a property test's generator.
 type Source interface {
 	IntN(n int) int
 }
 
-// walker is a crowd, and the processes it meets.
+// walker is a crowd, with the processes that serve it.
 type walker struct {
 	*player
 	m         *model
@@ -40,22 +40,23 @@ type walker struct {
 	processes [3]process
 }
 
-// process is one instance: what it has not sent yet, and what it has seen.
+// process is one instance: its pending beats, and its copy of the line.
 type process struct {
 	epoch uint64
 	beats []int64
 	seen  snapshot
 }
 
-// Walk drives a new event of the store through steps of users who come, ask, are
-// silent and leave, processes that crash with the beats they hold and whose idea
-// of the time is off, changed thresholds, pauses, admissions, sweeps, losses and
-// time that passes, and compares each answer with a simple model. It returns how
-// many steps it took: fewer than asked for, without an error, when the clock came
-// too close to a deadline to tell what is right. The harness must have Advance.
+// Walk drives a new event of the store through random steps and compares each
+// answer with a simple model. The steps are users who come, ask, are silent and
+// leave; processes that crash with their pending beats or have a wrong clock;
+// changed thresholds, pauses, admissions, sweeps and losses; and time that passes.
+// It returns the number of steps: fewer than asked for, without an error, when the
+// clock came too close to a deadline to say which answer is right. The harness must
+// have Advance.
 func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	r := limited(3)
-	// Time moves in whole seconds, so nothing ends just when it is looked at.
+	// Time moves in whole seconds, so that no deadline coincides with a call.
 	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600200*time.Millisecond, 70500*time.Millisecond
 	r.SweepEvery, r.Batch = 30500*time.Millisecond, 2
 	h = complete(h)

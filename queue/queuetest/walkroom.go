@@ -87,8 +87,8 @@ func (w *walker) changed(c queue.Change) error {
 	return w.m.state(s)
 }
 
-// upset is what happens seldom: the state is lost, the room is cleared, the
-// processes' idea of the time is off.
+// upset does one of the rare steps: the state is lost, the room is cleared, or the
+// processes' clocks go wrong.
 func (w *walker) upset() error {
 	switch n := w.src.IntN(4); {
 	case n < 2 && w.h.Lose != nil:

@@ -11,7 +11,7 @@ import (
 func (w *walker) come(one *process) error {
 	var all []queue.Visit
 	for range 1 + w.src.IntN(4) {
-		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some are seldom heard of
+		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some poll seldom
 		v := queue.Visit{Kind: queue.Kind([]int{0, 0, 0, 0, 1, 1, 2, 3, 4}[w.src.IntN(9)]), User: user}
 		switch g := w.m.inside[user]; v.Kind {
 		case queue.Check:
@@ -23,7 +23,7 @@ func (w *walker) come(one *process) error {
 			case g != nil && (!g.seen || w.src.IntN(2) == 0):
 				v.Entry = g.order
 			case w.m.at(user) >= 0:
-				v.Kind = queue.Heartbeat // whether an entry that is none keeps a place in line is nobody's promise
+				v.Kind = queue.Heartbeat // no promise says whether an invalid entry keeps a place in line
 			}
 		}
 		all = append(all, v)
@@ -40,7 +40,7 @@ func (w *walker) come(one *process) error {
 	return w.follow(all, got)
 }
 
-// follow has the model follow the answers to visits.
+// follow makes the model follow the answers to visits.
 func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	if err := w.m.pass(got.Now); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	for i, v := range all {
 		o := got.Outcomes[i]
 		if w.m.at(v.User) >= 0 && (v.Kind == queue.Done || v.Kind == queue.Verify) && (o.Status == queue.None || o.Status == queue.Waiting) && !o.New {
-			continue // what else it says of who waits is nobody's promise
+			continue // no promise covers the other fields for a waiting user
 		}
 		if err := w.m.visited(v, o, got.State); err != nil {
 			return fmt.Errorf("visit %+v, %d of %d: %w", v, i+1, len(all), err)
@@ -60,7 +60,7 @@ func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	return w.m.state(got.State)
 }
 
-// poll is answered by the process itself: the beat is all that is left of it.
+// poll is answered by the process itself: only its beats reach the store.
 func (w *walker) poll(one *process) error {
 	if one.epoch != w.m.epoch {
 		one.epoch, one.beats = w.m.epoch, nil

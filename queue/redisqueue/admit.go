@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// What one script does at most, so that it is over within a millisecond in a line
-// of a million.
+// Bounds of one script, so that it takes less than a millisecond in a line of a
+// million.
 const (
 	visitMost   = 200
 	admitMost   = 125
@@ -20,8 +20,8 @@ const (
 	sweepBlocks = 32
 )
 
-// Admit lets in who is first; see [queue.Store]. A chunk takes several scripts, each
-// of which admits all of its own or none.
+// Admit admits the first of the line; see [queue.Store]. A chunk takes several
+// scripts, each of which admits all of its own or none.
 func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
 	if err := checkRules(event, r); err != nil {
 		return queue.Admission{}, wrap("admit to", event, err)
@@ -30,11 +30,11 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 	for err == nil && admission.More && len(admission.Admitted) < queue.MaxChunk {
 		next, failed := s.admit(ctx, event, r, min(admitMost, queue.MaxChunk-len(admission.Admitted)))
 		if failed != nil {
-			// Those before are in. Whoever calls again is told what is wrong.
+			// The earlier chunks are in. The next call gets the error.
 			break
 		}
 		if len(next.Admitted) == 0 {
-			// Others were faster, or the room was closed meanwhile.
+			// Other callers were faster, or the room was closed meanwhile.
 			admission.More = false
 			break
 		}
@@ -62,7 +62,7 @@ func (s *Store) admit(ctx context.Context, event string, r queue.Rules, most int
 	return admission, nil
 }
 
-// Sweep removes who was not heard of; see [queue.Store].
+// Sweep removes users without signs of life; see [queue.Store].
 func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
 	err := checkRules(event, r)
 	if err == nil && from < 0 {
@@ -105,8 +105,8 @@ func (s *Store) sweep(ctx context.Context, event string, r queue.Rules, from int
 	return queue.Swept{}, false, err
 }
 
-// forget takes an event out of the registry, and puts it back when somebody came
-// before that: who comes later finds it unused, and puts it back themselves.
+// forget takes an event out of the registry, and puts it back when a user came
+// before that. A later visit finds the event unused, and puts it back itself.
 func (s *Store) forget(ctx context.Context, event string, r queue.Rules) error {
 	if err := s.client.SRem(ctx, s.registry, event).Err(); err != nil {
 		return fmt.Errorf("take out of the registry: %w", err)

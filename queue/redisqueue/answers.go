@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// answer is what is left to read of what a script has answered. Reading beyond its
-// end makes it short, and the rest zero.
+// answer is the unread part of a script's answer. Reading beyond its end makes it
+// short, and the rest zero.
 type answer struct {
 	rest  string
 	short bool
@@ -56,7 +56,7 @@ func (a *answer) text() string {
 
 func (a *answer) times(unit time.Duration) time.Duration { return time.Duration(a.number()) * unit }
 
-// state reads what every answer begins with. woke says that the event was not in
+// state reads the beginning of every answer. woke says that the event was not in
 // use before.
 func (a *answer) state() (s queue.State, woke bool) {
 	woke = a.flag()

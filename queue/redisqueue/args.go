@@ -9,10 +9,10 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// packed is what scripts are told: one string costs them less than many.
+// packed is the packed arguments of a script: one string costs less than many.
 type packed []byte
 
-// doubles are the numbers of Lua, which has no others.
+// doubles appends Lua's numbers; Lua has no others.
 func (p packed) doubles(numbers ...float64) packed {
 	for _, n := range numbers {
 		p = binary.LittleEndian.AppendUint64(p, math.Float64bits(n))
@@ -22,7 +22,7 @@ func (p packed) doubles(numbers ...float64) packed {
 
 const double = 8 // bytes
 
-// rulesArgs is what all scripts are told; see room.lua.
+// rulesArgs are the arguments that all scripts have in common; see room.lua.
 func rulesArgs(r queue.Rules, room int) packed {
 	return make(packed, 0, (10+room)*double).doubles(
 		float64(rand.Uint64N(1<<53-1)+1), float64(r.Threshold),
@@ -30,7 +30,7 @@ func rulesArgs(r queue.Rules, room int) packed {
 		ms(r.SweepEvery), ms(r.Settle), float64(minutesOf(r)))
 }
 
-// ms rounds up, so that what is shorter than a millisecond is not nothing.
+// ms rounds up, so that a duration shorter than a millisecond does not become zero.
 func ms(d time.Duration) float64 { return math.Ceil(float64(d) / float64(time.Millisecond)) }
 
 func flag(b bool) float64 {
@@ -40,7 +40,7 @@ func flag(b bool) float64 {
 	return 0
 }
 
-// maxOrder is the highest that a double holds exactly.
+// maxOrder is the highest order that a double holds exactly.
 const maxOrder = 1 << 53
 
 func beatsArgs(b queue.Beats) (n int, orders packed) {
@@ -53,16 +53,16 @@ func beatsArgs(b queue.Beats) (n int, orders packed) {
 	return len(orders) / double, orders
 }
 
-// What a visit brings; see visit.lua.
+// Flags of a visit's fields; see visit.lua.
 const (
 	bringsPosition = 1
 	bringsTicket   = 2
 	bringsEntry    = 4
 )
 
-// plainArgs are the users of visits that are all checks of different users who bring
-// nothing, as in a rush most are: the script need not unpack them. They are none
-// when there is any other.
+// plainArgs are the users of visits that are all checks of different users without
+// position and ticket, as most are in a rush: the script need not unpack them. The
+// result is empty when there is any other visit.
 func plainArgs(visits []queue.Visit) (n int, users [][]byte) {
 	users = make([][]byte, 0, len(visits))
 	known := make(map[string]struct{}, len(visits))

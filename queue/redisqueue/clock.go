@@ -6,8 +6,8 @@ import (
 )
 
 // clock estimates the time of Redis by its last answer, for the names of the keys
-// of minutes: a script has to be told its keys before it can know the time. It
-// need not be right, as the script says so when it is not.
+// of minutes: a script needs its keys before it can read the time. A wrong estimate
+// does no harm, since the script reports it.
 type clock struct {
 	start time.Time
 	ahead atomic.Int64 // µs: Redis' time when the clock was made

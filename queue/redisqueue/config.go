@@ -29,7 +29,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// unfit returns where a text has what cannot be in a key, -1 when it has nothing.
+// unfit is the index of the first byte that cannot be in a key, -1 without one.
 func unfit(text string) int {
 	bad := func(r rune) bool { return r == '{' || r == '}' || r <= ' ' || r == 0x7f || r == '\uFFFD' }
 	return strings.IndexFunc(text, bad)

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
-// harness is three processes with a client each. The scripts are the real ones, but
-// for the clock, which stands still between two steps.
+// harness is three processes with a client each. The scripts are the real ones,
+// except for the clock, which stands still between two steps.
 func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) queuetest.Harness {
 	t.Helper()
 	client := connect(t)

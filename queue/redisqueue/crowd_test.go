@@ -24,9 +24,9 @@ type crowd struct {
 	stores []*redisqueue.Store
 	rules  queue.Rules
 	most   int  // the highest threshold there is
-	away   bool // Redis may be away: whoever gets no answer asks again
+	away   bool // Redis may be away: calls without an answer are repeated
 
-	progress chan struct{} // one for each who is through
+	progress chan struct{} // one for each user who is through
 
 	mu         sync.Mutex
 	arrivals   []arrival
@@ -54,8 +54,8 @@ func newCrowd(t *testing.T, connect func() redis.UniversalClient, prefix string)
 	return c
 }
 
-// ask repeats a call until it is answered, and returns how many it took, 0 when there
-// is no hope.
+// ask repeats a call until it is answered, and returns the number of attempts, 0
+// after giving up.
 func (c *crowd) ask(call func() error) int {
 	for tries := 1; ; tries++ {
 		err := call()
@@ -84,7 +84,7 @@ func (c *crowd) visit(store *redisqueue.Store, v queue.Visit) (o queue.Outcome, 
 	return o, s, tries
 }
 
-// live is one user's: arrives, waits, is inside for one visit, and goes.
+// live is the life of one user: arrives, waits, is inside for one visit, and goes.
 func (c *crowd) live(user string, r *rand.Rand) {
 	store := func() *redisqueue.Store { return c.stores[r.IntN(instances)] }
 	came := arrival{start: time.Now()}
@@ -93,7 +93,7 @@ func (c *crowd) live(user string, r *rand.Rand) {
 	if tries == 0 {
 		return
 	}
-	// Who had to ask again may have been admitted by what was not answered.
+	// A user who had to repeat the call may have been admitted by the unanswered one.
 	if tries == 1 && o.Status == queue.Active && s.Active > s.Threshold {
 		c.t.Errorf("%s enters as number %d of %d", user, s.Active, s.Threshold)
 	}
@@ -129,7 +129,7 @@ func (c *crowd) live(user string, r *rand.Rand) {
 	c.progress <- struct{}{}
 }
 
-// run has all users live while instances admit and the threshold changes.
+// run runs all users while instances admit and the threshold changes.
 func (c *crowd) run() {
 	var users, others sync.WaitGroup
 	over := make(chan struct{})
@@ -189,7 +189,7 @@ func (c *crowd) admit(store *redisqueue.Store) {
 	c.admissions = append(c.admissions, a)
 }
 
-// check holds the end, and the order of all there was, against the promise.
+// check compares the end state, and the order of the whole run, with the promise.
 func (c *crowd) check() {
 	c.t.Helper()
 	v, err := c.stores[0].Look(c.ctx, "e", c.rules, 0, 0)
@@ -202,7 +202,7 @@ func (c *crowd) check() {
 	if v.Joined != people || v.Departed != people {
 		c.t.Errorf("%d came; %d joined, and %d departed", people, v.Joined, v.Departed)
 	}
-	// Who came after another was answered is behind them: tau is 1 for those pairs.
+	// Arrivals after another user's answer are behind it: tau is 1 for those pairs.
 	pairs := 0
 	for _, a := range c.arrivals {
 		for _, b := range c.arrivals {

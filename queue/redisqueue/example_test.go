@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
-// A client of the waiting room's own: it neither tries again nor waits beyond a
-// context.
+// A client of the waiting room's own, without retries of its own, whose calls end
+// with their context.
 func ExampleNew() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,

@@ -17,5 +17,5 @@ func Clocked(s *Store, now func() int64) {
 	s.extra = func() []any { return []any{now()} }
 }
 
-// Skew has the store take the time of Redis for another.
+// Skew sets the store's estimate of the time of Redis off.
 func Skew(s *Store, d time.Duration) { s.clock.ahead.Add(d.Microseconds()) }

@@ -14,8 +14,8 @@ import (
 )
 
 // TestFlush loses all data in the middle of a line that eight instances serve.
-// Those with a ticket stand as they stood, newcomers behind them, and nobody enters
-// while the line forms again.
+// Users with a ticket have their old places, newcomers are behind them, and no user
+// enters while the line forms again.
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -33,8 +33,8 @@ func TestFlush(t *testing.T) {
 		instances[i] = newRoom(t, open(t, s.URL()), "", 1000)
 		instances[i].ahead = r.ahead
 	}
-	// While it is flushed each comes again and again until all have stood in the new
-	// line, and newcomers come among them.
+	// During the flushes each user comes again and again until all have stood in the
+	// new line, and newcomers come among them.
 	zero, all := 0, 1000
 	change := func(to *int) {
 		if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Threshold: to}); err != nil {
@@ -125,8 +125,7 @@ func TestLostScripts(t *testing.T) {
 	}
 }
 
-// TestDown: nobody is told anything, in a class that says that it may help to ask
-// again.
+// TestDown: every call fails, with a class that says that a retry may help.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

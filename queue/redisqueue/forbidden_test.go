@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// TestForbidden: a user who may not is told what to allow, and may all with it.
+// TestForbidden: a Redis user without the rights gets a list of them that suffices.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

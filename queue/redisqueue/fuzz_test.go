@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// An answer of any bytes is read to its end and not beyond: what is missing makes it
-// short, and what is made of it is bounded by what it had.
+// An answer of any bytes is read to its end and not beyond: missing bytes make it
+// short, and the size of the result is bounded by the size of the answer.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(nil), uint8(0))
 	f.Add([]byte(packed{}.doubles(1, 7, 1e15, 1000, 0, 1, 250, 5, 3, 1, 100, 60000, 1, 2, 3, 4, 5, 6)), uint8(0))
@@ -49,7 +49,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Numbers that Redis holds exactly come back as they were.
+// Numbers that Redis holds exactly come back unchanged.
 func FuzzNumbers(f *testing.F) {
 	f.Add(int64(0), int64(1), int64(1<<53))
 	f.Add(int64(-1), int64(1_700_000_000_000_000), int64(7))

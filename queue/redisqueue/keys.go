@@ -13,7 +13,7 @@ var names = [...]string{
 	"active", "active-seen", "reserved", "entry", "missed",
 }
 
-// minutesOf is for how many minutes a key of liveness is: one, unless Rules.Seen is
+// minutesOf is the number of minutes of a liveness key: one, unless Rules.Seen is
 // above an hour, and a sweep would have too many of them to look at.
 func minutesOf(r queue.Rules) int64 {
 	return int64((max(r.Seen, 1) + time.Hour - 1) / time.Hour)
@@ -25,7 +25,7 @@ func spanOf(r queue.Rules) int64 { return minutesOf(r) * time.Minute.Microsecond
 // keysOf are the keys of an event, which all have one slot of a Cluster.
 func (s *Store) keysOf(event string) []string { return s.keysSeen(event, queue.Rules{}, 0, 0) }
 
-// keysSeen are these, and those of liveness of n periods from the first on.
+// keysSeen are keysOf, and the liveness keys of n periods from the first on.
 func (s *Store) keysSeen(event string, r queue.Rules, first int64, n int) []string {
 	tag := s.prefix + "{" + event + "}:"
 	keys := make([]string, 0, len(names)+n)

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// ttls of all keys with a prefix, by what stands behind the event.
+// ttls are the times to live of all keys with a prefix, by the part behind the event.
 func ttls(t *testing.T, client redis.UniversalClient, prefix string) map[string]time.Duration {
 	t.Helper()
 	keys, err := keysAt(t.Context(), client, prefix)
@@ -32,8 +32,8 @@ func ttls(t *testing.T, client redis.UniversalClient, prefix string) map[string]
 	return found
 }
 
-// TestKeys has a room use all its keys: they have the names that others rely on,
-// go by themselves after a day, and not before.
+// TestKeys makes a room use all its keys: they have the names that others rely on,
+// expire after a day, and not before.
 func TestKeys(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestKeys(t *testing.T) {
 			r.check("waits")
 			change(queue.Change{Threshold: &two, Gate: &on})
 			r.visit(queue.Visit{Kind: queue.Check, User: "gated", Position: 5})
-			r.admit() // the one who will be missing
+			r.admit() // the future no-show
 			r.ahead.Add(r.rules.NoShow.Microseconds())
 			change(queue.Change{Threshold: &zero})
 			r.ahead.Add((3 * time.Hour).Microseconds()) // all is renewed
@@ -67,7 +67,7 @@ func TestKeys(t *testing.T) {
 				low, high := 24*time.Hour, 25*time.Hour
 				switch {
 				case name == "threshold":
-					low, high = -1, -1 // what an operator has set is for a day to come
+					low, high = -1, -1 // an operator's setting is for a day to come
 				case name == "":
 					continue // the registry
 				case strings.HasPrefix(name, "seen:"):
@@ -89,7 +89,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestActiveKeys looks at the keys of those inside as other programs may.
+// TestActiveKeys reads the keys of the users inside as other programs may.
 func TestActiveKeys(t *testing.T) {
 	t.Parallel()
 	client := servers["redis"](t)
@@ -122,8 +122,8 @@ func TestActiveKeys(t *testing.T) {
 	}
 }
 
-// TestPausedStays keeps a room that an operator has closed, and lets go of one that
-// somebody has only looked at.
+// TestPausedStays keeps a room that an operator has closed, and expires one that
+// was only looked at.
 func TestPausedStays(t *testing.T) {
 	t.Parallel()
 	client := servers["redis"](t)
@@ -148,8 +148,8 @@ func TestPausedStays(t *testing.T) {
 	}
 }
 
-// TestRegistry takes an event out of the registry while it is in use, as a sweep that
-// was overtaken does: whoever finds it unused puts it back.
+// TestRegistry takes an event out of the registry while it is in use, as an overtaken
+// sweep does: the next call that finds it unused puts it back.
 func TestRegistry(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -178,8 +178,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestOlderData restarts a server with data that is older than what it has told: who
-// has looked since sees all that is there now, and nothing that was lost.
+// TestOlderData restarts a server with data older than its last answers: a process
+// that has looked since sees all of that data, and nothing that was lost.
 func TestOlderData(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

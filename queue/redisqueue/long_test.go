@@ -47,7 +47,7 @@ func newLong(t testing.TB, n int) *long {
 	return l
 }
 
-// join lines all up, by four processes in calls of 500.
+// join lines all users up, by four processes in calls of 500.
 func (l *long) join() {
 	all := make(chan int)
 	var done sync.WaitGroup
@@ -80,7 +80,7 @@ func (l *long) visit(b queue.Beats, kind queue.Kind, users []string) queue.Visit
 	return v
 }
 
-// some are n users from all over the line, each another one.
+// some are n different users from all over the line.
 func (l *long) some(n int) (users []string, orders []int64) {
 	at, step := rand.IntN(len(l.users)), len(l.users)/n
 	for range n {
@@ -90,7 +90,7 @@ func (l *long) some(n int) (users []string, orders []int64) {
 	return users, orders
 }
 
-// field of what the server says about itself.
+// field is a value of the server's INFO.
 func (l *long) field(name string) string {
 	text, err := l.admin.Info(context.Background(), "everything").Result()
 	if err != nil {
@@ -109,14 +109,14 @@ func (l *long) memory() float64 {
 	return n
 }
 
-// say prints: the log of a benchmark is cut.
+// say prints directly: the log of a benchmark is cut.
 func (l *long) say(format string, args ...any) {
 	if testing.Verbose() {
 		fmt.Printf(format+"\n", args...)
 	}
 }
 
-// scripts is how many scripts the server has run, and for how long in all.
+// scripts is the number of scripts the server has run, and their total time.
 func (l *long) scripts() (n int, took time.Duration) {
 	for _, command := range []string{"eval", "evalsha"} {
 		line := l.field("cmdstat_" + command)
@@ -132,8 +132,8 @@ func (l *long) scripts() (n int, took time.Duration) {
 	return n, took
 }
 
-// times says how long Redis was in scripts while do ran: in the mean, and the
-// longest, which on a loaded machine includes what others did meanwhile.
+// times prints how long Redis was in scripts while do ran: in the mean, and the
+// longest, which on a loaded machine includes the work of other processes.
 func (l *long) times(what string, do func()) {
 	ctx := context.Background()
 	if err := l.admin.(*redis.Client).SlowLogReset(ctx).Err(); err != nil {
@@ -158,10 +158,10 @@ func (l *long) times(what string, do func()) {
 	l.say("%-34s %5d scripts, mean %8v, longest at most %8v; all took %v", what, calls, busy/time.Duration(calls), most, took.Round(time.Millisecond))
 }
 
-// slowest is from when on the server notes a command.
+// slowest is the duration from which on the server logs a command.
 const slowest = 200 * time.Microsecond
 
-// exact holds what a look and the visits of many say against the queue itself.
+// exact compares a look and many visits with the queue itself.
 func (l *long) exact(when string) {
 	ctx := context.Background()
 	line, err := l.admin.ZRangeWithScores(ctx, "{e}:queue", 0, -1).Result()

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// thin has three of four leave, so that the bitmaps are moved down.
+// thin makes three of four users leave, so that the bitmaps are moved down.
 func (l *long) thin() {
 	bits := func() int64 {
 		n, err := l.admin.StrLen(context.Background(), "{e}:waiting").Result()
@@ -113,7 +113,7 @@ func (l *long) tour(proven bool) {
 			l.t.Errorf("%d were removed who were heard of", n)
 		}
 	})
-	// All but three of ten are heard of, at random, later.
+	// A random seven of ten have a sign of life later.
 	l.ahead.Add((9 * time.Minute).Microseconds())
 	v = l.visit(queue.Beats{}, queue.Heartbeat, nil)
 	removed := 0
@@ -155,13 +155,13 @@ func (l *long) tour(proven bool) {
 	})
 }
 
-// TestLongLine holds a line of more than a segment of the bitmaps against itself, and
-// its memory against what is promised.
+// TestLongLine compares a line of more than a segment of the bitmaps with the queue
+// itself, and its memory with the promise.
 func TestLongLine(t *testing.T) {
 	newLong(t, 200_000).tour(true)
 }
 
-// BenchmarkMillion prints what a line of a million costs.
+// BenchmarkMillion prints the costs of a line of a million.
 func BenchmarkMillion(b *testing.B) {
 	for range b.N {
 		l := newLong(b, 1_000_000)

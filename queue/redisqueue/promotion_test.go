@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// TestClusterPromotion has a replica of a Cluster take the slots of its master, which
-// is gone; the client of the Cluster finds it, and the line stands.
+// TestClusterPromotion makes a replica of a Cluster take the slots of its master,
+// which is gone; the client of the Cluster finds it, and the line is kept.
 func TestClusterPromotion(t *testing.T) {
 	t.Parallel()
 	options := []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"}

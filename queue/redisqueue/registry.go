@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// registered is when this process has put events into the registry. It adds them
-// again while it serves them, so that one that got lost comes back.
+// registered records when this process has put events into the registry. It adds
+// them again while it serves them, so that a lost event comes back.
 type registered struct {
 	mu sync.Mutex
 	at map[string]time.Time
@@ -18,7 +18,7 @@ type registered struct {
 
 const (
 	addEvery = 10 * time.Second
-	// forgetAbove bounds what is remembered of events that nobody visits any more.
+	// forgetAbove bounds the records of events that have no visits any more.
 	forgetAbove = 1000
 )
 

@@ -65,7 +65,7 @@ func (r *room) sweep() (removed int) {
 	}
 }
 
-// TestPlacesWithinACall has many ask for their place in a call that changes the line.
+// TestPlacesWithinACall polls for many users in a call that changes the line.
 func TestPlacesWithinACall(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

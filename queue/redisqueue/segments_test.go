@@ -52,7 +52,7 @@ func TestNewcomersOverSegments(t *testing.T) {
 				}
 				last = crowd5[4].Order
 			}
-			// All are where they were told, and in the bits that processes look at.
+			// All users have their told positions, also by the bits of a look.
 			view, err := store.Look(ctx, "e", rules, 0, 0)
 			if err != nil {
 				t.Fatal(err)

@@ -47,8 +47,8 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
-// TestStepBackHoldsTheSweep: who was heard of before a step back has the grace to be
-// heard of again, and is then removed; so at the next step.
+// TestStepBackHoldsTheSweep: a user alive before a step back has Rules.Seen to poll
+// again, and is then removed; the same holds for the next step.
 func TestStepBackHoldsTheSweep(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -65,7 +65,7 @@ func TestStepBackHoldsTheSweep(t *testing.T) {
 			r.ahead.Add(time.Minute.Microseconds())
 		}
 		removed := 0
-		for range 5 { // the grace is over, and that of what was to come
+		for range 5 { // Rules.Seen is over, also for the times ahead of the step
 			r.ahead.Add(time.Minute.Microseconds())
 			r.check("alive")
 			removed += r.sweep()

@@ -25,10 +25,10 @@ type Store struct {
 
 var _ queue.Store = (*Store)(nil)
 
-// New makes a store on a client, which stays the caller's to close. A client is
-// refused that does not heed contexts (a server that hangs would hold callers
-// beyond theirs) or repeats calls (an admission that is carried out twice and
-// answered once tells nobody of the first):
+// New makes a store on a client, which the caller has to close. New refuses a
+// client that ignores contexts (a server that hangs would hold callers beyond their
+// own) or retries calls (an admission that is carried out twice and answered once
+// loses the first answer):
 //
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -50,7 +50,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	}, nil
 }
 
-// run runs a script, and reads the state that its answer begins with.
+// run runs a script, and reads the state at the beginning of its answer.
 func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...[]byte) (a *answer, state queue.State, woke bool, err error) {
 	all := make([]any, 0, len(args)+1)
 	for _, arg := range args {
@@ -75,15 +75,15 @@ func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, ar
 	return a, state, woke, nil
 }
 
-// errMinute says that the script needs the keys of other minutes, and the clock
-// knows by now of which.
+// errMinute says that the script needs the keys of other minutes, which the clock
+// knows by now.
 var errMinute = errors.New("the clock of Redis differs at each look")
 
 // tries of a call whose keys are those of minutes: the first after a step of the
-// clock is in vain, and one may be as the minute ends.
+// clock is in vain, and one may fall on the end of the minute.
 const tries = 4
 
-// Look says how the line stands; see [queue.Store].
+// Look returns the state of the line; see [queue.Store].
 func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
 	if err := checkRules(event, r); err != nil {
 		return queue.View{}, wrap("look at", event, err)
@@ -109,7 +109,7 @@ func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 
 var errShort = errors.New("the script's answer ends too soon")
 
-// Change carries out what an operator wants; see [queue.Store].
+// Change carries out an operator's change; see [queue.Store].
 func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
 	err := checkRules(event, r)
 	if err == nil {

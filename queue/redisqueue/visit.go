@@ -8,9 +8,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Visit serves visits and beats; see [queue.Store]. Those of many users are one
-// script for each visitMost of them. The event is in the registry before anybody can
-// join it.
+// Visit serves visits and beats; see [queue.Store]. Many visits take one script for
+// each visitMost of them. The event is in the registry before a user can join it.
 func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
 	err := checkRules(event, r)
 	if err == nil {
@@ -38,9 +37,9 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	}
 	switch {
 	case woke:
-		// Whoever found the event unused may have taken it out meanwhile. It looks
-		// again after that, but perhaps before this visit. The visit is done, and an
-		// event that could not be added is with the next call.
+		// Another process that found the event unused may have taken it out
+		// meanwhile. It looks again after that, but perhaps before this visit. The
+		// visit is done; if the event cannot be added now, the next call adds it.
 		if err := s.register(ctx, event); err != nil {
 			s.added.forget(event)
 		}
@@ -87,8 +86,8 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 }
 
 // again adds an event that this process serves to the registry from time to time,
-// as another may have taken it out while it was empty. What does not work now does
-// with the next call.
+// as another process may have taken it out while it was empty. If that fails, the
+// next call tries again.
 func (s *Store) again(ctx context.Context, event string) {
 	if due, _ := s.added.due(event); due {
 		if err := s.register(ctx, event); err != nil {

@@ -1,6 +1,7 @@
-// Package token signs what a waiting room hands out, and checks what comes back:
-// who has which place in the line, who may be inside, who passed the front gate,
-// and which requests a trusted edge lets through. It asks no store.
+// Package token signs the tokens that a waiting room hands out, and checks them
+// when they come back: the place of a user in line, the right to be inside, the
+// passage of the front gate, and the requests that a trusted edge lets through. It
+// asks no store.
 //
 //	ring, err := token.NewRing(newSecret, oldSecret) // the first signs, all verify
 //	…
@@ -19,8 +20,8 @@
 //	[Tickets]             a place in line: epoch and order         event, user   as the    48 characters
 //	                                                                             epoch
 //	[Requests]            a position given out by a front gate     event         caller's  56 characters
-//	[Entries]             who may be inside, by which admission    event, user   600 s     JWT, entry+jwt
-//	[Gates]               who passed the front gate, with which    event         600 s     JWT, gate+jwt
+//	[Entries]             the right to be inside, by admission     event, user   600 s     JWT, entry+jwt
+//	[Gates]               a passage of the front gate, with its    event         600 s     JWT, gate+jwt
 //	                      position
 //	[Passes]              a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
 //	                                                               method, path
@@ -37,8 +38,8 @@
 //
 //	property                                                  proven by
 //	a secret under 32 bytes is refused, and not told          TestShortSecrets
-//	what holds keys can be printed                            TestPrintingTellsNoKey
-//	keys rotate without refusing what was signed before       TestRotation
+//	printing a value that holds keys shows none of them       TestPrintingTellsNoKey
+//	keys rotate without refusing earlier tokens               TestRotation
 //	a ticket opens for its event and user only                TestTicketIsThatOfItsUserAndEvent,
 //	                                                          TestTicketNamesDoNotRunTogether
 //	any bit changed in a ticket or a request id makes it      TestTamperedTicket, TestTamperedRequest
@@ -57,16 +58,16 @@
 //
 // # Failure modes
 //
-// Whoever has a secret can make any token: keep it as a password is kept, and
-// take a leaked one out of the ring, which ends everything it has signed.
+// Anyone with a secret can make any token: protect it as a password, and take a
+// leaked one out of the ring, which ends everything it has signed.
 //
-// Tickets, entry tokens and request ids can be copied by whoever has them. The
-// first two are worth something for their own user only; a request id, which
-// names nobody, for everybody who knows it.
+// Tickets, entry tokens and request ids can be copied by anyone that has them. The
+// first two are worth something for their own user only; a request id, which names
+// no user, for everyone that knows it.
 //
-// An entry token is valid until its exp, also after its user has left: what must
-// not happen twice asks the room as well, with [EntryClaims].ID.
+// An entry token is valid until its exp, also after its user has left. For actions
+// that must not happen twice ask the room as well, with [EntryClaims].ID.
 //
-// A machine whose clock is wrong by more than 5 s has its new tokens refused as
-// not yet valid by the others (ahead), or ends them early (behind).
+// A machine whose clock is wrong by more than 5 s has its new tokens refused as not
+// yet valid by the others (ahead), or ends them early (behind).
 package token

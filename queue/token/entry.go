@@ -6,19 +6,19 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// EntryClaims are what an entry token says.
+// EntryClaims are the claims of an entry token.
 type EntryClaims struct {
 	Event string // sub
 	User  string // uid
-	// ID is the jti: which admission the token is for, so that it is worth nothing
-	// after the user has left and been let in again.
+	// ID is the jti: the admission that the token is for, so that it is worth
+	// nothing after the user has left and been admitted again.
 	ID        string
 	IssuedAt  time.Time // zero in Issue: now
 	ExpiresAt time.Time // zero in Issue: Config.Lasts later
 }
 
-// Entries issues and verifies the tokens of those who may be inside: JWTs by
-// HS256 with the header typ "entry+jwt".
+// Entries issues and verifies the tokens of users who may be inside: JWTs by HS256
+// with the header typ "entry+jwt".
 type Entries struct{ signer *signer }
 
 // NewEntries makes an Entries with the keys of a ring.
@@ -48,8 +48,8 @@ func (e *Entries) Issue(c EntryClaims) (string, error) {
 // Lasts is how long a token is valid unless it says otherwise.
 func (e *Entries) Lasts() time.Duration { return e.signer.cfg.Lasts }
 
-// Verify reads a token. Whose it is and for which event is for the caller to
-// compare: see [EntryClaims.For]. Errors are the sentinels of this package.
+// Verify reads a token. The caller has to compare its user and event: see
+// [EntryClaims.For]. Errors are the sentinels of this package.
 func (e *Entries) Verify(text string) (EntryClaims, error) {
 	var c entryJWT
 	if err := e.signer.verify(text, &c); err != nil {

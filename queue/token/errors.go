@@ -2,11 +2,11 @@ package token
 
 import "errors"
 
-// Why a token, a ticket or a pass is refused. All of them are states to test
-// for with errors.Is; [Reason] gives the word that answers carry.
+// The reasons to refuse a token, a ticket or a pass. Test for them with errors.Is;
+// [Reason] gives the word that answers carry.
 var (
 	ErrMissing   error = refusal("missing")
-	ErrMalformed error = refusal("malformed")       // not what a token looks like, or too large
+	ErrMalformed error = refusal("malformed")       // not in the form of a token, or too large
 	ErrAlgorithm error = refusal("wrong_algorithm") // another one than HS256, "none" included
 	ErrType      error = refusal("wrong_type")      // a token of another kind, issuer or audience
 	ErrSignature error = refusal("bad_signature")   // changed, forged, or of a key that is not in the ring
@@ -20,8 +20,8 @@ type refusal string
 
 func (r refusal) Error() string { return "token: " + string(r) }
 
-// Reason is the word for a refusal, such as "expired"; empty for other errors.
-// It holds nothing that a client could not know.
+// Reason is the word for a refusal, such as "expired"; empty for other errors. It
+// holds nothing that a client may not know.
 func Reason(err error) string {
 	var r refusal
 	if errors.As(err, &r) {

@@ -9,8 +9,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// exampleRing is a ring of a secret that everybody can read: take your own from
-// the environment.
+// exampleRing is a ring of a published secret: take your own from the environment.
 func exampleRing() *token.Ring {
 	r, err := token.NewRing("0123456789abcdef0123456789abcdef")
 	if err != nil {

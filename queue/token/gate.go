@@ -8,8 +8,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// GateClaims are what the token of a front gate says: that its holder has passed
-// the gate of the event with a position.
+// GateClaims are the claims of a front gate's token: its holder has passed the gate
+// of the event with a position.
 type GateClaims struct {
 	Event     string    // sub
 	Position  int64     // pos, from 1

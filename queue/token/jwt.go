@@ -11,11 +11,10 @@ import (
 )
 
 const (
-	// MaxToken is the longest token that is looked at, in bytes: what a cookie can
-	// carry.
+	// MaxToken is the longest token that is read, in bytes: the limit of a cookie.
 	MaxToken = 4096
 	// Skew is how far the clocks of two machines may be apart: a token is valid
-	// from that long before it was issued. It never lives longer for it.
+	// from that long before it was issued. Skew does not prolong a token.
 	Skew = 5 * time.Second
 )
 
@@ -24,7 +23,7 @@ type Config struct {
 	// Issuer is the claim iss; "millrace" by default. A token of another issuer is
 	// refused.
 	Issuer string
-	// Lasts is how long a token is valid that does not say so itself; 600 s by
+	// Lasts is how long a token is valid that names no time itself; 600 s by
 	// default. Tokens count whole seconds, and are never valid for longer.
 	Lasts time.Duration
 }
@@ -94,7 +93,7 @@ func (s *signer) sign(claims jwt.Claims) (string, error) {
 	return text, nil
 }
 
-// verify reads a token into claims, or says why not.
+// verify reads a token into claims, or returns why it is refused.
 func (s *signer) verify(text string, claims jwt.Claims) error {
 	switch {
 	case text == "":
@@ -140,8 +139,8 @@ func (s *signer) keyOf(t *jwt.Token) (any, error) {
 	return nil, ErrSignature
 }
 
-// checkName refuses what JSON would change on the way: two users must never have
-// the same token.
+// checkName refuses names that JSON would change on the way: two users must never
+// have the same token.
 func checkName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("token: the %s is empty", what)

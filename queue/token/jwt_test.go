@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// keyOf is the documented derivation, written once more.
+// keyOf is the documented derivation, implemented a second time.
 func keyOf(secret, kind string) (key []byte, id string) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("millrace/queue/" + kind))
@@ -30,8 +30,8 @@ func keyOf(secret, kind string) (key []byte, id string) {
 	return key, hex.EncodeToString(mac.Sum(nil)[:4])
 }
 
-// forge makes a token with the real key, with changes to what an entry token of
-// user u for event e has. A nil value takes a member out.
+// forge makes a token with the real key, by changing the header and claims of an
+// entry token of user u for event e. A nil value takes a member out.
 func forge(t *testing.T, header, claims map[string]any) string {
 	t.Helper()
 	key, id := keyOf(newSecret, "entry")
@@ -230,7 +230,7 @@ func TestKindsAreNotInterchangeable(t *testing.T) {
 			t.Errorf("a %s as an entry token: %v", name, err)
 		}
 	}
-	// The header alone says of which kind a token is; the key says it again.
+	// Only the header names the kind of a token; the kind's key confirms it.
 	gateKey, _ := keyOf(newSecret, "gate")
 	for _, key := range [][]byte{gateKey, []byte(newSecret)} {
 		tok := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
@@ -266,7 +266,7 @@ func TestGateRoundTrip(t *testing.T) {
 			t.Errorf("at its end: %v", err)
 		}
 	})
-	// What only who has the key can make, and nobody of ours does.
+	// Tokens that need the key, and that no part of ours makes.
 	key, id := keyOf(newSecret, "gate")
 	for name, c := range map[string]struct {
 		claims map[string]any
@@ -301,7 +301,7 @@ func TestIssueRefusesWhatJSONChanges(t *testing.T) {
 			t.Errorf("%+v was issued", c)
 		}
 	}
-	// The longest names that a room takes fit, whatever they are made of.
+	// The longest names that a room takes fit, with any characters.
 	for _, r := range []string{"a", "\x00", "\u2028", "쇼", "<"} {
 		name := strings.Repeat(r, 256/len(r))
 		c, err := e.Verify(must(e.Issue(token.EntryClaims{Event: name[:len(name)/len(r)/2*len(r)], User: name, ID: "18446744073709551615.9007199254740992"})))

@@ -19,7 +19,7 @@ type Pass struct {
 	User   string
 }
 
-// Passes signs and checks passes: what a trusted edge puts into a header so that
+// Passes signs and checks passes, which a trusted edge puts into a header so that
 // one request needs no entry token. A pass is
 //
 //	<key id>.<seconds since 1970>.<base64url of HMAC-SHA256(key, text)>

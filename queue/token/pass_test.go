@@ -52,8 +52,8 @@ func TestPass(t *testing.T) {
 	})
 }
 
-// What another program makes by the documented recipe is taken, from a clock
-// that is at most 30 s ahead.
+// A pass that another program makes by the documented recipe is accepted, from a
+// clock that is at most 30 s ahead.
 func TestPassByTheRecipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		passes := token.NewPasses(ring(t, oldSecret, newSecret))

@@ -10,8 +10,8 @@ type Request struct {
 	Issued   time.Time // in ms
 }
 
-// Requests seals and opens the request ids of a front gate: who holds one has
-// its position. A request id is bound to its event and is 56 characters of
+// Requests seals and opens the request ids of a front gate: the holder of a request
+// id has its position. A request id is bound to its event and is 56 characters of
 // base64url, which fit into a path as they are.
 type Requests struct{ sealer *sealer }
 

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// MinSecret is the least length of a secret in bytes, which is what the strength
-// of HMAC-SHA256 needs.
+// MinSecret is the least length of a secret in bytes, as the strength of
+// HMAC-SHA256 needs.
 const MinSecret = 32
 
 // Ring holds the secrets that keys are derived from: the first signs, all

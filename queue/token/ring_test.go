@@ -32,7 +32,7 @@ func TestShortSecrets(t *testing.T) {
 	}
 }
 
-// What holds keys can be printed, as a log of a configuration does.
+// Printing a value that holds keys, as a log of a configuration does, shows none.
 func TestPrintingTellsNoKey(t *testing.T) {
 	r := ring(t, newSecret)
 	secrets := map[string][]byte{"the secret": []byte(newSecret)}
@@ -59,8 +59,8 @@ func TestPrintingTellsNoKey(t *testing.T) {
 	}
 }
 
-// A new secret goes first; what the old one signed stays valid until it is taken
-// out.
+// A new secret goes first; tokens signed by the old one stay valid until it is
+// taken out.
 func TestRotation(t *testing.T) {
 	before, after, over := []string{oldSecret}, []string{newSecret, oldSecret}, []string{newSecret}
 	kinds := map[string]struct {

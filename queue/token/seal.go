@@ -28,8 +28,8 @@ type sealer struct {
 	states  []*sync.Pool // of *state, for each key
 }
 
-// state is what a sealing or an opening works with; pooled, because setting up
-// an HMAC costs more than computing it.
+// state is the working memory of a sealing or an opening; pooled, because setting
+// up an HMAC costs more than computing it.
 type state struct {
 	mac   hash.Hash
 	bound []byte
@@ -80,7 +80,7 @@ func (s *sealer) open(text, event, subject string) (payload, error) {
 	if len(text) != s.size() {
 		return payload{}, ErrMalformed
 	}
-	// Which key it is stands in the text, which a state of any key can decode.
+	// The text names its key, and a state of any key can decode the text.
 	st := s.states[0].Get().(*state)
 	defer s.states[0].Put(st)
 	st.text = append(st.text[:0], text...)
@@ -105,7 +105,7 @@ func (s *sealer) open(text, event, subject string) (payload, error) {
 	return payload{}, ErrSignature
 }
 
-// payload is what sealed texts carry: two numbers, and for some a time.
+// payload is the content of sealed texts: two numbers, and for some a time.
 type payload struct {
 	a     uint64
 	b     int64

@@ -1,6 +1,6 @@
 package token
 
-// Ticket says which place in the line of an event is whose.
+// Ticket is a user's place in the line of an event.
 type Ticket struct {
 	Event string
 	User  string
@@ -9,8 +9,8 @@ type Ticket struct {
 }
 
 // Tickets seals and opens tickets. A ticket is bound to its event and its user,
-// names neither of them, and does not expire: what it is worth is for the room
-// to say, by the epoch. It is 48 characters of base64url.
+// names neither of them, and does not expire: the room decides by the epoch whether
+// it is valid. It is 48 characters of base64url.
 type Tickets struct{ sealer *sealer }
 
 // NewTickets makes a Tickets with the keys of a ring.

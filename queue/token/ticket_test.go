@@ -35,7 +35,7 @@ func TestTicketIsThatOfItsUserAndEvent(t *testing.T) {
 	})
 }
 
-// Names that read the same when they are written one after the other are not.
+// Names that read the same when they are concatenated are kept apart.
 func TestTicketNamesDoNotRunTogether(t *testing.T) {
 	tickets := token.NewTickets(ring(t, newSecret))
 	text := tickets.Seal(token.Ticket{Event: "show", User: "1alice"})

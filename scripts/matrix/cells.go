@@ -14,8 +14,8 @@ type cell struct {
 	needs            []string // servers, as scripts/services.sh calls them; the column's is the first
 }
 
-// parse reads lines "suite | server | package | tests". What a suite needs beside
-// the server follows it behind a plus: "Kafka + postgres redis".
+// parse reads lines "suite | server | package | tests". Further servers of a suite
+// follow behind a plus: "Kafka + postgres redis".
 func parse(text string) ([]cell, error) {
 	var cells []cell
 	for line := range strings.Lines(text) {
@@ -44,7 +44,7 @@ func parse(text string) ([]cell, error) {
 	return cells, nil
 }
 
-// packagesOf lists the packages of the cells once each, but for some.
+// packagesOf lists the packages of the cells once each, except some.
 func packagesOf(cells []cell, without []string) []string {
 	var all []string
 	for _, c := range cells {

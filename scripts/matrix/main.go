@@ -1,14 +1,14 @@
 // Command matrix runs the tests with the real servers required and prints one
-// table: suites as rows, servers as columns, and in each cell the number of
-// tests that passed. What a capability rules out (n/a) is listed with its
-// reason. Any skip is a failure, and so is a cell without a passed test.
+// table: suites as rows, servers as columns, and in each cell the number of tests
+// that passed. Cases that a capability rules out (n/a) are listed with the reason.
+// Any skip is a failure, and so is a cell without a passed test.
 //
-// It is given the flags of go test, such as -race. The tests that kill servers
-// run last and alone.
+// It takes the flags of go test, such as -race. The tests that kill servers run
+// last and alone.
 //
 // SERVERS, names of scripts/services.sh and memory and sqlite, chooses columns: only
 // their cells run, and of those only the tests that belong to them. Without it all
-// servers are columns; what needs none is left to make test. With the flag
+// servers are columns; tests without a server are left to make test. With the flag
 // -start it prints the servers that these cells need, and ends.
 package main
 
@@ -27,7 +27,7 @@ import (
 //go:embed cells.txt
 var list string
 
-// beside are packages that meet real servers and have no cell of their own.
+// beside are packages that use real servers and have no cell of their own.
 var beside = []string{
 	".", "./examples/orders", "./examples/tickets", "./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
 	"./sqltx", "./sqltx/pgxtx", "./idempotency/pgidempotency", "./postgres", "./millracetest", "./cmd/millrace/...",
@@ -76,7 +76,7 @@ func run(flags []string, out io.Writer) error {
 	}
 	r := newResults()
 	if strings.TrimSpace(servers) != "" {
-		// One package after the other: those that kill servers are the last ones.
+		// One package after the other: those that kill servers come last.
 		some := packagesOf(cells, alone)
 		for _, pkg := range append(some, packagesOf(cells, some)...) {
 			if err := r.test(out, "", append([]string{"-run", pattern(cells, pkg)}, flags...), []string{pkg}, nil); err != nil {
@@ -86,7 +86,7 @@ func run(flags []string, out io.Writer) error {
 		return report(cells, left, r, out)
 	}
 	packages := append(packagesOf(cells, alone), beside...)
-	// make test runs what needs no server.
+	// make test runs the tests without a server.
 	served := "MILLRACE_SERVERS_ONLY=1"
 	if err := r.test(out, "", flags, packages, []string{served}); err != nil {
 		return err
@@ -102,8 +102,8 @@ func run(flags []string, out io.Writer) error {
 	return report(cells, nil, r, out)
 }
 
-// test runs the packages. What fails is in the results; the error says that
-// nothing could be run.
+// test runs the packages. Failures are in the results; the error says that nothing
+// could be run.
 func (r *results) test(out io.Writer, note string, flags, packages, env []string) error {
 	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-timeout=20m"}, flags...)
 	cmd := exec.Command("go", append(args, packages...)...)

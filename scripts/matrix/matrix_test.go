@@ -48,7 +48,7 @@ func TestReportRefuses(t *testing.T) {
 	}
 }
 
-// The table counts what ran, once each.
+// The table counts the tests that ran, once each.
 func TestTable(t *testing.T) {
 	cells, err := parse("bus | memory | ./a | ^T/\nbus | Kafka | ./b | ^T/")
 	if err != nil {
@@ -78,7 +78,7 @@ func packages(t *testing.T) []string {
 	return slices.Concat(packagesOf(cells, nil), beside, business, alone)
 }
 
-// Every package of the lists is there.
+// Every package of the lists exists.
 func TestPackagesExist(t *testing.T) {
 	for _, pkg := range packages(t) {
 		if _, err := os.Stat(filepath.Join("../..", strings.TrimSuffix(pkg, "/..."))); err != nil {
@@ -87,8 +87,8 @@ func TestPackagesExist(t *testing.T) {
 	}
 }
 
-// Whoever's tests meet real servers is in a list, or nothing would ever run them
-// there.
+// A package whose tests use real servers is in a list; otherwise no run would use
+// them.
 func TestNoPackageIsForgotten(t *testing.T) {
 	const module = "github.com/millrace-go/millrace"
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `go list -e -f "{{.ImportPath}} {{.TestImports}} {{.XTestImports}}" $(./scripts/modules | sed 's#$#/...#')`)
@@ -153,7 +153,7 @@ func TestEmbeddedPackagesNeedNoServer(t *testing.T) {
 	}
 }
 
-// SERVERS gives the columns that it names, and says what it leaves out of them.
+// SERVERS gives the columns that it names, and reports the cells left out of them.
 func TestChoose(t *testing.T) {
 	cells, err := parse("a | memory | ./a | ^A\na | Kafka | ./b | ^A/kafka\nb | Kafka + postgres redis | ./b | ^B|^C\nb | PostgreSQL | ./c | ^B\n")
 	if err != nil {
@@ -187,7 +187,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("SERVERS=%q VERSIONS=%q: %v, want %q", bad.servers, bad.versions, err, bad.want)
 		}
 	}
-	// What is left out is said, and is no empty cell.
+	// A cell that is left out is reported, and is no empty cell.
 	chosen, left, err := choose(cells, "kafka", "")
 	if err != nil {
 		t.Fatal(err)

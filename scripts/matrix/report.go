@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// report prints what failed, what was ruled out, the table, and the cells that
-// were left out of it because SERVERS names not all that they need.
+// report prints the failures, the cases ruled out, the table, and the cells that
+// were left out of it because SERVERS does not name all their servers.
 func report(cells, left []cell, r *results, out io.Writer) error {
 	for _, text := range r.broken {
 		fmt.Fprintf(out, "\n%s", text)
@@ -26,7 +26,7 @@ func report(cells, left []cell, r *results, out io.Writer) error {
 
 	empty := table(cells, r, out)
 	for _, c := range left {
-		// Its own column is named, so what is missing stands behind it.
+		// Its own column is named, so the missing servers are those behind it.
 		fmt.Fprintf(out, "left out: %s on %s needs %s\n", c.row, c.column, strings.Join(c.needs, " "))
 	}
 	var t tally

@@ -48,11 +48,11 @@ func (t *tally) add(o outcome) {
 // key is a test in a run; note tells runs of one package apart.
 type key struct{ pkg, note, test string }
 
-// results is what became of every test that has no tests inside it.
+// results are the outcomes of all tests without subtests.
 type results struct {
 	outcomes map[key]outcome
 	output   map[key][]string
-	broken   []string       // the output of what failed or was skipped
+	broken   []string       // the output of failed and skipped tests
 	reasons  map[string]int // of n/a, and how often
 	runs     []error        // of go test
 }
@@ -93,7 +93,7 @@ func (r *results) finishPackage(k key, e event, out io.Writer) {
 		}
 	}
 	if e.Action == "fail" {
-		// It may not have been built, or have failed outside its tests.
+		// The package may not have been built, or have failed outside its tests.
 		r.broken = append(r.broken, strings.Join(append([]string{"--- " + k.pkg + k.note + "\n"}, r.output[k]...), ""))
 		r.outcomes[k] = failed
 	}
@@ -102,8 +102,8 @@ func (r *results) finishPackage(k key, e event, out io.Writer) {
 	}
 }
 
-// finish notes a test. Parents end after their children and say nothing more
-// than they do, unless they failed themselves.
+// finish records a test. Parents end after their children and add nothing to them,
+// unless they failed themselves.
 func (r *results) finish(k key, action string) {
 	text := strings.Join(r.output[k], "")
 	delete(r.output, k)

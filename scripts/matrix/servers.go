@@ -12,11 +12,11 @@ var serverOf = map[string]string{
 	"Redis": "redis", "Redis Cluster": "rediscluster", "RabbitMQ": "rabbitmq", "Kafka": "kafka", "NATS": "nats", "SQS": "elasticmq", "DynamoDB": "dynamodb",
 }
 
-// embedded are those that nothing starts. make test runs their suites, so that they are
+// embedded are those that need no start. make test runs their suites, so that they are
 // columns only where SERVERS names them.
 var embedded = []string{"memory", "sqlite"}
 
-// serversOf lists what the cells need, once each, in their order.
+// serversOf lists the servers of the cells, once each, in their order.
 func serversOf(cells []cell) (names []string) {
 	for _, c := range cells {
 		for _, name := range c.needs {

@@ -24,7 +24,7 @@ type cell struct {
 	Name    string   `json:"scenario"`
 	Column  string   `json:"column"`
 	Verdict string   `json:"verdict"`
-	Reason  string   `json:"reason,omitempty"`  // of n/a, or what failed
+	Reason  string   `json:"reason,omitempty"`  // of n/a, or the failure
 	Figures []string `json:"figures,omitempty"` // measured
 	Rounds  int      `json:"rounds,omitempty"`  // how often the whole test ran
 	Seconds float64  `json:"seconds"`
@@ -36,11 +36,11 @@ type event struct {
 	Action, Test, Output string
 }
 
-// figure is how a test says what it has measured.
+// figure is the line by which a test reports a measurement.
 var figure = regexp.MustCompile(`\.go:\d+: measured: (.*)`)
 
-// judge reads the events of a scenario's test and says whether it holds: some test of
-// it passed, as often as it ran, and none failed or was skipped. ended is the
+// judge reads the events of a scenario's test and decides whether it holds: some test
+// of it passed, as often as it ran, and none failed or was skipped. ended is the
 // process's own end.
 func judge(c *cell, events io.Reader, times int, ended func() error) error {
 	var output strings.Builder
@@ -90,7 +90,7 @@ func judge(c *cell, events io.Reader, times int, ended func() error) error {
 // testOf matches the test of a scenario.
 func testOf(number int) string { return fmt.Sprintf("^TestScenario%02d", number) }
 
-// report is what build/prove.json has.
+// report is the content of build/prove.json.
 type report struct {
 	Began   time.Time `json:"began"`
 	Seconds float64   `json:"seconds"`
@@ -99,7 +99,7 @@ type report struct {
 	Cells   []cell    `json:"cells"`
 }
 
-// verdict is an error when something failed, nothing ran, or it took too long.
+// verdict is an error when a cell failed, nothing ran, or it took too long.
 func (r report) verdict(within time.Duration) error {
 	var broken []string
 	ran := 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// columns are what every scenario is proved on.
+// columns are the columns of every scenario.
 const (
 	embedded = "embedded"
 	servers  = "servers"

@@ -1,11 +1,11 @@
-// Command prove runs the 29 scenarios that must hold on the embedded defaults and
-// on servers, prints one table, and writes build/prove.json. It exits with 1 when one
-// of them fails, is skipped, or does not run; what a column rules out is listed in
-// scenarios.txt with the reason and prints n/a.
+// Command prove runs the 29 scenarios that must hold on the embedded defaults and on
+// servers, prints one table, and writes build/prove.json. It exits with 1 when one of
+// them fails, is skipped, or does not run. Scenarios that a column rules out are
+// listed in scenarios.txt with the reason and print n/a.
 //
 //	go run ./scripts/prove [-only 5,9] [-column embedded|servers] [-json build/prove.json] [-within 30m]
 //
-// It is run from the root of the tree. prove.sh starts the servers.
+// Run it from the root of the tree. prove.sh starts the servers.
 package main
 
 import (
@@ -77,7 +77,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return finish(ctx, r, s, columns, out)
 }
 
-// chosen is what the flags ask for.
+// chosen are the scenarios and columns of the flags.
 func (s settings) chosen() (all []scenario, columns []string, err error) {
 	if all, err = parse(list); err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (s settings) chosen() (all []scenario, columns []string, err error) {
 	return nil, nil, fmt.Errorf("-column %s: use embedded or servers, or leave it out for both", s.column)
 }
 
-// runAll plays every cell, one after the other: they measure.
+// runAll plays the cells one after the other, since they measure.
 func runAll(ctx context.Context, all []scenario, columns []string, began time.Time, out io.Writer, play func(context.Context, *cell, way) error) report {
 	r := report{Began: began.UTC(), Cores: runtime.NumCPU(), Go: runtime.Version()}
 	for _, column := range columns {
@@ -122,8 +122,8 @@ func runAll(ctx context.Context, all []scenario, columns []string, began time.Ti
 	return r
 }
 
-// finish prints what failed and the table, writes the results, and says whether all
-// holds.
+// finish prints the failures and the table, writes the results, and returns the
+// verdict.
 func finish(ctx context.Context, r report, s settings, columns []string, out io.Writer) error {
 	for _, c := range r.Cells {
 		if c.Verdict == fails {
@@ -142,7 +142,7 @@ func finish(ctx context.Context, r report, s settings, columns []string, out io.
 	return errors.Join(err, ctx.Err(), r.verdict(s.within))
 }
 
-// rounds is how often a timed test runs whose rounds are not in itself.
+// rounds is the number of runs of a timed test that has no rounds of its own.
 const rounds = 3
 
 // test runs the test of a cell in a process of its own.

@@ -40,8 +40,8 @@ func proved() (numbers []int) {
 	return numbers
 }
 
-// The list has each of them, on both columns; what is ruled out is some cells of the
-// embedded defaults, and has a reason.
+// The list has each of them, on both columns; only cells of the embedded defaults
+// may be ruled out, and have a reason.
 func TestList(t *testing.T) {
 	all, numbers := scenariosOf(t, list), proved()
 	if len(all) != len(numbers) {
@@ -115,7 +115,7 @@ func TestFlags(t *testing.T) {
 }
 
 // A test that fails, is skipped, does not run, or ran less often than it should is
-// found, whatever else passed.
+// found, even beside tests that passed.
 func TestJudge(t *testing.T) {
 	const pass = `{"Action":"pass","Test":"TestScenario01Normal/embedded"}` + "\n" + `{"Action":"pass","Test":"TestScenario01Normal"}` + "\n"
 	for name, tc := range map[string]struct {
@@ -153,7 +153,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// played runs the example with planted results, and returns what is printed.
+// played runs the example with planted results, and returns the output.
 func played(t *testing.T, within time.Duration, play func(*cell)) (string, report, error) {
 	t.Helper()
 	var out strings.Builder
@@ -198,7 +198,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// One planted failure is the end of it: its output is printed, the table marks it,
+// One planted failure ends in failure: its output is printed, the table marks it,
 // and the run fails.
 func TestPlantedFailure(t *testing.T) {
 	out, kept, err := played(t, time.Minute, func(c *cell) {

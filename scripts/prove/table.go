@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// table prints one line for each scenario, and below it what was measured.
+// table prints one line for each scenario, and below it the measurements.
 func table(r report, columns []string, out io.Writer) {
 	cells := map[int]map[string]cell{}
 	var order []int
@@ -46,7 +46,7 @@ func nameOf(of map[string]cell) (name string) {
 	return name
 }
 
-// short is the verdict, with how long it took.
+// short is the verdict, with the time it took.
 func (c cell) short() string {
 	if c.Verdict == held || c.Verdict == fails {
 		return fmt.Sprintf("%s %4.0f s", c.Verdict, c.Seconds)

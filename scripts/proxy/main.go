@@ -6,9 +6,9 @@
 //	export GOPROXY="file:///the/tree/build/proxy,$(go env GOPROXY)" GONOSUMDB='github.com/millrace-go/*'
 //	go get github.com/millrace-go/millrace@v0.1.0-mine
 //
-// The go command keeps what it has once seen of a version. So give each state of the
-// tree a version of its own. What the modules require of each other is packed with that
-// version as well. Files that git ignores are left out.
+// The go command caches each version that it has seen. So give each state of the tree a
+// version of its own. The requirements of the modules on each other are packed with
+// that version as well. Files that git ignores are left out.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// own matches what a go.mod requires of this tree.
+// own matches the requirements of a go.mod on this tree.
 var own = regexp.MustCompile(`(?m)^((?:require )?\s*github\.com/millrace-go/millrace\S*) v\S+`)
 
 var versionForm = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
@@ -63,7 +63,7 @@ func modules(root string) (map[string]string, error) {
 	return all, nil
 }
 
-// output is what a command prints in a folder.
+// output is the output of a command in a folder.
 func output(dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
@@ -75,7 +75,7 @@ func output(dir, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// tracked is the files of the tree, from its root, that git does not ignore, as they are now.
+// tracked are the tree's present files, from its root, that git does not ignore.
 func tracked(root string) ([]string, error) {
 	out, err := output(root, "git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), err

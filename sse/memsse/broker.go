@@ -16,10 +16,10 @@ type Broker struct {
 
 var _ sse.Broker = (*Broker)(nil)
 
-// NewBroker makes a Broker that nobody listens to.
+// NewBroker makes a Broker without listeners.
 func NewBroker() (*Broker, error) { return &Broker{}, nil }
 
-// Publish implements [sse.Broker]. All have heard the message when it returns.
+// Publish implements [sse.Broker]. It returns when all listeners have the message.
 func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)

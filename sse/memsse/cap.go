@@ -51,7 +51,7 @@ type token struct {
 // remembered bounds the evicted tokens of a member.
 const remembered = 64
 
-// NewCap makes a Cap with nobody in it.
+// NewCap makes an empty Cap.
 func NewCap(cfg Config) (*Cap, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -203,7 +203,7 @@ func (c *Cap) member(name string) *member {
 	return m
 }
 
-// leave forgets a member of whom nothing is kept.
+// leave drops a member with no entries and no remembered tokens.
 func (c *Cap) leave(m *member) {
 	if m.forgotten || len(m.entries) > 0 || len(m.evicted) > 0 {
 		return
@@ -232,7 +232,7 @@ func (m *member) forget(now time.Time) {
 	m.evicted = slices.DeleteFunc(m.evicted, func(t token) bool { return t.until.Before(now) })
 }
 
-// sweepStep is how many members a Sweep looks at.
+// sweepStep is the number of members in a call of Sweep.
 const sweepStep = 256
 
 // Sweep implements [sse.Cap].
@@ -262,7 +262,7 @@ func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string
 	return swept, nil
 }
 
-// Members is how many members have an entry, or a token that is remembered.
+// Members is the number of members with an entry, or with a remembered token.
 func (c *Cap) Members() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

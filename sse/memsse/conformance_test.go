@@ -63,7 +63,7 @@ func TestBroker(t *testing.T) {
 	})
 }
 
-// Members who come once and never again leave nothing behind.
+// Members that come once and never again leave nothing behind.
 func TestMembersAreForgotten(t *testing.T) {
 	clock := &clock{now: time.Unix(1_000_000, 0)}
 	c, err := memsse.NewCap(memsse.Config{Now: clock.Now})

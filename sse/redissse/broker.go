@@ -23,12 +23,12 @@ type Broker struct {
 
 var _ sse.Broker = (*Broker)(nil)
 
-// channels is how many there are for addresses. On a Cluster they spread what is
-// published over its nodes, and cost every instance a connection each.
+// channels is the number of channels for addresses. On a Cluster they spread the
+// messages over its nodes, and cost every instance a connection each.
 const channels = 16
 
-// NewBroker makes a broker on a client, which stays the caller's to close. It may be
-// that of a [Cap], and is refused for the same reasons: a call that is repeated is a
+// NewBroker makes a broker on a client, which the caller has to close. It may be the
+// client of a [Cap], and is refused for the same reasons: a retried call is a
 // message that is heard twice.
 func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (*Broker, error) {
 	if err := checkClient(client); err != nil {
@@ -50,14 +50,13 @@ func sharded(client redis.UniversalClient) bool {
 	return cluster
 }
 
-// disconnect is what stands in a message about a victim, by which other programs
-// may be told too.
+// disconnect is the JSON of a message about a victim, for other programs too.
 type disconnect struct {
 	Member     string `json:"memberId"`
 	Connection string `json:"connectionId"`
 }
 
-// Publish hands a message to all who listen; see [sse.Broker].
+// Publish hands a message to all listeners; see [sse.Broker].
 func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	const what = "publish"
 	channel, payload, err := b.encode(m)
@@ -81,7 +80,7 @@ func (b *Broker) encode(m sse.Message) (channel string, payload []byte, err erro
 	case len(m.To) > sse.MaxMember || len(m.Arg) > sse.MaxMember:
 		return "", nil, errors.New("a name in the message is too long; see sse.MaxMember")
 	}
-	// What JSON cannot carry goes the way of all others.
+	// Names that JSON cannot carry are sent as all other messages.
 	if m.Kind == sse.Disconnect && utf8.ValidString(m.To) && utf8.ValidString(m.Arg) {
 		payload, err = json.Marshal(disconnect{m.To, m.Arg})
 		return b.channels[channels], payload, err
@@ -95,7 +94,7 @@ func (b *Broker) encode(m sse.Message) (channel string, payload []byte, err erro
 	return b.channels[hash.Sum32()%channels], payload, nil
 }
 
-// decode reads what was published. What is none of ours says nothing to anybody.
+// decode reads a published message. Other programs' messages are ignored.
 func (b *Broker) decode(channel, payload string) (m sse.Message, ok bool) {
 	if channel != b.channels[channels] {
 		m, err := sse.ParseMessage([]byte(payload))
@@ -114,7 +113,7 @@ func (b *Broker) failed(what string, err error) error {
 		p+"sse:events:* and &"+p+"sse:notification:disconnect", err)
 }
 
-// advise says what to do on a Cluster without sharded Pub/Sub.
+// advise adds advice for a Cluster without sharded Pub/Sub.
 func (b *Broker) advise(err error) error {
 	if b.sharded && redis.HasErrorPrefix(err, "unknown command") {
 		return &plainly{err}

@@ -28,7 +28,7 @@ func brokerPrefix(t *testing.T, client redis.UniversalClient) redissse.BrokerCon
 	return redissse.BrokerConfig{Prefix: redistest.Prefix(t, client)}
 }
 
-// TestMessages carries each kind, to any address, as it was.
+// TestMessages carries each kind, to any address, unchanged.
 func TestMessages(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -66,8 +66,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// sameMessages is whether both are the same, those to one address of one kind in the
-// same order.
+// sameMessages says whether both are the same, those to one address of one kind in
+// the same order.
 func sameMessages(got, want []sse.Message) bool {
 	texts := func(all []sse.Message) []string {
 		of := map[string]string{}
@@ -84,7 +84,7 @@ func sameMessages(got, want []sse.Message) bool {
 	return slices.Equal(texts(got), texts(want))
 }
 
-// TestOrder has what one publisher says to an address be heard in order.
+// TestOrder: messages of one publisher to an address are heard in order.
 func TestOrder(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDisconnectFormat is what other programs say and are told about victims.
+// TestDisconnectFormat checks the eviction messages that other programs exchange.
 func TestDisconnectFormat(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestDisconnectFormat(t *testing.T) {
 				t.Errorf("another program is told %v, %v", m, err)
 			}
 			wait(t, "message of our own", h.messages)
-			// What is no message says nothing to anybody, and the next is heard.
+			// Invalid messages are ignored, and the next one is heard.
 			for _, text := range []string{"", "{", "[]", `{"memberId":"42"}`, `{"connectionId":"x"}`, `{"memberId":"1","connectionId":"i.8"}`} {
 				if err := say(t.Context(), channel, text).Err(); err != nil {
 					t.Fatal(err)
@@ -165,8 +165,8 @@ func TestDisconnectFormat(t *testing.T) {
 	}
 }
 
-// TestSharded asks the nodes of a Cluster who listens: by shards, and plainly where
-// that is configured.
+// TestSharded asks the nodes of a Cluster for their listeners: by shards, and
+// plainly where that is configured.
 func TestSharded(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		t.Run(fmt.Sprint("plain ", plain), func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestSharded(t *testing.T) {
 }
 
 // TestOldServer uses a single server without the commands of Redis 7, and a Cluster
-// without them, where it says what to do.
+// without them, where the error says how to proceed.
 func TestOldServer(t *testing.T) {
 	t.Parallel()
 	old := []string{"--rename-command", "SSUBSCRIBE", "", "--rename-command", "SPUBLISH", ""}
@@ -245,7 +245,7 @@ func TestOldServer(t *testing.T) {
 	wait(t, "message", h.messages)
 }
 
-// TestRefusedMessages says what is wrong with a message, and does not send it.
+// TestRefusedMessages names the fault of a message, and does not send it.
 func TestRefusedMessages(t *testing.T) {
 	b := newBroker(t, open(t, "redis://127.0.0.1:1"), redissse.BrokerConfig{})
 	long := strings.Repeat("a", sse.MaxMember+1)

@@ -24,10 +24,10 @@ type Cap struct {
 
 var _ sse.Cap = (*Cap)(nil)
 
-// NewCap makes a cap on a client, which stays the caller's to close. A client is
-// refused that does not heed contexts (a server that hangs would hold whoever opens
-// a stream beyond theirs) or repeats calls (an eviction that is carried out twice is
-// told to nobody):
+// NewCap makes a cap on a client, which the caller has to close. It refuses a client
+// that ignores contexts (a server that hangs would hold callers beyond their
+// deadline) or retries calls (an eviction that is carried out twice loses its first
+// answer):
 //
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -99,7 +99,7 @@ func (c *Cap) failed(what string, err error) error {
 		p+"sse:notification:{*, "+p+"sse:instances and "+p+"sse:members", err)
 }
 
-// ms rounds up, so that what is shorter than a millisecond is not nothing.
+// ms rounds up, so that a duration shorter than a millisecond does not become zero.
 func ms(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }

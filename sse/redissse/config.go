@@ -17,11 +17,11 @@ type CapConfig struct {
 	// Prefix stands before all keys: nothing by default. Caps with one prefix on one
 	// Redis are one cap. Up to 100 bytes without braces, spaces or control characters.
 	Prefix string
-	// Skew is by how much the clocks of a Cluster's nodes may differ: 1 s by default
-	// on a Cluster, none on a single server. A lease is on one node and a member on
-	// another, so an instance that begins might be taken for dead by a node whose clock
-	// is behind. It costs that the entries of an instance that died within its last
-	// Skew are ghosts for as much longer.
+	// Skew is by how much the clocks of a Cluster's nodes may differ: 1 s by default on
+	// a Cluster, none on a single server. A lease is on one node and a member on
+	// another, so a node whose clock is behind might take a new instance for dead. The
+	// price: entries of an instance that died within its last Skew become ghosts later
+	// by as much.
 	Skew time.Duration
 }
 
@@ -40,13 +40,12 @@ type BrokerConfig struct {
 	// without braces, spaces or control characters.
 	Prefix string
 	// Plain uses plain Pub/Sub on a Cluster too, which is needed below Redis 7: each
-	// node then passes each message on to all others, and may lose it on the way
-	// without anybody noticing. All instances must agree. A single server is always
-	// asked plainly.
+	// node then passes each message on to all others, and may silently lose it on
+	// the way. All instances must agree. A single server always uses plain Pub/Sub.
 	Plain bool
-	// Silence is after how long without a word a connection is asked whether it is
-	// alive; 5 s by default. It is given up when it says nothing for as long again.
-	// Shorter finds a server that hangs sooner, and costs a PING per connection.
+	// Silence is the time without data after which a connection gets a PING; 5 s by
+	// default. It is closed after as long again without data. Shorter finds a
+	// server that hangs sooner, and costs a PING per connection.
 	Silence time.Duration
 }
 
@@ -72,8 +71,7 @@ func checkPrefix(field, prefix string) error {
 	return nil
 }
 
-// checkClient refuses a client with which a call outlasts its context, or is made
-// twice.
+// checkClient refuses a client whose calls outlast their contexts, or are retried.
 func checkClient(client redis.UniversalClient) error {
 	if client == nil {
 		return errors.New("redissse: the client is nil; make one with redis.NewUniversalClient")

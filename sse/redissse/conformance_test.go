@@ -16,7 +16,7 @@ import (
 )
 
 // TestConformance is three processes with a client each. The scripts are the real
-// ones, but for the clock, which stands still between two steps.
+// ones, except for the clock, which stands still between two steps.
 func TestConformance(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind+" cap", func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// wires are the connections of some clients, which may be cut.
+// wires are the connections of some clients. A test can cut them.
 type wires struct {
 	mu  sync.Mutex
 	all []net.Conn
@@ -90,12 +90,12 @@ func (w *wires) connect(t *testing.T, kind string) redis.UniversalClient {
 	return client
 }
 
-// cut ends all connections there are.
+// cut ends all present connections.
 func (w *wires) cut(context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.all {
-		// A pull of the plug, which nobody says goodbye to. Some have ended already.
+		// Like a pulled plug, without a farewell. Some have ended already.
 		_ = c.Close()
 	}
 	w.all = nil

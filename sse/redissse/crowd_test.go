@@ -35,7 +35,7 @@ type crowd struct {
 	conns map[string]*life
 }
 
-// life is what is known of a connection's time, from outside.
+// life is the known part of a connection's life, from outside.
 type life struct {
 	conn           sse.Conn
 	opens, opened  time.Time // it was registered between these, if at all
@@ -43,7 +43,7 @@ type life struct {
 	evicts, victim time.Time // the call that evicted it began and ended
 }
 
-// TestCrowd has never more than three registered of a member, whenever it looks, and
+// TestCrowd: a member never has more than three registered streams, at any look, and
 // the oldest is the one evicted.
 func TestCrowd(t *testing.T) {
 	for kind, connect := range servers {
@@ -63,7 +63,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// renew keeps a lease that outlasts the test, whatever the machine is busy with.
+// renew keeps a lease that outlasts the test, even on a busy machine.
 func (c *crowd) renew(ctx context.Context, i int) {
 	live, err := c.instances[i].Renew(ctx, fmt.Sprint("i", i), time.Hour)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *crowd) live(i int) sse.Live {
 
 func member(m int) string { return fmt.Sprint("member-", m) }
 
-// run has all tabs take their steps, while instances renew and sweep, and others look.
+// run runs all tabs, while instances renew and sweep, and others look.
 func (c *crowd) run() {
 	ctx := c.t.Context()
 	var tabs, others sync.WaitGroup
@@ -139,7 +139,7 @@ func (c *crowd) tab(ctx context.Context, m, tab int) {
 		i := random.IntN(crowdInstances)
 		id := fmt.Sprintf("i%d.%d-%d-%d", i, m, tab, step)
 		l := &life{conn: sse.Conn{Member: member(m), ID: id, Token: "tab of " + id}, opens: time.Now()}
-		// Known before it is there, since others may evict it before the answer comes.
+		// Recorded before it opens, since others may evict it before the answer comes.
 		c.mu.Lock()
 		c.conns[id] = l
 		c.mu.Unlock()
@@ -171,7 +171,7 @@ func (c *crowd) tab(ctx context.Context, m, tab int) {
 	}
 }
 
-// check holds what is known from outside against the promise.
+// check compares the observed lives with the promise.
 func (c *crowd) check() {
 	ctx := c.t.Context()
 	evicted, compared := 0, 0
@@ -185,7 +185,7 @@ func (c *crowd) check() {
 				continue
 			}
 			compared++
-			// d was there before v came, and was still when v was evicted.
+			// d was there before v came, and still there when v was evicted.
 			if d.opened.Before(v.opens) && d.leaves().After(v.victim) {
 				c.t.Errorf("%s was evicted, and %s is older", v.conn.ID, d.conn.ID)
 			}
@@ -194,7 +194,7 @@ func (c *crowd) check() {
 	if evicted < crowdMembers || compared < evicted {
 		c.t.Errorf("only %d were evicted", evicted)
 	}
-	// The truth is what is registered: each that was neither evicted nor closed.
+	// The registered connections decide: each that was neither evicted nor closed.
 	var all []sse.Conn
 	left := map[string]int{}
 	for _, l := range c.conns {

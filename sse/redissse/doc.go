@@ -1,5 +1,5 @@
-// Package redissse caps live streams across instances, and carries messages between
-// them, by Redis or a Redis Cluster.
+// Package redissse limits live streams across instances, and carries messages
+// between them, by Redis or a Redis Cluster.
 //
 //	streams, err := redissse.NewCap(client, redissse.CapConfig{})
 //	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
@@ -10,7 +10,7 @@
 //	Cluster                                              TestConformance
 //	tabs open and drop streams at random at four
 //	instances: never more than three are registered of
-//	a member, whoever looks and whenever; the oldest is
+//	a member, at any look of any process; the oldest is
 //	the one evicted; each that ended is gone             TestCrowd
 //	streams whose clients have left make room, and none
 //	that lives, also at another process                  TestLiveBeforeDead
@@ -23,31 +23,31 @@
 //	an instance that begins is not taken for dead by one
 //	that does not know it yet, also when the clocks of
 //	two nodes differ                                     TestYoungInstance, TestSkew
-//	what an instance had before a pause beyond its lease
-//	does not come back                                   TestFenced
+//	the entries of an instance from before a pause beyond
+//	its lease do not come back                           TestFenced
 //	an instance that ends leaves its places at once      TestResign
 //	four tabs at four processes with hubs: the oldest is
 //	told and ends, also when the message is lost, and is
 //	answered 204 when it comes back                      TestHubs
 //	Redis away: streams point to the inbox and end, and
 //	open again when it is back                           TestHubOutage
-//	after a flush nothing that was registered counts,
+//	after a flush no earlier entry counts, each instance
 //	each instance is told, and the cap holds             TestFlush
 //	members of any name have keys of one slot            TestNames
 //	a sweep takes bounded steps, sees all, and forgets
 //	those without a stream                               TestSweep, TestRegistry
 //	messages arrive as they were, in order per address   TestMessages, TestOrder
 //	a Cluster is asked by shards, an older one plainly   TestSharded, TestOldServer
-//	other programs may say and hear who was evicted      TestDisconnectFormat
+//	other programs can send and receive evictions        TestDisconnectFormat
 //	a connection that is killed, a restart, a server that
-//	hangs, a slot that moves: the loss is said, and what
-//	comes after it is heard                              TestReconnects, TestSilence, TestMovedSlot
+//	hangs, a slot that moves: the loss is reported, and
+//	later messages are heard                             TestReconnects, TestSilence, TestMovedSlot
 //	a connection on which nothing happens is kept        TestQuiet
-//	while Redis is away every call fails, as
+//	during an outage of Redis every call fails, as
 //	infrastructure                                       TestDown
 //	a lost script is sent again                          TestLostScripts
-//	a user who may not is told what to allow             TestForbidden
-//	keys have the names below and go by themselves       TestKeys
+//	a Redis user without rights gets a list of them      TestForbidden
+//	keys have the names below and expire by themselves   TestKeys
 //	a client that repeats calls or waits is refused      TestNew
 //
 // One script makes each change of a member, by Redis' own clock, with declared keys of
@@ -55,7 +55,7 @@
 //
 // # Keys
 //
-//	key                                 type    what
+//	key                                 type    value
 //	sse:notification:{member}           ZSET    connection id -> connected at, in ms
 //	sse:notification:{member}:tabs      HASH    connection id -> token of its tab
 //	sse:notification:{member}:evicted   ZSET    token -> until when it is remembered as
@@ -64,16 +64,16 @@
 //	sse:members                         ZSET    members to sweep, each with 0
 //
 // The braces are a hash tag, so those of a member's name are written %7B and %7D, and
-// its % is %25. What is of a member goes by itself a minute after Rules.Lifetime from
-// the last Open, or eviction; sse:instances a minute after the last lease; sse:members
-// is emptied by sweeps. A connected-at is at least a millisecond above the one before
-// it, so that who came first is known also within a millisecond, and when the clock
-// was set back.
+// its % is %25. The keys of a member expire a minute after Rules.Lifetime from the
+// last Open, or eviction; sse:instances a minute after the last lease; sse:members is
+// emptied by sweeps. A connected-at is at least a millisecond above the one before it,
+// so that the order is known also within a millisecond, and when the clock was set
+// back.
 //
 // # Channels
 //
-//	channel                        what
-//	sse:notification:disconnect    {"memberId": "…", "connectionId": "…"}: who was evicted
+//	channel                        message
+//	sse:notification:disconnect    {"memberId": "…", "connectionId": "…"}: an evicted connection
 //	sse:events:0 … :15             everything else, by a hash of the address, in the form
 //	                               of [sse.Message.Append]
 //
@@ -86,27 +86,27 @@
 // # Failure modes
 //
 // Redis unreachable, slow, loading, read-only or out of memory: every call fails with
-// [fault.Infrastructure], and whether it was carried out is unknown. Asking again is
-// safe: a connection that is registered stays so. Whom the lost call has evicted is
-// not told by it, and finds out by Gone. The client of a Cluster sends a call again
-// when its connection broke: there a message may be heard twice.
+// [fault.Infrastructure], and whether it was carried out is unknown. A retry is safe:
+// a registered connection stays registered. The connections that the lost call
+// evicted get no message, and find out by Gone. The client of a Cluster retries a
+// call when its connection broke: there a message may be heard twice.
 //
-// What Redis loses is lost: a flush, a restart without data, the last second before a
-// replica takes over. A stream whose entry was lost is no longer registered, which
-// Gone says, and it ends; until then it runs beside those that were registered since.
-// A list of leases that was lost is whole again when each instance has renewed. Until
-// then an entry that was made after the loss may be taken for a ghost, and its stream
-// ends and comes again.
+// Data that Redis loses is lost: by a flush, a restart without data, or a replica
+// that takes over without the last second. A stream whose entry was lost is no longer
+// registered, which Gone reports, and it ends; until then it runs beside those that
+// were registered since. A lost list of leases is whole again when each instance has
+// renewed. Until then an entry that was made after the loss may be taken for a ghost,
+// and its stream ends and comes again.
 //
-// Pub/Sub forgets what nobody hears. While a connection is broken, and for up to twice
-// BrokerConfig.Silence while a server hangs, messages are lost: Down and the Up after
-// it say so, and streams read again what they may have missed. An instance that is so
-// slow that the server's client-output-buffer-limit for Pub/Sub is reached is cut off
-// by it, which is such a loss.
+// Pub/Sub drops messages without listeners. While a connection is broken, and for up
+// to twice BrokerConfig.Silence while a server hangs, messages are lost: Down and the
+// Up after it report the loss, and streams read again the events that they may have
+// missed. The server cuts off an instance that is so slow that its
+// client-output-buffer-limit for Pub/Sub is reached, which is such a loss.
 //
-// The clock of Redis set forward by more than a lease, or a Cluster whose nodes' clocks
-// differ by more than CapConfig.Skew: entries of living instances are taken for ghosts,
-// and their streams end and come again. Set back: ghosts stay for as much longer.
+// The clock of Redis is set forward by more than a lease, or a Cluster's clocks differ
+// by more than CapConfig.Skew: entries of living instances are taken for ghosts, and
+// their streams end and come again. Set back: ghosts stay for as much longer.
 //
 // Set maxmemory-policy noeviction: an eviction takes members' entries away. While two
 // masters answer for one slot, on the two sides of a broken network, each has a cap:

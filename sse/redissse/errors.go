@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify judges Redis errors: unreachable, slow beyond the timeout, loading, out
-// of memory or read-only is infrastructure.
+// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading,
+// out of memory or read-only is infrastructure.
 func Classify(err error) fault.Class { return redisdb.Classify(err) }
 
 func bad(what, format string, args ...any) error {
@@ -22,7 +22,7 @@ func failed(what, allow string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 	case redisdb.Forbidden(err):
-		// A rule of the server, as NOPERM is: nothing that another try mends.
+		// A rule of the server, as NOPERM is: a retry cannot help.
 		err = fault.MarkInfrastructure(fmt.Errorf("the Redis user may not do what is needed; allow it %s: %w", allow, err))
 	case Classify(err) == fault.Infrastructure:
 		err = fault.MarkInfrastructure(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// One client serves both: it neither tries again nor waits beyond a context.
+// One client serves both, without retries; its calls end with their context.
 func Example() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -32,7 +32,7 @@ func Example() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	stop() // an app runs it until it is told to end
+	stop() // an app runs it until the app ends
 	fmt.Println(hub.Run(ctx))
 }
 

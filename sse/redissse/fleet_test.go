@@ -39,7 +39,7 @@ type fleet struct {
 	locals []*local
 	web    *http.Client
 	number atomic.Int64
-	ctx    context.Context // ends what is still open
+	ctx    context.Context // ends the streams still open
 
 	mu     sync.Mutex
 	remote *remote
@@ -56,11 +56,11 @@ func (f *fleet) at(i int) (string, *remote) {
 	return f.remote.at, f.remote
 }
 
-// TestFleet has members open and drop streams at random at four instances: at no time
-// are more than three registered of any, the oldest is the one evicted, and its socket
-// is closed within a ping though every other message about it is lost, and connections
-// with more of them are cut. One instance is killed: its places are free when its lease
-// is over. In the end nothing is left.
+// TestFleet lets members open and drop streams at random at four instances. At no time
+// are more than three registered of any member; the oldest is the one evicted. Its
+// socket is closed within a ping, though every other message about it is lost, and
+// connections with more of them are cut. One instance is killed: its places are free
+// when its lease is over. In the end nothing is left.
 func TestFleet(t *testing.T) {
 	server := redistest.StartServer(t)
 	network := proxytest.Start(t, server.Address)
@@ -93,7 +93,7 @@ func TestFleet(t *testing.T) {
 	t.Logf("%d opened, %d evicted, at most %d registered, %d kills", opened, len(victims), most, f.kills)
 }
 
-// run has tabs come and go for the span. Those that stay do until they are evicted.
+// run lets tabs come and go for the span. The tabs that stay do so until they are evicted.
 func (f *fleet) run(visits *sync.WaitGroup, network *tcpproxy.Proxy, server *redistest.Server) {
 	over := make(chan struct{})
 	var coming sync.WaitGroup // tabs that leave by themselves
@@ -118,7 +118,7 @@ func (f *fleet) run(visits *sync.WaitGroup, network *tcpproxy.Proxy, server *red
 						continue
 					}
 					f.visit(instance, member(m), time.Duration(100+random.IntN(2900))*time.Millisecond, nil)
-					time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond) // who is evicted does not fight back
+					time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond) // an evicted tab does not come back at once
 				}
 			})
 		}
@@ -126,7 +126,7 @@ func (f *fleet) run(visits *sync.WaitGroup, network *tcpproxy.Proxy, server *red
 	every := time.NewTicker(400 * time.Millisecond)
 	defer every.Stop()
 	begun, span := time.Now(), fleetSpan()
-	// A machine that is busy takes as long as it takes until something was put to the test.
+	// On a busy machine, go on until enough evictions were tested.
 	for next := min(span/2, 10*time.Second); time.Since(begun) < span || !f.tried() && time.Since(begun) < 2*time.Minute; <-every.C {
 		network.Cut()
 		if time.Since(begun) > next {
@@ -138,7 +138,7 @@ func (f *fleet) run(visits *sync.WaitGroup, network *tcpproxy.Proxy, server *red
 	coming.Wait()
 }
 
-// tried says whether enough was evicted and told.
+// tried says whether there were enough evictions with and without messages.
 func (f *fleet) tried() bool {
 	victims, opened, most, _ := f.ledger.seen()
 	told := int64(0)
@@ -148,7 +148,7 @@ func (f *fleet) tried() bool {
 	return len(victims) >= 4*fleetMembers && opened >= fleetMembers*fleetTabs && most == rules.Max && told >= fleetMembers
 }
 
-// replace kills the instance that is a process, and starts another.
+// replace kills the instance in a process of its own, and starts another.
 func (f *fleet) replace(url string) {
 	f.mu.Lock()
 	dead := f.remote
@@ -168,15 +168,15 @@ func (f *fleet) remoteEnds() {
 	}
 }
 
-// closed holds that the client of each victim was told and closed. How late is counted
-// in pings that it got since then, which a busy machine sends late too: one may be on
-// its way, the next finds out, and one more may come while Redis is asked.
+// closed checks that the client of each victim was told and closed. The delay is
+// counted in pings that it got since then, which a busy machine sends late too: one
+// may be on its way, the next finds out, and one more may come while Redis is asked.
 func (f *fleet) closed() {
 	f.t.Helper()
 	told, late, worst, forgotten := 0, time.Duration(0), 0, 0
 	var victims []victim
-	// So many of a member are remembered as evicted. Before them it is as if the cap had
-	// lost them, and what they are told is to come back.
+	// This many evicted tabs of a member are remembered. For older ones it is as if the
+	// cap had lost them, and they are told to come back.
 	const remembered = 32
 	since := func(v victim, until time.Time) (n int) {
 		for _, other := range victims {
@@ -236,8 +236,8 @@ func (f *fleet) closed() {
 
 var errOpen = errors.New("its socket is open")
 
-// killed has an instance have all places of some members when it is killed. When its
-// lease is over, and the others have asked who is left, they have all places again.
+// killed gives all places of some members to an instance, which is then killed. When its
+// lease is over, and the other instances have renewed theirs, they have all places again.
 func (f *fleet) killed(visits *sync.WaitGroup) {
 	t := f.t
 	t.Helper()
@@ -270,7 +270,7 @@ func (f *fleet) killed(visits *sync.WaitGroup) {
 	redistest.Eventually(t, "the lease is over, and all others know", func() error {
 		sure := 0
 		for _, renewals := range f.ledger.instances(asked) {
-			if renewals >= 2 { // who asks again has the answer to the first
+			if renewals >= 2 { // the second renewal has the answer to the first
 				sure++
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// What is published is a message of ours, or nothing; a channel of events never
+// A published text is a message of ours, or ignored; a channel of events never
 // disconnects with half a name.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"memberId":"m","connectionId":"c"}`, true)

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// process is one with a hub and a server of its own.
+// process is a process with a hub and a server of its own.
 type process struct {
 	t   *testing.T
 	hub *sse.Hub
@@ -124,7 +124,7 @@ func (s *tab) ends() {
 	}
 }
 
-// deaf is a broker that loses what is said about victims.
+// deaf is a broker that loses the messages about victims.
 type deaf struct{ sse.Broker }
 
 func (d deaf) Publish(ctx context.Context, m sse.Message) error {
@@ -135,8 +135,8 @@ func (d deaf) Publish(ctx context.Context, m sse.Message) error {
 }
 
 // TestHubs opens four tabs of a member at four processes: the oldest is told and ends,
-// also when nobody hears of it, and does not fight back. What one process says comes to
-// all.
+// also when the message is lost, and does not come back. An event of one process comes
+// to all.
 func TestHubs(t *testing.T) {
 	wraps := map[string]func(sse.Broker) sse.Broker{
 		"told":   func(b sse.Broker) sse.Broker { return b },
@@ -175,8 +175,8 @@ func TestHubs(t *testing.T) {
 	}
 }
 
-// TestHubOutage ends the server: streams say where to look instead and end, and come
-// back with it.
+// TestHubOutage ends the server: streams name the inbox and end, and come back with
+// the server.
 func TestHubOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -204,8 +204,8 @@ func TestHubOutage(t *testing.T) {
 	}
 }
 
-// TestLiveBeforeDead opens streams at two processes, of which those at the other one
-// lose their clients without a ping to notice it: they make room, and the living do not.
+// TestLiveBeforeDead opens streams at two processes. Those at the other one lose
+// their clients, without a ping to notice it: they make room, the living ones stay.
 func TestLiveBeforeDead(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -234,7 +234,7 @@ func TestLiveBeforeDead(t *testing.T) {
 	}
 }
 
-// opened opens a stream whose connection is closed by what it returns.
+// opened opens a stream. The returned function closes its connection.
 func (p *process) opened(member, token string) (hangUp func()) {
 	p.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.at, "http://"))

@@ -22,8 +22,8 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// instanceEnv has the test's program be an instance of a fleet instead, on the
-// Redis of this URL.
+// instanceEnv makes the test's program an instance of a fleet instead, on the Redis
+// of this URL.
 const instanceEnv = "REDISSSE_INSTANCE"
 
 // fleetConfig is that of all instances. A lease of some seconds holds on a busy
@@ -35,7 +35,7 @@ func fleetConfig() sse.Config {
 	}
 }
 
-// lossy loses every other message that says who was evicted.
+// lossy loses every other message about an eviction.
 type lossy struct {
 	sse.Broker
 	told atomic.Int64
@@ -57,7 +57,7 @@ func serveHub(hub *sse.Hub) http.Handler {
 }
 
 // beInstance is the program that is killed: a hub and a server, whose address it
-// prints. It ends with its standard input, if nobody kills it before.
+// prints. It ends with its standard input, unless it is killed before.
 func beInstance(url string) error {
 	client, err := redisdb.Open(url, redisdb.Config{})
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *remote) kill(t *testing.T) {
 	_ = r.cmd.Wait() // with the signal
 }
 
-// local is an instance in this process. Its messages pass a proxy that may be cut.
+// local is an instance in this process, whose messages pass a proxy to cut.
 type local struct {
 	*process
 	lossy *lossy

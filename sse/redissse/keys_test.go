@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// TestKeys looks at the keys as other programs may.
+// TestKeys reads the keys as other programs may.
 func TestKeys(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestNames has members of any name, each with keys of its own in one slot.
+// TestNames uses members of any name, each with keys of its own in one slot.
 func TestNames(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSweep goes over many members in steps that are bounded, and forgets those who
-// have no stream.
+// TestSweep sweeps many members in bounded steps, and forgets those without a
+// stream.
 func TestSweep(t *testing.T) {
 	const members = 250
 	for kind, connect := range servers {
@@ -142,8 +142,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestRegistry has a member open a stream while a sweep forgets them, and a sweep
-// forget them while they open a stream: whoever has a stream is in the registry.
+// TestRegistry lets a member open a stream while a sweep forgets the member, and
+// the reverse: a member with a stream is in the registry.
 func TestRegistry(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {

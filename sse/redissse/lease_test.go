@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// TestLease has an instance die: its entries are ghosts when its lease lapses, and
-// not before.
+// TestLease stops an instance's renewals: its entries are ghosts when its lease
+// lapses, and not before.
 func TestLease(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestYoungInstance has an instance begin that is not in the list of another yet.
+// TestYoungInstance begins an instance that is not in the list of another yet.
 func TestYoungInstance(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestYoungInstance(t *testing.T) {
 	}
 }
 
-// TestSkew has the node of the members be behind that of the leases: within Skew the
+// TestSkew sets the node of the members behind that of the leases: within Skew the
 // entries of a young instance are not taken for ghosts, and beyond it they are.
 func TestSkew(t *testing.T) {
 	t.Parallel()
@@ -105,9 +105,9 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestFenced has an instance stop for longer than its lease and go on: what it had is
-// gone, which it is told, and what it opens from then on counts for those too who
-// have not heard of its return.
+// TestFenced stops an instance for longer than its lease: it learns that its entries
+// are gone. The entries that it opens from then on count, also for instances that do
+// not know of its return.
 func TestFenced(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// TestResign has an instance end in order: others count on its places at once.
+// TestResign ends an instance in order: the others use its places at once.
 func TestResign(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ledger is what a server says of all commands that change who is registered, in the
-// order in which they were carried out, held against the promise one by one.
+// ledger reads a server's commands that change the registered connections, in the
+// order of their execution, and checks each of them against the promise.
 type ledger struct {
 	t    *testing.T
 	done chan struct{}
@@ -21,7 +21,7 @@ type ledger struct {
 	mu         sync.Mutex
 	registered map[string][]entry // by member's key, oldest first
 	changed    map[string]bool    // keys with an entry made by this script
-	named      []string           // what this script was told
+	named      []string           // the arguments of this script
 	tokens     map[string]string  // connection → token
 	victims    []victim
 	most       int
@@ -117,9 +117,9 @@ func (l *ledger) line(line string) {
 	}
 }
 
-// remove notes that an entry is gone. In a script that registers, what goes after
-// the registration is the victim, which has to be the oldest of those that the script
-// was told are silent, or the oldest of all.
+// remove records that an entry is gone. In a script that registers, an entry removed
+// after the registration is the victim. It has to be the oldest of the silent ones
+// among the script's arguments, or the oldest of all.
 func (l *ledger) remove(key, conn string, at time.Time) {
 	have := l.registered[key]
 	i := slices.IndexFunc(have, func(e entry) bool { return e.conn == conn })
@@ -136,7 +136,7 @@ func (l *ledger) remove(key, conn string, at time.Time) {
 	l.registered[key] = slices.Delete(have, i, i+1)
 }
 
-// settle is when a script has ended: only then can anybody see what it did.
+// settle runs when a script has ended: its changes are not visible before.
 func (l *ledger) settle() {
 	for key := range l.changed {
 		n := len(l.registered[key])

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// line is a connection that listens to some channels of one node, made again
+// line is a connection that listens to some channels of one node, and reconnects
 // whenever it breaks.
 type line struct {
 	broker   *Broker
@@ -19,11 +19,11 @@ type line struct {
 	hearing  *hearing
 }
 
-// retries is how long a server that is away is left alone: a short outage costs
-// little of what is sent after it, and a long one costs few calls.
+// retries are the pauses between attempts at an unreachable server: a short outage
+// loses few messages after its end, and a long one costs few calls.
 var retries = backoff.Policy{Initial: 50 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.5}
 
-// keep listens until ctx ends, or trying again is of no use.
+// keep listens until ctx ends, or until a retry cannot help.
 func (l *line) keep(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		up, err := l.listen(ctx)
@@ -46,8 +46,8 @@ func (l *line) keep(ctx context.Context) error {
 	}
 }
 
-// listen makes one connection, and returns when it breaks; up is whether it was
-// heard on. The client's own subscriptions connect again unnoticed, so each has one
+// listen makes one connection, and returns when it breaks; up says whether it got
+// to listening. The client's own subscriptions reconnect unnoticed, so each has one
 // life here.
 func (l *line) listen(ctx context.Context) (up bool, err error) {
 	sub := l.subscriber(ctx)
@@ -104,12 +104,12 @@ func (l *line) subscriber(ctx context.Context) *redis.PubSub {
 	return l.broker.client.Subscribe(ctx)
 }
 
-// words are what the server has said.
+// words records when the server last sent data.
 type words struct {
 	began time.Time
 	count atomic.Int64
 	last  atomic.Int64 // ns after began
-	busy  atomic.Bool  // what it said is being dealt with
+	busy  atomic.Bool  // a message is being handled
 }
 
 func (w *words) said() {
@@ -124,7 +124,7 @@ func (w *words) silence() time.Duration {
 	return time.Since(w.began) - time.Duration(w.last.Load())
 }
 
-// watch returns when ctx ends, or when the server says nothing, though it was asked.
+// watch returns when ctx ends, or when the server sends nothing, even after a PING.
 func (l *line) watch(ctx context.Context, sub *redis.PubSub, w *words) {
 	limit := l.broker.cfg.silence()
 	timer := time.NewTimer(limit)
@@ -152,5 +152,5 @@ func (l *line) watch(ctx context.Context, sub *redis.PubSub, w *words) {
 	}
 }
 
-// errMoved is for a node that has ended a subscription: its slot went elsewhere.
+// errMoved is for a node that has ended a subscription: its slot moved elsewhere.
 var errMoved = errors.New("the channel was moved to another node")

@@ -13,7 +13,7 @@ import (
 // Listen hears messages until ctx ends; see [sse.Broker]. It holds one connection on
 // a single server, and one per channel on a Cluster, whose nodes each know their own
 // channels only. It returns an error when the client is closed, and when the server
-// says that it may not or cannot.
+// says that it lacks the right or the command.
 func (b *Broker) Listen(ctx context.Context, l sse.Listener) error {
 	if l.Hear == nil || l.Up == nil || l.Down == nil {
 		return bad("listen", "Hear, Up or Down of the Listener is nil; set all three")
@@ -44,7 +44,7 @@ func (b *Broker) Listen(ctx context.Context, l sse.Listener) error {
 	return b.failed("listen", b.advise(context.Cause(inner)))
 }
 
-// useless is whether trying again is of no use.
+// useless says whether a retry cannot help.
 func useless(err error) bool {
 	return errors.Is(err, redis.ErrClosed) || redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "unknown command")
 }

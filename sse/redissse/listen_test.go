@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// heard is what a listener is told. Nothing is heard beyond what a test expects, so
-// that no channel of it is ever full.
+// heard records the calls of a listener. No more comes than a test expects, so that
+// no channel of it is ever full.
 type heard struct {
 	t        *testing.T
 	messages chan sse.Message
@@ -48,7 +48,7 @@ func listen(t *testing.T, b *redissse.Broker) *heard {
 	return h
 }
 
-// wait takes what must come. It is far longer than it takes.
+// wait takes the next value, which must come. The limit is far longer than it takes.
 func wait[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {

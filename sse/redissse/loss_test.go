@@ -23,8 +23,8 @@ func contains(text string, all ...string) bool {
 	return true
 }
 
-// TestFlush loses all data: what was registered is known to be gone, instances come
-// back with their leases, and the cap holds for what opens from then on.
+// TestFlush loses all data: the earlier entries are reported as gone, instances
+// come back with their leases, and the cap holds for later streams.
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -118,7 +118,7 @@ func TestLostScripts(t *testing.T) {
 	}
 }
 
-// TestDown: no call succeeds, in a class that says that it may help to ask again.
+// TestDown: every call fails, with a class that says that a retry may help.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -146,7 +146,7 @@ func callAll(ctx context.Context, c *redissse.Cap, b *redissse.Broker) map[strin
 	}
 }
 
-// TestForbidden: a user who may not is told what to allow, and may all with it.
+// TestForbidden: a Redis user without the rights gets a list of them that suffices.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// remembered is how many evicted tabs of a member are at least.
+// remembered is the least number of evicted tabs of a member that are remembered.
 const remembered = 32
 
 // Open registers a connection; see [sse.Cap].
@@ -40,15 +40,15 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	if opened.Full != nil {
 		return opened, nil
 	}
-	// After the script, so that a sweep which forgets the member at this moment
-	// either looks again and finds the entry, or is overtaken by this.
+	// After the script. A sweep that forgets the member at this moment then either
+	// looks again and finds the entry, or this puts the member back.
 	if _, err := c.register.Do(ctx, conn.Member); err != nil {
 		return sse.Opened{}, c.failed(what, err)
 	}
 	return opened, nil
 }
 
-// ghostArgs is what ghosts.lua is told.
+// ghostArgs are the arguments of ghosts.lua.
 func ghostArgs(r sse.Rules, live sse.Live) []any {
 	args := make([]any, 0, 8+len(live.Instances))
 	args = append(args, ms(r.Lifetime), live.At.UnixMilli(), len(live.Instances))

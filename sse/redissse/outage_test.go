@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// loses does something that loses messages, and expects the listener to be told, to
-// hear again, and to be told of that before.
+// loses calls do, which loses messages, and expects the listener to be told of the
+// loss, and then to hear again.
 func (h *heard) loses(b *redissse.Broker, why string, do func()) {
 	h.t.Helper()
 	do()
@@ -37,8 +37,8 @@ func (h *heard) loses(b *redissse.Broker, why string, do func()) {
 	}
 }
 
-// TestReconnects loses connections in all ways: each time the loss is said, and what
-// is published afterwards is heard.
+// TestReconnects loses connections in all ways: each time the loss is reported, and
+// later messages are heard.
 func TestReconnects(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -59,7 +59,7 @@ func TestReconnects(t *testing.T) {
 	})
 }
 
-// TestSilence has a server hang without ending connections.
+// TestSilence makes a server hang without ending connections.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
@@ -99,7 +99,7 @@ func TestMovedSlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.loses(b, "its slot moved", func() {
-		// Or the target believes the source's gossip, and gives the slot back.
+		// Or the target believes the source's gossip, and returns the slot.
 		if err := target.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "IMPORTING", idOf(source)).Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// mute is a server that knows as much as a subscription takes, and may fall silent.
+// mute is a server with the commands of a subscription, which may fall silent.
 type mute struct {
 	silent atomic.Bool
 	few    atomic.Bool // confirms the first subscription only
@@ -88,15 +88,15 @@ func command(in *bufio.Reader) (words []string, err error) {
 	return words, err
 }
 
-// TestQuiet hears nothing before all channels are confirmed, keeps a connection for an hour on which nothing happens but questions and
-// answers, and gives it up when there are no answers: after Silence, and within twice
-// of it.
+// TestQuiet: nothing is heard before all channels are confirmed. A connection with nothing but
+// PINGs and answers is kept for an hour, and closed when there are no answers: after Silence, and
+// within twice of it.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &mute{}
 		server.few.Store(true)
 		client := redis.NewClient(&redis.Options{
-			// An address, as a name would be looked up from outside of this time.
+			// An address, since a name would be looked up outside of this bubble's time.
 			Addr: "127.0.0.1:1", Dialer: server.dial, Protocol: 2, DisableIdentity: true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 			ContextTimeoutEnabled:    true, MaxRetries: -1, DialerRetries: 1,

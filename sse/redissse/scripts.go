@@ -39,8 +39,8 @@ type ask struct {
 }
 
 // runAll runs a script many times, for members of any slots, in as many calls as
-// there are nodes. A pipeline does not fall back by itself where a node has lost the
-// script, so what it has refused is sent again with its text.
+// there are nodes. A pipeline has no fallback of its own where a node has lost the
+// script, so the refused runs are sent again with the script's text.
 func (c *Cap) runAll(ctx context.Context, script *redis.Script, asks []ask) ([]*redis.Cmd, error) {
 	answers := make([]*redis.Cmd, len(asks))
 	again := make([]int, len(asks))
@@ -80,7 +80,7 @@ func (c *Cap) run(ctx context.Context, script *redis.Script, keys []string, args
 	return script.Run(ctx, c.client, keys, c.with(args)...)
 }
 
-// with adds what tests tell every script.
+// with adds the arguments that tests give to every script.
 func (c *Cap) with(args []any) []any {
 	if c.extra == nil {
 		return args

@@ -34,7 +34,7 @@ var (
 
 func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse.Cap {
 	t.Helper()
-	// The nodes of the Cluster of the tests are on one machine.
+	// The nodes of the tests' Cluster are on one machine.
 	c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix, Skew: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func (i *instance) missing(conns ...sse.Conn) map[string]bool {
 	return ids
 }
 
-// sweep sweeps once over all.
+// sweep sweeps once over all members.
 func (i *instance) sweep() (removed int) {
 	i.t.Helper()
 	for from := ""; ; {

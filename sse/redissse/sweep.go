@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// page is how many members one call of Sweep looks at.
+	// page is the number of members in a call of Sweep.
 	page = 100
 	// registerWithin bounds the call that puts members into the registry.
 	registerWithin = 2 * time.Second
-	// cursor begins Swept.Next, before the member who was the last.
+	// cursor begins Swept.Next, before the name of the last member.
 	cursor = "after "
 )
 
 // add puts members into the registry, which is a sorted set with equal scores: it is
-// read in the order of names, so that a sweep can go on where it was, also at a
-// replica that has taken over.
+// read in the order of names, so that a sweep can continue, also at a replica that
+// has taken over.
 func (c *Cap) add(ctx context.Context, members []string) ([]struct{}, error) {
 	all := make([]redis.Z, len(members))
 	for i, member := range members {
@@ -103,8 +103,8 @@ func (c *Cap) purge(ctx context.Context, r sse.Rules, live sse.Live, members []s
 	return counts, nil
 }
 
-// forget takes members out of the registry, and puts those back who have opened a
-// stream before that. Who opens one later registers after it.
+// forget takes members out of the registry, and puts back those that have opened a
+// stream before that. A stream that opens later registers its member after it.
 func (c *Cap) forget(ctx context.Context, r sse.Rules, live sse.Live, members []string) error {
 	all := make([]any, len(members))
 	for i, member := range members {
@@ -115,7 +115,7 @@ func (c *Cap) forget(ctx context.Context, r sse.Rules, live sse.Live, members []
 	}
 	counts, err := c.purge(ctx, r, live, members)
 	if err != nil {
-		// Who has streams may be among them.
+		// Members with streams may be among them.
 		_, added := c.add(ctx, members)
 		if added == nil {
 			added = err

@@ -24,7 +24,7 @@ type visit struct {
 	ended   time.Time
 }
 
-// visit opens a stream and follows it until it ends, or is dropped after a while; 0
+// visit opens a stream and follows it until it ends, or drops it after a while; 0
 // is never.
 func (f *fleet) visit(instance int, member string, while time.Duration, opened func()) *visit {
 	at, remote := f.at(instance)

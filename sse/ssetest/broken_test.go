@@ -30,7 +30,7 @@ type backend struct {
 	end   func(b *backend, ctx context.Context, instance string) error
 
 	mu     sync.Mutex
-	have   map[string][]sse.Conn // what a defect has to remember: the open of each member, oldest first
+	have   map[string][]sse.Conn // the memory of a defect: the open ones of each member, oldest first
 	tokens []string
 	at     time.Time
 }
@@ -77,7 +77,7 @@ func (b *backend) Resign(ctx context.Context, instance string) error {
 	return b.end(b, ctx, instance)
 }
 
-// note remembers who is open, as far as the answer says.
+// note records the open connections, as far as the answer says.
 func (b *backend) note(c sse.Conn, got sse.Opened) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *backend) of(member string) []sse.Conn {
 
 type openFunc = func(b *backend, ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error)
 
-// answers changes what a correct Open answers.
+// answers changes the answer of a correct Open.
 func answers(change func(b *backend, c sse.Conn, got *sse.Opened)) openFunc {
 	return func(b *backend, ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error) {
 		got, err := b.Cap.Open(ctx, r, live, c)
@@ -109,7 +109,7 @@ func answers(change func(b *backend, c sse.Conn, got *sse.Opened)) openFunc {
 	}
 }
 
-// asks changes what a correct Open is asked.
+// asks changes the arguments of a correct Open.
 func asks(change func(b *backend, r *sse.Rules, live *sse.Live, c *sse.Conn)) openFunc {
 	return func(b *backend, ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error) {
 		change(b, &r, &live, &c)

@@ -41,7 +41,7 @@ func (w *wire) Listen(ctx context.Context, l sse.Listener) error {
 	return w.listen(w, ctx, l)
 }
 
-// cut is what a broker with connections does when they break.
+// cut acts like a broker whose connections break.
 func (w *wire) cut(down, up bool) func(context.Context) error {
 	return func(context.Context) error {
 		w.mu.Lock()
@@ -119,7 +119,7 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 				if w.Broker, err = memsse.NewBroker(); err != nil {
 					t.Fatal(err)
 				}
-				// What does not come is waited for; this is enough to see it.
+				// Long enough to see that a message is missing.
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				err = ssetest.CheckBroker(ctx, c, ssetest.BrokerHarness{Broker: w, Cut: w.cut(d.cut[0], d.cut[1])})
 				cancel()

@@ -13,7 +13,7 @@ import (
 
 const tableBound = 5
 
-// table is a Replayer in memory. A defect changes what it answers.
+// table is a Replayer in memory. A defect changes its answers.
 type table struct {
 	stored int
 	defect func(t *table, since sse.Cursors, missed *sse.Missed)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// ear listens, and keeps what it hears of one address space.
+// ear listens, and keeps the messages to one address space.
 type ear struct {
 	cancel context.CancelFunc
 	done   chan error
@@ -68,7 +68,7 @@ func listen(ctx context.Context, b sse.Broker, mine tag) (*ear, error) {
 	return e, e.until(ctx, "Up", func() bool { return e.ups > 0 })
 }
 
-// until waits until what was heard is as expected.
+// until waits until the heard messages are as expected.
 func (e *ear) until(ctx context.Context, what string, is func() bool) error {
 	for {
 		e.mu.Lock()
@@ -104,7 +104,7 @@ func (e *ear) end(ctx context.Context) error {
 	return e.broken
 }
 
-// soon bounds what has to come, well below a case's limit.
+// soon bounds the wait for an expected message, well below a case's limit.
 func soon(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, Limit/4)
 }
@@ -310,7 +310,7 @@ func listeningEnds(ctx context.Context, h BrokerHarness) error {
 	if err = errors.Join(err, one.end(ctx)); err != nil {
 		return errors.Join(err, two.end(ctx))
 	}
-	// The other goes on.
+	// The other listener goes on.
 	if err := h.Broker.Publish(ctx, sse.Message{Kind: sse.ToAll, Event: string(mine), Frame: []byte("data: x\n\n")}); err != nil {
 		return errors.Join(err, two.end(ctx))
 	}

@@ -21,7 +21,7 @@ func evictedCases() []CapCase {
 			if err := p.registered("2", "3", "4"); err != nil {
 				return fmt.Errorf("after a refusal: %w", err)
 			}
-			// The same token of somebody else is another tab.
+			// The same token of another member is another tab.
 			p.member, p.opened = name("member"), nil
 			if _, err := p.open(three, sse.Conn{Member: p.member, ID: p.conn("6").ID, Token: back.Token}); err != nil {
 				return fmt.Errorf("another member's tab with the token of an evicted one: %w", err)
@@ -72,7 +72,7 @@ func evictedCases() []CapCase {
 			if err := p.registered("1", "3", "4"); err != nil {
 				return err
 			}
-			// It was not evicted by that, and it is the youngest now.
+			// That did not evict it, and it is the youngest now.
 			if err := p.expect(three, "5", "1"); err != nil {
 				return err
 			}

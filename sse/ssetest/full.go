@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// fullCases are about what is known of the member's connections when one more opens.
+// fullCases are about the known states of a full member's connections.
 func fullCases() []CapCase {
 	return []CapCase{
 		capCase("without-victims-nobody-goes", func(p *player) error {

@@ -53,7 +53,7 @@ func ghostCases() []CapCase {
 			if err := p.registered("4"); err != nil {
 				return err
 			}
-			// Nobody was evicted by that.
+			// That evicted no stream.
 			if _, err := p.open(three, p.conn("1")); err != nil {
 				return fmt.Errorf("the tab of a ghost comes back: %w", err)
 			}
@@ -84,7 +84,7 @@ func ghostCases() []CapCase {
 	}
 }
 
-// deadInstance has two instances, of which one does not renew its lease.
+// deadInstance: of two instances one does not renew its lease.
 func deadInstance(p *player) error {
 	mine, dead := p.instance, name("instance")
 	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
@@ -114,7 +114,7 @@ func deadInstance(p *player) error {
 	return p.registered("4", "5", "6")
 }
 
-// sweep has many members with ghosts, and some without.
+// sweep sweeps many members with ghosts, and some without.
 func sweep(p *player) error {
 	const members = 40
 	mine, dead, base := p.instance, name("instance"), p.member

@@ -30,7 +30,7 @@ func openCases() []CapCase {
 			return p.registered("8", "2", "3")
 		}),
 		capCase("times-are-distinct", func(p *player) error {
-			// Many within a millisecond, in an order that names do not have.
+			// Many within a millisecond, in an order other than by name.
 			last := ""
 			for i := range 40 {
 				n := fmt.Sprint(1000 - 7*i%40)
@@ -99,7 +99,7 @@ func openCases() []CapCase {
 			if err := first(p.registered("1", "3"), p.opens("4"), p.registered("1", "3", "4")); err != nil {
 				return err
 			}
-			// A tab that closed its stream was not evicted.
+			// The tab that closed its stream was not evicted.
 			again := p.conn("5")
 			again.Token = p.conn("2").Token
 			if _, err := p.open(three, again); err != nil {
@@ -111,8 +111,8 @@ func openCases() []CapCase {
 	}
 }
 
-// raceToOpen opens from all peers at once: afterwards each is either registered
-// or somebody's victim.
+// raceToOpen opens from all peers at once: afterwards each is either registered or
+// a victim.
 func raceToOpen(p *player) error {
 	const many = 60
 	var mu sync.Mutex

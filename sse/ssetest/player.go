@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// long is a time that does not pass while the suite runs, short one that has
-// passed after a pause.
+// long is a time that does not pass while the suite runs, short one that has passed
+// after a pause.
 const (
 	long  = time.Hour
 	short = 20 * time.Millisecond
@@ -47,7 +47,7 @@ func (p *player) open(r sse.Rules, c sse.Conn) (sse.Opened, error) {
 	return p.Cap.Open(p.ctx, r, p.live, c)
 }
 
-// opens opens connections, and expects that nobody has to go.
+// opens opens connections, and expects no evictions.
 func (p *player) opens(numbers ...string) error {
 	for _, n := range numbers {
 		if err := p.expect(three, n); err != nil {
@@ -73,7 +73,7 @@ func (p *player) expect(r sse.Rules, n string, victims ...string) error {
 	return nil
 }
 
-// registered expects that of all that were opened exactly these are registered.
+// registered expects that of all opened connections exactly these are registered.
 func (p *player) registered(numbers ...string) error {
 	missing, err := p.Cap.Gone(p.ctx, p.opened)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *player) refused(c sse.Conn) error {
 	return nil
 }
 
-// first returns the first of what went wrong.
+// first returns the first error.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

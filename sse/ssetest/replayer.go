@@ -10,14 +10,14 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// ReplayerHarness is a Replayer of one client that has seen nothing, with nothing
+// ReplayerHarness is a Replayer of one client that has seen nothing, with no events
 // stored for it.
 type ReplayerHarness struct {
 	// Replayer under test; required.
 	Replayer sse.Replayer
 	// Event is the name of its events that have a cursor; required.
 	Event string
-	// Store stores one more, and returns its id when Replay is to see it; required.
+	// Store stores one more, and returns its id once Replay can see it; required.
 	Store func(ctx context.Context) (id string, err error)
 	// Bound is the most events that Replay returns to a client that comes back; the
 	// suite stores more. Required.

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// CapHarness is a Cap, and what the suite needs around it. Members and instances
+// CapHarness is a Cap, with the means that the suite needs. Members and instances
 // have random names, so that others may use the same server.
 type CapHarness struct {
 	// Cap under test; required.
@@ -26,14 +26,14 @@ type CapHarness struct {
 	Margin time.Duration
 }
 
-// BrokerHarness is a Broker, and what the suite needs around it.
+// BrokerHarness is a Broker, with the means that the suite needs.
 type BrokerHarness struct {
 	// Broker under test; required.
 	Broker sse.Broker
 	// Peers are the same as other processes see it; Broker alone when empty.
 	Peers []sse.Broker
-	// Cut breaks the connections of all listeners, which connect again; nil when
-	// there is nothing to break.
+	// Cut breaks the connections of all listeners, which reconnect; nil when there
+	// is nothing to break.
 	Cut func(ctx context.Context) error
 }
 
@@ -116,5 +116,5 @@ func CapCases() []CapCase {
 	return slices.Concat(openCases(), fullCases(), evictedCases(), goneCases(), ghostCases(), callCases())
 }
 
-// name makes a name that nobody else has.
+// name makes a unique name.
 func name(kind string) string { return fmt.Sprintf("%s-%016x", kind, rand.Uint64()) }

@@ -7,9 +7,9 @@
 //	go run ./bench/cmd/bench -quick      # everything works: small, saved nowhere
 //
 // It needs the servers of its sections, by the same environment variables as the
-// tests; `make bench` starts them. Results of a tree with changes that no commit has
-// are refused, before anything is measured, unless -dirty says that they shall be
-// marked. An interruption (Ctrl-C) removes what the section made on the servers; the
+// tests; `make bench` starts them. With uncommitted changes in the tree it refuses
+// to run, before anything is measured, unless -dirty says to mark the results. An
+// interruption (Ctrl-C) removes the section's leftovers from the servers; the
 // sections before it are saved.
 package main
 

@@ -34,7 +34,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// bench/REPORT.md and its plots are those of bench/results, to the byte.
+// bench/REPORT.md and its plots match bench/results, to the byte.
 func TestReport(t *testing.T) {
 	bench := filepath.Join("..", "..")
 	p, err := pageOf(filepath.Join(bench, "results"))
@@ -46,7 +46,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The whole is promised to end within 90 minutes.
+// The sections together end within the promised 90 minutes.
 func TestMinutes(t *testing.T) {
 	total := 0.0
 	for _, s := range sections() {
@@ -116,8 +116,8 @@ func TestMissingServer(t *testing.T) {
 	}
 }
 
-// What a section has brought is saved before the next begins, whatever comes of
-// that; and the report is made of it.
+// The results of a section are saved before the next begins, even if that fails;
+// and the report is made of them.
 func TestInterruptionLosesOneSection(t *testing.T) {
 	o := optionsIn(tree(t))
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -161,8 +161,8 @@ func TestFailureNamesTheSection(t *testing.T) {
 	}
 }
 
-// Results of a tree that nobody can get again are refused before anything runs, or
-// marked; those that are not saved are nobody's business.
+// Results of a tree with uncommitted changes are refused before anything runs, or
+// marked; results that are not saved need neither.
 func TestDirtyTree(t *testing.T) {
 	o, ran := optionsIn(tree(t)), 0
 	if err := os.WriteFile(filepath.Join(o.root, "change.go"), nil, 0o600); err != nil {

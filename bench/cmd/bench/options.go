@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// sizes are what the flags say.
+// sizes are the sizes given by the flags.
 type sizes struct {
 	rounds, rows, size, rate, seconds int
 	quick                             bool // everything small
@@ -25,7 +25,7 @@ type options struct {
 	set     *flag.FlagSet
 }
 
-// flags declares the flags, and returns what -only says.
+// flags declares the flags, and returns the value of -only.
 func (o *options) flags(report, list *bool) (only *string) {
 	o.set = flag.NewFlagSet("bench", flag.ContinueOnError)
 	o.set.IntVar(&o.rounds, "rounds", 5, "interleaved rounds; at most 3 in sections that take their time")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pace says how much time is left: what the sections usually take, times what this
-// machine takes for it.
+// pace says how much time is left: the usual times of the sections, times the
+// factor of this machine.
 type pace struct {
 	expected []time.Duration
 	took     []time.Duration // of those that are done

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/bench/report"
 )
 
-// runAll runs the sections one after the other, if all of them have what they
-// need, saves each when it is done, and makes the report anew.
+// runAll runs the sections one after the other, if the servers of all are given,
+// saves each when it is done, and makes the report again.
 func (o *options) runAll(ctx context.Context, chosen []section, out io.Writer) error {
 	for _, s := range chosen {
 		for _, name := range s.needs {
@@ -65,7 +65,7 @@ func (o *options) runOne(ctx context.Context, s section, where report.Environmen
 	if err := s.run(ctx, o.servers, o.sizes, rec); err != nil {
 		return report.Section{}, err
 	}
-	if err := ctx.Err(); err != nil { // what was cut short is no result
+	if err := ctx.Err(); err != nil { // an interrupted section has no result
 		return report.Section{}, err
 	}
 	took := time.Since(start)
@@ -107,8 +107,8 @@ func (o *options) makeReport(out io.Writer) error {
 	return err
 }
 
-// writePages writes the figures of README.md and docs. They tell of the tree's own
-// results and of no others.
+// writePages writes the figures of README.md and docs, from the tree's own results
+// and no others.
 func (o *options) writePages() error {
 	if filepath.Clean(o.results) != filepath.Join("bench", "results") {
 		return nil

@@ -44,7 +44,7 @@ func servers() map[string]string {
 type section struct {
 	name     string
 	title    string
-	compared string  // what stands beside what
+	compared string  // the systems compared
 	minutes  float64 // that it takes on a machine of two processors with nothing else to do
 	needs    []string
 	run      func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error
@@ -52,7 +52,7 @@ type section struct {
 
 func sections() []section { return append(peers(), growths()...) }
 
-// peers are the sections in which we stand beside others.
+// peers are the sections that compare Millrace with others.
 func peers() []section {
 	ofOutbox := func(servers map[string]string, s sizes) outboxbench.Config {
 		return outboxbench.Config{

@@ -1,7 +1,7 @@
-// Command onsale simulates the minute in which tickets go on sale, prints how the
-// waiting room stands it each second, and judges at the end that nobody entered
-// beyond the threshold, before those who had come earlier, or twice, and that
-// nobody was lost. It exits with 1 when one of them is broken.
+// Command onsale simulates the minute in which tickets go on sale, and prints the
+// state of the waiting room each second. At the end it checks that the active users
+// never exceeded the threshold, that no user entered before an earlier one, or
+// twice, and that no user was lost. It exits with 1 when one of these is broken.
 //
 //	go run ./bench/cmd/onsale [-memory] [-people 200000] [-threshold 1000] [-window 75s]
 //

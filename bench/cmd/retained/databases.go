@@ -139,7 +139,7 @@ func openMySQL(ctx context.Context, server string, u *url.URL) (*database, error
 	}, nil
 }
 
-// statements reads rows of text, calls, mean and greatest microseconds, and what was read.
+// statements reads rows of text, calls, mean and greatest microseconds, and rows read.
 func statements(ctx context.Context, db *sql.DB, query string) (all []statement, err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
@@ -159,7 +159,7 @@ func statements(ctx context.Context, db *sql.DB, query string) (all []statement,
 	return all, rows.Err()
 }
 
-// shortened is the first of a statement that tells it, without its comments.
+// shortened is the distinctive beginning of a statement, without its comments.
 func shortened(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -1,7 +1,7 @@
 // Command retained fills an outbox with millions of rows that were published and
 // are kept, and a backlog of millions more, lets a transaction commit that began
-// before all of them, and then runs a relay with its pruning and its statistics.
-// It prints what each statement took, and exits with 1 when an event was lost,
+// before all of them, and then runs a relay with its pruning and its statistics. It
+// prints the times of each statement, and exits with 1 when an event was lost,
 // doubled or published out of its key's order, or when a statement was slow.
 //
 //	go run ./bench/cmd/retained [-rows 20000000] [-backlog 4000000] postgres mysql
@@ -31,7 +31,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// slow is what no statement of the relay may take while the data it needs are in memory.
+// slow is the limit for a statement of the relay while its data are in memory.
 const slow = 100 * time.Millisecond
 
 // late is how many events the transaction appends that commits after all others.
@@ -64,7 +64,7 @@ func main() {
 	}
 }
 
-// store is what the outboxes of both databases are.
+// store is the interface of the outboxes of both databases.
 type store interface {
 	outbox.Store
 	outbox.Inspector
@@ -80,12 +80,12 @@ type database struct {
 	// copies appends count copies of the row of an id; the n-th has the key n % 1000
 	// and n behind its message id.
 	copies func(ctx context.Context, id int64, from, count int) error
-	// forget begins the server's statistics of statements anew, and spent returns them.
+	// forget resets the server's statistics of statements, and spent returns them.
 	forget func(ctx context.Context) error
 	spent  func(ctx context.Context) ([]statement, error)
 }
 
-// statement is what the server says of one.
+// statement is the server's record of one statement.
 type statement struct {
 	text      string
 	calls     int
@@ -192,7 +192,7 @@ func fill(ctx context.Context, d *database, origin int64, from, count int, what 
 	return nil
 }
 
-// relay publishes until the function that it returns is called.
+// relay publishes until the returned function is called.
 func relay(s store, to *counter, retention time.Duration) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -258,8 +258,8 @@ func (c *counter) Publish(_ string, messages ...*message.Message) error {
 
 func (*counter) Close() error { return nil }
 
-// wait returns when so many copies were published, and so many others. Nothing for a
-// minute is an error.
+// wait returns when so many copies, and so many others, were published. A minute
+// without a publication is an error.
 func (c *counter) wait(ctx context.Context, want, wantOthers int) error {
 	before, since := -1, time.Now()
 	for tick := time.Tick(20 * time.Millisecond); ; {

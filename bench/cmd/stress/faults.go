@@ -27,7 +27,7 @@ import (
 
 const (
 	// relayEnv makes this program a relay, and names its holder; urlEnv and kindEnv
-	// say of what. Publications go to file descriptor 3, a line each.
+	// name its database. Publications go to file descriptor 3, a line each.
 	relayEnv = "MILLRACE_STRESS_RELAY"
 	urlEnv   = "MILLRACE_STRESS_URL"
 	kindEnv  = "MILLRACE_STRESS_DATABASE"
@@ -105,7 +105,7 @@ func open(name string, db *sql.DB) (migrated, error) {
 	return mysqloutbox.New(db, mysqloutbox.Config{})
 }
 
-// messageIDs is what the server has that took over.
+// messageIDs are the ids on the server that took over.
 func messageIDs(ctx context.Context, p *pair.Pair) ([]string, error) {
 	db, err := p.Open(p.Replica)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command stress runs the out-of-order stress on PostgreSQL, MariaDB, MySQL and
-// SQLite, with a naive reader beside the relay as a control, and prints what was
-// lost, duplicated and inverted, and the latency from commit to publish. Then it
+// SQLite, with a naive reader beside the relay as a control, and prints the lost,
+// duplicated and inverted events, and the latency from commit to publish. Then it
 // runs it again on a primary with an asynchronous replica and relays in processes
 // of their own, of which one is stopped for longer than its lease and one is
 // killed, and fails over to the replica in the middle. It exits with 1 when a
@@ -162,11 +162,11 @@ func sqlite(ctx context.Context, cfg outboxtest.StressConfig) error {
 	}
 	cfg.Store, cfg.DB, cfg.Unrelated, cfg.UnrelatedReads = store, db, reader, true
 	cfg.MaxDelay = time.Millisecond
-	// The one writer is what everybody queues for, the relay's cursor included.
+	// Writers queue for SQLite's only write lock, the relay's cursor included.
 	return stress(ctx, "SQLite", cfg, limits{p99: 3 * time.Second})
 }
 
-// limits is what a run must keep.
+// limits are the limits of a run.
 type limits struct {
 	p99        time.Duration
 	naiveLoses bool // ids are not in commit order, so the control must lose events

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// BenchmarkSDK is a document by the CloudEvents SDK, beside package event's BenchmarkEncode
-// and BenchmarkDecode.
+// BenchmarkSDK encodes and decodes a document with the CloudEvents SDK, for comparison with
+// package event's BenchmarkEncode and BenchmarkDecode.
 func BenchmarkSDK(b *testing.B) {
 	msg, err := event.Structured{}.Encode(event.Event{
 		ID: "1042", Type: "PaymentSuccess", Source: "boxoffice/payments", AggregateType: "reservation", AggregateID: "res-1042", PartitionKey: "user-7",

@@ -56,7 +56,7 @@ func anyEvent() *rapid.Generator[event.Event] {
 	})
 }
 
-// inline reports whether data of a content type stands as it is in a document.
+// inline reports whether a document holds data of a content type unchanged.
 func inline(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
@@ -64,7 +64,7 @@ func inline(contentType string) bool {
 }
 
 // canonical is an event as a reader has it: the defaults are explicit, the time is UTC,
-// and white space around JSON that stood in a document is gone.
+// and white space around the JSON of a document is gone.
 func canonical(e event.Event, structured bool) event.Event {
 	if len(e.Data) == 0 {
 		e.Data = nil

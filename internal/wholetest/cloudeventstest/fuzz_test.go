@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// FuzzSDK: what is decoded and written again, the SDK reads with the same meaning.
+// FuzzSDK: the SDK reads a decoded and re-encoded event with the same meaning.
 func FuzzSDK(f *testing.F) {
 	const required = `"specversion":"1.0","id":"1","source":"s","type":"T"`
 	for _, more := range []string{

@@ -77,8 +77,8 @@ func TestSDKReadsBinary(t *testing.T) {
 }
 
 func TestReadsBinaryOfSDK(t *testing.T) {
-	// The SDK writes values as they are, so a percent sign or quotes around a
-	// value mean something else to a reader that follows the binding.
+	// The SDK writes values unchanged, so a percent sign or quotes around a value
+	// mean something else to a reader that follows the binding.
 	plain := draw.Text().Filter(func(s string) bool { return !strings.ContainsAny(s, `%"`) })
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySDKEvent(plain).Draw(t, "event")

@@ -1,7 +1,7 @@
 package cloudeventstest
 
-// The CloudEvents SDK for Go is the oracle of package event here: it must read what Millrace
-// writes, and Millrace must read what it writes, with the same meaning.
+// The CloudEvents SDK for Go is the oracle of package event here: each must read the
+// documents of the other with the same meaning.
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ func sameAttributes(got, want map[string]string) error {
 	return nil
 }
 
-// readWithSDK has the SDK read a structured document and compares.
+// readWithSDK makes the SDK read a structured document and compares.
 func readWithSDK(doc []byte, want event.Event) error {
 	var e sdk.Event
 	if err := format.JSON.Unmarshal(doc, &e); err != nil {
@@ -174,7 +174,7 @@ func anySDKEvent(plain *rapid.Generator[string]) *rapid.Generator[sdk.Event] {
 	})
 }
 
-// sameAsSDK compares what Millrace decoded with what the SDK encoded.
+// sameAsSDK compares an event decoded by Millrace with the SDK's original.
 func sameAsSDK(got event.Event, want *sdk.Event) error {
 	attributes, err := attributesOfSDK(want)
 	if err != nil {
@@ -222,7 +222,7 @@ func TestReadsStructuredOfSDK(t *testing.T) {
 		if err := sameAsSDK(got, &want); err != nil {
 			t.Fatalf("%v\n%s", err, doc)
 		}
-		// And it can be passed on: the SDK reads it again, in Millrace's words.
+		// The event can be passed on: the SDK reads Millrace's encoding of it.
 		msg, err := event.Structured{}.Encode(got)
 		if err != nil {
 			t.Fatal(err)

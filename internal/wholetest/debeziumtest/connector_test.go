@@ -43,10 +43,10 @@ type source struct {
 	// seen names the variable that holds the server's address as Kafka Connect
 	// sees it, and schema asks for the schema of the tables.
 	seen, schema string
-	// streaming is called before the connector is made. What it returns reports
-	// whether the connector reads what is committed from now on.
+	// streaming is called before the connector is made. The returned function
+	// reports whether the connector reads the commits from now on.
 	streaming func(ctx context.Context, db *sql.DB, o debezium.Options) (func(context.Context) error, error)
-	// forget removes what the connector has left on the server.
+	// forget removes the connector's leftovers from the server.
 	forget func(ctx context.Context, t *testing.T, db *sql.DB, o debezium.Options)
 }
 
@@ -79,7 +79,7 @@ var sources = []source{
 }
 
 // TestConnector gives the settings to Debezium's own connectors and its outbox
-// event router, appends as an application does, and reads what arrives on Kafka
+// event router, appends as an application does, and reads the messages on Kafka
 // with the consumers that read the relay's messages.
 func TestConnector(t *testing.T) {
 	for _, from := range sources {
@@ -165,8 +165,8 @@ func open(t *testing.T, brokers, topic string) *bus.Bus {
 	return b
 }
 
-// register makes the connector and waits until its task reads. At the end both it
-// and what it leaves on the server are removed.
+// register makes the connector and waits until its task reads. At the end the
+// connector and its leftovers on the server are removed.
 func register(t *testing.T, connect string, from source, db *sql.DB, o debezium.Options) {
 	t.Helper()
 	settings, err := debezium.Settings(o)
@@ -206,7 +206,7 @@ func register(t *testing.T, connect string, from source, db *sql.DB, o debezium.
 		if status.Tasks[0].State != "RUNNING" {
 			return fmt.Errorf("the task is %s", status.Tasks[0].State)
 		}
-		// What is appended before it streams is not its business.
+		// Events from before it streams are not in its scope.
 		return streaming(ctx)
 	})
 }
@@ -261,8 +261,8 @@ func dropSlot(ctx context.Context, t *testing.T, db *sql.DB, o debezium.Options)
 	}
 }
 
-// tell asks for a change, again while the workers agree on an earlier one: then
-// they answer that there is a conflict.
+// tell asks for a change, and retries while the workers agree on an earlier one:
+// then they answer that there is a conflict.
 func tell(ctx context.Context, method, url string, body []byte) (code int, answer []byte) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -316,7 +316,7 @@ func waitFor(t *testing.T, what string, done func(context.Context) error) {
 }
 
 // appendAll appends events of several keys in turn, each in a transaction of its
-// own, with rolled-back ones between them, and returns what was committed.
+// own, with rolled-back ones between them, and returns the committed ones.
 func appendAll(t *testing.T, db *sql.DB, ob *outbox.Outbox) map[string][]event.Event {
 	t.Helper()
 	want := map[string][]event.Event{}

@@ -23,7 +23,7 @@ type placed struct{ ID string }
 func (placed) Spec() millrace.Spec { return millrace.On("orders", "Placed", "c-1") }
 
 // TestAbsentBroker takes an order while nothing listens at the broker's address, and
-// handles it when Kafka is there.
+// handles the order when Kafka is up.
 func TestAbsentBroker(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

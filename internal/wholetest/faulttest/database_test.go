@@ -103,7 +103,7 @@ func (d database) next(ctx context.Context, tx *sql.Tx, key int) (n int64, err e
 	return n, err
 }
 
-// effect writes down that an event was handled, in the guard's transaction.
+// effect records that an event was handled, in the guard's transaction.
 func (d database) effect(ctx context.Context, tx *sql.Tx, e event.Event) error {
 	_, err := tx.ExecContext(ctx, d.sql.effect, e.AggregateID, e.Sequence, e.ID)
 	return err
@@ -124,7 +124,7 @@ func (d database) handled(ctx context.Context) (int, error) {
 	return d.count(ctx, `SELECT COUNT(DISTINCT event_id) FROM effects`)
 }
 
-// audit returns what is wrong: each key's effects must be 1, 2, 3, … up to its
+// audit returns the errors found: each key's effects must be 1, 2, 3, … up to its
 // counter, in that order.
 func (d database) audit(ctx context.Context) ([]string, error) {
 	rows, err := d.pool.QueryContext(ctx, `SELECT k, n FROM effects ORDER BY id`)

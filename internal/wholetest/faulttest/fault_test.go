@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
-// rounds is how often each fault strikes.
+// rounds is the number of times each fault occurs.
 const rounds = 2
 
 func TestBrokerKilled(t *testing.T) {
@@ -70,7 +70,7 @@ func TestConnectionsCut(t *testing.T) {
 			f, proxy := behind(t, tr)
 			for range 5 * rounds {
 				f.handles(40)
-				// What was cut before may still be on its way back.
+				// Connections cut earlier may still be reconnecting.
 				f.until(settleLimit, "a connection to cut", func(context.Context) (bool, error) { return proxy.Cut() > 0, nil })
 			}
 			f.recovered("cut connections")

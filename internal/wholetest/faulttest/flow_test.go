@@ -25,8 +25,8 @@ const (
 	keys      = 20
 	writers   = 4
 	perSecond = 200 // of all writers together
-	// settleLimit bounds how long everything may take to be handled after the
-	// last fault has ended.
+	// settleLimit bounds the time until all events are handled after the last fault
+	// has ended.
 	settleLimit = 90 * time.Second
 )
 
@@ -146,8 +146,8 @@ func (f *flow) consumer(ctx context.Context) {
 }
 
 // write appends events until writing stops. A key's events are numbered in the
-// transaction that appends them, under the lock of the key's row. What became
-// of a commit whose answer was lost is in the database.
+// transaction that appends them, under the lock of the key's row. The database
+// shows the outcome of a commit whose answer was lost.
 func (f *flow) write(seed int) {
 	random := rand.New(rand.NewPCG(uint64(seed), 1))
 	tick := time.NewTicker(time.Second * writers / perSecond)
@@ -159,7 +159,7 @@ func (f *flow) write(seed int) {
 		case <-tick.C:
 		}
 		key := random.IntN(keys)
-		// A commit under way is not cut short when writing stops: the server could
+		// A commit in flight is not cut short when writing stops: the server could
 		// still carry it out, after the last count.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(f.writing), 5*time.Second)
 		err := sqltx.Do(ctx, f.db.pool, func(ctx context.Context, tx *sql.Tx) error {
@@ -198,7 +198,7 @@ func (f *flow) handles(n int) {
 }
 
 // until asks, 20 times a second, until the answer is yes. The database may be
-// away meanwhile.
+// unreachable meanwhile.
 func (f *flow) until(limit time.Duration, what string, done func(context.Context) (bool, error)) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), limit)
@@ -216,8 +216,8 @@ func (f *flow) until(limit time.Duration, what string, done func(context.Context
 	}
 }
 
-// recovered measures from now, the end of a fault, until everything that is
-// committed by now has had its effect.
+// recovered measures from now, the end of a fault, until all events committed by
+// now have had their effect.
 func (f *flow) recovered(what string) {
 	f.t.Helper()
 	began := time.Now()

@@ -17,8 +17,8 @@ import (
 )
 
 // A position that was read and not yet kept may name transactions as done that a
-// crash undoes, whose ids PostgreSQL then gives to others: whoever has one has to
-// begin again from what was kept, though no statement of theirs failed.
+// crash undoes, whose ids PostgreSQL then gives to others. Its holder has to begin
+// again from the kept position, though no statement failed.
 func TestPositionsEndWithTheServer(t *testing.T) {
 	holders := map[string]holder{"log": holdLog(t), "status": holdStatus(t)}
 	for name, h := range holders {
@@ -46,7 +46,7 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// holder has a lease of something, and what may be done under it.
+// holder has a lease, and the calls that it may make under the lease.
 type holder struct {
 	again func(context.Context) error // takes the lease
 	keep  map[string]func(context.Context) error
@@ -109,7 +109,7 @@ func holdStatus(t *testing.T) holder {
 	return h
 }
 
-// answered does it until a connection of the pool answers that is not dead.
+// answered repeats do until a connection of the pool answers that is not dead.
 func answered(ctx context.Context, do func(context.Context) error) error {
 	err := do(ctx)
 	for range 10 {

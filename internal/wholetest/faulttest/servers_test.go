@@ -40,8 +40,8 @@ type transport struct {
 	database func(t *testing.T) database // on another server
 }
 
-// quick is how long a consumer that vanished keeps its part: short, so that the
-// tests are.
+// quick is how long a consumer that vanished keeps its part: short, to keep the
+// tests short.
 const quick = 3 * time.Second
 
 func transports() []transport {
@@ -76,8 +76,8 @@ func opener(dial func(ctx context.Context, network, addr string) (string, string
 	)
 }
 
-// logger is silent: what the parts say about a fault is expected, and much.
-// MILLRACE_FAULTTEST_LOG shows it.
+// logger is silent: a fault causes many log lines, all expected.
+// MILLRACE_FAULTTEST_LOG shows them.
 func logger() *slog.Logger {
 	if os.Getenv("MILLRACE_FAULTTEST_LOG") == "" {
 		return slog.New(slog.DiscardHandler)
@@ -85,8 +85,8 @@ func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// restart kills a server and starts it again. It returns when it answers. addr,
-// host:port of the server that the flow uses, shows that it was this one.
+// restart kills a server and starts it again. It returns when the server answers.
+// addr, host:port of the server that the flow uses, shows that it was this one.
 func restart(t *testing.T, server, addr string) {
 	t.Helper()
 	command := os.Getenv("MILLRACE_RESTART")

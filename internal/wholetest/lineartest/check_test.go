@@ -21,9 +21,9 @@ const (
 	histories = 3
 )
 
-// check runs random histories of ten instances on one key each, once with locks
-// that stand and once with locks that expire all the time. open returns ten
-// stores as ten processes would have them, over one state.
+// check runs random histories of ten instances on one key each, once with lasting
+// locks and once with locks that expire all the time. open returns ten stores as
+// ten processes would have them, over one state.
 func check(t *testing.T, open func(t testing.TB, n int) []coalesce.Store) {
 	t.Helper()
 	for _, mode := range []struct {
@@ -71,7 +71,7 @@ func coalescers(t testing.TB, stores []coalesce.Store, cfg coalesce.Config) []*c
 	return all
 }
 
-// recorder writes operations down with a clock that only counts.
+// recorder records operations with a clock that only counts.
 type recorder struct {
 	clock atomic.Int64
 	mu    sync.Mutex
@@ -140,7 +140,7 @@ func record(ctx context.Context, all []*coalesce.Coalescer, clients int, key str
 	return r.all, errors.Join(errs...)
 }
 
-// draw chooses the next call. Ends go to tickets of late, stale ones among them.
+// draw chooses the next call. Ends go to recent tickets, stale ones among them.
 func draw(choose *rand.Rand, tickets *pool) call {
 	t := tickets.pick(choose)
 	p := coalesce.Low
@@ -161,7 +161,7 @@ func draw(choose *rand.Rand, tickets *pool) call {
 	return call{what: "current"}
 }
 
-// pool is the tickets that anybody has seen.
+// pool is the tickets that any client has seen.
 type pool struct {
 	mu  sync.Mutex
 	all []coalesce.Ticket

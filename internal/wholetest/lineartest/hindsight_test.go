@@ -8,20 +8,20 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// hindsight is what the whole history says of its versions. It refuses no order
+// hindsight is the facts about versions from the whole history. It refuses no order
 // that could explain the history, and spares the search those that could not:
 //
 //   - versions grow, so they were handed out in the order of their numbers;
-//   - whoever saw a version with the lock, or as the current one, saw it before
-//     the lock was given back, or the next version handed out;
-//   - a lock that somebody gave back, or upgraded, was there until then.
+//   - a client that saw a version with the lock, or as the current one, saw it
+//     before the lock was given back, or the next version handed out;
+//   - a lock that a client gave back, or upgraded, existed until then.
 type hindsight struct {
 	before map[int64]int64     // a version and the one handed out before it
 	all    map[int64]sightings // of each version
 	ended  map[int64]bool      // versions whose end is among the answers
 }
 
-// sightings counts the answers that a version must be there for.
+// sightings counts the answers for which a version must still hold.
 type sightings struct {
 	holder  int // that say it has the lock, besides the one that handed it out
 	current int // that say it is the newest
@@ -64,10 +64,10 @@ func read(history []porcupine.Operation) hindsight {
 	return h
 }
 
-// mayEnd reports whether the lock of a state can go: all have seen it who did.
+// mayEnd reports whether the lock of a state can end: all that saw it have done so.
 func (h hindsight) mayEnd(s state) bool { return s.seen.holder == h.all[s.last].holder }
 
-// mayVanish reports whether it can go without an answer that says so.
+// mayVanish reports whether the lock can end without an answer that says so.
 func (h hindsight) mayVanish(s state) bool { return h.mayEnd(s) && !h.ended[s.last] }
 
 // mayPass reports whether a version can come after the state's newest.

@@ -17,7 +17,7 @@ type call struct {
 	ticket coalesce.Ticket
 }
 
-// answer is its output.
+// answer is the output of a call.
 type answer struct {
 	decision coalesce.Decision
 	held     bool // release, extend: the ticket held the lock
@@ -40,7 +40,7 @@ func (a answer) issued() int64 {
 // state of the key in the model.
 type state struct {
 	held   bool
-	ticket coalesce.Ticket   // who has the lock
+	ticket coalesce.Ticket   // the holder of the lock
 	mark   coalesce.Priority // one more run is wanted
 	last   int64             // the newest version
 	seen   sightings         // of the newest version, until now
@@ -61,14 +61,14 @@ func linearizable(history []porcupine.Operation, expiry bool) porcupine.CheckRes
 		},
 		DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v → %+v", in, out) },
 	}
-	// The proof that there is no order can take for ever.
+	// The proof that no order exists can take for ever.
 	return porcupine.CheckOperationsTimeout(m.ToModel(), history, 2*time.Minute)
 }
 
 func (s state) free() state { return state{last: s.last, seen: s.seen} }
 
-// after returns the states in which a call and its answer can leave the key;
-// none when it cannot have been answered so.
+// after returns the states in which a call and its answer can leave the key; none
+// when this answer is not possible.
 func (h hindsight) after(s state, c call, a answer) []any {
 	switch c.what {
 	case "request":

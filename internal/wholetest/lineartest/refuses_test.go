@@ -32,8 +32,8 @@ func again(from, to int64, p coalesce.Priority, t coalesce.Ticket) porcupine.Ope
 	return op(from, to, call{what: "request", p: p, again: true}, answer{decision: coalesce.Decision{Outcome: coalesce.AlreadyProcessing, Ticket: t}})
 }
 
-// Histories written by hand: what the table allows, what it does not, and what
-// only an expiry between two operations explains.
+// Histories written by hand: some that the table allows, some that it refuses, and
+// some that only an expiry between two operations explains.
 func TestModelRefuses(t *testing.T) {
 	low1, low2, high2, high3 := ticket(coalesce.Low, 1), ticket(coalesce.Low, 2), ticket(coalesce.High, 2), ticket(coalesce.High, 3)
 	published, upgraded, processing := coalesce.Published, coalesce.Upgraded, coalesce.AlreadyProcessing
@@ -85,7 +85,7 @@ func TestModelRefuses(t *testing.T) {
 		"one more run of a wrong priority": {false, false, []porcupine.Operation{first, again(3, 4, coalesce.Low, low1), done(5, 6, low1, high2)}},
 		"one more run forgotten": {false, true, []porcupine.Operation{first, again(3, 4, coalesce.Low, low1), done(5, 6, low1),
 			request(7, 8, coalesce.Low, published, low2)}},
-		// The call that answers had its step before the end of the run, and this
+		// The answered call had its step before the end of the run, and this
 		// request began after that end.
 		"an answer of a call that was under way": {false, false, []porcupine.Operation{first, request(3, 20, coalesce.Low, processing, low1),
 			release(4, 5, low1, true), request(6, 19, coalesce.Low, processing, low1)}},
@@ -109,7 +109,7 @@ type broken struct {
 	both chan struct{}
 }
 
-// meet returns when two have come.
+// meet returns when two callers have come.
 func (s *broken) meet() {
 	s.mu.Lock()
 	if s.n++; s.n == 2 {
@@ -119,7 +119,7 @@ func (s *broken) meet() {
 	<-s.both
 }
 
-// Request looks whether the key is free and then takes it, whoever came between.
+// Request looks whether the key is free and then takes it, whatever came between.
 func (s *broken) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
 	if s.step != "request" {
 		return s.Store.Request(ctx, key, p, again, ttl)
@@ -137,8 +137,8 @@ func (s *broken) Request(ctx context.Context, key string, p coalesce.Priority, a
 	return s.Store.Request(ctx, key, p, again, ttl)
 }
 
-// Release looks whether the ticket has the lock and then deletes whatever lock
-// there is.
+// Release looks whether the ticket has the lock and then deletes any lock of the
+// key.
 func (s *broken) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
 	if s.step != "release" {
 		return s.Store.Release(ctx, t)

@@ -66,7 +66,7 @@ func TestSQS(t *testing.T) {
 	n.Notify(notice("ada")) // again within five minutes
 	n.Notify(notice("bob"))
 	ended, cancel := context.WithCancel(ctx)
-	cancel() // Run publishes what it has before it returns
+	cancel() // Run publishes its buffer before it returns
 	if err := n.Run(ended); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
-// answer is one of the fake's: a status and its JSON.
+// answer is an answer of the fake: a status and its JSON.
 type answer struct {
 	status     int
 	body       map[string]any
@@ -56,14 +56,14 @@ func atGate(position, serving int) answer {
 	return answer{status: 200, body: map[string]any{"admitted": position <= serving, "position": position, "servingCounter": serving, "nextPoll": 2}}
 }
 
-// fake is a site with a room and a gate, which answer what a test wants.
+// fake is a site with a room and a gate, whose answers a test sets.
 type fake struct {
 	*httptest.Server
 	release chan struct{}
 
 	mu      sync.Mutex
 	answers map[string]answer // by route: check, heartbeat, leave, assign, turn
-	asked   []string          // route, event and what came with it
+	asked   []string          // route, event and the data sent
 }
 
 func start(t *testing.T, room, gate queuepage.Config) *fake {
@@ -154,7 +154,7 @@ func (f *fake) is(route string, a answer) {
 	f.answers[route] = a
 }
 
-// heard returns what was asked of a route.
+// heard returns the requests to a route.
 func (f *fake) heard(route string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -92,7 +92,7 @@ var states = []struct {
 	}},
 }
 
-// TestBrowserGallery looks at every state as people see it: axe finds nothing,
+// TestBrowserGallery looks at every state as visitors see it: axe finds nothing,
 // nothing is cut off or needs scrolling sideways, and each has a picture.
 func TestBrowserGallery(t *testing.T) {
 	all := os.Getenv("MILLRACE_GALLERY") == "all"
@@ -140,7 +140,7 @@ func TestBrowserGallery(t *testing.T) {
 	}
 }
 
-// sound checks what is wrong in any state.
+// sound checks the rules that hold in every state.
 func (tb *tab) sound(name string) {
 	tb.Helper()
 	if wide := eval[float64](tb, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
@@ -169,7 +169,7 @@ func (tb *tab) sound(name string) {
 	eval[bool](tb, "clock.freeze()")
 }
 
-// TestBrowserPlainBrand looks at the page of who sets nothing.
+// TestBrowserPlainBrand looks at the page with the zero Brand.
 func TestBrowserPlainBrand(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(4213))

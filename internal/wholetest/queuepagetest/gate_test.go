@@ -56,8 +56,8 @@ func TestBrowserGate(t *testing.T) {
 	}
 }
 
-// TestBrowserGateLost asks for a new number when the gate does not know the old
-// one any more, and says so.
+// TestBrowserGateLost asks for a new number when the gate does not know the old one
+// any more, and says so.
 func TestBrowserGateLost(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r1", "position": 100}})
@@ -80,7 +80,7 @@ func TestBrowserGateLost(t *testing.T) {
 	}
 }
 
-// TestBrowserGateEnds shows what the gate says instead of a number.
+// TestBrowserGateEnds shows the gate's messages in place of a number.
 func TestBrowserGateEnds(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(4))

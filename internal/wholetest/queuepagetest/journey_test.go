@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// store is one that a test can take away.
+// store is a store that a test can make unreachable.
 type store struct {
 	queue.Store
 	away atomic.Bool
@@ -45,8 +45,8 @@ func (s *store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 	return s.Store.Look(ctx, event, r, epoch, version)
 }
 
-// site is a room with one place and a gate, as an application has them. Who a
-// visitor is stands in the bearer token.
+// site is a room with one place and a gate, as an application has them. The bearer
+// token names the visitor.
 type site struct {
 	url   string
 	store *store
@@ -121,7 +121,7 @@ func openSite(t *testing.T) *site {
 	return s
 }
 
-// visitor opens a browser for somebody.
+// visitor opens a browser for a visitor.
 func (s *site) visitor(t *testing.T, name string) *tab {
 	t.Helper()
 	tb := open(t, s.url, phone())
@@ -145,7 +145,7 @@ func (tb *tab) pollUntil(expression string) {
 }
 
 // TestBrowserTwoPeopleOnePlace goes through a real room: the second waits at
-// position 1, keeps it while the store is away, and enters when the first leaves.
+// position 1, keeps it during an outage, and enters when the first leaves.
 func TestBrowserTwoPeopleOnePlace(t *testing.T) {
 	s := openSite(t)
 	first := s.visitor(t, "first")
@@ -185,7 +185,7 @@ func TestBrowserThroughTheGate(t *testing.T) {
 	if _, err := s.gate.Activate(t.Context(), "show-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.gate.Assign(t.Context(), "show-1"); err != nil { // somebody is before
+	if _, err := s.gate.Assign(t.Context(), "show-1"); err != nil { // one visitor is ahead
 		t.Fatal(err)
 	}
 	tb := s.visitor(t, "second")
@@ -200,8 +200,8 @@ func TestBrowserThroughTheGate(t *testing.T) {
 	}
 	advance()
 	tb.pollUntil("document.getElementById('position').textContent === '1'")
-	// One more look leads into the line, and the room is empty: it is no longer than
-	// the way in.
+	// The next poll leads into the line, and the room is empty: the line is no
+	// longer than the way in.
 	tb.until("clock.idle() && clock.delays().length > 0")
 	advance()
 	eval[bool](tb, "clock.advance(clock.delays()[0])")

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
-// TestBrowserLanguages speaks what the browser wants, what was chosen, or what the
-// address says, with numbers and words of that language.
+// TestBrowserLanguages uses the language of the browser, of the visitor's choice,
+// or of the address, with numbers and words of that language.
 func TestBrowserLanguages(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(12345))
@@ -54,7 +54,7 @@ func TestBrowserLanguages(t *testing.T) {
 	}
 }
 
-// TestBrowserWithoutScript says in both languages what is needed.
+// TestBrowserWithoutScript says in both languages that scripts are needed.
 func TestBrowserWithoutScript(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	tb := open(t, f.URL, phone())
@@ -70,7 +70,7 @@ func TestBrowserWithoutScript(t *testing.T) {
 	tb.shot("noscript")
 }
 
-// TestBrowserPolicy has the browser refuse what is not the page's own.
+// TestBrowserPolicy makes the browser refuse content that is not the page's own.
 func TestBrowserPolicy(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(2))

@@ -16,8 +16,8 @@ func level(tb *tab) float64 {
 	return eval[float64](tb, "Number(document.getElementById('bar').style.getPropertyValue('--level'))")
 }
 
-// TestBrowserLine goes from the end of the line to the front: what is shown, what
-// is asked and when, and what a screen reader hears, which is little.
+// TestBrowserLine goes from the end of the line to the front. It checks the page,
+// the polls with their times, and the few announcements to a screen reader.
 func TestBrowserLine(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(5001))
@@ -70,8 +70,8 @@ func TestBrowserLine(t *testing.T) {
 	}
 }
 
-// TestBrowserPlaces: how many places are taken is shown beside the line, and is not
-// made up where it is not known.
+// TestBrowserPlaces: the number of places taken is shown beside the line, and is
+// not made up where it is not known.
 func TestBrowserPlaces(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(40))
@@ -124,7 +124,7 @@ func thousands(n int) string {
 }
 
 // TestBrowserReload keeps the place, the bar and the estimate over reloads, also
-// when the room is away, and announces nothing twice.
+// during an outage of the room, and announces nothing twice.
 func TestBrowserReload(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(200))
@@ -173,7 +173,7 @@ func TestBrowserReload(t *testing.T) {
 	}
 }
 
-// TestBrowserNewPlace says when the old place is gone, and begins anew.
+// TestBrowserNewPlace says when the old place is gone, and starts over.
 func TestBrowserNewPlace(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(60))
@@ -213,7 +213,7 @@ func TestBrowserCalmEstimate(t *testing.T) {
 			t.Errorf("the wait became %q at an estimate of %v s", wait, seconds)
 		}
 	}
-	// What stays true is believed.
+	// The page shows an estimate that stays the same.
 	f.is("check", queued(8000, "estimatedWait", 180, "nextPoll", 60))
 	for range 5 {
 		tb.poll()
@@ -256,8 +256,8 @@ func TestBrowserPause(t *testing.T) {
 	}
 }
 
-// TestBrowserHidden polls once a minute while nobody looks, at once when somebody
-// does again, and never faster than the server says.
+// TestBrowserHidden polls once a minute while the page is hidden, at once when it
+// is visible again, and never faster than the server says.
 func TestBrowserHidden(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(30, "nextPoll", 5))
@@ -290,7 +290,7 @@ func TestBrowserHidden(t *testing.T) {
 	tb.says("position", "10")
 }
 
-// TestBrowserLeave asks first, by keyboard alone, and lines nobody up again
+// TestBrowserLeave asks first, by keyboard alone, and lines no visitor up again
 // without being asked.
 func TestBrowserLeave(t *testing.T) {
 	f := start(t, queuepage.Config{EntryKey: "shop.entry.{eventId}"}, queuepage.Config{})

@@ -25,7 +25,7 @@ const patience = 40 * time.Second
 //go:embed testdata/clock.js
 var clockScript string
 
-// device is what somebody looks at a page with.
+// device is the screen of a visitor's device.
 type device struct {
 	width, height int64
 	dark          bool
@@ -34,7 +34,7 @@ type device struct {
 
 func phone() device { return device{width: 390, height: 844} }
 
-// tab is one page in a profile of its own, and what it complained about.
+// tab is one page in a profile of its own, with the errors of its console.
 type tab struct {
 	*testing.T
 	ctx  context.Context
@@ -66,13 +66,13 @@ func open(t *testing.T, base string, d device) *tab {
 	return tb
 }
 
-// before has a script run in each document before those of its own.
+// before makes a script run in each document before those of its own.
 func (tb *tab) before(script string) {
 	tb.Helper()
 	set(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 }
 
-// wear has the tab be on another device.
+// wear makes the tab look like another device.
 func (tb *tab) wear(d device) {
 	tb.Helper()
 	scheme := "light"
@@ -107,8 +107,8 @@ func eval[T any](tb *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to become true. While a page is being replaced
-// it can't be asked, so errors are only told when time is up.
+// until waits for an expression to become true. While a page is being replaced it
+// can't be asked, so errors are only reported when time is up.
 func (tb *tab) until(expression string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
@@ -195,8 +195,8 @@ func (tb *tab) advance(d time.Duration) {
 	eval[bool](tb, fmt.Sprintf("clock.advance(%d)", d.Milliseconds()))
 }
 
-// next is when the page polls again: in the line that is the only timer when
-// nothing is under way.
+// next is the time to the page's next poll: in the line that is the only timer when
+// no request is in flight.
 func (tb *tab) next() time.Duration {
 	tb.Helper()
 	tb.until("clock.idle() && clock.delays().length === 1")
@@ -209,7 +209,7 @@ func (tb *tab) poll() {
 	tb.advance(tb.next())
 }
 
-// hide has the page think that its tab is hidden, or seen again.
+// hide makes the page think that its tab is hidden, or visible again.
 func (tb *tab) hide(hidden bool) {
 	tb.Helper()
 	eval[bool](tb, fmt.Sprintf(`(Object.defineProperty(document, "hidden", { configurable: true, get: () => %t }), document.dispatchEvent(new Event("visibilitychange")), true)`, hidden))
@@ -220,7 +220,7 @@ func (tb *tab) said() []string {
 	return eval[[]string](tb, "clock.said")
 }
 
-// shot writes a picture of the whole page where MILLRACE_SCREENSHOTS says.
+// shot writes a picture of the whole page to the folder of MILLRACE_SCREENSHOTS.
 func (tb *tab) shot(name string) {
 	tb.Helper()
 	dir := os.Getenv("MILLRACE_SCREENSHOTS")

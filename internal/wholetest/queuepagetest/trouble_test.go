@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
-// TestBrowserBusy has the room refuse: the page says so, keeps what it showed,
-// waits as long as it is told and longer each time, and recovers by itself.
+// TestBrowserBusy makes the room refuse: the page says so, keeps its content, waits
+// as long as it is told and longer each time, and recovers by itself.
 func TestBrowserBusy(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(77))
@@ -32,7 +32,7 @@ func TestBrowserBusy(t *testing.T) {
 		t.Errorf("the tab is called %q", title)
 	}
 	tb.hide(true)
-	tb.hide(false) // whoever looks again is no reason to ask sooner, nor is a network that is back
+	tb.hide(false) // a visible page does not poll sooner, nor does a network that is back
 	eval[bool](tb, "dispatchEvent(new Event('online'))")
 	if next := tb.next(); next < 20*time.Second {
 		t.Errorf("Retry-After is forgotten: %v", next)
@@ -65,8 +65,8 @@ func TestBrowserBusy(t *testing.T) {
 	}
 }
 
-// TestBrowserAnswersThatAreNone has something between the page and the room answer
-// in its place, or nothing.
+// TestBrowserAnswersThatAreNone makes a proxy between the page and the room answer
+// in its place, or not at all.
 func TestBrowserAnswersThatAreNone(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	tb := open(t, f.URL, phone())
@@ -88,7 +88,7 @@ func TestBrowserAnswersThatAreNone(t *testing.T) {
 	tb.says("position", "3")
 }
 
-// TestBrowserOffline notices, and goes on as soon as the network is back.
+// TestBrowserOffline notices an outage, and goes on as soon as the network is back.
 func TestBrowserOffline(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(5))
@@ -116,7 +116,7 @@ func TestBrowserOffline(t *testing.T) {
 	tb.until("document.body.dataset.trouble === ''")
 }
 
-// TestBrowserEnds shows each end, and asks no more.
+// TestBrowserEnds shows each end, and polls no more.
 func TestBrowserEnds(t *testing.T) {
 	f := start(t, queuepage.Config{Brand: queuepage.Brand{Home: "/start"}}, queuepage.Config{})
 	tb := open(t, f.URL, phone())
@@ -154,14 +154,14 @@ func TestBrowserEnds(t *testing.T) {
 			t.Errorf("asked for %q", heard)
 		}
 	}
-	// A path that would be a host, taken by itself, is one of this site.
+	// A path that would be a host, taken by itself, is a path of this site.
 	f.is("check", answer{status: 403, body: map[string]any{"error": "no", "redirectTo": "/.//evil.example/"}})
 	tb.visit("/queue/k")
 	tb.in("elsewhere")
 	if origin := eval[string](tb, "location.origin"); origin != f.URL {
 		t.Errorf("went to %s", origin)
 	}
-	// Who tries again after a failure is in line.
+	// A visitor who tries again after a failure is in line.
 	f.is("check", problem(400, "bad"))
 	tb.visit("/queue?event=plain")
 	tb.in("failed")
@@ -170,7 +170,7 @@ func TestBrowserEnds(t *testing.T) {
 	tb.says("position", "2")
 }
 
-// TestBrowserSignIn leads to the sign-in and back, and goes on when somebody has
+// TestBrowserSignIn leads to the sign-in and back, and goes on when the visitor has
 // signed in meanwhile, with the token of this site.
 func TestBrowserSignIn(t *testing.T) {
 	f := start(t, queuepage.Config{SignIn: "/login?next={here}", Bearer: queuepage.Bearer{Key: "shop.session", Field: "token"}}, queuepage.Config{})
@@ -191,7 +191,7 @@ func TestBrowserSignIn(t *testing.T) {
 	}
 }
 
-// TestBrowserWithoutStorage works in a browser that keeps nothing.
+// TestBrowserWithoutStorage works in a browser that refuses storage.
 func TestBrowserWithoutStorage(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(9))

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
-// TestBrowserTurn enters by itself while somebody looks, and not before.
+// TestBrowserTurn enters by itself while the page is visible, and not before.
 func TestBrowserTurn(t *testing.T) {
 	f := start(t, queuepage.Config{EntryKey: "shop.entry.{eventId}"}, queuepage.Config{})
 	f.is("check", queued(2))
@@ -60,7 +60,7 @@ func TestBrowserTurn(t *testing.T) {
 	}
 }
 
-// TestBrowserTurnByHand lets who wants to take their time, up to its end.
+// TestBrowserTurnByHand lets a visitor take time, up to the end of the turn.
 func TestBrowserTurnByHand(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", queued(2))
@@ -82,7 +82,7 @@ func TestBrowserTurnByHand(t *testing.T) {
 	if said := tb.said(); said[len(said)-1] != "It is your turn. Come in! The place is reserved for you until the time is over. One minute left to enter." {
 		t.Errorf("announced %q", said)
 	}
-	tb.reload() // who reloads is asked again, and not thrown in
+	tb.reload() // a visitor who reloads is asked again, and does not enter by itself
 	tb.in("turn")
 	tb.focus("enter-now")
 	tb.press("\r")
@@ -116,8 +116,8 @@ func TestBrowserTurnPassed(t *testing.T) {
 	}
 }
 
-// TestBrowserStraightIn does not hold up who need not wait, nor follow an address
-// to another site.
+// TestBrowserStraightIn does not hold up visitors who need not wait, nor follow an
+// address to another site.
 func TestBrowserStraightIn(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("check", admitted(600))

@@ -9,5 +9,5 @@
 //	transport over: older ones append, and publish and handle
 //	nothing any more                                             TestRollingUpgrade
 //
-// The program in testdata is built with both releases, so it keeps to what both have.
+// The program in testdata is built with both releases, so it uses only features of both.
 package rollingtest

@@ -24,7 +24,7 @@ const (
 	each = 30 // events of a key in a phase
 )
 
-// An upgrade of a service that works, and the way back.
+// An upgrade of a working service, and the way back.
 func TestRollingUpgrade(t *testing.T) {
 	from := os.Getenv("MILLRACE_ROLLING_FROM")
 	if from == "" {
@@ -178,7 +178,7 @@ func (r *roll) produce(program string) {
 	r.produced += each
 }
 
-// entries are what was handled, in its order.
+// entries are the handled events, in their order.
 func (r *roll) entries() (all []entry) {
 	text, err := os.ReadFile(r.journal)
 	if err != nil {
@@ -199,7 +199,7 @@ type entry struct {
 	by  string
 }
 
-// wait waits until everything was handled.
+// wait waits until all events were handled.
 func (r *roll) wait() {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool {
@@ -211,7 +211,7 @@ func (r *roll) wait() {
 	}, 2*time.Minute, 50*time.Millisecond, "not everything is handled")
 }
 
-// judge holds the journal against the promise: each event once at least, first handlings
+// judge compares the journal with the promise: each event at least once, first handlings
 // of a key in order.
 func (r *roll) judge() {
 	last, by, again := map[string]int{}, map[string]int{}, 0

@@ -31,10 +31,10 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-// secret stands in every payload, password and header of this file.
+// secret is in every payload, password and header of this file.
 const secret = "hunter2"
 
-// output is what was logged, on every level there is.
+// output is the log, on all levels.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -56,7 +56,7 @@ func (o *output) logger() *slog.Logger {
 	return slog.New(eventlog.NewHandler(slog.NewTextHandler(o, &slog.HandlerOptions{Level: slog.Level(-1000)})))
 }
 
-// tells wants all of these in the log, and the secret nowhere.
+// tells expects all of these lines in the log, and the secret nowhere.
 func (o *output) tells(t *testing.T, lines ...string) {
 	t.Helper()
 	said := o.String()
@@ -81,7 +81,7 @@ func secretEvent(t *testing.T, data any) event.Event {
 	return e
 }
 
-// A consumer handles, retries, pauses and gives up, and tells no payload.
+// A consumer handles, retries, pauses and dead-letters, and logs no payload.
 func TestConsumersTellNoSecrets(t *testing.T) {
 	var out output
 	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
@@ -105,7 +105,7 @@ func TestConsumersTellNoSecrets(t *testing.T) {
 					return fault.MarkInfrastructure(errors.New("away"))
 				}
 				var number struct{ Text int }
-				return e.UnmarshalData(&number) // what it says is a text
+				return e.UnmarshalData(&number) // the data is a text
 			})},
 		bus.BatchConsumer{Topic: "t", Group: "batches", Wait: -1, Hooks: hooks, Handler: bus.HandleBatch(func(_ context.Context, all []event.Event) error {
 			var failed bus.BatchError
@@ -147,7 +147,7 @@ func TestConsumersTellNoSecrets(t *testing.T) {
 	out.tells(t, "will be retried", "consumer paused", "consumer stays paused", "became a dead letter", "event_id="+e.ID, "correlation_id=request-1", "event_id=broken")
 }
 
-// A relay that cannot publish, and parks, tells no payload.
+// A relay that cannot publish, and parks, logs no payload.
 func TestRelaysTellNoSecrets(t *testing.T) {
 	var out output
 	store := outboxtest.NewMemory(1)
@@ -183,7 +183,7 @@ type publishFunc func(topic string) error
 func (f publishFunc) Publish(topic string, _ ...*message.Message) error { return f(topic) }
 func (publishFunc) Close() error                                        { return nil }
 
-// silent is a broker that is away.
+// silent is a broker that is unreachable.
 type silent struct{ sse.Broker }
 
 func (silent) Publish(context.Context, sse.Message) error { return errors.New("the broker is away") }
@@ -213,7 +213,7 @@ func TestStreamsTellNoSecrets(t *testing.T) {
 	out.tells(t)
 }
 
-// Transports that are away hide the passwords of their URLs, in errors and logs.
+// Unreachable transports hide the passwords of their URLs, in errors and logs.
 func TestTransportsTellNoPasswords(t *testing.T) {
 	for scheme, url := range map[string]string{
 		"postgres": "postgres://user:" + secret + "@127.0.0.1:1/db",

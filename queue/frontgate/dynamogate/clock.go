@@ -8,14 +8,13 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// clock is DynamoDB's own, as far as the Date of its answers tells, which counts
-// whole seconds.
+// clock is DynamoDB's clock, by the Date of its answers, in whole seconds.
 type clock struct {
 	ahead atomic.Int64 // of this process' clock, in ns
 	fixed func() time.Time
 }
 
-// hear learns from an answer.
+// hear sets the clock by an answer.
 func (c *clock) hear(answer middleware.Metadata) {
 	server, told := awsmiddleware.GetServerTime(answer)
 	at, known := awsmiddleware.GetResponseAt(answer)
@@ -24,7 +23,7 @@ func (c *clock) hear(answer middleware.Metadata) {
 	}
 }
 
-// now is the time after an answer was heard.
+// now is the time by the last answer.
 func (c *clock) now() time.Time {
 	if c.fixed != nil {
 		return c.fixed()
@@ -32,5 +31,5 @@ func (c *clock) now() time.Time {
 	return time.Now().Round(0).Add(time.Duration(c.ahead.Load()))
 }
 
-// blur is how far apart two processes may take the time to be.
+// blur is how far apart the clocks of two processes may be.
 const blur = 5 * time.Second

@@ -13,8 +13,8 @@ type Config struct {
 	// Positions is the name of the table of the positions given out; "positions" by
 	// default.
 	Positions string
-	// Audit is how long it is kept which positions were given out; 24 h by default.
-	// DynamoDB removes what is older within some days.
+	// Audit is how long the record of the given positions is kept; 24 h by default.
+	// DynamoDB removes older records within some days.
 	Audit time.Duration
 }
 

@@ -1,5 +1,5 @@
-// Package dynamogate keeps the counters of front gates in Amazon DynamoDB, for
-// those who want the gate to stand where Redis does not.
+// Package dynamogate keeps the counters of front gates in Amazon DynamoDB, for a
+// gate that does not share the fate of Redis.
 //
 //	store, err := dynamogate.New(client, dynamogate.Config{})
 //	…
@@ -13,16 +13,16 @@
 //
 //	property                                              proven by
 //	all that a store promises                             TestConformance
-//	each position in somebody's hands is in the audit,
+//	each position held by a visitor is in the audit,
 //	once, in an item for each range                       TestAudit
-//	a position that is not in the audit is nobody's       TestAuditRefused
+//	a position missing in the audit was not given out     TestAuditRefused
 //	tables are made once, and those of others refused     TestCreateTables
 //	processes whose clocks are apart make one round       TestClocksApart
 //	the time is DynamoDB's                                TestServerTime
 //	a wrong URL is refused with the part that is wrong,
 //	and no secret of it                                   TestParseURL
 //	a store by URL                                        TestOpenURL
-//	away, throttled, 5xx and set-up are infrastructure    TestAway, TestClassify
+//	unreachable, throttled, 5xx, set-up: infrastructure   TestAway, TestClassify
 //
 // # Tables
 //
@@ -33,32 +33,32 @@
 //	            (key)
 //
 // The counters are raised by ADD under a condition, and each event has one item. A
-// call gives one range of positions out, up to 1,000 for as many callers, and
-// positions has an item for each range and none for each person: who has a position
-// holds a sealed ticket for it, so an item would only be the record that it was
-// given out, and the range is that record at a thousandth of the price. expiresAt is
-// the attribute of DynamoDB's expiry in both.
+// call gives one range of positions out, up to 1,000 for as many callers. Table
+// positions has an item for each range and none for each visitor: a visitor with a
+// position holds a sealed ticket for it, so an item would only be the record that it
+// was given out, and the range is that record at a thousandth of the price.
+// expiresAt is the attribute of DynamoDB's expiry in both.
 //
 // # Costs and bounds
 //
 // Assign is two writes, Advance a consistent read and a write when a round is due,
 // State a consistent read, Events a scan of counters. DynamoDB takes about 1,000
-// writes per second to an item: a process has one call of Assign under way for an
-// event at a time, so that is some tens of processes.
+// writes per second to an item: a process has one call of Assign in flight for an
+// event at a time, so one event serves some tens of processes.
 //
 // # The clock
 //
-// DynamoDB has no function for the time, so it is the Date of its last answer that
-// counts, which is in whole seconds, and never this process' own. Two processes may
+// DynamoDB has no function for the time. The time is therefore the Date of its last
+// answer, in whole seconds, and never the clock of this process. Two processes may
 // be a second or so apart, and two rounds therefore a second or so closer than they
-// should; a round within 5 s of the future counts as just made. That rounds are not
-// made twice is a matter of the condition, not of the clock.
+// should be; a round within 5 s of the future counts as just made. The condition of
+// the write, not the clock, ensures that a round is not made twice.
 //
 // # Failure modes
 //
 // Unreachable, slow, throttled, 5xx, a missing table or right: calls fail with
-// [fault.Infrastructure], after what the client retries by itself. What a lost answer
-// or a failed audit gave out is nobody's, and the serving counter goes past it; an
-// operator's round whose answer was lost may be made twice. Lost data shows by the
-// epoch, as everywhere.
+// [fault.Infrastructure], after the client's own retries. Positions of a lost answer
+// or a failed audit are lost, and the serving counter goes past them. An operator's
+// round whose answer was lost may be made twice. Lost data shows by the epoch, as in
+// every store.
 package dynamogate

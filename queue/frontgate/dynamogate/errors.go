@@ -18,13 +18,13 @@ var (
 	errItem    = errors.New("the item is none of ours")
 )
 
-// wrong are the answers that would be the same the next time. Everything else is
-// trouble with DynamoDB, such as throttling and 5xx, or with our set-up, such as a
+// wrong lists the answers for which a retry cannot help. All other errors are
+// trouble with DynamoDB, such as throttling and 5xx, or with the set-up, such as a
 // missing table or right.
 var wrong = []string{"ValidationException", "ItemCollectionSizeLimitExceededException", "SerializationException"}
 
-// Classify judges DynamoDB errors: unreachable, slow, throttled, 5xx, and what a
-// set-up lacks, is infrastructure.
+// Classify classifies DynamoDB errors: unreachable, slow, throttled, 5xx, and a
+// missing table or right are infrastructure.
 func Classify(err error) fault.Class {
 	var api smithy.APIError
 	switch {
@@ -55,7 +55,7 @@ func failed(what string, err error) error {
 	return err
 }
 
-// refusedAs is the item as it was when a condition did not hold; false for other
+// refusedAs is the item at the time when a condition did not hold; false for other
 // errors.
 func refusedAs(err error) (map[string]types.AttributeValue, bool) {
 	var condition *types.ConditionalCheckFailedException

@@ -5,5 +5,5 @@ import "time"
 // Clocked makes the store take the time from now instead of DynamoDB's answers.
 func Clocked(s *Store, now func() time.Time) { s.clock.fixed = now }
 
-// Blur is how far apart two processes may take the time to be.
+// Blur is how far apart the clocks of two processes may be.
 const Blur = blur

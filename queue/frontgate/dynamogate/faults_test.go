@@ -36,8 +36,8 @@ func all(ctx context.Context, s *dynamogate.Store) map[string]error {
 	return errs
 }
 
-// A server that nobody answers for, one that says nothing, one that throttles, and
-// one that fails: each call fails, in time, and as trouble of ours.
+// A server that refuses connections, one that never answers, one that throttles,
+// and one that fails: each call fails in time, as infrastructure.
 func TestAway(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -98,8 +98,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// Processes whose idea of the time is apart make one round each period, whoever
-// comes first.
+// Processes whose clocks are apart make one round each period, in any order.
 func TestClocksApart(t *testing.T) {
 	client := open(t, servicetest.DynamoDB(t))
 	cfg := tables(t, client)
@@ -154,7 +153,7 @@ func TestClocksApart(t *testing.T) {
 	}
 }
 
-// The time is that of the server's answers, and not of this process.
+// The time comes from the server's answers, not from this process.
 func TestServerTime(t *testing.T) {
 	const ahead = 50 * time.Hour
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -172,7 +171,7 @@ func TestServerTime(t *testing.T) {
 	if got := state.Now.Sub(before); got < ahead-time.Minute || got > ahead+time.Minute {
 		t.Errorf("the server's clock is %s ahead, and the store's %s", ahead, got)
 	}
-	// The real one says something too.
+	// The real server sends a Date too.
 	real, _, _ := fresh(t)
 	if state, err = real.State(t.Context(), "show-1"); err != nil || time.Until(state.Now).Abs() > time.Minute {
 		t.Errorf("%+v, %v", state, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// An item is counters in whole numbers, or an error that says which one is none.
+// An item has counters in whole numbers, or an error that names the wrong one.
 func FuzzItem(f *testing.F) {
 	f.Add(true, "1", "500", "100", "7", "9", "1", uint8(0))
 	f.Add(true, "1.5", "1e3", "", "7", "9", "1", uint8(0))

@@ -20,7 +20,7 @@ type counters struct {
 	expires                         int64
 }
 
-// countersOf reads an item; an empty one is none.
+// countersOf reads an item; an empty item has no counters.
 func countersOf(item map[string]types.AttributeValue) (counters, error) {
 	c := counters{there: len(item) > 0}
 	if !c.there {
@@ -54,7 +54,7 @@ func countersOf(item map[string]types.AttributeValue) (counters, error) {
 	return c, nil
 }
 
-// state of the counters; none has the epoch 0.
+// state is the state by the counters; without counters the epoch is 0.
 func (c counters) state(now time.Time) frontgate.State {
 	if !c.there || c.over {
 		return frontgate.State{Now: now}

@@ -24,8 +24,7 @@ type Store struct {
 
 var _ frontgate.Store = (*Store)(nil)
 
-// New makes a store on a client. Its tables have to be there: see
-// [Store.CreateTables].
+// New makes a store on a client. Its tables must exist: see [Store.CreateTables].
 func New(client *dynamodb.Client, cfg Config) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("dynamogate: the client is nil; make one with dynamodb.New or dynamodb.NewFromConfig")
@@ -59,7 +58,7 @@ func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.Stat
 	return state, nil
 }
 
-// record keeps which positions were given out.
+// record records the positions given out.
 func (s *Store) record(ctx context.Context, event string, state frontgate.State, n int) error {
 	first := state.Assigned - int64(n) + 1
 	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -75,7 +74,7 @@ func (s *Store) record(ctx context.Context, event string, state frontgate.State,
 	return err
 }
 
-// State says how the gate stands; see [frontgate.Store].
+// State returns the state of the gate; see [frontgate.Store].
 func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
 	if err := frontgate.Check(ctx, event); err != nil {
 		return frontgate.State{}, fmt.Errorf("dynamogate: state: %w", err)
@@ -99,8 +98,8 @@ func (s *Store) Advance(ctx context.Context, event string, by int64, every time.
 		if !r.On {
 			return r, nil
 		}
-		// A round of the near future was made by a process with another idea of the
-		// time; one of the far future is from before the clock was set back.
+		// A round of the near future was made by a process whose clock is ahead;
+		// one of the far future is from before the clock was set back.
 		past := now.Sub(time.UnixMilli(c.last))
 		if every > 0 && past < every && past > -blur {
 			r.Next = every - max(past, 0)
@@ -122,8 +121,8 @@ func (s *Store) Advance(ctx context.Context, event string, by int64, every time.
 	return frontgate.Round{}, failed("advance", err)
 }
 
-// raise raises the serving counter if it and the time of the last round are as
-// they were seen.
+// raise raises the serving counter if it and the time of the last round have not
+// changed since they were read.
 func (s *Store) raise(ctx context.Context, event string, seen counters, moved int64, now time.Time, round bool) (counters, bool, error) {
 	change, condition := "ADD #serving :moved", "#active = :yes AND #epoch = :epoch AND #serving = :serving"
 	n := names{"#serving": attrServing, "#active": attrActive, "#epoch": attrEpoch}
@@ -171,7 +170,7 @@ func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.St
 	return frontgate.State{}, failed("switch", err)
 }
 
-// begin makes new counters where there are none, or none that count.
+// begin makes new counters where there are none, or only expired ones.
 func (s *Store) begin(ctx context.Context, event string, seen counters, now time.Time) (counters, bool, error) {
 	n := names{
 		"#epoch": attrEpoch, "#active": attrActive, "#next": attrNext, "#serving": attrServing, "#opened": attrOpened,
@@ -187,7 +186,7 @@ func (s *Store) begin(ctx context.Context, event string, seen counters, now time
 }
 
 // Events lists the events; see [frontgate.Store]. It reads the whole table of
-// counters, which has an item for each.
+// counters, which has an item for each event.
 func (s *Store) Events(ctx context.Context) ([]string, error) {
 	var events []string
 	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.cfg.Counters, ConsistentRead: aws.Bool(true)})
@@ -210,8 +209,8 @@ func (s *Store) Events(ctx context.Context) ([]string, error) {
 	return events, nil
 }
 
-// tries is how often a change is made that others were faster with. A round that
-// another has made needs no second try.
+// tries is the number of attempts at a change when other processes were faster. A
+// round made by another process needs no second attempt.
 const tries = 8
 
 type (
@@ -228,8 +227,8 @@ func (s *Store) read(ctx context.Context, event string) (counters, error) {
 	return s.countersOf(out.Item)
 }
 
-// update changes an event's item and returns it as it is then; false when the
-// condition did not hold, with the item as it was.
+// update changes an event's item and returns the new item; false when the condition
+// did not hold, with the item as it was.
 func (s *Store) update(ctx context.Context, event, change, condition string, n names, v values) (counters, bool, error) {
 	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.cfg.Counters, Key: keyOf(event),
@@ -250,8 +249,8 @@ func (s *Store) update(ctx context.Context, event, change, condition string, n n
 	return c, err == nil, err
 }
 
-// countersOf reads an item, and whether it still counts: DynamoDB removes what
-// has expired when it likes to.
+// countersOf reads an item, and says whether it is still valid: DynamoDB removes
+// expired items with a delay.
 func (s *Store) countersOf(item map[string]types.AttributeValue) (counters, error) {
 	c, err := countersOf(item)
 	c.over = c.there && !c.on && c.expires > 0 && !s.clock.now().Before(time.Unix(c.expires, 0))

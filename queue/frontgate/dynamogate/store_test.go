@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open makes a client of a server that speaks DynamoDB.
+// open makes a client of a server that has the DynamoDB API.
 func open(t testing.TB, endpoint string) *dynamodb.Client {
 	t.Helper()
 	transport := &http.Transport{}
@@ -31,7 +31,7 @@ func open(t testing.TB, endpoint string) *dynamodb.Client {
 	})
 }
 
-// tables names two of the test's own, which end with it.
+// tables names two tables of the test's own, which are removed at its end.
 func tables(t testing.TB, client *dynamodb.Client) dynamogate.Config {
 	t.Helper()
 	prefix := "t-" + strings.ToLower(rand.Text())
@@ -88,7 +88,7 @@ func (m *moment) move(d time.Duration) {
 // harness is two stores with one clock, each with a client of its own.
 func harness(t *testing.T) frontgatetest.Harness {
 	t.Helper()
-	m := &moment{now: time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)} // what DynamoDB would remove in 2026 stays
+	m := &moment{now: time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)} // an expiry that is past in 2026 would be removed
 	s, client, cfg := fresh(t)
 	peer := newStore(t, open(t, servicetest.DynamoDB(t)), cfg)
 	dynamogate.Clocked(s, m.get)

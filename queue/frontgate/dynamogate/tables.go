@@ -30,10 +30,10 @@ const (
 	attrAssigned = "assignedAt" // positions: in ms since 1970
 )
 
-// CreateTables makes the tables where they are missing, billed by request and
-// with expiry, and waits until they can be used. It refuses tables that have
-// another key. It is for deployments without a tool that makes them, and needs
-// more rights than the store itself.
+// CreateTables makes the tables where they are missing, billed by request and with
+// expiry, and waits until they are ready. It refuses tables that have another key.
+// It is for deployments without a tool that makes them, and needs more rights than
+// the store itself.
 func (s *Store) CreateTables(ctx context.Context) error {
 	for _, t := range s.tables() {
 		if err := s.createTable(ctx, t); err != nil {
@@ -91,7 +91,7 @@ func (s *Store) createTable(ctx context.Context, t table) error {
 	return s.expire(ctx, t.name)
 }
 
-// expire has DynamoDB remove what is over.
+// expire turns on DynamoDB's expiry for a table.
 func (s *Store) expire(ctx context.Context, table string) error {
 	now, err := s.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 	if err != nil {

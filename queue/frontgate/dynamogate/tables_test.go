@@ -22,7 +22,7 @@ func TestCreateTables(t *testing.T) {
 	if _, err := s.Switch(ctx, "show-1", true); err != nil {
 		t.Fatal(err)
 	}
-	// Again, and by others: what is there stays.
+	// Again, from other stores: existing tables stay.
 	for range 2 {
 		if err := newStore(t, client, cfg).CreateTables(ctx); err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestCreateTables(t *testing.T) {
 			t.Errorf("%s expires by %+v, %v", name, ttl, err)
 		}
 	}
-	// The names the other way round are tables with other keys.
+	// With the names swapped, the tables have other keys.
 	wrong := newStore(t, client, dynamogate.Config{Counters: cfg.Positions, Positions: cfg.Counters})
 	if err := wrong.CreateTables(ctx); fault.Of(err) != fault.Permanent || !strings.Contains(fmt.Sprint(err), "another key") {
 		t.Errorf("tables of others: %v", err)
@@ -47,7 +47,7 @@ func TestCreateTables(t *testing.T) {
 	}
 }
 
-// Tables that are missing are a set-up that is not there yet.
+// Missing tables are an incomplete set-up.
 func TestNoTables(t *testing.T) {
 	client := open(t, servicetest.DynamoDB(t))
 	s := newStore(t, client, dynamogate.Config{Counters: "t-not-there", Positions: "t-not-there-either"})
@@ -109,7 +109,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Positions that could not be recorded are given to nobody.
+// Positions that could not be recorded are not given out.
 func TestAuditRefused(t *testing.T) {
 	client := open(t, servicetest.DynamoDB(t))
 	cfg := tables(t, client)

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// URL is where the tables are; made by [ParseURL].
+// URL is the place of the tables, as [ParseURL] returns it.
 type URL struct {
 	region, prefix, endpoint string
 	key, secret              string // both or none
@@ -37,7 +37,7 @@ type URL struct {
 //	endpoint=       another server, such as DynamoDB Local
 //	create=true     have the program make the tables that are missing: see [URL.Create]
 //
-// Errors name the part that is wrong, and show no secret. It connects to nothing.
+// Errors name the wrong part, and show no secret. ParseURL makes no connection.
 func ParseURL(raw string) (URL, error) {
 	a, err := parseURL(raw)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *URL) parameters(u *url.URL) error {
 	return nil
 }
 
-// tables are the names that the URL gives.
+// tables are the table names of the URL.
 func (a URL) tables() Config {
 	if a.prefix == "" {
 		return Config{}
@@ -107,12 +107,12 @@ func (a URL) tables() Config {
 	return Config{Counters: a.prefix + "counters", Positions: a.prefix + "positions"}
 }
 
-// Create says whether the URL asks for [Store.CreateTables], which the caller makes:
-// it takes seconds, and fails while DynamoDB is away.
+// Create says whether the URL asks for [Store.CreateTables]. The caller has to call
+// it: it takes seconds, and fails while DynamoDB is unreachable.
 func (a URL) Create() bool { return a.create }
 
 // Open makes a client and a store on it, which [Store.Close] ends. It reads the
-// configuration of the AWS tools, and connects to nothing.
+// configuration of the AWS tools, and makes no connection.
 func (a URL) Open(ctx context.Context) (*Store, error) {
 	options := []func(*config.LoadOptions) error{config.WithRegion(a.region)}
 	if a.key != "" {
@@ -122,15 +122,15 @@ func (a URL) Open(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dynamogate: open: %w", err)
 	}
-	// What the environment says of certificates and proxies is in the transport by
-	// now; ours is a copy, so that its connections end with the store.
+	// The transport has the environment's certificates and proxies by now; ours is
+	// a copy, so that its connections end with the store.
 	client, ok := account.HTTPClient.(*awshttp.BuildableClient)
 	if !ok {
 		client = awshttp.NewBuildableClient()
 	}
 	transport := client.GetTransport()
 	account.HTTPClient = &http.Client{Transport: transport}
-	account.Logger = logging.Nop{} // what is wrong is returned
+	account.Logger = logging.Nop{} // errors are returned
 	s, err := New(dynamodb.NewFromConfig(account, func(o *dynamodb.Options) {
 		if a.endpoint != "" {
 			o.BaseEndpoint = &a.endpoint
@@ -143,8 +143,8 @@ func (a URL) Open(ctx context.Context) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the connections of a store that [URL.Open] made. A client that New was
-// given stays the caller's.
+// Close ends the connections of a store that [URL.Open] made. A client given to New
+// stays the caller's.
 func (s *Store) Close() error {
 	if s.closeIdle != nil {
 		s.closeIdle()

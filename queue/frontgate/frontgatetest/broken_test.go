@@ -144,7 +144,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}
 }
 
-// A case that needs what a backend does not have is named.
+// A case whose needs the backend does not meet is reported by name.
 func TestMissing(t *testing.T) {
 	for _, c := range frontgatetest.Cases() {
 		h := newBackend().harness()
@@ -155,7 +155,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// safely takes a panic for a failure.
+// safely returns a panic as an error.
 func safely(ctx context.Context, c frontgatetest.Case, b *backend) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

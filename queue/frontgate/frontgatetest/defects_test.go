@@ -14,15 +14,15 @@ type defect struct {
 	name   string
 	caught []string
 	with   func(b *backend)
-	only   bool // the other cases have no second caller, for whom it waits
+	only   bool // this defect waits for a second caller, which the other cases lack
 }
 
-// defects names all that the suite watches for.
+// defects lists all defects that the suite must find.
 func defects() []defect {
 	return slices.Concat(positionDefects(), roundDefects(), switchDefects(), timeDefects())
 }
 
-// answers changes what State and Assign answer, and Switch.
+// answers changes the answers of State, Assign and Switch.
 func answers(change func(s frontgate.State) frontgate.State) func(b *backend) {
 	return func(b *backend) {
 		b.state = func(ctx context.Context, event string) (frontgate.State, error) {
@@ -88,8 +88,8 @@ func switchDefects() []defect {
 	}
 }
 
-// beginsAnew has each who switches on begin new counters, the last of many after
-// somebody has a position.
+// beginsAnew makes each caller of Switch begin new counters, the last of many after
+// a position was given out.
 func beginsAnew(b *backend) {
 	var mu sync.Mutex
 	switches, first := 0, make(chan struct{})
@@ -158,7 +158,7 @@ func timeDefects() []defect {
 			}
 		}},
 		{name: "never forgets", caught: []string{"kept-after-off"}, with: func(b *backend) {
-			// A gate that is on is kept, and this one says that it is off.
+			// A gate that is on is kept; this store says that it is off.
 			off := map[string]frontgate.State{}
 			b.turn = func(ctx context.Context, event string, on bool) (frontgate.State, error) {
 				if s, there := off[event]; there && on {

@@ -8,9 +8,9 @@
 //		})
 //	}
 //
-// Each case returns an error that says which promise was broken and how, so the
-// suite can be run on a broken backend too; this package's own tests do that and
-// show that every case can fail:
+// Each case returns an error that names the broken promise and how it was broken.
+// The suite can therefore be run on a broken backend too: this package's own tests
+// do that and show that every case can fail:
 //
 //	broken backend                                  caught by
 //	gates are on, or make counters, unasked         off-by-default
@@ -18,7 +18,7 @@
 //	gives positions out while off                   off-gives-none
 //	reads, adds, and then writes                    dense-over-callers
 //	each process counts for itself                  dense-over-callers, rounds-over-callers
-//	serves who has no position yet                  never-past-assigned, random-histories
+//	serves positions that were not given out yet    never-past-assigned, random-histories
 //	raises by another number                        never-past-assigned
 //	each process makes rounds, or all do            rounds-over-callers, rounds-are-apart
 //	makes rounds too early, or misstates the next   rounds-are-apart
@@ -26,16 +26,16 @@
 //	an operator's is refused, or counts as a round  operators-rounds
 //	rounds stop when the clock is set back          clock-set-back
 //	leaves holders of positions behind when off     off-admits-holders
-//	begins anew when on again                       on-again-goes-on
+//	counts from 1 when on again                     on-again-goes-on
 //	forgets how many there were before              on-again-goes-on
-//	switching on what is on is not for nothing      switching-twice
+//	switching on twice changes something            switching-twice
 //	switchers begin counters over those of others   many-switch-on
 //	mixes up events                                 events-apart
-//	does not list them, or lists what is not there  events-are-listed
+//	does not list them, or lists absent ones        events-are-listed
 //	a loss is not to be noticed                     lost-counters
 //	forgets a gate that is on, or never forgets     kept-while-on, kept-after-off
 //	does not show its clock                         shows-its-clock
 //	accepts any ask, or an ended context            bad-asks, ended-context
 //
-// A case that needs what the backend does not have prints n/a and why.
+// A case whose needs the backend does not meet prints n/a and the reason.
 package frontgatetest

@@ -10,7 +10,7 @@ import (
 )
 
 // randomHistories plays the same histories each time, on the store and on a model
-// of one line of code for each rule.
+// that has one line of code for each rule.
 func randomHistories(ctx context.Context, h Harness) error {
 	const histories, length = 4, 60
 	for seed := range uint64(histories) {
@@ -70,7 +70,7 @@ func randomHistories(ctx context.Context, h Harness) error {
 			if err != nil {
 				return fmt.Errorf("history %d, step %d, %s: %w", seed, step, what, err)
 			}
-			// The epoch comes with the first switching on, and stays.
+			// The epoch begins when the gate is first switched on, and stays.
 			if model.Epoch == 0 && model.On {
 				model.Epoch = got.Epoch
 			}

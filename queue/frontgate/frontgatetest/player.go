@@ -17,7 +17,7 @@ type player struct {
 
 func play(ctx context.Context, h Harness) player { return player{ctx, h, h.Prefix + "show-1"} }
 
-// opened is play with the gate switched on.
+// opened is a player whose gate is switched on.
 func opened(ctx context.Context, h Harness) (player, error) {
 	p := play(ctx, h)
 	s, err := p.turn(true)
@@ -53,7 +53,7 @@ func (p player) state() (frontgate.State, error) {
 	return s, nil
 }
 
-// assign gives n out and compares which.
+// assign takes n positions and compares them.
 func (p player) assign(n int, last int64) error {
 	s, err := p.h.Store.Assign(p.ctx, p.event, n)
 	switch {
@@ -67,7 +67,7 @@ func (p player) assign(n int, last int64) error {
 	return p.expect("after assigning", s, func(now frontgate.State) bool { return now.Assigned == last })
 }
 
-// expect compares what an answer and the store say, of which the peer says the same.
+// expect checks an answer, and compares it with the store's state and its peer's.
 func (p player) expect(when string, answer frontgate.State, right func(frontgate.State) bool) error {
 	for _, q := range []player{p, p.peer()} {
 		now, err := q.state()
@@ -84,7 +84,7 @@ func (p player) expect(when string, answer frontgate.State, right func(frontgate
 	return nil
 }
 
-// same compares all but the clock, which may have run on.
+// same compares all fields but the clock, which may have run on.
 func same(a, b frontgate.State) bool {
 	a.Now, b.Now = time.Time{}, time.Time{}
 	return a == b
@@ -92,7 +92,7 @@ func same(a, b frontgate.State) bool {
 
 const every = 10 * time.Second
 
-// round makes one and compares by how much it raised.
+// round makes a round and compares how far it raised the counter.
 func (p player) round(when string, by int64, every time.Duration, moved int64) (frontgate.Round, error) {
 	r, err := p.h.Store.Advance(p.ctx, p.event, by, every)
 	switch {
@@ -104,7 +104,7 @@ func (p player) round(when string, by int64, every time.Duration, moved int64) (
 	return r, p.expect(when, r.State, func(frontgate.State) bool { return true })
 }
 
-// steps runs one after the other until one fails.
+// steps runs its steps in order until one fails.
 func steps(all ...func() error) error {
 	for _, step := range all {
 		if err := step(); err != nil {

@@ -117,7 +117,7 @@ func positionDefects() []defect {
 	}
 }
 
-// mirrored is switched, lost and listed as the first, and counts for itself.
+// mirrored is switched, lost and listed as the first store, and counts for itself.
 type mirrored struct {
 	frontgate.Store
 	first *backend
@@ -159,7 +159,7 @@ func valid(event string) string {
 	return event
 }
 
-// readsThenWrites has two callers both read before either writes.
+// readsThenWrites makes two callers both read before either writes.
 func readsThenWrites(b *backend) {
 	var mu sync.Mutex
 	last, calls := frontgate.State{}, 0

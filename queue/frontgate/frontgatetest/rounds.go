@@ -64,8 +64,8 @@ func roundsAreApart(ctx context.Context, h Harness) error {
 			if r.Next <= 0 || r.Next > every {
 				return fmt.Errorf("too early: the next round is said to be in %s", r.Next)
 			}
-			// What is told is exact: a round comes then, and not before. The last wait
-			// leaves a millisecond.
+			// The announced time is exact: a round is made then, and not before. The
+			// last wait leaves a millisecond.
 			if wait == every-4*time.Second-time.Millisecond && r.Next != time.Millisecond {
 				return fmt.Errorf("a millisecond before it, the next round is said to be in %s", r.Next)
 			}

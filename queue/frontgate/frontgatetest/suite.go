@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// Harness is a store without counters, and what the suite needs around it.
+// Harness is a store without counters, with the means that the suite needs.
 type Harness struct {
 	// Store under test; required.
 	Store frontgate.Store
@@ -17,15 +17,15 @@ type Harness struct {
 	// Move sets the store's clock forward or back; required. The clock stands
 	// still otherwise, and shows whole ms.
 	Move func(d time.Duration)
-	// Lose makes the store forget everything, as a flush does; required.
+	// Lose makes the store lose all its data, as a flush does; required.
 	Lose func(ctx context.Context) error
-	// Expires says that what the store forgets in time goes by the clock of Move.
+	// Expires says that the store's expiry goes by the clock of Move.
 	Expires bool
 	// Prefix of the events that the suite uses, for a store that others use too.
 	Prefix string
 }
 
-// Need is what a case asks of a harness.
+// Need is a requirement of a case on a harness.
 type Need string
 
 // NeedExpiry is as its n/a lines print it.
@@ -34,7 +34,7 @@ const NeedExpiry Need = "expiry goes by a clock that cannot be moved (Harness.Ex
 // Case is one promise of a store.
 type Case struct {
 	Name string
-	// Needs lists what the harness must have; otherwise the case is n/a.
+	// Needs lists the requirements on the harness; without one the case is n/a.
 	Needs []Need
 	// Run checks the promise on a fresh harness and returns how it was broken.
 	Run func(ctx context.Context, h Harness) error

@@ -110,8 +110,8 @@ func switchingTwice(ctx context.Context, h Harness) error {
 	return p.expect(fmt.Sprintf("switched off while off at %+v", off), again, func(s frontgate.State) bool { return same(s, off) })
 }
 
-// manySwitchOn has many switch a gate on and take a position: nobody begins the
-// counters over those of others.
+// manySwitchOn lets many callers switch a gate on and take a position: no caller
+// begins new counters over those of another.
 func manySwitchOn(ctx context.Context, h Harness) error {
 	p := play(ctx, h)
 	const callers = 8

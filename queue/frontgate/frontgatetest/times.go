@@ -124,7 +124,7 @@ func keptAfterOff(ctx context.Context, h Harness) error {
 		func() error { _, err := p.turn(false); return err },
 		func() error {
 			h.Move(frontgate.Kept)
-			// Longer than it has to, and not at all, are both wrong; a minute is left.
+			// Keeping too long and not at all are both wrong; a minute is left.
 			h.Move(-time.Minute)
 			s, err := p.turn(true)
 			if err == nil && (s.Epoch != first.Epoch || s.Assigned != 10) {

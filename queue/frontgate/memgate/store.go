@@ -13,8 +13,8 @@ import (
 
 // Config of a [Store]. The zero value works.
 type Config struct {
-	// Now is the clock; by default the time at which the store was made and what
-	// has passed since then, so that setting the wall clock changes nothing.
+	// Now is the clock; by default the time at which the store was made plus the
+	// monotonic time since then, so that setting the wall clock changes nothing.
 	Now func() time.Time
 }
 
@@ -59,7 +59,7 @@ func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.Stat
 	return g.state(now), nil
 }
 
-// State says how the gate stands; see [frontgate.Store].
+// State returns the state of the gate; see [frontgate.Store].
 func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
 	if err := frontgate.Check(ctx, event); err != nil {
 		return frontgate.State{}, fmt.Errorf("memgate: state: %w", err)
@@ -132,8 +132,7 @@ func (s *Store) Events(ctx context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(s.gates)), nil
 }
 
-// gate returns what is kept of an event, or what a new one begins with. The
-// caller holds s.mu.
+// gate returns the counters of an event, or new ones. The caller holds s.mu.
 func (s *Store) gate(event string) (*gate, time.Time) {
 	now := s.now()
 	g := s.gates[event]

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fragile is a store that can be lost.
+// fragile is a store that can lose its data.
 type fragile struct {
 	frontgate.Store
 	mu  sync.Mutex
@@ -62,7 +62,7 @@ func TestNotApplicable(t *testing.T) {
 	}
 }
 
-// By default a store counts the time that passes.
+// By default a store counts the time that passes, not the wall clock.
 func TestClockIsMonotonic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := memgate.New(memgate.Config{})

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
 
-// A server that nobody answers for, and one that takes connections and says
-// nothing: each call fails, in time, and as trouble of ours.
+// A server that refuses connections, and one that accepts them and never answers:
+// each call fails in time, as infrastructure.
 func TestAway(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestAway(t *testing.T) {
 				"switch":  func(ctx context.Context) error { _, err := s.Switch(ctx, "show-1", true); return err },
 				"events":  func(ctx context.Context) error { _, err := s.Events(ctx); return err },
 			} {
-				// The client would wait a minute: it is the context that ends the call.
+				// The client would wait a minute: the context ends the call.
 				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 				err := call(ctx)
 				cancel()

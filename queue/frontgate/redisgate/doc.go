@@ -5,13 +5,13 @@
 //
 //	property                                             proven by
 //	all that a store promises, on Redis and a Cluster    TestConformance
-//	nothing is kept for each who waits: 0 B per head     TestMemory
+//	0 B are kept for each waiting visitor                TestMemory
 //	a gate that is on stays, one that is off is kept
 //	for 24 h                                             TestExpiry
-//	a list of events that was lost comes back            TestListHeals
+//	a lost list of events comes back                     TestListHeals
 //	many processes, one count                            TestManyGates
-//	a server that hangs or is away fails in time, as
-//	infrastructure                                       TestAway
+//	calls of a server that hangs or is unreachable fail
+//	in time, as infrastructure                           TestAway
 //	a client that repeats calls or waits is refused      TestNew
 //
 // Each call is one script, by Redis' own clock. The scripts lie in lua/ as they run, made
@@ -26,13 +26,13 @@
 // # Failure modes
 //
 // Redis unreachable, slow, loading, read-only or out of memory: calls fail with
-// [fault.Infrastructure]. A call without an answer may have been carried out:
-// positions given out by it are nobody's, and the serving counter goes past them.
+// [fault.Infrastructure]. A call without an answer may have been carried out: the
+// positions it gave out are lost, and the serving counter goes past them.
 //
 // Lost data (a flush, a restart without a file, a promotion of a replica that
 // lagged): the epoch differs or is gone, and tickets of the old one are worth
 // nothing. A replica that lagged and has the epoch may give positions out a second
-// time, to at most as many as it missed; use appendfsync always, and WAIT or
-// min-replicas-to-write, where that matters. The line behind the gate counts each
-// position once.
+// time, to at most as many visitors as it missed. Where that matters, use
+// appendfsync always, and WAIT or min-replicas-to-write. The line behind the gate
+// counts each position once.
 package redisgate

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify judges Redis errors: unreachable, slow beyond the timeout, loading,
+// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading,
 // out of memory or read-only is infrastructure.
 func Classify(err error) fault.Class { return redisdb.Classify(err) }
 

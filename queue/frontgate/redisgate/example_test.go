@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
 
-// A client that neither tries again nor waits beyond a context.
+// A client without retries of its own, whose calls end with their context.
 func ExampleNew() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,

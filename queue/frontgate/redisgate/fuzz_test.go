@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An answer has all of its numbers or is none.
+// An answer has all of its numbers, or is refused.
 func FuzzRound(f *testing.F) {
 	var whole []byte
 	for _, n := range []float64{7, 1, 1000, 500, 3, 1e15, 500, 1e6} {

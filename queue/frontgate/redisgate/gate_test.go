@@ -34,8 +34,8 @@ func newGate(t testing.TB, client redis.UniversalClient, prefix string) *frontga
 	return g
 }
 
-// Eight processes on one Redis: positions are unique and dense, and what one of them
-// gave out another checks.
+// Eight processes on one Redis: positions are unique and dense, and a position from
+// one process can be checked by another.
 func TestManyGates(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {
@@ -107,7 +107,7 @@ func parallel(b *testing.B, call func() error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// bench is a gate that is on, with a position given out and so many served.
+// bench is a gate that is on, with a position given out and the given number served.
 func bench(b *testing.B, served int64) (*frontgate.Gate, string) {
 	b.Helper()
 	client := servers["redis"](b)
@@ -130,19 +130,19 @@ func BenchmarkAssign(b *testing.B) {
 	parallel(b, func() error { _, err := g.Assign(b.Context(), event); return err })
 }
 
-// Who waits polls.
+// A waiting visitor polls.
 func BenchmarkCheck(b *testing.B) {
 	g, id := bench(b, 0)
 	parallel(b, func() error { _, err := g.Check(b.Context(), event, id); return err })
 }
 
-// Whose turn it is gets a token.
+// An admitted visitor gets a token.
 func BenchmarkCheckAdmitted(b *testing.B) {
 	g, id := bench(b, 1)
 	parallel(b, func() error { _, err := g.Check(b.Context(), event, id); return err })
 }
 
-// The edge looks at a token.
+// The edge checks a token.
 func BenchmarkDecide(b *testing.B) {
 	g, id := bench(b, 1)
 	turn, err := g.Check(b.Context(), event, id)

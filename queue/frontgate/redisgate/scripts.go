@@ -29,8 +29,8 @@ func newScripts(edit func(text string) string) scripts {
 	return scripts{script(assignText), script(stateText), script(advanceText), script(switchText)}
 }
 
-// numbers that a script answers, packed: one string of them costs it less than
-// each in its own.
+// The numbers of a script's answer are packed: one string costs the script less
+// than one string for each.
 const (
 	answers = 8
 	double  = 8 // bytes
@@ -40,7 +40,7 @@ func numberAt(answer string, i int) int64 {
 	return int64(math.Float64frombits(binary.LittleEndian.Uint64([]byte(answer[i*double : (i+1)*double]))))
 }
 
-// roundOf reads an answer; false when it is none.
+// roundOf reads an answer; false when it is malformed.
 func roundOf(answer string) (frontgate.Round, bool) {
 	if len(answer) != answers*double {
 		return frontgate.Round{}, false

@@ -34,9 +34,9 @@ type Store struct {
 
 var _ frontgate.Store = (*Store)(nil)
 
-// New makes a store on a client, which stays the caller's to close. It is refused
-// when it does not heed contexts, or repeats calls by itself, since positions that
-// are given out twice are nobody's:
+// New makes a store on a client, which the caller has to close. New refuses a
+// client that ignores contexts or retries calls by itself, since a retried call may
+// give positions out twice, and the first ones are lost:
 //
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -70,15 +70,15 @@ func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.Stat
 	return r.State, err
 }
 
-// State says how the gate stands; see [frontgate.Store].
+// State returns the state of the gate; see [frontgate.Store].
 func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
 	if err := frontgate.Check(ctx, event); err != nil {
 		return frontgate.State{}, fmt.Errorf("redisgate: state: %w", err)
 	}
 	r, err := s.run(ctx, "state", s.scripts.state, event)
 	if err == nil && r.On {
-		// The list of events may have been lost without the counters; the next call
-		// makes good what this one cannot.
+		// The list of events may have been lost without the counters. If this call
+		// fails, the next one repairs the list.
 		_ = s.client.SAdd(ctx, s.registry, event).Err()
 	}
 	return r.State, err
@@ -100,7 +100,7 @@ func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.St
 	wanted := 0
 	if on {
 		wanted = 1
-		// Listed before it is on: what is listed and has no counters is harmless.
+		// Listed before it is on: a listed event without counters is harmless.
 		if err := s.client.SAdd(ctx, s.registry, event).Err(); err != nil {
 			return frontgate.State{}, failed("switch", err)
 		}
@@ -124,8 +124,8 @@ func (s *Store) run(ctx context.Context, what string, script *redis.Script, even
 	return r, nil
 }
 
-// Events lists the events; see [frontgate.Store]. Those whose counters have
-// expired are struck off the list.
+// Events lists the events; see [frontgate.Store]. It removes those whose counters
+// have expired from the list.
 func (s *Store) Events(ctx context.Context) ([]string, error) {
 	listed, err := s.client.SMembers(ctx, s.registry).Result()
 	if err != nil {

@@ -63,7 +63,7 @@ func (m *moment) move(d time.Duration) {
 }
 
 // harness is two stores with one clock, each with a pool of its own. The scripts
-// are the real ones, but for the time.
+// are the real ones, except for the time.
 func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) frontgatetest.Harness {
 	t.Helper()
 	client := connect(t)
@@ -95,8 +95,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// Expiry goes by the server's clock, which nobody can move: TestExpiry has it. A
-// case may not drop out of the suite unnoticed.
+// Expiry goes by the server's clock, which a test cannot move: TestExpiry has it.
+// This test notices a case that drops out of the suite.
 func TestNotApplicable(t *testing.T) {
 	h := harness(t, servers["redis"])
 	for _, c := range frontgatetest.Cases() {
@@ -136,7 +136,7 @@ func TestExpiry(t *testing.T) {
 	if first <= frontgate.Kept-time.Minute || first > frontgate.Kept {
 		t.Errorf("while off the counters are kept for %s", first)
 	}
-	// Nothing renews it.
+	// A read does not renew the expiry.
 	if err := client.PExpire(ctx, key, time.Hour).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestExpiry(t *testing.T) {
 	forever("on again")
 }
 
-// A list of events that was lost comes back while the gate is on, and what has
-// expired leaves it.
+// A lost list of events comes back while the gate is on, and expired events leave
+// the list.
 func TestListHeals(t *testing.T) {
 	for kind, connect := range servers {
 		t.Run(kind, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Command program is a service with an outbox and a consumer, or a producer of events, as
-// its flags say. It is built with an older release as well.
+// Command program is a service with an outbox and a consumer, or a producer of events,
+// depending on its flags. It is built with an older release as well.
 package main
 
 import (
