@@ -44,8 +44,8 @@ func requestID(r *http.Request) string {
 	return uuid.NewString()
 }
 
-// isRequestID reports whether an id can be passed on as it is: any text that ids are
-// made of, and nothing that a log, a header or a page could take for its own.
+// isRequestID reports whether an id of a request can be passed on unchanged: it has only the
+// characters of ids, and none that a log, a header or a page would interpret.
 func isRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false

@@ -5,7 +5,7 @@
 //	Transient        may work next time; anything unclassified        retry with backoff, then dead letter
 //	Permanent        never works with this input                      dead letter at once
 //	Infrastructure   our database, Redis or broker is down or slow    pause; never a dead letter
-//	Busy             another worker has what this one needs           its key waits; never a dead letter
+//	Busy             another worker holds a needed resource           its key waits; never a dead letter
 //
 // Wrap an error where its cause is known, and call [Of] where the reaction is chosen. Wrapping
 // keeps [errors.Is] and [errors.As] working and does not change the message. When an error was
