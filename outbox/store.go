@@ -28,7 +28,6 @@ type Record struct {
 // All methods are safe for concurrent use. No method keeps a connection or a transaction after
 // it returns. The errors of this package are sentinels; any other error means that the database
 // did not answer, and the relay retries.
-// again.
 type Store interface {
 	// Append writes the records inside tx, in one statement, in their order.
 	Append(ctx context.Context, tx sqltx.Execer, records []Record) error

@@ -65,10 +65,10 @@
 // own page. Measured with 500-byte events, in microseconds per row: 4 for such a mark, 8 with
 // an index on pending rows, 12 when the page has no room, 2 for a DELETE. BenchmarkStatusDrain
 // compares it with a SKIP LOCKED relay that deletes, in one run.
-// with a SKIP LOCKED relay that deletes, in one run.
+//
 // The price is space: pages are filled to 45 %. The position in outbox_event_progress only
 // saves a new relay from reading published rows that are kept; the rows' state alone decides
-// what is pending. So setting a row back to PENDING by hand also needs a new place in the
+// which rows are pending. So setting a row back to PENDING by hand also needs a new place in the
 // order:
 //
 //	UPDATE outbox_events SET state = 'PENDING', published = false, published_at = NULL,
