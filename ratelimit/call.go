@@ -73,7 +73,7 @@ func (g Grant) check(ask Ask) error {
 }
 
 // take makes one call for all queued and waiting callers: high before low, and within a class
-// the queued ones before the waiting ones.
+// the waiting ones before the queued ones.
 func (l *Limiter) take() *call {
 	k := &call{ask: Ask{Day: l.day}, returns: l.returns}
 	k.ask.Runs, k.runs = make([]Run, 0, 2), make([]*callers, 0, 2)
