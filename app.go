@@ -38,7 +38,7 @@ type Config struct {
 }
 
 // App emits an application's events and handles the events of its groups. Create it with New,
-// register handlers, then call Run. An App is safe for concurrent use while Run runs.
+// register handlers, then call Run. An App is safe for concurrent use once Run was called.
 type App[Tx any] struct {
 	cfg    Config
 	stores *Stores[Tx]
@@ -128,8 +128,8 @@ func (a *App[Tx]) Do(ctx context.Context, fn func(ctx context.Context, tx Tx) er
 // call Emit, so that the order of a key's events is the order of the commits.
 //
 // After a transaction of Do or of a handler commits, the relays are woken. After any other
-// transaction, call Wake; otherwise the relays find the events within Config.Relay.Interval, 1
-// s.
+// transaction, call Wake; otherwise the relays find the events within Config.Relay.Interval,
+// 1 s.
 func (a *App[Tx]) Emit(ctx context.Context, tx Tx, events ...Event) error {
 	all := make([]event.Event, len(events))
 	topics := make([]string, len(events))

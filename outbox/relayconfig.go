@@ -80,8 +80,8 @@ type RelayConfig struct {
 	// Pause is the backoff of a shard when the publisher's error is classified as
 	// infrastructure, or the database fails.
 	Pause Backoff
-	// MaxAge is how long an event may fail while others are published before it is parked; 5
-	// min when zero, negative for no limit. An event whose error is classified permanent is
+	// MaxAge is how long an event may fail while others are published before it is parked;
+	// 5 min when zero, negative for no limit. An event whose error is classified permanent is
 	// parked at its first attempt, regardless of MaxAge and MaxRetries.
 	MaxAge time.Duration
 	// MaxRetries is the number of failed retries after which an event is parked, regardless of

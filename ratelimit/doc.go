@@ -3,8 +3,8 @@
 //
 //	limiter, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{
 //		HardLimit: 500, // the upstream bans a client after 501 calls in a second
-//			Rate:      450, // for all priorities together
-//			LowRate:   350, // the part that low priority can use
+//		Rate:      450, // for all priorities together
+//		LowRate:   350, // the part that low priority can use
 //		Processes: 10,
 //	}})
 //	…
@@ -20,8 +20,8 @@
 //
 // A bucket of capacity C that is refilled with R per second grants at most C + R·W within any
 // window W: a capacity of 450 at 450 per second allows 899 calls in one second. A call arrives
-// at the upstream up to D after its grant, hence the calls of one second were granted within 1
-// s + D. Each of M processes may also be stopped between its last check of the clock and one
+// at the upstream up to D after its grant, hence the calls of one second were granted within
+// 1 s + D. Each of M processes may also be stopped between its last check of the clock and one
 // write:
 //
 //	C + R·(1 s + D) + M <= HardLimit

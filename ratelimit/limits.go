@@ -56,8 +56,8 @@ type DayLimit struct {
 	Limit int64
 	// HighReserve is how many of them low priority leaves to high; 0 by default.
 	HighReserve int64
-	// Offset is the beginning of the upstream's day, after midnight UTC: between -24 h and 24
-	// h, 0 by default.
+	// Offset is the beginning of the upstream's day, after midnight UTC: between -24 h and
+	// 24 h, 0 by default.
 	Offset time.Duration
 }
 
@@ -105,8 +105,8 @@ const defaultLowShare = 5
 // that would hold.
 //
 // A bucket of capacity C that is refilled with R per second grants at most C + R*W within W. A
-// call arrives up to Delay after its grant, hence the calls of one second were granted within 1
-// s + Delay; and each process can be late with one more: C + R*(1 s + Delay) + Processes <=
+// call arrives up to Delay after its grant, hence the calls of one second were granted within
+// 1 s + Delay; and each process can be late with one more: C + R*(1 s + Delay) + Processes <=
 // HardLimit.
 func (l Limits) Plan() (*Plan, error) {
 	l = l.withDefaults()

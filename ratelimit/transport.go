@@ -24,8 +24,8 @@ type TransportConfig struct {
 	Base *http.Transport
 	// Priority of a request; Low when nil.
 	Priority func(*http.Request) Priority
-	// WriteTimeout bounds the first write of a call, which runs under the limiter's lock; 100
-	// ms by default. If the write takes longer, the connection is closed, and the call fails.
+	// WriteTimeout bounds the first write of a call, which runs under the limiter's lock;
+	// 100 ms by default. If the write takes longer, the connection is closed, and the call fails.
 	WriteTimeout time.Duration
 	// Logger receives errors that cannot be returned: a permit that could not be given back.
 	// slog.Default() when nil.

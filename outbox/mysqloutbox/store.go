@@ -33,8 +33,8 @@ type Config struct {
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
-	// Poll is how often a relay looks for commits of other processes when there are none; 100
-	// ms when zero, negative for never. After it found one, it looks 2 ms later, then after a
+	// Poll is how often a relay looks for commits of other processes when there are none;
+	// 100 ms when zero, negative for never. After it found one, it looks 2 ms later, then after a
 	// tenth of the time since. With a negative Poll, relays find those commits only after
 	// RelayConfig.Interval. One look is one statement on an index, for all shards, and writes
 	// nothing.

@@ -30,8 +30,8 @@ type Config struct {
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
 	// Reader is another pool on the same file, which may be read-only. With it the relay reads
-	// beside a writer instead of waiting for one, and finds other processes' commits within 50
-	// ms instead of its Interval, at the cost of one connection. When nil, the store uses only
+	// beside a writer instead of waiting for one, and finds other processes' commits within
+	// 50 ms instead of its Interval, at the cost of one connection. When nil, the store uses only
 	// the first pool.
 	Reader *sql.DB
 }

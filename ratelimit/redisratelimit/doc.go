@@ -12,7 +12,7 @@
 //	it holds over a flush, a stop, lost scripts, and a
 //	crash: without data, with AOF, an old snapshot       TestFaults
 //	it holds over the promotion of a replica             TestPromotion, TestClusterPromotion
-//	a server that hangs blocks no call beyond its context TestHungServer
+//	a hanging server blocks no call beyond its context   TestHungServer
 //	loading, read-only, out of memory: nothing is
 //	granted or charged                                   TestLoading, TestReadOnly, TestOutOfMemory
 //	a user without rights learns which to grant          TestForbidden
