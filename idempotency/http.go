@@ -42,7 +42,7 @@ type HTTPConfig struct {
 	MaxResponse int
 	// Headers are the headers of the response that are kept and replayed; Content-Type,
 	// Content-Language, Content-Disposition, Location, ETag, Last-Modified and Cache-Control
-	// when empty. Never add Set-Cookie: every reader of the store could read the secret.
+	// when empty. Set-Cookie is refused: every reader of the store could use the cookie.
 	Headers []string
 	// Keep decides by status whether a response is final. A response that is not final releases
 	// the key, and a repeated request is handled again. When nil, 5xx and the statuses that ask

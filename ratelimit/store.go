@@ -31,7 +31,7 @@ type Ask struct {
 // Run is a number of equal calls.
 type Run struct {
 	Priority Priority
-	Size     int // calls that each one takes; at least 1 and at most what the plan can ever grant
+	Size     int // calls that each one takes; at least 1, at most the largest call that the plan can ever grant
 	Count    int // calls; at least 1
 	// Wait says that the callers wait. When a waiting call of high priority is refused, low
 	// ones are refused for Plan.Yield, so that the next free calls go to the waiting call, in
