@@ -16,29 +16,29 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// EnvBus names the transport where Config.Bus is empty.
+// EnvBus is the environment variable that names the transport when Config.Bus is empty.
 const EnvBus = "MILLRACE_BUS_URL"
 
-// Config of an App. Service is required.
+// Config configures an App. Service is required.
 type Config struct {
-	// Service names the application in its events, as their source.
+	// Service is the name of the application; it becomes the source of its events.
 	Service string
-	// Bus is the URL of the transport. When empty it is $MILLRACE_BUS_URL, and without that
-	// the database's own log.
+	// Bus is the URL of the transport. The default is $MILLRACE_BUS_URL; if that is empty too,
+	// the database's own log is the transport.
 	Bus string
-	// Logger is slog.Default() when nil, here and in the parts.
+	// Logger is used by the App and its parts; slog.Default() when nil.
 	Logger *slog.Logger
-	// TracerProvider makes spans of emitting, publishing and handling; none when nil.
+	// TracerProvider creates spans for emitting, publishing and handling; none when nil.
 	TracerProvider trace.TracerProvider
 
-	// The parts; their zero values are their defaults.
+	// Relay, Runner and Keys configure the parts; their zero values are the defaults.
 	Relay  outbox.RelayConfig
 	Runner bus.RunnerConfig
 	Keys   idempotency.PrunerConfig
 }
 
-// App is an application's events: what it emits and what it handles. Make it with New, give
-// it handlers, and run it. It is safe for concurrent use once it runs.
+// App emits an application's events and handles the events of its groups. Create it with New,
+// register handlers, then call Run. An App is safe for concurrent use once Run was called.
 type App[Tx any] struct {
 	cfg    Config
 	stores *Stores[Tx]
@@ -50,7 +50,7 @@ type App[Tx any] struct {
 	consumers []*consumer[Tx]
 	guards    map[string]*idempotency.Guard[Tx]
 	leases    map[string]*idempotency.Leases
-	problems  []error // of registrations
+	problems  []error // errors of registrations
 	state     state
 }
 
@@ -65,8 +65,8 @@ const (
 // ErrRan is returned by a second Run of an App.
 var ErrRan = errors.New("millrace: Run was called before; an App runs once")
 
-// New makes an App on a database, with the transports that Config.Bus may name beside the
-// database's own log. It connects to no server.
+// New creates an App on a database. Config.Bus can name one of the given transports or the
+// database's own log. New connects to no server.
 func New[Tx any](db Database[Tx], cfg Config, transports ...bus.Scheme) (*App[Tx], error) {
 	if db == nil {
 		return nil, errors.New("millrace: New: the database is nil; give one of package postgres, mysql or sqlite")
@@ -81,7 +81,7 @@ func New[Tx any](db Database[Tx], cfg Config, transports ...bus.Scheme) (*App[Tx
 	cfg.fill()
 	a := &App[Tx]{
 		cfg: cfg, stores: stores, guards: map[string]*idempotency.Guard[Tx]{}, leases: map[string]*idempotency.Leases{},
-		// A transport that was given comes before the database's own of the same name.
+		// A given transport takes precedence over the database's own of the same name.
 		opener: bus.NewOpener(append([]bus.Scheme{stores.Scheme}, transports...)...),
 		url:    cfg.Bus,
 	}
@@ -102,7 +102,7 @@ func New[Tx any](db Database[Tx], cfg Config, transports ...bus.Scheme) (*App[Tx
 	return a, nil
 }
 
-// fill hands the logger and the traces to the parts that have none of their own.
+// fill passes the logger and the tracer provider to the parts that have none of their own.
 func (c *Config) fill() {
 	for _, logger := range []**slog.Logger{&c.Relay.Logger, &c.Runner.Logger, &c.Keys.Logger} {
 		if *logger == nil {
@@ -117,18 +117,19 @@ func (c *Config) fill() {
 	}
 }
 
-// Do runs fn in a transaction and commits it when fn returns nil. FN CAN RUN MORE THAN
-// ONCE, where the database ends the transaction for a conflict with another: see sqltx.Do.
+// Do runs fn in a transaction and commits it when fn returns nil. FN CAN RUN MORE THAN ONCE: if
+// the database ends the transaction because of a conflict, Do runs fn again; see sqltx.Do.
 func (a *App[Tx]) Do(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 	return a.stores.Do(ctx, fn)
 }
 
-// Emit appends events in tx: they are published when it commits, and never when it rolls
-// back. An event that is invalid refuses all of them. Call it after the rows of the events'
-// keys are locked, so that the order of a key is that of its commits.
+// Emit appends events in tx. They are published when tx commits, and never if it rolls back. If
+// one event is invalid, Emit appends none of them. Lock the rows of the events' keys before you
+// call Emit, so that the order of a key's events is the order of the commits.
 //
-// Relays are woken after the commit of a transaction of Do or of a handler. After that of
-// another one call Wake, or they find the events within Config.Relay.Interval, 1 s.
+// After a transaction of Do or of a handler commits, the relays are woken. After any other
+// transaction, call Wake; otherwise the relays find the events within Config.Relay.Interval,
+// 1 s.
 func (a *App[Tx]) Emit(ctx context.Context, tx Tx, events ...Event) error {
 	all := make([]event.Event, len(events))
 	topics := make([]string, len(events))
@@ -155,16 +156,16 @@ func (a *App[Tx]) Emit(ctx context.Context, tx Tx, events ...Event) error {
 	return nil
 }
 
-// Wake tells the relays, here and in other processes, that events were committed in a
-// transaction that Do did not begin.
+// Wake tells the relays of all processes that events were committed in a transaction that Do
+// did not begin.
 func (a *App[Tx]) Wake() { a.box.Wake() }
 
-// Migrate brings the tables of the outbox, the keys and the leases up to date. Several
-// processes may call it at once. The transport makes its own at its first use.
+// Migrate creates or updates the tables of the outbox, the keys and the leases. Several
+// processes may call Migrate at once. The transport creates its own tables at its first use.
 func (a *App[Tx]) Migrate(ctx context.Context) error { return a.stores.Migrate(ctx) }
 
-// Ready reports why the application cannot do its work now: the database does not answer,
-// or Run is not running. A broker that is absent is no reason: events wait in the outbox.
+// Ready returns an error if the application cannot work now: the database does not answer, or
+// Run is not running. An absent broker is not an error: events wait in the outbox.
 func (a *App[Tx]) Ready(ctx context.Context) error {
 	a.mu.Lock()
 	now := a.state
@@ -178,5 +179,5 @@ func (a *App[Tx]) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the pools that the App opened. Call it after Run has returned.
+// Close closes the pools that the App opened. Call it after Run has returned.
 func (a *App[Tx]) Close() error { return a.stores.Close() }

@@ -1,6 +1,6 @@
-// Package millrace is the front door: typed events that are emitted in a transaction,
-// published when it commits, and handled once. It adds no mechanism. It wires the packages
-// outbox, bus and idempotency with their defaults, and each of them can be used alone.
+// Package millrace is the front door: typed events that are emitted in a transaction, published
+// when it commits, and handled once. It adds no mechanism: it wires the packages outbox, bus
+// and idempotency with their defaults. You can use each of them alone.
 //
 //	type OrderPlaced struct{ ID, Customer string; Cents int64 }
 //
@@ -17,8 +17,8 @@
 //	})
 //	err = app.Run(ctx) // relays, handles, and drains when ctx ends
 //
-// Without Config.Bus the database's own log is the transport, so an application begins with
-// a database alone, and moves to a broker by one URL.
+// Without Config.Bus, the database's own log is the transport. An application can start with a
+// database alone and move to a broker by changing one URL.
 //
 // # Guarantees
 //
@@ -29,32 +29,31 @@
 //	commit together                                              TestFailedHandlerLeavesNothing, TestHandlerEmits
 //	a batch is one transaction                                   TestBatch
 //	an effect outside the database happens once, but for a crash
-//	between it and its note                                      TestOutside
+//	between the effect and its record                            TestOutside
 //	older versions of an event are read by its upcasts           TestUpcast
 //	New connects to no server                                    TestNewDoesNotDial
-//	mistakes in registrations are told by Run before anything
-//	starts, all of them at once; those of Config by New          TestRunRefusesBadRegistrations, TestNewRefuses
-//	Run waits for missing tables, and names what makes them      TestMissingTables
+//	Run returns all errors of registrations at once, before any
+//	part starts; New returns those of Config                     TestRunRefusesBadRegistrations, TestNewRefuses
+//	Run waits for missing tables, and logs how to create them    TestMissingTables
 //	the URLs may come from the environment                       TestEnvironment
 //	Emit refuses an event that names no type, topic or
 //	transaction                                                  TestEmitRefuses
 //	an application whose broker is absent starts, takes orders,
 //	and catches up                                               TestAbsentBroker
-//	Run lets handlers finish, and leaves no goroutine            TestRunDrains, TestMain
+//	Run waits for its handlers and leaves no goroutine           TestRunDrains, TestMain
 //	a request's id becomes the correlation id of its events      TestWrap, TestWrapKeepsIDs
 //
 // The tests run on SQLite, PostgreSQL, MariaDB and MySQL. Package millracetest tests your
 // handlers.
 //
-// What lies beneath is promised by the packages themselves: order per key, retries, dead
-// letters and pauses by package bus, publishing by package outbox, keys by package
-// idempotency.
+// Further guarantees come from the packages below: order per key, retries, dead letters and
+// pauses from package bus, publishing from package outbox, keys from package idempotency.
 //
 // # Versions
 //
-// An event carries Spec.Version, "v1" by default. A type that implements [Upcaster] is
-// asked to bring older data forward, one version a step. Without it, data of any version is
-// decoded as it is, which suits versions that only add fields.
+// An event carries Spec.Version, "v1" by default. If its type implements [Upcaster], older data
+// are upcast one version at a time. Without an Upcaster, data of any version are decoded
+// unchanged, which suits versions that only add fields.
 //
 // # Failure modes
 //

@@ -9,49 +9,49 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Event is a Go type that is emitted and handled. Its fields are the event's data, as
-// encoding/json writes them.
+// Event is a Go type that is emitted and handled. Its fields, encoded by encoding/json, are the
+// event's data.
 type Event interface {
-	// Spec says how the event travels. Type, Topic and Version must not depend on the
-	// value: handlers ask the zero value for them.
+	// Spec returns the type, topic, key and version of the event. Type, Topic and Version must
+	// not depend on the value: handlers read them from the zero value.
 	Spec() Spec
 }
 
-// Spec is how an event travels. Type and Topic are required.
+// Spec describes an event: its type, its topic and its key. Type and Topic are required.
 type Spec struct {
 	Type  string // the name on the wire, e.g. "OrderPlaced"
 	Topic string // e.g. "order.events"
-	// Key orders: events of one key are handled in the order of their commits. Without
-	// one all events of the topic that have none are in one order.
+	// Key is the ordering key: events of one key are handled in the order of their commits. All
+	// events of a topic without a key share one order.
 	Key string
-	// Aggregate is the kind of thing that Key names, e.g. "order"; optional.
+	// Aggregate is the kind of object that Key names, e.g. "order"; optional.
 	Aggregate string
 	Version   string // of the data; "v1" when empty
 }
 
-// On is a Spec of a topic, a type and a key.
+// On returns a Spec of a topic, a type and a key.
 func On(topic, typ, key string) Spec { return Spec{Topic: topic, Type: typ, Key: key} }
 
-// Upcaster is an Event that reads older versions of itself.
+// Upcaster is an Event that can read older versions of itself.
 type Upcaster interface {
 	Event
-	// Upcast brings data of an older version one step forward and names the version that it
-	// then has. It is asked until that is Spec's. Its error is permanent: the event becomes
-	// a dead letter.
+	// Upcast converts data of an older version to the next version and returns that version's
+	// name. It is called until the version is the Spec's. An error of Upcast is permanent: the
+	// event becomes a dead letter.
 	Upcast(version string, data []byte) (newer string, upcast []byte, err error)
 }
 
-// maxUpcasts bounds the steps, so that upcasts in a circle end.
+// maxUpcasts bounds the steps, so that a cycle of upcasts ends.
 const maxUpcasts = 100
 
-// Meta returns the envelope of the event that a handler's context is about: its id, time,
-// correlation and trace. In a batch handler it is the zero Event.
+// Meta returns the envelope of the event that the handler's context belongs to: its id, time,
+// correlation and trace. In a batch handler Meta returns the zero Event.
 func Meta(ctx context.Context) event.Event {
 	e, _ := event.FromContext(ctx)
 	return e
 }
 
-// validate says what is missing, with the name of the type that has to say it.
+// validate reports a missing field, and names the type whose Spec has to set it.
 func (s Spec) validate(of Event) error {
 	switch {
 	case s.Type == "":
@@ -62,7 +62,7 @@ func (s Spec) validate(of Event) error {
 	return nil
 }
 
-// envelope is the event that travels.
+// envelope wraps e in the envelope that is published.
 func envelope(service string, e Event) (event.Event, Spec, error) {
 	spec := e.Spec()
 	if err := spec.validate(e); err != nil {
@@ -77,7 +77,7 @@ func envelope(service string, e Event) (event.Event, Spec, error) {
 	return out, spec, nil
 }
 
-// decode is the event's data as E, brought forward to E's version.
+// decode returns the event's data as E, upcast to E's version.
 func decode[E Event](e event.Event) (E, error) {
 	var out E
 	if up, ok := any(out).(Upcaster); ok {
@@ -97,5 +97,5 @@ func decode[E Event](e event.Event) (E, error) {
 	return out, err
 }
 
-// firstVersion is that of an event whose Spec names none.
+// firstVersion is the version of events whose Spec names none.
 const firstVersion = "v1"

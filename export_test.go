@@ -2,5 +2,5 @@ package millrace
 
 import "github.com/millrace-go/millrace/outbox"
 
-// Box is the App's outbox, for events that are not made by Emit.
+// Box returns the App's outbox, for events that Emit did not create.
 func (a *App[Tx]) Box() *outbox.Outbox { return a.box }

@@ -13,30 +13,31 @@ import (
 )
 
 // Option changes the consumer of a group and a topic, for example its Concurrency, Retry,
-// Timeout or DeadLetter. Topic, Group and handler are not its to change. Of several
-// handlers of one group and topic, the options of all apply.
+// Timeout or DeadLetter. It cannot change Topic, Group and the handler. If one group has
+// several handlers for a topic, the options of all of them apply.
 type Option func(*bus.Consumer)
 
-// BatchOption is Option for HandleBatch, for example Size and Wait.
+// BatchOption is the Option of HandleBatch, for example for Size and Wait.
 type BatchOption func(*bus.BatchConsumer)
 
-// consumer is what one group does with one topic.
+// consumer holds the handlers of one group for one topic.
 type consumer[Tx any] struct {
 	topic, group string
-	handlers     map[string]bus.EventHandler // by type of event
+	handlers     map[string]bus.EventHandler // by the event's type
 	one          bus.Consumer
 	batch        *bus.BatchConsumer
 }
 
-// Handle registers fn as the handler of events of type E in a group. Each event has one
-// effect in a group, however often it is delivered: what fn writes with tx, and what it
-// emits, commits together with the event's key. Events of a key come one after the other,
-// in the order of their commits.
+// Handle registers fn as the handler of events of type E in a group. Each event takes effect
+// once per group, however often it is delivered: the rows that fn writes with tx and the events
+// that fn emits commit together with the event's key. Events of one key are handled one after
+// the other, in the order of their commits.
 //
-// FN CAN RUN MORE THAN ONCE for an event, after a failure or a conflict in the database;
-// what it wrote with tx is gone by then. For effects elsewhere see [HandleOutside].
+// FN CAN RUN MORE THAN ONCE for an event, after a failure or a conflict in the database. The
+// writes of the earlier run are rolled back by then. For effects outside the database see
+// [HandleOutside].
 //
-// What is wrong with a registration is the error of Run.
+// Run returns the errors of a registration.
 func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, e E) error, options ...Option) {
 	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
 		guard, err := a.guard(group)
@@ -47,10 +48,10 @@ func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Conte
 	})
 }
 
-// HandleOutside is Handle for an effect outside the database: a mail, a call of another
-// service. The event's key is held by a lease while fn works, and noted when it has ended.
-// A crash between the effect and the note repeats the effect: hand the event's id
-// (Meta(ctx).ID) to the other side as its idempotency key.
+// HandleOutside is Handle for an effect outside the database, such as an email or a call of
+// another service. A lease holds the event's key while fn runs, and the key is recorded when fn
+// has returned. A crash between the effect and the record repeats the effect: pass the event's
+// id (Meta(ctx).ID) to the other service as its idempotency key.
 func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, e E) error, options ...Option) {
 	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
 		leases, err := a.leasesOf(group)
@@ -61,10 +62,10 @@ func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx contex
 	})
 }
 
-// handler handles one event, whose data are E.
+// handler handles one event, decoded as E.
 type handler[E Event] func(ctx context.Context, e event.Event, data E) error
 
-// handleEach registers the handler that guarded makes.
+// handleEach registers the handler that guarded returns.
 func handleEach[Tx any, E Event](a *App[Tx], group string, none bool, options []Option, guarded func() (handler[E], error)) {
 	a.register(func() error {
 		spec, err := specOf[E](none)
@@ -85,9 +86,9 @@ func handleEach[Tx any, E Event](a *App[Tx], group string, none bool, options []
 	})
 }
 
-// HandleBatch is Handle for many events of one type at a time, for work that costs little
-// more for a hundred than for one. fn gets those that are new, in the order of each key; all
-// of them commit in one transaction, or none. The group handles no other type of the topic.
+// HandleBatch is Handle for many events of one type at a time, for work that costs little more
+// for a hundred events than for one. fn gets the new events, in the order of each key; all of
+// them commit in one transaction, or none. The group cannot handle other types of the topic.
 func HandleBatch[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, events []E) error, options ...BatchOption) {
 	a.register(func() error {
 		spec, err := specOf[E](fn == nil)
@@ -141,7 +142,7 @@ func (a *App[Tx]) handle(group string, spec Spec, options []Option, fn bus.Event
 	return nil
 }
 
-// register runs one registration and keeps what is wrong with it for Run.
+// register runs one registration and keeps its error for Run.
 func (a *App[Tx]) register(fn func() error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,7 +185,7 @@ func (a *App[Tx]) leasesOf(group string) (*idempotency.Leases, error) {
 	return l, err
 }
 
-// specOf is what the zero value of E says.
+// specOf returns the Spec of the zero value of E.
 func specOf[E Event](noHandler bool) (spec Spec, err error) {
 	var zero E
 	defer func() {

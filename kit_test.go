@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// soon bounds what is waited for; it is met long before.
+// soon bounds the waits of tests; they end long before.
 const soon = time.Minute
 
 type Placed struct {
@@ -42,7 +42,7 @@ func (p Paid) Spec() millrace.Spec { return millrace.On("orders", "Paid", "c-1")
 type kit struct {
 	*testing.T
 	app *millrace.App[*sql.Tx]
-	db  *sql.DB // of the same database, for a look
+	db  *sql.DB // the same database, for assertions
 }
 
 // each runs a test on each database.
@@ -98,7 +98,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// run runs the App until stop, which waits for its end.
+// run runs the App until the test calls stop, which waits for the end of Run.
 func (k *kit) run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -116,7 +116,7 @@ func (k *kit) emit(events ...millrace.Event) {
 	check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error { return k.app.Emit(ctx, tx, events...) }))
 }
 
-// deliver commits an event as it is, so often.
+// deliver commits the same event several times.
 func (k *kit) deliver(e event.Event, times int) {
 	k.Helper()
 	check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error {
@@ -129,20 +129,20 @@ func (k *kit) deliver(e event.Event, times int) {
 	}))
 }
 
-// effects is how many rows handlers have committed.
+// effects counts the rows that handlers have committed.
 func (k *kit) effects() (n int) {
 	k.Helper()
 	check(k, k.db.QueryRow(`SELECT COUNT(*) FROM effects`).Scan(&n))
 	return n
 }
 
-// effect is a handler's row.
+// effect writes a handler's row.
 func effect(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ('x')`)
 	return err
 }
 
-// wait is for a signal.
+// wait waits for a signal.
 func wait[T any](k *kit, what string, c <-chan T) T {
 	k.Helper()
 	select {

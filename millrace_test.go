@@ -61,7 +61,7 @@ func TestRolledBackEventIsGone(t *testing.T) {
 	})
 }
 
-// last makes a signal of the type that comes behind all others of its key.
+// last returns a channel that signals the event behind all others of its key.
 func last(k *kit, group string) <-chan bool {
 	c := make(chan bool, 10)
 	millrace.Handle(k.app, group, func(context.Context, *sql.Tx, Paid) error { c <- true; return nil })

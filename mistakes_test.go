@@ -56,7 +56,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	check(t, pool.Ping()) // it is not closed
+	check(t, pool.Ping()) // the pool is still open
 }
 
 func TestEnvironment(t *testing.T) {
@@ -149,7 +149,7 @@ func TestEmitRefuses(t *testing.T) {
 	})
 }
 
-// TestMissingTables runs an App before its tables are made.
+// TestMissingTables runs an App before its tables exist.
 func TestMissingTables(t *testing.T) {
 	servicetest.Embedded(t)
 	lines := make(lineWriter, 100)
@@ -172,7 +172,7 @@ func TestMissingTables(t *testing.T) {
 	stop()
 }
 
-// lineWriter hands on what is logged, as far as it is read.
+// lineWriter passes on log lines; it drops lines that the test does not read.
 type lineWriter chan string
 
 func (w lineWriter) Write(line []byte) (int, error) {

@@ -11,21 +11,21 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// RequestID is the header of a request's id, which it is answered in too.
+// RequestID is the header of a request's id, in requests and in responses.
 const RequestID = "X-Request-Id"
 
-// maxRequestID bounds an id in bytes; rows keep it as long.
+// maxRequestID bounds an id in bytes; the columns that store ids have the same bound.
 const maxRequestID = 128
 
-// Wrap gives each request its id: the one it brings, else the id of its trace,
-// else one made here. Events that are made in the request have the id as their
-// correlation id, and log lines about it too. It needs no tracing.
+// Wrap gives each request an id: the id of its header, else the id of its trace, else a new
+// one. Events and log lines of the request carry the id as their correlation id. Wrap needs no
+// tracing.
 func Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := requestID(r)
 		w.Header().Set(RequestID, id)
 		named := r.WithContext(event.WithCorrelation(r.Context(), id))
-		defer func() { r.Pattern = named.Pattern }() // spans are named by it
+		defer func() { r.Pattern = named.Pattern }() // the name of the request's span
 		next.ServeHTTP(w, named)
 	})
 }
@@ -35,7 +35,7 @@ func requestID(r *http.Request) string {
 		return id
 	}
 	sc := trace.SpanContextFromContext(r.Context())
-	if !sc.HasTraceID() { // this process makes no spans
+	if !sc.HasTraceID() { // this process creates no spans
 		sc = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
 	}
 	if sc.HasTraceID() {
@@ -44,8 +44,8 @@ func requestID(r *http.Request) string {
 	return uuid.NewString()
 }
 
-// isRequestID reports whether an id can be passed on as it is: any text that ids are
-// made of, and nothing that a log, a header or a page could take for its own.
+// isRequestID reports whether an id of a request can be passed on unchanged: it has only the
+// characters of ids, and none that a log, a header or a page would interpret.
 func isRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false

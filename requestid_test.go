@@ -16,7 +16,7 @@ func TestWrapKeepsIDs(t *testing.T) {
 	const traced = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for name, c := range map[string]struct {
 		id, traceparent string
-		want            string // "" for one made here
+		want            string // "" if Wrap is to make one
 	}{
 		"brought":            {"order-7_a.b:c/d+e=@f", "", "order-7_a.b:c/d+e=@f"},
 		"brought, and trace": {"r-1", traced, "r-1"},

@@ -15,12 +15,12 @@ import (
 // lastWakes bounds how long Run waits at its end for wake-ups of other processes.
 const lastWakes = 5 * time.Second
 
-// Run relays what was emitted, runs the handlers, and prunes old keys, until ctx ends. Then
-// handlers may finish (Config.Runner.DrainTimeout, 30 s), what they did is committed, and Run
-// returns nil. When a part fails for good, Run ends the others in the same way and returns
-// its error. An absent broker or database is waited for.
+// Run relays emitted events, runs the handlers and prunes old keys, until ctx ends. Then Run
+// waits for the handlers in flight (Config.Runner.DrainTimeout, 30 s), commits their work and
+// returns nil. If a part fails permanently, Run stops the other parts in the same way and
+// returns the error. Run waits for an absent broker or database.
 //
-// An application that only emits need not call Run where another process of it does.
+// A process that only emits need not call Run if another process of the application does.
 func (a *App[Tx]) Run(ctx context.Context) error {
 	consumers, err := a.begin()
 	if err != nil {
@@ -40,18 +40,17 @@ func (a *App[Tx]) Run(ctx context.Context) error {
 	return errors.Join(err, a.box.Close(waking), b.Close())
 }
 
-// Parts are what Run puts to work.
+// Parts holds the parts that Run runs.
 type Parts[Tx any] struct {
 	Stores *Stores[Tx]
-	// Consumers of the handlers that were registered: each is a bus.Consumer or a
-	// bus.BatchConsumer.
+	// Consumers of the registered handlers: each is a bus.Consumer or a bus.BatchConsumer.
 	Consumers []bus.AnyConsumer
 	Config    Config
 }
 
-// Parts is for programs that run the parts of the App in another way, as package
-// millracetest does. It takes the place of Run: it returns what is wrong with the
-// registrations, and neither is possible after the other.
+// Parts is for programs that run the parts of the App themselves, as package millracetest does.
+// It replaces Run: it returns the errors of the registrations, and after a call of one of the
+// two the other fails.
 func (a *App[Tx]) Parts() (Parts[Tx], error) {
 	consumers, err := a.begin()
 	if err != nil {
@@ -64,7 +63,7 @@ func (a *App[Tx]) Parts() (Parts[Tx], error) {
 	return parts, nil
 }
 
-// begin takes what was registered, or says what is wrong with it.
+// begin returns the registered consumers, or the errors of the registrations.
 func (a *App[Tx]) begin() ([]*consumer[Tx], error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,7 +83,7 @@ func (a *App[Tx]) end() {
 	a.state = ended
 }
 
-// parts are what runs until the end of a context.
+// parts returns the functions that Run runs until its context ends.
 func (a *App[Tx]) parts(b *bus.Bus, consumers []*consumer[Tx]) ([]func(context.Context) error, error) {
 	relay, err := outbox.NewRelay(a.stores.Outbox, b.Publisher(), a.cfg.Relay)
 	if err != nil {
@@ -119,7 +118,7 @@ func (c *consumer[Tx]) part() bus.AnyConsumer {
 	return one
 }
 
-// together runs all parts until ctx ends or one of them does, and returns the first error.
+// together runs all parts until ctx or one of them ends, and returns the first error.
 func together(ctx context.Context, parts []func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

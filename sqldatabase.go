@@ -14,42 +14,42 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// EnvDatabase names the database where Open of package postgres, mysql or sqlite is given
-// no URL.
+// EnvDatabase is the environment variable that names the database when Open of package
+// postgres, mysql or sqlite is given no URL.
 const EnvDatabase = "MILLRACE_DB_URL"
 
-// SQLDatabase makes a [Database] of database/sql. It is what differs between packages
-// postgres, mysql and sqlite, which fill it in.
+// SQLDatabase makes a [Database] of database/sql. Its fields are the differences between
+// packages postgres, mysql and sqlite.
 type SQLDatabase struct {
 	Name    string // of the package, for errors
 	Dialect sqlidempotency.Dialect
-	// Connect makes a pool, and connects to no server.
+	// Connect opens a pool; it connects to no server.
 	Connect func(url string) (*sql.DB, error)
 	Outbox  func(db *sql.DB) (OutboxStore, error)
-	// Log is the transport on the database's own log.
+	// Log returns the transport on the database's own log.
 	Log      func(db *sql.DB) bus.Scheme
 	Classify fault.Classifier
 }
 
-// OutboxStore is an outbox's store with its migrations.
+// OutboxStore is an outbox store with its migrations.
 type OutboxStore interface {
 	outbox.Store
 	Migrate(ctx context.Context) error
 }
 
-// Open is the database at a URL; $MILLRACE_DB_URL when it is empty. [App.Close] closes its
-// pool.
+// Open returns the database at a URL, or at $MILLRACE_DB_URL when the URL is empty. [App.Close]
+// closes its pool.
 func (d SQLDatabase) Open(url string) Database[*sql.Tx] {
 	return sqlDatabase{SQLDatabase: d, url: cmp.Or(url, os.Getenv(EnvDatabase))}
 }
 
-// Pool is the database of the application's own pool, which stays open. Config.Bus has to
+// Pool returns the database of the application's own pool, which stays open. Config.Bus has to
 // name the transport.
 func (d SQLDatabase) Pool(db *sql.DB) Database[*sql.Tx] {
 	return sqlDatabase{SQLDatabase: d, db: db, given: true}
 }
 
-// sqlDatabase is a SQLDatabase with a URL, or with a pool that was given.
+// sqlDatabase is a SQLDatabase with a URL, or with the application's pool.
 type sqlDatabase struct {
 	SQLDatabase
 	url   string
@@ -57,7 +57,7 @@ type sqlDatabase struct {
 	given bool
 }
 
-// Stores is that of [Database].
+// Stores implements [Database].
 func (d sqlDatabase) Stores() (*Stores[*sql.Tx], error) {
 	db, done := d.db, func() error { return nil }
 	switch {
@@ -113,8 +113,8 @@ func (d sqlDatabase) stores(db *sql.DB) (*Stores[*sql.Tx], error) {
 	}, nil
 }
 
-// ping asks the server. A file needs no asking, and the one connection to it may be a
-// handler's.
+// ping checks that the server answers. SQLite needs no check: the database is a file, and a
+// handler may hold its only connection.
 func (d sqlDatabase) ping(db *sql.DB) func(context.Context) error {
 	if d.Dialect == sqlidempotency.SQLite {
 		return func(context.Context) error { return nil }

@@ -12,8 +12,8 @@ type Coalescer struct {
 	counts counters
 }
 
-// New makes a coalescer. All instances of an application give theirs stores on
-// the same server, and the same TTLs.
+// New creates a coalescer. All instances of an application must use stores on the same server,
+// and the same TTLs.
 func New(store Store, cfg Config) (*Coalescer, error) {
 	if store == nil {
 		return nil, errNoStore
@@ -31,24 +31,24 @@ func New(store Store, cfg Config) (*Coalescer, error) {
 	return c, nil
 }
 
-// Option of one request.
+// Option changes one request.
 type Option func(*options)
 
 type options struct{ again bool }
 
-// Again asks, when somebody is at it already, for one more run after that one:
-// for a request that knows of a change which the work under way may have missed.
-// However many ask, there is one more run, of high priority when any of them has
-// it. Whoever has the lock learns of it from [Coalescer.Done].
+// Again asks for one more run if the key is being refreshed already. Use it for a request that
+// knows of a change which the current run may have missed. However many requests ask, there is
+// one more run, of high priority if any of them has it. The holder of the lock starts it after
+// [Coalescer.Done].
 func Again() Option { return func(o *options) { o.again = true } }
 
-// Request decides whether the caller shall have the key refreshed. When the
-// decision is Mine the caller publishes the ticket, and releases it when that
-// fails; [Coalescer.Do] does both.
+// Request decides whether the caller should have the key refreshed. If the decision is Mine,
+// the caller publishes the ticket, and releases it if the publish fails; [Coalescer.Do] does
+// both.
 //
-// An error says that nothing is known: the request is refused, and if it was
-// carried out all the same the lock stands until its TTL. Callers of one process
-// who ask the same thing at the same moment share a call of the store.
+// After an error the outcome is unknown: the request is refused, and if it was executed in
+// spite of the error, the lock stands until its TTL. Callers of one process that ask the same
+// question at the same time share a call of the store.
 func (c *Coalescer) Request(ctx context.Context, key string, p Priority, opts ...Option) (Decision, error) {
 	var o options
 	for _, set := range opts {
@@ -83,10 +83,10 @@ func (c *Coalescer) Request(ctx context.Context, key string, p Priority, opts ..
 	return d, nil
 }
 
-// Release gives a ticket back: after a publish that failed, or when its event
-// was given up. It reports whether the ticket held the lock; exactly one of many
-// concurrent releases does, and nobody's releases another's lock. A run that was
-// asked for with [Again] is forgotten with it.
+// Release ends a ticket without a refresh: after a publish that failed, or when its event
+// became a dead letter. It reports whether the ticket held the lock. Of many concurrent
+// releases exactly one succeeds, and a release never deletes another's lock. A run that was
+// requested with [Again] is dropped with the lock.
 func (c *Coalescer) Release(ctx context.Context, key string, p Priority, version int64) (released bool, err error) {
 	t := Ticket{Key: key, Priority: p, Version: version}
 	if err := t.Check(); err != nil {
@@ -100,11 +100,10 @@ func (c *Coalescer) Release(ctx context.Context, key string, p Priority, version
 	return released, err
 }
 
-// Done ends a run whose work is done, and lets the next request begin another.
-// When one more run was asked for meanwhile, again is true and next holds the
-// lock: the caller publishes it, best with [Coalescer.Publish]. When the ticket
-// does not hold the lock any more nothing happens: the lock had expired, or was
-// upgraded.
+// Done ends a finished run; the next request can begin another. If one more run was requested
+// meanwhile, again is true and next holds the lock: the caller publishes next, best with
+// [Coalescer.Publish]. If the ticket does not hold the lock any more, Done does nothing: the
+// lock had expired, or was upgraded.
 func (c *Coalescer) Done(ctx context.Context, key string, p Priority, version int64) (next Ticket, again bool, err error) {
 	t := Ticket{Key: key, Priority: p, Version: version}
 	if err := t.Check(); err != nil {
@@ -123,9 +122,9 @@ func (c *Coalescer) Done(ctx context.Context, key string, p Priority, version in
 	return end.Next, true, nil
 }
 
-// Extend begins the TTL of a ticket's lock anew, and reports whether the ticket
-// still held it: for work that takes longer than the TTL. When it did not, a
-// second run may be under way, and the version decides whose result counts.
+// Extend restarts the TTL of a ticket's lock, and reports whether the ticket still held the
+// lock. Use it for work that takes longer than the TTL. If the lock was lost, a second run may
+// be in progress, and the version decides which result counts.
 func (c *Coalescer) Extend(ctx context.Context, key string, p Priority, version int64) (extended bool, err error) {
 	t := Ticket{Key: key, Priority: p, Version: version}
 	if err := t.Check(); err != nil {

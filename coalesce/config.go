@@ -7,42 +7,39 @@ import (
 	"time"
 )
 
-// Config of a [Coalescer]. The zero value works.
+// Config configures a [Coalescer]. The zero value works.
 type Config struct {
-	// HighTTL and LowTTL are how long a lock stands when nobody ends it: 30 s
-	// and 60 s when zero. They bound how long a crashed worker, or a request
-	// whose outcome is unknown, keeps a key from being refreshed. Work that
-	// takes longer, the wait in its queue included, either extends its lock or
-	// lets a second run begin beside it.
+	// HighTTL and LowTTL are how long a lock stands if no call ends it: 30 s and 60 s when
+	// zero. They bound how long a crashed worker, or a request with an unknown outcome, keeps a
+	// key from being refreshed. Work that takes longer, including the wait in its queue, has to
+	// extend its lock; otherwise a second run can begin beside it.
 	HighTTL, LowTTL time.Duration
-	// VersionTTL is how long a key's version is remembered after the last
-	// change; 45 min when zero. It should be above the time an event may wait in
-	// its queue: an older event is not seen to be obsolete any more. It must be
-	// above the locks' TTLs. Each key costs Redis about 100 bytes until then.
+	// VersionTTL is how long a key's version is kept after the last change; 45 min when zero.
+	// It should exceed the time that an event may wait in its queue: an older event is no
+	// longer recognised as obsolete. It must exceed the locks' TTLs. Each key costs Redis about
+	// 100 bytes until then.
 	VersionTTL time.Duration
-	// Timeout bounds each call of the store; 1 s when zero. Past it the call is
-	// refused. A caller's own deadline counts too.
+	// Timeout bounds each call of the store; 1 s when zero. After it the call is refused. A
+	// caller's own deadline counts too.
 	Timeout time.Duration
-	// Breaker refuses calls at once while the store is away.
+	// Breaker refuses calls at once while the store is unavailable.
 	Breaker Breaker
-	// Hooks report what happens.
+	// Hooks report decisions, conflicts and refusals.
 	Hooks Hooks
 }
 
-// Breaker is the circuit breaker before the store. The zero value works.
+// Breaker configures the circuit breaker in front of the store. The zero value works.
 type Breaker struct {
-	// Calls is how many there must have been within Window before the breaker
-	// judges; 10 when zero.
+	// Calls is how many calls within Window the breaker needs to decide; 10 when zero.
 	Calls int
-	// Share of failed calls that opens it, above 0 and up to 1; 0.5 when zero.
+	// Share is the share of failed calls that opens the breaker, above 0 and up to 1; 0.5 when
+	// zero.
 	Share float64
-	// Window is over how long calls are counted; 10 s when zero.
+	// Window is the time over which calls are counted; 10 s when zero.
 	Window time.Duration
-	// Open is how long everything is refused before some calls are tried again;
-	// 30 s when zero.
+	// Open is how long all calls are refused before some are tried again; 30 s when zero.
 	Open time.Duration
-	// Trials is how many calls are let through then, and must all succeed; 5
-	// when zero.
+	// Trials is how many calls are then let through, all of which must succeed; 5 when zero.
 	Trials int
 }
 
@@ -59,7 +56,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate judges a configuration with its defaults.
+// validate checks a configuration with its defaults.
 func (c Config) validate() error {
 	for _, f := range []struct {
 		name  string

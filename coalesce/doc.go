@@ -1,5 +1,5 @@
-// Package coalesce lets one of a thousand requests for the refresh of a key do
-// it. The others are told that somebody is at it.
+// Package coalesce lets one of a thousand requests for the refresh of a key do it. The others
+// learn that the key is being refreshed.
 //
 //	coalescer, err := coalesce.New(store, coalesce.Config{})
 //	…
@@ -7,93 +7,89 @@
 //		return publish(ctx, "artist-7", version) // an event with this sequence
 //	})
 //
-// A store (package rediscoalesce, or memcoalesce in one process) keeps a lock and
-// a version per key, and decides in one atomic step:
+// A store (package rediscoalesce, or memcoalesce in one process) keeps a lock and a version per
+// key, and decides in one atomic step:
 //
 //	state      incoming   outcome
 //	no lock    any        Published: a new version, and the lock for 30 s (high) or 60 s (low)
 //	low lock   high       Upgraded: a new version, the lock becomes high, the low event obsolete
-//	otherwise             AlreadyProcessing, by whom
+//	otherwise             AlreadyProcessing, with the holder's ticket
 //
 //	property                                              proven by
 //	a thousand requests of ten instances, one publish     TestHerd
 //	ten instances, one key: one publish, each time        TestTenInstancesOneKey
 //	high takes over at once; low is skipped               TestPriorityInversion
 //	versions only grow, over instances, expiry, loss of
-//	the counter and FLUSHALL; none comes twice            TestVersionsOverInstances, versions-grow, lost-state
-//	exactly one of many releases succeeds, and nobody
+//	the counter and FLUSHALL; each is used once           TestVersionsOverInstances, versions-grow, lost-state
+//	exactly one of many releases succeeds, and none
 //	deletes another's lock                                TestConcurrentRelease, release-compares
 //	concurrent calls are linearizable; a lock's expiry
 //	may come at any moment                                TestLinearizable
 //	a publish that fails frees the key at once            TestFailedPublishReleases
-//	one more run, once, for all who ask                   TestAgain, again-once, concurrent-done
-//	callers share calls without an answer of the past     TestSharing, TestModelRefuses
+//	one more run, once, for all requests that ask         TestAgain, again-once, concurrent-done
+//	callers share only calls that began after theirs      TestSharing, TestModelRefuses
 //	without Redis: refused in bounded time, then at once  TestRedisDown, TestTimeout, TestBreaker
 //
-// Names in lower case are cases of package coalescetest, which every store
-// passes. The scenarios are tests of package rediscoalesce, on Redis and on a
-// Redis Cluster.
+// Names in lower case are cases of package coalescetest, which every store passes. The
+// scenarios are tests of package rediscoalesce, on Redis and on a Redis Cluster.
 //
 // # A worker
 //
-// The event carries key, priority and version. The worker skips it when it is
-// obsolete: a bus.Consumer does so with [Coalescer.Sequence] as its Current,
-// anybody else asks [Coalescer.Obsolete]. An unknown current version means do the
-// work. Then it works, writes, and calls [Coalescer.Done]; for an event that it
-// gives up, it calls [Coalescer.Release].
+// The event carries key, priority and version. The worker skips an obsolete event: a
+// bus.Consumer does so with [Coalescer.Sequence] as its Current, any other worker calls
+// [Coalescer.Obsolete]. If the current version is unknown, do the work. After the work and the
+// write, the worker calls [Coalescer.Done]; for an event that it dead-letters, it calls
+// [Coalescer.Release].
 //
-// The database write must itself be conditional on the version (UPDATE … WHERE
-// version < $1): an event can turn obsolete while it is worked on, and a run that
-// outlived its lock may be slower than the next one. See the example of
-// [Coalescer.Obsolete]. Versions fit a signed 64-bit column; they are times in µs.
+// The database write must itself be conditional on the version (UPDATE … WHERE version < $1):
+// an event can become obsolete during the work, and a run that outlived its lock may be slower
+// than the next one. See the example of [Coalescer.Obsolete]. Versions fit a signed 64-bit
+// column; they are times in µs.
 //
 // # One more run
 //
-// A request that finds somebody at it may know of a change that the run under way
-// has missed. With [Again] it leaves a mark at the lock. Done then passes the lock
-// on to a new version in the same step, and its caller publishes that. However
-// many ask there is one more run, with the highest priority among theirs. The mark
-// moves with an upgrade. It goes with the lock: by a release, by expiry, and with
-// lost state, after which the next request finds the key free. Whether the run
-// had really begun when it was marked is not known; one too many does no harm.
+// A request for a key that is being refreshed may know of a change that the current run has
+// missed. With [Again] it leaves a mark on the lock. Done then passes the lock to a new version
+// in the same step, and its caller publishes that version. However many requests ask, there is
+// one more run, with the highest of their priorities. The mark moves with an upgrade. It ends
+// with the lock: by a release, by expiry, and with lost state, after which the next request
+// finds the key free. The mark does not show whether the run had really begun by then; one run
+// too many does no harm.
 //
 // # TTLs
 //
-// A lock's TTL bounds how long a crashed worker keeps a key from being refreshed.
-// It begins with the request and includes the wait in the queue, so under a
-// backlog a second run may be published, with a newer version, which makes the
-// first obsolete: that is a publish too many, never a refresh lost. Work that is
-// known to last extends its lock ([Coalescer.Extend]). A version is remembered for
-// 45 min, above the 30 min that a low event is meant to wait at most; an event
-// that waited longer than the version is done, and the conditional write decides.
+// A lock's TTL bounds how long a crashed worker keeps a key from being refreshed. It begins
+// with the request and includes the wait in the queue. So under a backlog a second run may be
+// published, with a newer version that makes the first obsolete: that is a publish too many,
+// never a lost refresh. Work that is known to take long extends its lock ([Coalescer.Extend]).
+// A version is kept for 45 min, longer than the 30 min that a low event should wait at most. An
+// event that waited longer than the version is handled, and the conditional write decides.
 //
 // # Versions and clocks
 //
-// A new version is the larger of the counter plus one and the server's time in
-// µs, below 2^53 until the year 2255. While the counter is kept versions grow
-// whatever the clock does. When it was lost (expired, flushed, a failover to a
-// replica that had not got it) they grow if the server's clock then reads later
-// than it did at the key's last version: assumed is that Redis' clocks are slewed
-// and not stepped back, and that a replica's clock is not behind its primary's by
-// more than a failover takes. A step back by more than that makes versions regress
-// until the clock has caught up, and the conditional write refuses their results
-// meanwhile.
+// A new version is the larger of the counter plus one and the server's time in µs, below 2^53
+// until the year 2255. While the counter exists, versions grow regardless of the clock. After
+// the counter was lost (expired, flushed, a failover to a replica without it), they grow if the
+// server's clock is then later than it was at the key's last version. This assumes that Redis'
+// clocks are slewed and not stepped back, and that a replica's clock is not behind its
+// primary's by more than a failover takes. A larger step back makes versions regress until the
+// clock has caught up; meanwhile the conditional write refuses their results.
 //
 // # Failure modes
 //
-// Redis is away, slow beyond Config.Timeout, loading, read-only or full: the call
-// fails with [ErrUnavailable], of the class infrastructure, and nothing may be
-// published. Whether the step was carried out is unknown: if a lost request took
-// the lock, nobody publishes for it until the TTL; if a lost Done did, the key is
-// free or one more run is lost until the TTL. A circuit breaker refuses at once
-// while half of the calls fail. A caller that cancels is not counted.
+// Redis is down, slow beyond Config.Timeout, loading, read-only or full: the call fails with
+// [ErrUnavailable], of the class infrastructure, and the caller must not publish. It is unknown
+// whether the step was executed. If a lost request took the lock, no run is published until the
+// TTL; if a lost Done was executed, the key is free, or one more run is lost until the TTL. A
+// circuit breaker refuses at once while half of the calls fail. A cancelled call is not
+// counted.
 //
-// A failed publish frees the key, and those who asked meanwhile get nothing until
-// the next request. After a failed publish of an upgrade that includes the low
-// run: its event is obsolete already. A process that dies between the decision and
-// the publish leaves the lock until its TTL.
+// A failed publish frees the key, and requests that arrived meanwhile get no refresh until the
+// next request. After a failed publish of an upgrade this includes the low run: its event is
+// obsolete already. If a process crashes between the decision and the publish, the lock stands
+// until its TTL.
 //
-// A Redis that loses its state (a flush, an eviction, a failover before
-// replication) frees every key: a second run may begin beside one under way, with
-// a higher version. Configure maxmemory-policy noeviction or a volatile one.
+// A Redis that loses its state (a flush, an eviction, a failover before replication) frees
+// every key: a second run may begin beside the current one, with a higher version. Configure
+// maxmemory-policy noeviction or a volatile policy.
 package coalesce

@@ -6,11 +6,10 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ErrUnavailable is returned when the store cannot be asked, or does not answer
-// in time: the request is refused. Whether the store has carried it out is
-// unknown; if it has, the lock stands until its TTL. It is an infrastructure
-// failure, so a consumer pauses.
+// ErrUnavailable is returned when the store does not answer in time, or the breaker is open:
+// the request is refused. It is unknown whether the store has executed the request; if it has,
+// the lock stands until its TTL. It is an infrastructure failure, so a consumer pauses.
 var ErrUnavailable = fault.MarkInfrastructure(errors.New("the store is unavailable and the call is refused"))
 
-// ErrEmptyKey is returned for a key without a character. It is permanent.
+// ErrEmptyKey is returned for an empty key. It is permanent.
 var ErrEmptyKey = fault.MarkPermanent(errors.New("coalesce: the key is empty; give the id of what is refreshed"))

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// A request publishes, the next ones find somebody at it, and one that cannot
+// A request publishes, the next one finds the key being refreshed, and a request that cannot
 // wait takes over.
 func ExampleNew() {
 	coalescer, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
@@ -35,8 +35,8 @@ func ExampleNew() {
 	// AlreadyProcessing
 }
 
-// A worker skips what is obsolete. Its write is conditional on the version as
-// well, for it may turn obsolete while it is being worked on.
+// A worker skips obsolete events. Its write is conditional on the version as well, because the
+// event may become obsolete during the work.
 func ExampleCoalescer_Obsolete() {
 	db, done := artists()
 	defer done()
@@ -48,8 +48,7 @@ func ExampleCoalescer_Obsolete() {
 	check(err)
 	obsolete, err := coalescer.Obsolete(ctx, "artist-7", low.Ticket.Version)
 	fmt.Println("low is obsolete before its work:", obsolete, err)
-	// While the low worker fetches, somebody asks with high priority, and the
-	// high worker is quicker.
+	// While the low worker fetches, a high request arrives, and the high worker is quicker.
 	high, err := coalescer.Request(ctx, "artist-7", coalesce.High)
 	check(err)
 
@@ -72,8 +71,8 @@ func ExampleCoalescer_Obsolete() {
 	// low is obsolete after its work: true <nil>
 }
 
-// A request that knows of a change asks for one more run after the one under
-// way, whose worker begins it at its end.
+// A request that knows of a change asks for one more run after the current one; the worker
+// begins it when the current run ends.
 func ExampleCoalescer_Done() {
 	coalescer, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
 	check(err)
@@ -89,7 +88,7 @@ func ExampleCoalescer_Done() {
 		_, err := coalescer.Request(ctx, "artist-7", coalesce.Low, coalesce.Again())
 		check(err)
 	}
-	// The worker, after its work; version, priority and key are the event's.
+	// The worker, after its work; version, priority and key are those of the event.
 	for t, again := run.Ticket, true; again; {
 		fmt.Println("done")
 		t, again, err = coalescer.Done(ctx, t.Key, t.Priority, t.Version)
@@ -105,7 +104,7 @@ func ExampleCoalescer_Done() {
 	// done
 }
 
-// artists is a table in a database of its own.
+// artists creates a table in its own database.
 func artists() (db *sql.DB, done func()) {
 	dir, err := os.MkdirTemp("", "coalesce")
 	check(err)

@@ -11,15 +11,15 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// guard stands before the store: it bounds each call and refuses at once while
-// the store is away.
+// guard wraps the store: it bounds each call and refuses calls at once while the store is
+// unavailable.
 type guard struct {
 	timeout time.Duration
 	circuit *gobreaker.TwoStepCircuitBreaker[struct{}]
 	refused func(key string, err error)
 }
 
-// Verdicts on a call besides nil, which is a success.
+// Verdicts about a call besides nil, which is a success.
 var (
 	errAway = errors.New("the store is away")
 	errMoot = errors.New("the call says nothing about the store")
@@ -41,7 +41,7 @@ func newGuard(cfg Config, refused func(string, error)) guard {
 	}
 }
 
-// ask makes one call of the store, named what.
+// ask makes one call of the store; what names the call in errors.
 func (g guard) ask(ctx context.Context, what, key string, f func(ctx context.Context) error) error {
 	done, err := g.circuit.Allow()
 	if err != nil {
@@ -64,9 +64,9 @@ func (g guard) ask(ctx context.Context, what, key string, f func(ctx context.Con
 	}
 }
 
-// judge says what the outcome of a call tells of the store. A caller that gave
-// up by itself tells nothing, unless its deadline passed after a while: were
-// that not counted, the impatient would never open the circuit.
+// judge decides whether a call shows that the store works. A call that its caller cancelled
+// shows nothing, unless its deadline passed after a while: otherwise callers with short
+// deadlines would never open the circuit.
 func judge(caller context.Context, err error, late bool) error {
 	ended := caller.Err()
 	switch {
@@ -77,7 +77,7 @@ func judge(caller context.Context, err error, late bool) error {
 	case fault.Of(err) == fault.Infrastructure, errors.Is(err, context.DeadlineExceeded):
 		return errAway
 	}
-	return nil // it answered
+	return nil // the store answered
 }
 
 func (g guard) refuse(what, key string, err error) error {

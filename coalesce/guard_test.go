@@ -31,7 +31,8 @@ func TestNewChecks(t *testing.T) {
 	}
 }
 
-// A store that does not answer is left after Config.Timeout, by every method.
+// TestTimeout: every method stops waiting for a store that does not answer after
+// Config.Timeout.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watch(func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })
@@ -53,7 +54,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// Half of ten calls fail: nothing is asked for 30 s, then five trials decide.
+// TestBreaker: half of ten calls fail: the store is not called for 30 s, then five trials
+// decide.
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -115,8 +117,8 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// What says nothing about the store does not open the breaker: callers that
-// cancel, impatient ones, wrong arguments, errors of the store's own logic.
+// TestBreakerIgnoresCallers: errors that show nothing about the store do not open the breaker:
+// cancelled calls, very short deadlines, wrong arguments, errors of the store's own logic.
 func TestBreakerIgnoresCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := errors.New("ERR something")
@@ -153,7 +155,7 @@ func TestBreakerIgnoresCallers(t *testing.T) {
 		if state := c.Stats().Breaker; state != "closed" {
 			t.Errorf("the breaker is %s", state)
 		}
-		// Callers whose deadline is short but not that short do.
+		// Callers with a short but sufficient deadline do open it.
 		for range 30 {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			s.before = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
@@ -166,7 +168,7 @@ func TestBreakerIgnoresCallers(t *testing.T) {
 	})
 }
 
-// A store that panics does not take others with it.
+// TestPanic: a panic of the store does not affect other calls.
 func TestPanic(t *testing.T) {
 	s := watch(func(context.Context, string) error { panic("a defect") })
 	c := newCoalescer(t, s, coalesce.Config{})

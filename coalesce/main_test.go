@@ -20,7 +20,7 @@ var (
 	errPublish = errors.New("the broker is slow")
 )
 
-// watched is a store in memory that can fail, or be held up, before each call.
+// watched is a store in memory that can fail, or be blocked, before each call.
 type watched struct {
 	*memcoalesce.Store
 	calls  atomic.Int32

@@ -2,9 +2,8 @@ package coalesce
 
 import "context"
 
-// Current returns the newest version of a key. It is unknown when the key was
-// never asked for, when the store lost it, and Config.VersionTTL after the last
-// change.
+// Current returns the newest version of a key. It is unknown if the key was never requested, if
+// the store lost it, and Config.VersionTTL after the last change.
 func (c *Coalescer) Current(ctx context.Context, key string) (version int64, known bool, err error) {
 	if err := CheckKey(key); err != nil {
 		return 0, false, err
@@ -16,10 +15,10 @@ func (c *Coalescer) Current(ctx context.Context, key string) (version int64, kno
 	return version, known, err
 }
 
-// Obsolete reports whether a newer version than this one counts, so that the
-// event need not be worked on, and counts it if so. With an unknown current
-// version it is not obsolete: do the work. It can turn obsolete a moment later,
-// so the database write is conditional on the version all the same.
+// Obsolete reports whether a newer version than this one exists, so that the event can be
+// skipped, and counts it if so. If the current version is unknown, the event is not obsolete:
+// do the work. The event can become obsolete a moment later, so the database write must be
+// conditional on the version anyway.
 func (c *Coalescer) Obsolete(ctx context.Context, key string, version int64) (bool, error) {
 	current, known, err := c.Current(ctx, key)
 	if err != nil || !known || version >= current {
@@ -29,10 +28,9 @@ func (c *Coalescer) Obsolete(ctx context.Context, key string, version int64) (bo
 	return true, nil
 }
 
-// Sequence is Current as a bus.Consumer wants it in its field Current: it makes
-// the consumer acknowledge events of a lower Sequence without work. An unknown
-// version is 0, below every event's. The consumer's key is event.Event.Key, so
-// ask for refreshes under the same key.
+// Sequence is Current in the form of a bus.Consumer's field Current: the consumer then
+// acknowledges events of a lower Sequence without work. An unknown version is 0, below every
+// event's. The consumer's key is event.Event.Key, so request refreshes under the same key.
 //
 //	bus.Consumer{
 //		Topic: "update-priority-low", Group: "low-worker", Handler: refresh,
@@ -47,6 +45,6 @@ func (c *Coalescer) Sequence(ctx context.Context, key string) (uint64, error) {
 	return uint64(current), nil
 }
 
-// Skipped counts an event that somebody else found to be obsolete: a consumer
-// with [Coalescer.Sequence], from its hook.
+// Skipped counts an event that a consumer with [Coalescer.Sequence] found to be obsolete; call
+// it in the consumer's hook.
 func (c *Coalescer) Skipped() { c.counts.obsolete.Add(1) }

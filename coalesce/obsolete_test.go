@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Sequence is what a consumer wants, and a priority is an event's.
+// Sequence has the type that a consumer wants, and a priority converts to an event's.
 var (
 	_ bus.Current = (*coalesce.Coalescer)(nil).Sequence
 	_             = coalesce.Priority(event.High)
@@ -55,7 +55,7 @@ func TestObsolete(t *testing.T) {
 	}
 }
 
-// Without an answer nothing is obsolete, and the error says so.
+// TestObsoleteWithoutStore: without an answer no event is obsolete, and an error is returned.
 func TestObsoleteWithoutStore(t *testing.T) {
 	c := newCoalescer(t, watch(func(context.Context, string) error { return errDown }), coalesce.Config{})
 	if obsolete, err := c.Obsolete(t.Context(), "k", 1); obsolete || !errors.Is(err, coalesce.ErrUnavailable) {

@@ -6,19 +6,16 @@ import (
 	"fmt"
 )
 
-// Do asks for a refresh and, when it is the caller's to publish, calls publish
-// with the version that the event shall carry as its sequence. publish has the
-// priority that was asked for.
+// Do requests a refresh and, if the decision is Mine, calls publish with the version that the
+// event must carry as its sequence. The event must have the priority of the request.
 //
-// When publish fails or panics the lock is released at once, also when ctx has
-// ended, and the error comes back with the decision; when the release fails too
-// the lock stands until its TTL. Others who asked meanwhile were told that
-// somebody is at it: nobody refreshes the key until the next request. After an
-// upgrade that includes the low run that was upgraded, whose event is skipped as
-// obsolete.
+// If publish fails or panics, the lock is released at once, also if ctx has ended, and the
+// error is returned with the decision. If the release fails too, the lock stands until its TTL.
+// Requests that arrived meanwhile got AlreadyProcessing: the key is not refreshed until the
+// next request. After an upgrade this includes the low run, whose event is skipped as obsolete.
 //
-// publish should return before the lock's TTL: past it another request may
-// publish a newer version, which then is the one that counts.
+// publish should return before the lock's TTL: after it, another request may publish a newer
+// version, which then is the one that counts.
 func (c *Coalescer) Do(ctx context.Context, key string, p Priority, publish func(ctx context.Context, version int64) error, opts ...Option) (Decision, error) {
 	d, err := c.Request(ctx, key, p, opts...)
 	if err != nil || !d.Mine() {
@@ -27,8 +24,8 @@ func (c *Coalescer) Do(ctx context.Context, key string, p Priority, publish func
 	return d, c.Publish(ctx, d.Ticket, func(ctx context.Context, t Ticket) error { return publish(ctx, t.Version) })
 }
 
-// Publish publishes a ticket that holds its lock, the one that Done returned
-// for one more run, and releases it when that fails, as Do does.
+// Publish publishes a ticket that holds its lock, the next run that Done returned, and releases
+// it if that fails, as Do does.
 func (c *Coalescer) Publish(ctx context.Context, t Ticket, publish func(ctx context.Context, t Ticket) error) (err error) {
 	if err := t.Check(); err != nil {
 		return err
@@ -38,7 +35,7 @@ func (c *Coalescer) Publish(ctx context.Context, t Ticket, publish func(ctx cont
 		if published {
 			return
 		}
-		// Bounded by Config.Timeout, whatever has become of ctx.
+		// Bounded by Config.Timeout, even if ctx has ended.
 		if _, failed := c.Release(context.WithoutCancel(ctx), t.Key, t.Priority, t.Version); failed != nil {
 			err = errors.Join(err, failed)
 		}

@@ -40,7 +40,8 @@ func TestDoPublishesOnce(t *testing.T) {
 	}
 }
 
-// A publish that fails, with its context or by a panic, frees the key at once.
+// TestFailedPublishReleases: a publish that fails, with its context or by a panic, frees the
+// key at once.
 func TestFailedPublishReleases(t *testing.T) {
 	for name, publish := range map[string]func(cancel context.CancelFunc) error{
 		"fails":              func(context.CancelFunc) error { return errPublish },
@@ -64,8 +65,8 @@ func TestFailedPublishReleases(t *testing.T) {
 	}
 }
 
-// A failed publish of an upgrade: the low run is obsolete already, and nobody
-// refreshes the key until somebody asks again.
+// TestFailedUpgradeLosesTheLowRun: after a failed publish of an upgrade the low run is obsolete
+// already, and the key is not refreshed until the next request.
 func TestFailedUpgradeLosesTheLowRun(t *testing.T) {
 	c := newCoalescer(t, memcoalesce.New(), coalesce.Config{})
 	low := want(t, c, coalesce.Low, coalesce.Published)
@@ -79,7 +80,7 @@ func TestFailedUpgradeLosesTheLowRun(t *testing.T) {
 	want(t, c, coalesce.Low, coalesce.Published)
 }
 
-// When the release fails too the caller gets to know both, and the lock stands
+// TestReleaseThatFails: if the release fails too, both errors are returned, and the lock stands
 // until its TTL.
 func TestReleaseThatFails(t *testing.T) {
 	s := watch(func(_ context.Context, what string) error {
@@ -100,8 +101,7 @@ func TestReleaseThatFails(t *testing.T) {
 	want(t, c, coalesce.Low, coalesce.Published)
 }
 
-// One more run: asked for by many, begun once, and released when its publish
-// fails.
+// TestAgain: one more run is requested by many, begun once, and released if its publish fails.
 func TestAgain(t *testing.T) {
 	c := newCoalescer(t, memcoalesce.New(), coalesce.Config{})
 	first := want(t, c, coalesce.Low, coalesce.Published, coalesce.Again())
@@ -132,7 +132,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// A ticket that lost its lock is reported and counted, whichever call finds out.
+// TestConflicts: a ticket that lost its lock is reported and counted by every call that detects
+// it.
 func TestConflicts(t *testing.T) {
 	var reported []coalesce.Ticket
 	s := memcoalesce.New()

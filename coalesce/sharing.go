@@ -7,36 +7,36 @@ import (
 	"sync"
 )
 
-// sharing lets callers of one process who ask the same thing share a call of the
-// store. While a call is under way those who come wait; when it has returned one
-// of them makes the next call for all of them.
+// sharing lets callers of one process with the same question share a call of the store. Callers
+// that arrive during a call wait; when the call has returned, one of them makes the next call
+// for all of them.
 //
-// So a caller is only ever answered by a call that began after it had asked, and
-// the atomic step in the store lies within the time of each one it answers. The
-// others are answered as if they had asked right behind the one that called:
-// that somebody is at it. Nobody is answered by the call that was under way when
-// it came, whose step may have been before and may be out of date.
+// So a caller is only answered by a call that began after its question, and the atomic step in
+// the store is within the time of each caller that it answers. The other callers are answered
+// as if they had asked right after the one that called: AlreadyProcessing. No caller is
+// answered by the call that was in flight when it arrived, whose step may have been earlier and
+// may be out of date.
 type sharing struct {
 	mu    sync.Mutex
 	lines map[question]*line
 }
 
-// question is what callers have in common. A request for one more run is not
-// shared: it leaves something behind.
+// question is the common part of shared calls. A request for one more run is not shared,
+// because it leaves a mark.
 type question struct {
 	key      string
 	priority Priority
 }
 
-// line is the callers behind one question, while a call is under way.
+// line holds the callers with one question while a call is in flight.
 type line struct {
-	served  []*waiter // whom the call under way answers, besides its caller
-	waiting []*waiter // who came after it began
+	served  []*waiter // waiters that the call in flight answers, besides its caller
+	waiting []*waiter // waiters that arrived after it began
 }
 
 type waiter struct{ turn chan turn } // with room for one
 
-// turn is what a waiter gets: an answer, or the turn to call.
+// turn is an answer for a waiter, or the request to make the next call.
 type turn struct {
 	call     bool
 	decision Decision
@@ -61,18 +61,18 @@ func (s *sharing) request(ctx context.Context, q question, call func() (Decision
 			if !t.call {
 				return t.decision, t.err
 			}
-			s.returned(q, turn{}, true) // it is another's turn
+			s.returned(q, turn{}, true) // another waiter makes the call
 			return Decision{}, ctx.Err()
 		}
 	}
 	t := turn{err: errPanicked}
-	// What ended with this caller's context says nothing to the others.
+	// The error of this caller's ended context is not an answer for the others.
 	defer func() { s.returned(q, t, t.err != nil && ctx.Err() != nil) }()
 	t.decision, t.err = call()
 	return t.decision, t.err
 }
 
-// join returns nil when no call is under way and the caller is to make it.
+// join returns nil if no call is in flight: the caller has to make it.
 func (s *sharing) join(q question) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *sharing) join(q question) *waiter {
 	return w
 }
 
-// leave takes a waiter out, and reports false when it already has its turn.
+// leave removes a waiter, and returns false if it already has its turn.
 func (s *sharing) leave(q question, w *waiter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *sharing) leave(q question, w *waiter) bool {
 	return false
 }
 
-// returned hands the outcome of a call to those it was made for, unless it is
-// moot, and the next call to the first of those who wait.
+// returned sends the outcome of a call to its waiters, unless it is moot, and lets the first
+// later waiter make the next call.
 func (s *sharing) returned(q question, t turn, moot bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

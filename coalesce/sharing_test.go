@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// crowd is many callers at once and what became of them.
+// crowd counts the outcomes of many concurrent callers.
 type crowd struct {
 	wg       sync.WaitGroup
 	mu       sync.Mutex
@@ -39,7 +39,7 @@ func (w *crowd) ask(ctx context.Context, c *coalesce.Coalescer, n int, p coalesc
 	}
 }
 
-// held is a store whose requests wait until they are let go, one at a time.
+// held is a store whose requests block until they are released, one at a time.
 func held() (*watched, chan struct{}) {
 	free := make(chan struct{})
 	return watch(func(ctx context.Context, what string) error {
@@ -55,9 +55,8 @@ func held() (*watched, chan struct{}) {
 	}), free
 }
 
-// Those who come while a call is under way are answered by the next one, all of
-// them: the call under way may be out of date. Here the lock is given back
-// between the two.
+// TestSharing: callers that arrive during a call are all answered by the next one, because the
+// call in flight may be out of date. Here the lock is released between the two.
 func TestSharing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, free := held()
@@ -93,8 +92,8 @@ func TestSharing(t *testing.T) {
 	})
 }
 
-// High does not wait for what low has asked, and neither for who wants one more
-// run: those are other questions.
+// TestSharingKeepsQuestionsApart: a high request does not wait for a low one, nor for a request
+// with Again: those are other questions.
 func TestSharingKeepsQuestionsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, free := held()
@@ -118,8 +117,8 @@ func TestSharingKeepsQuestionsApart(t *testing.T) {
 	})
 }
 
-// A caller who gives up takes nobody along: neither the one that makes the call
-// for all, nor one of those who wait.
+// TestSharingSurvivesWhoLeaves: a cancelled caller does not cancel others, whether it makes the
+// call for all or waits.
 func TestSharingSurvivesWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, free := held()
@@ -128,12 +127,12 @@ func TestSharingSurvivesWhoLeaves(t *testing.T) {
 		var gone, first, stay crowd
 		first.ask(t.Context(), c, 1, coalesce.Low)
 		synctest.Wait()
-		gone.ask(leave, c, 1, coalesce.Low) // it will have the next call
+		gone.ask(leave, c, 1, coalesce.Low) // its turn is next
 		synctest.Wait()
 		stay.ask(t.Context(), c, 5, coalesce.Low)
 		gone.ask(leave, c, 5, coalesce.Low)
 		synctest.Wait()
-		free <- struct{}{} // the first's call returns, and the call of the one who leaves begins
+		free <- struct{}{} // the first call returns, and the call of the leaving caller begins
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
@@ -150,7 +149,8 @@ func TestSharingSurvivesWhoLeaves(t *testing.T) {
 	})
 }
 
-// An error of the shared call is everybody's, and the next caller starts anew.
+// TestSharingSharesErrors: an error of the shared call is returned to all its callers, and the
+// next caller starts a new call.
 func TestSharingSharesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan error)

@@ -2,15 +2,15 @@ package coalesce
 
 import "sync/atomic"
 
-// Stats counts what a [Coalescer] did since it was made.
+// Stats counts the work of a [Coalescer] since it was created.
 type Stats struct {
 	Published int64 // requests that took a free lock
-	Coalesced int64 // requests that found somebody at it: millrace_coalesce_hit_total
+	Coalesced int64 // requests for a key that was being refreshed already: millrace_coalesce_hit_total
 	Upgraded  int64 // requests that took over from low priority: millrace_coalesce_upgrade_total
-	Reruns    int64 // runs that Done began because somebody had asked for one more
+	Reruns    int64 // next runs that Done began because of Again
 	Conflicts int64 // tickets that did not hold their lock any more: millrace_coalesce_lock_conflict_total
-	Obsolete  int64 // events found or reported to be out of date: millrace_coalesce_obsolete_total
-	Refused   int64 // calls that failed because the store is away
+	Obsolete  int64 // events found or reported to be obsolete: millrace_coalesce_obsolete_total
+	Refused   int64 // calls that failed because the store is unavailable
 	Breaker   string
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Priority of a refresh. Its values are those of event.Priority, so one converts
-// into the other.
+// Priority is the priority of a refresh. Its values are those of event.Priority, so one
+// converts into the other.
 type Priority string
 
 // The priorities.
@@ -16,8 +16,8 @@ const (
 	Low  Priority = "LOW"
 )
 
-// Ticket names one run of a key's refresh: who holds the lock. It travels in the
-// event that asks for the work, as its key, priority and sequence.
+// Ticket identifies one run of a key's refresh, the holder of the lock. It travels in the event
+// that requests the work, as its key, priority and sequence.
 type Ticket struct {
 	Key      string
 	Priority Priority
@@ -25,17 +25,17 @@ type Ticket struct {
 	Version int64
 }
 
-// Outcome of a request.
+// Outcome is the outcome of a request.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// Published: nobody was at it. The lock is the caller's, who publishes.
+	// Published: the lock was free. The caller holds it and publishes.
 	Published Outcome = iota + 1
-	// Upgraded: a run of low priority was under way and is obsolete now. The
-	// lock is the caller's, who publishes.
+	// Upgraded: a run of low priority was in progress and is obsolete now. The caller holds the
+	// lock and publishes.
 	Upgraded
-	// AlreadyProcessing: somebody is at it, and nothing is to be published.
+	// AlreadyProcessing: the key is being refreshed. The caller does not publish.
 	AlreadyProcessing
 )
 
@@ -55,19 +55,19 @@ func (o Outcome) String() string {
 // Decision is the answer to a request.
 type Decision struct {
 	Outcome Outcome
-	// Ticket is the run that stands: the caller's own when the outcome is
-	// Published or Upgraded, otherwise somebody else's.
+	// Ticket is the run that holds the lock: the caller's own if the outcome is Published or
+	// Upgraded, otherwise another's.
 	Ticket Ticket
 }
 
-// Mine reports whether the run is the caller's to publish.
+// Mine reports whether the caller has to publish the run.
 func (d Decision) Mine() bool { return d.Outcome == Published || d.Outcome == Upgraded }
 
-// End is what a [Store] answers to Done.
+// End is the answer of [Store].Done.
 type End struct {
 	// Released says that the ticket held the lock.
 	Released bool
-	// Again says that somebody asked for one more run; Next holds the lock now.
+	// Again says that one more run was requested; Next holds the lock now.
 	Again bool
 	Next  Ticket
 }
@@ -75,8 +75,8 @@ type End struct {
 // MaxKey is the longest key, in bytes.
 const MaxKey = 1024
 
-// Check reports what is wrong with a key and a priority; for stores to begin
-// with. The error is permanent.
+// Check returns an error if a key or a priority is invalid; stores call it first. The error is
+// permanent.
 func Check(key string, p Priority) error {
 	if err := CheckKey(key); err != nil {
 		return err
@@ -87,7 +87,7 @@ func Check(key string, p Priority) error {
 	return nil
 }
 
-// CheckKey reports what is wrong with a key. The error is permanent.
+// CheckKey returns an error if a key is invalid. The error is permanent.
 func CheckKey(key string) error {
 	switch {
 	case key == "":
@@ -98,7 +98,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Check reports what is wrong with a ticket. The error is permanent.
+// Check returns an error if a ticket is invalid. The error is permanent.
 func (t Ticket) Check() error {
 	if err := Check(t.Key, t.Priority); err != nil {
 		return err

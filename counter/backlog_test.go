@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
-// A round is bounded, and keeps the deltas until all their rows are applied; a
-// flusher that runs goes on at once.
+// TestBacklog: a round is bounded, and keeps the deltas until all their rows are applied; a
+// running flusher continues at once.
 func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
@@ -43,7 +43,7 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// busyStore is one to which somebody adds whenever it is looked at.
+// busyStore is a store to which deltas are added at every call.
 type busyStore struct {
 	counter.Store
 	takes int
@@ -55,7 +55,7 @@ func (s *busyStore) Take(ctx context.Context, name string, limit int) ([]counter
 	return taken, errors.Join(err, s.Store.Add(ctx, name, "post-1", 1))
 }
 
-// What is added during a round is for the next one, however much goes on.
+// TestRoundsEnd: deltas added during a round are for the next one, however many there are.
 func TestRoundsEnd(t *testing.T) {
 	for _, source := range []counter.Source{nil, memcounter.NewLog()} {
 		store, applier := &busyStore{Store: memcounter.New()}, memcounter.NewApplier()
@@ -71,7 +71,7 @@ func TestRoundsEnd(t *testing.T) {
 	}
 }
 
-// Without a source as well.
+// TestBacklogOfDeltas: the same without a source.
 func TestBacklogOfDeltas(t *testing.T) {
 	store, applier := memcounter.New(), memcounter.NewApplier()
 	f := newFlusher(t, store, applier, counter.FlusherConfig{Batch: 1})

@@ -11,25 +11,25 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Config of a [Counter]. The zero value works.
+// Config configures a [Counter]. The zero value works.
 type Config struct {
-	// Timeout bounds one call of the store; 250 ms by default. It is what a store
-	// that hangs costs a request.
+	// Timeout bounds one call of the store; 250 ms by default. A hanging store delays a request
+	// by this time.
 	Timeout time.Duration
-	// Rest is for how long a store that could not be reached is left alone: calls fail
-	// at once; 1 s by default. Longer, and counts come back later.
+	// Rest is how long an unreachable store is not called: calls fail at once; 1 s by default.
+	// With a longer Rest, counting resumes later.
 	Rest time.Duration
-	// Totals is asked by Counts for what is applied, usually the [Applier]; required
-	// by Counts alone.
+	// Totals returns the applied totals for Counts, usually the [Applier]; only Counts requires
+	// it.
 	Totals Totals
 }
 
-// Totals returns what is applied of a counter; an [Applier] does.
+// Totals returns the applied totals of a counter; an [Applier] does.
 type Totals interface {
 	Totals(ctx context.Context, counter string, keys []string) (map[string]int64, error)
 }
 
-// ErrResting is returned while a store that could not be reached is left alone.
+// ErrResting is returned while an unreachable store is not called.
 var ErrResting = errors.New("counter: the store could not be reached a moment ago and is left alone")
 
 func (c Config) validate() error {
@@ -42,18 +42,18 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Counter counts, say, the comments of each post.
+// Counter counts, for example, the comments of each post.
 type Counter struct {
 	name  string
 	store Store
 	cfg   Config
 
-	rests         atomic.Pointer[time.Time] // until when the store is left alone
+	rests         atomic.Pointer[time.Time] // the end of the store's rest
 	added, failed atomic.Int64
 }
 
-// New makes a counter. Its name is a part of keys and rows: processes that count
-// the same thing give the same one.
+// New creates a counter. Its name is part of keys and rows: all processes that share a counter
+// use the same name.
 func New(name string, store Store, cfg Config) (*Counter, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func New(name string, store Store, cfg Config) (*Counter, error) {
 // Name returns the counter's name.
 func (c *Counter) Name() string { return c.name }
 
-// Add changes the count of a key by n. Call it after the commit of what it counts,
-// and fail nothing for its error: with a [Source] the next flush makes up for it.
+// Add changes the count of a key by n. Call it after the commit of the counted row, and ignore
+// its error: with a [Source] the next flush corrects the totals.
 func (c *Counter) Add(ctx context.Context, key string, n int64) error {
 	if err := CheckChange(key, n); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *Counter) Add(ctx context.Context, key string, n int64) error {
 	return nil
 }
 
-// Pending returns what was added to the keys and is not in the totals yet.
+// Pending returns the sums for the keys that are not in the totals yet.
 func (c *Counter) Pending(ctx context.Context, keys ...string) (map[string]int64, error) {
 	for _, key := range keys {
 		if err := CheckChange(key, 0); err != nil {
@@ -116,9 +116,9 @@ func (c *Counter) Pending(ctx context.Context, keys ...string) (map[string]int64
 	return out, nil
 }
 
-// Counts returns the totals of the keys with what is pending, for those who read.
-// When the store cannot be reached it is the totals alone. For an instant around a
-// flush it can be off by what was just added.
+// Counts returns the totals of the keys plus the pending sums, for display. If the store is
+// unreachable, Counts returns the totals alone. For an instant around a flush it can be off by
+// recent additions.
 func (c *Counter) Counts(ctx context.Context, keys ...string) (map[string]int64, error) {
 	if c.cfg.Totals == nil {
 		return nil, errors.New("counter: Config.Totals is nil; give the applier to read counts")
@@ -138,7 +138,7 @@ func (c *Counter) Counts(ctx context.Context, keys ...string) (map[string]int64,
 	return out, nil
 }
 
-// call calls the store, unless it is left alone.
+// call calls the store, unless the store rests.
 func (c *Counter) call(ctx context.Context, do func(ctx context.Context) error) error {
 	if until := c.rests.Load(); until != nil && time.Now().Before(*until) {
 		return fault.MarkInfrastructure(ErrResting)
@@ -153,11 +153,11 @@ func (c *Counter) call(ctx context.Context, do func(ctx context.Context) error) 
 	return err
 }
 
-// Stats is what a counter has done in this process.
+// Stats counts the work of a counter in this process.
 type Stats struct {
-	Added  int64 // calls of Add that succeeded
-	Failed int64 // calls of Add that did not
+	Added  int64 // successful calls of Add
+	Failed int64 // failed calls of Add
 }
 
-// Stats returns what the counter has done so far.
+// Stats returns the counts so far.
 func (c *Counter) Stats() Stats { return Stats{Added: c.added.Load(), Failed: c.failed.Load()} }

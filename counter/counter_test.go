@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A store that is away costs one call its time, and those that follow nothing.
+// TestRest: an unreachable store costs one call its timeout, and later calls fail at once.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := &hangingStore{Store: memcounter.New(), hangs: true}
@@ -45,7 +45,7 @@ func TestRest(t *testing.T) {
 	})
 }
 
-// The end of one request's context says nothing about the store.
+// TestCancelledIsNoRest: the end of one request's context does not make the store rest.
 func TestCancelledIsNoRest(t *testing.T) {
 	c := newCounter(t, memcounter.New(), counter.Config{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
-// A flusher dies at each of its calls in turn, before and after the call is carried
-// out, while deltas go on coming; the next one finds what it left.
+// TestCrashAtEveryCall: a flusher crashes at each of its calls in turn, before and after the
+// call is executed, while deltas are added; the next flusher finds its state.
 func TestCrashAtEveryCall(t *testing.T) {
 	for _, sourced := range []bool{false, true} {
 		for _, after := range []bool{false, true} {
@@ -28,7 +28,7 @@ func TestCrashAtEveryCall(t *testing.T) {
 	}
 }
 
-// crashAt reports whether there was a call to die at.
+// crashAt reports whether there was a call at which to crash.
 func crashAt(t *testing.T, sourced bool, c *crash) bool {
 	t.Helper()
 	name := fmt.Sprintf("source %t, call %d, carried out %t", sourced, c.at, c.after)
@@ -73,8 +73,8 @@ func crashAt(t *testing.T, sourced bool, c *crash) bool {
 	return c.dead
 }
 
-// What Redis never heard of, heard twice or lost is right after the next flush,
-// which reads no row that was read before.
+// TestRowsAreTheTruth: changes that Redis missed, got twice or lost are right after the next
+// flush, which reads no row twice.
 func TestRowsAreTheTruth(t *testing.T) {
 	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
 	f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Batch: 2})
@@ -107,7 +107,7 @@ func TestRowsAreTheTruth(t *testing.T) {
 	if rows(r) != 5 || len(discarded(r)) != 0 {
 		t.Errorf("read %d rows of 15, want the 5 of the interval; discarded %v", rows(r), discarded(r))
 	}
-	// The addition of a row that is applied comes late.
+	// The addition of an applied row is late.
 	add("late", 0, 1)
 	r = flush(t, f)
 	wantTotals(t, applier, map[string]int64{"late": 1})
@@ -116,7 +116,7 @@ func TestRowsAreTheTruth(t *testing.T) {
 	}
 }
 
-// hookedSource calls a function once, after its first reading.
+// hookedSource calls a function once, after its first read.
 type hookedSource struct {
 	counter.Source
 	hook func()
@@ -131,7 +131,7 @@ func (s *hookedSource) Read(ctx context.Context, after string, limit int) ([]cou
 	return out, next, err
 }
 
-// What is added while rows are read is not dropped with what was added before.
+// TestLaterDeltasStay: deltas added while rows are read are not dropped with the earlier ones.
 func TestLaterDeltasStay(t *testing.T) {
 	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
 	write := func() {

@@ -28,7 +28,7 @@ func ExampleNewFlusher() {
 	check(err)
 	ctx := context.Background()
 
-	// Two comments are written; of the second the addition gets lost.
+	// Two comments are written; the addition of the second is lost.
 	check(log.Append(counter.Change{Key: "post-1", N: 1}))
 	check(comments.Add(ctx, "post-1", 1))
 	check(log.Append(counter.Change{Key: "post-1", N: 1}))

@@ -12,27 +12,26 @@ import (
 
 // FlusherConfig is the configuration of a [Flusher]. The zero value works.
 type FlusherConfig struct {
-	// Source has the change rows, which then are what the totals are made of; none by
-	// default: totals are made of the store's deltas, and what a store loses is lost.
+	// Source has the change rows from which the totals are then made. The default is none:
+	// totals are made from the store's deltas, and deltas that the store loses are lost.
 	Source Source
-	// Every is how often the totals are brought up to date; 3 s by default. Each
-	// round costs a few calls of store and database.
+	// Every is how often the totals are updated; 3 s by default. Each round costs a few calls
+	// of store and database.
 	Every time.Duration
-	// Batch is how many keys, or change rows, one transaction takes; 500 by default.
-	// Its rows stay locked for that long.
+	// Batch is how many keys, or change rows, one transaction takes; 500 by default. Its rows
+	// stay locked for that long.
 	Batch int
-	// Lease is how long a flusher that died keeps others from working; 30 s by default.
-	// It must be longer than Every.
+	// Lease is how long a crashed flusher blocks others; 30 s by default. It must be longer
+	// than Every.
 	Lease time.Duration
-	// Keep is how long applied batches are remembered, and change rows kept; 30 days
-	// by default. A batch that lay aside for longer and was applied could be applied
-	// again.
+	// Keep is how long the records of applied batches, and change rows, are kept; 30 days by
+	// default. An applied batch that stays aside for longer could be applied again.
 	Keep time.Duration
-	// Observe is told of each round that did something, by the goroutine that did
-	// it; nobody by default.
+	// Observe is called after each round that changed something, by the goroutine of the round;
+	// none by default.
 	Observe func(Round)
-	// Logger is told when rounds begin to fail and when they work again;
-	// slog.Default() by default.
+	// Logger receives a line when rounds begin to fail and when they work again; slog.Default()
+	// by default.
 	Logger *slog.Logger
 }
 
@@ -69,11 +68,10 @@ func (c FlusherConfig) validate() error {
 	return nil
 }
 
-// MaxBatch is how many keys or rows one transaction may take.
+// MaxBatch is how many keys or rows one transaction may take at most.
 const MaxBatch = 4000
 
-// Flusher brings the totals of one counter up to date. Several may run: one works,
-// the others stand by.
+// Flusher updates the totals of one counter. Several may run: one works, the others stand by.
 type Flusher struct {
 	counter string
 	store   Store
@@ -81,12 +79,12 @@ type Flusher struct {
 	cfg     FlusherConfig
 	holder  string
 	turn    chan struct{} // one round at a time
-	cared   time.Time     // when what is old was last dropped
+	cared   time.Time     // when old batches and rows were last dropped
 	saved   time.Time     // when the position was last saved without rows
 	stats   flusherStats
 }
 
-// NewFlusher makes a flusher of the counter.
+// NewFlusher creates a flusher of the counter.
 func NewFlusher(c *Counter, applier Applier, cfg FlusherConfig) (*Flusher, error) {
 	switch {
 	case c == nil:
@@ -104,8 +102,8 @@ func NewFlusher(c *Counter, applier Applier, cfg FlusherConfig) (*Flusher, error
 	}, nil
 }
 
-// Run flushes at once and then every Config.Every, until the context ends; then it
-// gives the lease back and returns nil. What fails is tried again in the next round.
+// Run flushes at once and then every Config.Every, until the context ends; then it releases the
+// lease and returns nil. A failed round is retried by the next one.
 func (f *Flusher) Run(ctx context.Context) error {
 	tick := time.NewTicker(f.cfg.Every)
 	defer tick.Stop()
@@ -133,7 +131,7 @@ func (f *Flusher) Run(ctx context.Context) error {
 	return nil
 }
 
-// release gives the lease back, so that whoever stands by need not wait for its end.
+// release releases the lease, so that standbys need not wait for its end.
 func (f *Flusher) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
-// start runs a flusher until the function that it returns is called.
+// start runs a flusher until the test calls stop.
 func start(t *testing.T, f *counter.Flusher) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +73,7 @@ func TestOneAtATime(t *testing.T) {
 		if a, b := first.Stats(), second.Stats(); a.Rounds != 11 || a.Standby != 0 || b.Rounds != 0 || b.Standby != 11 || b.Failed != 0 {
 			t.Errorf("first %+v, second %+v", a, b)
 		}
-		// The lease is given back, so the second has it at its next round.
+		// The lease is released, so the second flusher has it at its next round.
 		stopFirst()
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
@@ -84,8 +84,8 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// A flusher that was stopped in the middle of its round finds out that another one
-// has gone on, and adds nothing.
+// TestStaleFlusher: a flusher that was stopped in the middle of its round finds that another
+// one has continued, and adds nothing.
 func TestStaleFlusher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, log := range []*memcounter.Log{nil, memcounter.NewLog()} {
@@ -128,10 +128,10 @@ type stallingApplier struct {
 func (a *stallingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
 	a.once.Do(func() { close(a.reached) })
 	<-a.goOn
-	return a.Applier.Apply(context.WithoutCancel(ctx), l, b) // it has not noticed how late it is
+	return a.Applier.Apply(context.WithoutCancel(ctx), l, b) // it does not know that it is late
 }
 
-// failingStore fails as long as it is told.
+// failingStore fails while the test says so.
 type failingStore struct {
 	counter.Store
 	mu  sync.Mutex
@@ -171,7 +171,8 @@ func (s *failingStore) Aside(ctx context.Context, name string) ([]counter.Taken,
 	return s.Store.Aside(ctx, name)
 }
 
-// Without its store a flusher with a source goes on, and says once that it fails.
+// TestStoreAway: without its store a flusher with a source continues, and logs the failure
+// once.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
@@ -216,7 +217,7 @@ func (a *hangingApplier) Apply(ctx context.Context, l counter.Lease, b counter.B
 	return a.Applier.Apply(ctx, l, b)
 }
 
-// A call that hangs is given up after 30 s, and the next round does its work.
+// TestCallThatHangs: a hanging call is cancelled after 30 s, and the next round does its work.
 func TestCallThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier := memcounter.New(), memcounter.NewApplier()
@@ -238,7 +239,7 @@ func TestCallThatHangs(t *testing.T) {
 	})
 }
 
-// What is old goes: batches and change rows that are applied.
+// TestOldGoes: old records of batches, and old change rows, are deleted after they are applied.
 func TestOldGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
@@ -263,7 +264,7 @@ func TestOldGoes(t *testing.T) {
 	})
 }
 
-// However much is old, it goes faster than it came.
+// TestMuchThatIsOldGoes: even a large amount of old data is deleted faster than it grew.
 func TestMuchThatIsOldGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// callLimit is how long one call of a round may take. One that hangs, on a network
-// that swallows packets, is given up, and the next round tries again; in any other
-// case it is far more than enough.
+// callLimit bounds one call of a round. A call that hangs, for example on a network that drops
+// packets, is cancelled, and the next round retries; all other calls are much faster.
 const callLimit = 30 * time.Second
 
-// limitedStore gives up calls that hang. Add and Pending are bounded by [Counter].
+// limitedStore cancels calls that hang. Add and Pending are bounded by [Counter].
 type limitedStore struct{ Store }
 
 func (s limitedStore) Take(ctx context.Context, counter string, max int) ([]Taken, error) {
@@ -31,7 +30,7 @@ func (s limitedStore) Forget(ctx context.Context, counter string, ids []string) 
 	return s.Store.Forget(ctx, counter, ids)
 }
 
-// limitedApplier gives up calls that hang.
+// limitedApplier cancels calls that hang.
 type limitedApplier struct{ Applier }
 
 func (a limitedApplier) Lease(ctx context.Context, counter, holder string, ttl time.Duration) (Lease, error) {
@@ -52,14 +51,14 @@ func (a limitedApplier) Prune(ctx context.Context, counter string, age time.Dura
 	return a.Applier.Prune(ctx, counter, age, limit)
 }
 
-// read reads changes, and gives up when that hangs.
+// read reads changes, and is cancelled if it hangs.
 func (f *Flusher) read(ctx context.Context, after string) ([]Change, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return f.cfg.Source.Read(ctx, after, f.cfg.Batch)
 }
 
-// trim drops change rows that were applied long ago, when the source can do so.
+// trim drops change rows that were applied long ago, if the source can do so.
 func (f *Flusher) trim(ctx context.Context, applied string) (int, error) {
 	t, ok := f.cfg.Source.(Trimmer)
 	if !ok || applied == "" {

@@ -12,17 +12,17 @@ import (
 
 var counterName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
-// MaxKey is how many bytes a key may have.
+// MaxKey is the maximal length of a key, in bytes.
 const MaxKey = 200
 
-// MaxN is by how much one call may change a count, and MinN is its opposite. Sums
-// stay within what Redis and the databases count with.
+// MaxN is the largest change of one call, and MinN is its opposite. Sums stay within the
+// numbers of Redis and the databases.
 const (
 	MaxN = 1 << 40
 	MinN = -MaxN
 )
 
-// CheckName refuses a counter's name that would be unfit for keys and labels.
+// CheckName refuses a counter's name that is unfit for keys and labels.
 func CheckName(name string) error {
 	if !counterName.MatchString(name) {
 		return fmt.Errorf("counter: the name %.60q is unfit; use lower-case letters, digits, _ and -, at most 40, a letter first", name)
@@ -30,7 +30,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckChange refuses what no store takes. Its errors are permanent.
+// CheckChange refuses values that no store accepts. Its errors are permanent.
 func CheckChange(key string, n int64) error {
 	var what string
 	switch {

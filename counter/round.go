@@ -12,31 +12,30 @@ import (
 	"time"
 )
 
-// Round is what one flush did.
+// Round is the result of one flush.
 type Round struct {
 	Counter string
 	// Batches were applied, in this order.
 	Batches []Batch
-	// Repeated are batches that lay aside although they were applied already, by a
-	// flusher that died before it forgot them.
+	// Repeated are batches that were still aside although they had been applied, by a flusher
+	// that crashed before it forgot them.
 	Repeated []string
-	// Discarded are deltas of the store that were dropped, because the rows they
-	// stand for are in the totals by the [Source].
+	// Discarded are deltas of the store that were dropped, because their rows are in the totals
+	// by the [Source].
 	Discarded []Taken
-	// More says that the round ended at its bound, with work left: Run goes on at once.
+	// More says that the round reached its bound, with work left: Run continues at once.
 	More bool
 }
 
-// What a round does at most: how often it takes deltas aside, and how many batches
-// of change rows it applies.
+// takes and follows bound a round: how often it takes deltas aside, and how many batches of
+// change rows it applies.
 const (
 	takes   = 64
 	follows = 256
 )
 
-// Flush does one round: it brings the totals up to date, and returns what it did,
-// also when it failed on the way. It fails with [ErrLeaseHeld] when another flusher
-// is at work.
+// Flush runs one round: it updates the totals, and returns the changes, also after a failure.
+// It fails with [ErrLeaseHeld] when another flusher is at work.
 func (f *Flusher) Flush(ctx context.Context) (Round, error) {
 	r := Round{Counter: f.counter}
 	select {
@@ -67,7 +66,7 @@ func (f *Flusher) Flush(ctx context.Context) (Round, error) {
 	return r, nil
 }
 
-// drain applies the store's deltas, those that lie aside first.
+// drain applies the store's deltas, first those that are aside already.
 func (f *Flusher) drain(ctx context.Context, l Lease, r *Round) error {
 	for {
 		aside, err := f.store.Aside(ctx, f.counter)
@@ -97,14 +96,14 @@ func (f *Flusher) drain(ctx context.Context, l Lease, r *Round) error {
 	return nil
 }
 
-// full reports whether one of the batches is, so that there may be more. What is added
-// while a round is at work is for the next one, or a busy counter's would never end.
+// full reports whether one of the batches is full, so that there may be more. Deltas added
+// during a round are for the next one; otherwise the round of a busy counter would never end.
 func (f *Flusher) full(taken []Taken) bool {
 	return slices.ContainsFunc(taken, func(t Taken) bool { return len(t.Deltas) >= f.cfg.Batch })
 }
 
-// applyAll applies batches of the store's deltas and forgets each once it is
-// applied, by whomever.
+// applyAll applies batches of the store's deltas and forgets each one once it is applied, even
+// if another flusher applied it.
 func (f *Flusher) applyAll(ctx context.Context, l Lease, taken []Taken, r *Round) error {
 	for _, t := range taken {
 		slices.SortFunc(t.Deltas, func(a, b Delta) int { return cmp.Compare(a.Key, b.Key) })
@@ -125,8 +124,8 @@ func (f *Flusher) applyAll(ctx context.Context, l Lease, taken []Taken, r *Round
 	return nil
 }
 
-// settle applies the change rows, and then drops the deltas that were taken before
-// they were read: a writer adds after its commit, so their rows have been read.
+// settle applies the change rows, and then drops the deltas that were taken before the rows
+// were read: a writer adds after its commit, so their rows have been read.
 func (f *Flusher) settle(ctx context.Context, l Lease, r *Round) error {
 	taken, lost := f.gather(ctx)
 	if err := f.follow(ctx, l, r); err != nil {
@@ -146,8 +145,8 @@ func (f *Flusher) settle(ctx context.Context, l Lease, r *Round) error {
 	return lost
 }
 
-// gather takes deltas aside. A store that fails does not keep the rows from being
-// applied: what lies aside then is dropped in a later round.
+// gather takes deltas aside. If the store fails, the rows are still applied: the deltas aside
+// are then dropped in a later round.
 func (f *Flusher) gather(ctx context.Context) ([]Taken, error) {
 	taken, err := f.store.Aside(ctx, f.counter)
 	if err != nil {
@@ -165,7 +164,7 @@ func (f *Flusher) gather(ctx context.Context) ([]Taken, error) {
 	return taken, nil
 }
 
-// savePosition is how often a position that moved over no rows of ours is saved.
+// savePosition is how often a position that moved without rows of this counter is saved.
 const savePosition = time.Minute
 
 // follow applies the change rows up to those that were committed when it began.
@@ -213,8 +212,8 @@ func sums(changes []Change) []Delta {
 	return out
 }
 
-// How often what is old is dropped, how much at once, and how often so in one
-// round: as long as there is more, every round goes on with it.
+// careEvery is the interval at which old batches and rows are dropped, careLimit how many at
+// once, and careSteps how often in one round. While there are more, every round continues.
 const (
 	careEvery = time.Minute
 	careLimit = 1000

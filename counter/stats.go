@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// FlusherStats is what a flusher has done in this process.
+// FlusherStats counts the work of a flusher in this process.
 type FlusherStats struct {
-	Rounds    int64 // that did their work
-	Standby   int64 // that found another flusher at work
-	Failed    int64 // that failed
+	Rounds    int64 // successful rounds
+	Standby   int64 // rounds that found another flusher at work
+	Failed    int64 // failed rounds
 	Batches   int64 // transactions that changed totals, or read rows
 	Rows      int64 // change rows, or deltas, in these
-	Repeated  int64 // batches found applied already
+	Repeated  int64 // batches that had been applied already
 	Discarded int64 // deltas whose rows were applied
 }
 
@@ -39,7 +39,7 @@ func (s *flusherStats) count(r *Round, err error) {
 	}
 }
 
-// Stats returns what the flusher has done so far.
+// Stats returns the counts so far.
 func (f *Flusher) Stats() FlusherStats {
 	s := &f.stats
 	return FlusherStats{
@@ -48,5 +48,5 @@ func (f *Flusher) Stats() FlusherStats {
 	}
 }
 
-// Counter returns the name of the counter that is flushed.
+// Counter returns the name of the flushed counter.
 func (f *Flusher) Counter() string { return f.counter }

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errCrash = errors.New("the process died here")
 
-// crash ends a flusher at one of its calls: before it is carried out, or after,
-// when nobody hears of it. From then on every call fails, as the process is gone.
+// crash crashes a flusher at one of its calls: before the call is executed, or after it,
+// without returning its result. From then on every call fails, as the process is gone.
 type crash struct {
 	at    int // the call's number, from 1; 0 never
 	after bool

@@ -1,8 +1,7 @@
 package event
 
-// attr numbers the attributes that Event has a field for, in the order in
-// which the encoders write them. Both codecs and the validation walk this one
-// list.
+// attr numbers the attributes that have a field in Event, in the order in which the encoders
+// write them. Both codecs and the validation iterate over this list.
 type attr uint8
 
 const (
@@ -57,13 +56,12 @@ var attrNames = [attrEnd]string{
 	attrTraceState:      "tracestate",
 }
 
-// core reports whether CloudEvents itself defines the attribute, and so its
-// type; every other attribute is an extension, which may also be a boolean or
-// an integer.
+// core reports whether CloudEvents itself defines the attribute and its type. Every other
+// attribute is an extension, which may also be a boolean or an integer.
 func (a attr) core() bool { return attrExtension < a && a < attrAggregateType }
 
-// lookup returns the attribute of a lower-case name. A switch over constants
-// costs a few comparisons and, unlike a map, no hashing.
+// lookup returns the attribute of a lower-case name. A switch over constants costs a few
+// comparisons and, unlike a map, no hashing.
 func lookup(name string) attr {
 	switch name {
 	case "specversion":
@@ -111,8 +109,8 @@ func lookup(name string) attr {
 	}
 }
 
-// text returns the field that holds the attribute as a string, or nil for
-// those that are kept in another form: specversion, time and sequence.
+// text returns the field that holds the attribute as a string, or nil for the attributes of
+// other types: specversion, time and sequence.
 func (e *Event) text(a attr) *string {
 	switch a {
 	case attrID:
@@ -154,8 +152,8 @@ func (e *Event) text(a attr) *string {
 	}
 }
 
-// lower is strings.ToLower for ASCII only: no other letter may turn into one
-// that a name is allowed to have.
+// lower is strings.ToLower for ASCII only: no other letter may become one that is allowed in a
+// name.
 func lower(name string) string {
 	for i := range len(name) {
 		if 'A' <= name[i] && name[i] <= 'Z' {

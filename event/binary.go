@@ -8,30 +8,28 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// Binding is the prefix that a protocol's binary mode gives to the headers
-// which hold the attributes.
+// Binding is the prefix that a protocol's binary mode gives to the headers of the attributes.
 type Binding string
 
-// The bindings of CloudEvents whose header values are text. Names are read in
-// any case. The value of HTTP headers is percent-encoded; AMQP's are read with
-// the prefix "cloudEvents:" too.
+// The bindings of CloudEvents whose header values are text. Names are read in any case. HTTP
+// header values are percent-encoded. AMQP headers are also read with the prefix "cloudEvents:".
 const (
 	KafkaBinding Binding = "ce_"
 	HTTPBinding  Binding = "ce-"
 	AMQPBinding  Binding = "cloudEvents_"
 )
 
-// amqpColon is the older of AMQP's two prefixes; JMS clients can't read it.
+// amqpColon is the older of AMQP's two prefixes; JMS clients cannot read it.
 const amqpColon = "cloudEvents:"
 
-// Binary encodes an event as its data, untouched, with the attributes beside it
-// in the message's metadata and datacontenttype as [ContentTypeHeader]. Use it
-// where readers want the bare data, or the data is large and not JSON.
+// Binary encodes an event as its data, unchanged; the attributes are in the message's metadata,
+// and datacontenttype is [ContentTypeHeader]. Use it when readers want the bare data, or when
+// the data is large and not JSON.
 type Binary struct {
 	// Binding names the metadata; the zero Binding means [KafkaBinding].
 	Binding Binding
-	// MaxSize is the largest sum in bytes of the data and the attributes, names
-	// included, that is written or read; 0 means [DefaultMaxSize].
+	// MaxSize is the largest sum in bytes of the data and the attributes, names included, that
+	// is written or read; 0 means [DefaultMaxSize].
 	MaxSize int
 }
 
@@ -49,7 +47,7 @@ func (c Binary) Encode(e Event) (*message.Message, error) {
 		return nil, encodeError(&e, err)
 	}
 	if isStructured(e.DataContentType) {
-		// A reader would take the data for the event.
+		// A reader would mistake the data for the event.
 		return nil, encodeError(&e, wrong("datacontenttype", "%q cannot travel in binary mode", clip(e.DataContentType)))
 	}
 	msg := message.NewMessage(e.ID, e.Data)
@@ -97,8 +95,7 @@ func (c Binary) Encode(e Event) (*message.Message, error) {
 	return msg, nil
 }
 
-// Decode implements [Codec]. Metadata without the binding's prefix is left
-// alone.
+// Decode implements [Codec]. It ignores metadata without the binding's prefix.
 func (c Binary) Decode(msg *message.Message) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
@@ -138,7 +135,7 @@ func (c Binary) decode(msg *message.Message) (Event, error) {
 		b.event.DataContentType = contentType
 	}
 	var first error
-	var at string // the header that first is about
+	var at string // the header of the first error
 	for k, v := range msg.Metadata {
 		name, ok := binding.attribute(k)
 		if !ok {
@@ -147,7 +144,7 @@ func (c Binary) decode(msg *message.Message) (Event, error) {
 		if binding == HTTPBinding {
 			v = percentDecode(v)
 		}
-		// Maps have no order; the same message must always give the same error.
+		// The order of a map is random; the same message must always give the same error.
 		if err := b.add(lower(name), v); err != nil && (first == nil || k < at) {
 			first, at = err, k
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// fullHeaders are the attributes of full() as every binding writes them, but
-// for the two extensions that HTTP has to encode.
+// fullHeaders returns the attributes of full() as every binding writes them, except for the two
+// extensions that HTTP encodes.
 func fullHeaders(prefix string) map[string]string {
 	return map[string]string{
 		prefix + "specversion":   "1.0",
@@ -83,7 +83,7 @@ func binaryMessage(body string, headers ...string) *message.Message {
 	return msg
 }
 
-// required returns the required attributes, then more.
+// required returns the required attributes and those in more.
 func required(prefix string, more ...string) []string {
 	return append([]string{prefix + "specversion", "1.0", prefix + "id", "1", prefix + "source", "s", prefix + "type", "T"}, more...)
 }
@@ -184,7 +184,7 @@ func TestBinaryMaxSize(t *testing.T) {
 		for k, v := range msg.Metadata {
 			size += len(k) + len(v)
 		}
-		msg.Metadata["dlq_stack"] = strings.Repeat("x", 10_000) // not the event's
+		msg.Metadata["dlq_stack"] = strings.Repeat("x", 10_000) // not an attribute of the event
 		exact, less := Binary{binding, size}, Binary{binding, size - 1}
 		if _, err := exact.Encode(e); err != nil {
 			t.Error(err)
@@ -214,8 +214,8 @@ func TestBinaryMaxSize(t *testing.T) {
 	}
 }
 
-// TestBinaryThroughHTTP sends the metadata through a real header block, which
-// changes the names' case and would break on anything but printable ASCII.
+// TestBinaryThroughHTTP sends the metadata through a real header block, which changes the case
+// of names and accepts only printable ASCII.
 func TestBinaryThroughHTTP(t *testing.T) {
 	msg, err := Binary{Binding: HTTPBinding}.Encode(full())
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// builder puts an event together from attributes that arrive one by one, in
-// any order and any encoding, and has the last word on whether it is one.
+// builder builds an event from attributes that arrive one by one, in any order and any
+// encoding, and validates the result.
 type builder struct {
 	event Event
 	seen  uint32 // bit per attr
@@ -15,8 +15,8 @@ type builder struct {
 // The bits of every attr must fit into seen.
 const _ = uint32(1) << attrEnd
 
-// once records that the attribute has arrived, and refuses it the second time:
-// readers disagree about which of two values counts.
+// once records that the attribute has arrived, and refuses a second value: readers disagree
+// about which of two values counts.
 func (b *builder) once(a attr, name string) error {
 	if a == attrExtension {
 		if _, ok := b.event.Extensions[name]; ok {
@@ -31,7 +31,7 @@ func (b *builder) once(a attr, name string) error {
 	return nil
 }
 
-// add stores an attribute that may have arrived only once.
+// add stores an attribute and refuses a second value for it.
 func (b *builder) add(name, value string) error {
 	a := lookup(name)
 	if err := b.once(a, name); err != nil {
@@ -40,8 +40,8 @@ func (b *builder) add(name, value string) error {
 	return b.set(a, name, value)
 }
 
-// set stores the canonical string form of an attribute. An empty value of an
-// attribute with a field means that it is not set.
+// set stores the canonical string form of an attribute. For an attribute with a field, an empty
+// value means that the attribute is not set.
 func (b *builder) set(a attr, name, value string) error {
 	if a == attrExtension {
 		if err := checkExtensionName(name); err != nil {
@@ -94,8 +94,8 @@ func (b *builder) setSequence(value string) error {
 	return nil
 }
 
-// finish applies what depends on more than one attribute and returns a valid
-// event. parsed tells that the data was JSON text inside a document already.
+// finish applies the rules that depend on several attributes and returns a valid event. parsed
+// means that the data was JSON text inside a document already.
 func (b *builder) finish(parsed bool) (Event, error) {
 	if b.seen&(1<<attrSpecVersion) == 0 {
 		return Event{}, wrong("specversion", "is missing")
@@ -104,8 +104,8 @@ func (b *builder) finish(parsed bool) (Event, error) {
 	if len(e.Data) == 0 {
 		e.Data, parsed = nil, true
 	} else if e.DataContentType == "" {
-		// Nothing says what the data is. JSON is the format's default; bytes
-		// that are not JSON are, as in HTTP, just bytes.
+		// No content type is set. JSON is the format's default; bytes that are not JSON are, as
+		// in HTTP, an octet stream.
 		e.DataContentType = JSON
 		if !parsed && checkJSON(e.Data) != nil {
 			e.DataContentType = octetStream

@@ -8,16 +8,16 @@ import (
 
 // Metadata names that both encoders set.
 const (
-	// KeyHeader holds the event's [Event.Key] when it has one: what a transport
-	// orders by, readable without decoding the payload.
+	// KeyHeader holds the event's [Event.Key] when it has one. A transport orders messages by
+	// this header without decoding the payload.
 	KeyHeader = "partitionkey"
-	// ContentTypeHeader holds the media type of the payload: the structured
-	// format's, or in binary mode the data's own.
+	// ContentTypeHeader holds the media type of the payload: that of the structured format, or
+	// in binary mode that of the data.
 	ContentTypeHeader = "content-type"
 )
 
-// DefaultMaxSize is the size limit of a codec that sets none: 1 MiB, which is
-// also what Kafka's brokers accept by default.
+// DefaultMaxSize is the size limit of a codec without a MaxSize: 1 MiB, also the default limit
+// of Kafka's brokers.
 const DefaultMaxSize = 1 << 20
 
 // Codec turns events into messages and back. [Structured] and [Binary] are the
@@ -35,11 +35,10 @@ var (
 	_ Codec = Binary{}
 )
 
-// Decode reads a message in either mode and any binding, as its metadata says:
-// a content type of application/cloudevents+json is structured mode, a
-// specversion header is binary mode of the binding that names headers so. A
-// message with neither is [ErrNotEvent]. The limit is [DefaultMaxSize]; a codec
-// with another MaxSize reads larger messages.
+// Decode reads a message in either mode and any binding, chosen by the metadata. The content
+// type application/cloudevents+json means structured mode; a specversion header means binary
+// mode, of the binding that has such header names. A message with neither is [ErrNotEvent]. The
+// limit is [DefaultMaxSize]; for larger messages use a codec with its own MaxSize.
 func Decode(msg *message.Message) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
@@ -61,9 +60,9 @@ func Decode(msg *message.Message) (Event, error) {
 		"%w: neither a content type of %s nor a specversion header", ErrNotEvent, structuredJSON))
 }
 
-// Key returns what orders a message, without decoding its payload: the
-// [KeyHeader] that every encoder here sets, else the partitionkey or subject
-// header of a foreign producer's binary mode, else "".
+// Key returns the ordering key of a message without decoding its payload: the [KeyHeader] that
+// every encoder here sets, else the partitionkey or subject header of a foreign producer's
+// binary mode, else "".
 func Key(msg *message.Message) string {
 	if v := msg.Metadata[KeyHeader]; v != "" {
 		return v
@@ -81,8 +80,8 @@ func Key(msg *message.Message) string {
 	return ""
 }
 
-// header looks a metadata name up, as it stands first, then in any case, since
-// HTTP servers change it.
+// header looks up a metadata name, first as it is, then in any case, since HTTP servers change
+// the case.
 func header(m message.Metadata, name string) (string, bool) {
 	if v, ok := m[name]; ok {
 		return v, true

@@ -11,8 +11,8 @@ const (
 	octetStream      = "application/octet-stream"
 )
 
-// contentType is the datacontenttype to write: the default is made explicit
-// where there is data, so that no reader has to know it.
+// contentType is the datacontenttype to write: if there is data, the default is written
+// explicitly, so that readers need not know it.
 func (e *Event) contentType() string {
 	if e.DataContentType == "" && len(e.Data) > 0 {
 		return JSON
@@ -20,8 +20,8 @@ func (e *Event) contentType() string {
 	return e.DataContentType
 }
 
-// isJSON reports whether data of the content type is JSON text: */json or
-// */*+json, and JSON when there is none.
+// isJSON reports whether data of the content type is JSON text: */json, */*+json, or no content
+// type at all.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == JSON {
 		return true
@@ -30,9 +30,9 @@ func isJSON(contentType string) bool {
 	return strings.HasSuffix(m, "/json") || strings.HasSuffix(m, "+json")
 }
 
-// isInline reports whether JSON data stands as it is in a structured document.
-// The SDKs agree about these types. About the +json types they don't: the Go
-// SDK expects a string there. As data_base64 all of them read it.
+// isInline reports whether JSON data is inlined in a structured document. The SDKs agree about
+// these types, but not about the +json types: the Go SDK expects a string there. All of them
+// read data_base64.
 func isInline(contentType string) bool {
 	if contentType == "" || contentType == JSON {
 		return true
@@ -41,8 +41,8 @@ func isInline(contentType string) bool {
 	return m == JSON || m == "text/json"
 }
 
-// isStructured reports whether a message of the content type is an event
-// format (or a batch of events) rather than an event's data.
+// isStructured reports whether a message of the content type holds an event format (or a batch
+// of events) rather than the data of one event.
 func isStructured(contentType string) bool {
 	return len(contentType) >= len(structuredPrefix) &&
 		strings.EqualFold(contentType[:len(structuredPrefix)], structuredPrefix)

@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleWithCorrelation() {
-	ctx := event.WithCorrelation(context.Background(), "request-7") // where the request comes in
+	ctx := event.WithCorrelation(context.Background(), "request-7") // when the request arrives
 	placed := event.Event{ID: "e-1", Type: "OrderPlaced"}.In(ctx)   // an outbox does this
 	ctx = event.NewContext(context.Background(), placed)            // a consumer does this
 	packed := event.Event{ID: "e-2", Type: "OrderPacked"}.In(ctx)

@@ -7,22 +7,22 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ErrTooLarge is returned by a codec for an event or a message beyond its
-// MaxSize. Nothing of such a message is parsed.
+// ErrTooLarge is returned by a codec for an event or a message beyond its MaxSize. Such a
+// message is not parsed.
 var ErrTooLarge = errors.New("larger than the codec allows")
 
-// ErrNotEvent is returned by [Decode] for a message whose metadata announces no
-// CloudEvent in either mode.
+// ErrNotEvent is returned by [Decode] for a message whose metadata has the marks of neither
+// mode of CloudEvents.
 var ErrNotEvent = errors.New("not a CloudEvent")
 
-// AttributeError says which attribute of an event is wrong. Every error about
-// the content of an event has one in its chain.
+// AttributeError names the attribute of an event that is wrong. Every error about the content
+// of an event has one in its chain.
 type AttributeError struct {
-	// Name is the attribute's name on the wire, such as "subject"; "data" for
-	// the data; "document" when a structured message breaks before its first
-	// attribute. It is cut after 64 bytes.
+	// Name is the attribute's name on the wire, such as "subject"; "data" for the data;
+	// "document" if a structured message is broken before its first attribute. Name is
+	// truncated after 64 bytes.
 	Name string
-	// Err says what is wrong with it.
+	// Err is the reason.
 	Err error
 }
 
@@ -33,7 +33,7 @@ func wrong(name, format string, args ...any) error {
 	return &AttributeError{Name: clip(name), Err: fmt.Errorf(format, args...)}
 }
 
-// clip bounds what a stranger can put into an error message.
+// clip bounds the length of foreign text in an error message.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {
@@ -42,7 +42,7 @@ func clip(s string) string {
 	return s
 }
 
-// tooLarge tells how large, since the one who reads it has to choose a limit.
+// tooLarge reports the size too, because the reader of the error has to choose a limit.
 func tooLarge(size, limit int) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d (MaxSize)", ErrTooLarge, size, limit)
 }

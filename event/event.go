@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Priority of an update request. The zero value means that the event carries none.
+// Priority is the priority of an update request. The zero value means that the event has none.
 type Priority string
 
 // The two priorities.
@@ -19,28 +19,27 @@ const (
 	Low  Priority = "LOW"
 )
 
-// Event is the envelope of everything that Millrace moves: a CloudEvents 1.0
-// event with the extension attributes of the table in the package comment.
-// An Event is a value; copies share Data and Extensions, which nobody may
-// change after the event was made.
+// Event is the envelope of all events of Millrace: a CloudEvents 1.0 event with the extension
+// attributes of the table in the package comment. An Event is a value; copies share Data and
+// Extensions, which must not change after the event was made.
 type Event struct {
 	ID     string    // attribute id: the idempotency key; a UUID v7 by default
 	Type   string    // attribute type, e.g. "PaymentSuccess"
 	Source string    // attribute source: a URI reference, the service that produced it
 	Time   time.Time // attribute time, UTC
 
-	AggregateType string // extension aggregatetype: what kind of thing it is about
-	AggregateID   string // attribute subject: which one; the default partition key
+	AggregateType string // extension aggregatetype: the kind of entity that the event is about
+	AggregateID   string // attribute subject: the id of the entity; the default partition key
 	PartitionKey  string // extension partitionkey: overrides AggregateID for ordering
 	Version       string // extension dataversion: schema version of Data, "v1" by default
 	Sequence      uint64 // extension sequence: version of the aggregate; 0 means none
 
-	CorrelationID string // extension correlationid: the request this belongs to
+	CorrelationID string // extension correlationid: the request that the event belongs to
 	CausationID   string // extension causationid: id of the event that caused this one
 
-	ActorID  string   // extension actorid: who did it
-	TargetID string   // extension targetid: to whom
-	RefID    string   // extension refid: about what (post, comment, vote …)
+	ActorID  string   // extension actorid: the user that acted
+	TargetID string   // extension targetid: the user that is affected
+	RefID    string   // extension refid: the related object (post, comment, vote …)
 	Priority Priority // extension priority
 
 	TraceParent string // extension traceparent (W3C trace context)
@@ -50,18 +49,17 @@ type Event struct {
 	DataSchema      string // attribute dataschema: a URI, optional
 	Data            []byte // attribute data: JSON by default, any bytes with a content type
 
-	// Extensions holds attributes that have no field above, as a foreign
-	// producer set them, in their canonical string form. Names are lower-case
-	// letters and digits.
+	// Extensions holds attributes without a field above, as a foreign producer set them, in
+	// their canonical string form. Names are lower-case letters and digits.
 	Extensions map[string]string
 }
 
-// New makes an event of the given type and source with a fresh UUID v7, the
-// current time, version "v1" and data marshaled as JSON. Nil data stays empty;
-// a json.RawMessage is taken as it is. Set further fields on the result.
+// New returns an event of the given type and source with a new UUID v7, the current time,
+// version "v1" and data marshaled as JSON. Nil data stays empty; a json.RawMessage is used as
+// it is. Set further fields on the result.
 //
-// It returns an error for data that does not marshal, and for a type or source
-// that [Event.Validate] refuses.
+// New returns an error for data that does not marshal, and for a type or source that
+// [Event.Validate] refuses.
 func New(typ, source string, data any) (Event, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -82,8 +80,8 @@ func New(typ, source string, data any) (Event, error) {
 	return e, nil
 }
 
-// Key is what orders the event: PartitionKey, else AggregateID, else "". Events
-// of one key are handled in order; all keyless events count as one key.
+// Key is the ordering key of the event: PartitionKey, else AggregateID, else "". Events of one
+// key are handled in order; all events without a key count as one key.
 func (e Event) Key() string {
 	if e.PartitionKey != "" {
 		return e.PartitionKey
@@ -91,8 +89,8 @@ func (e Event) Key() string {
 	return e.AggregateID
 }
 
-// CausedBy returns e as a child of parent: it takes the parent's correlation id
-// (or the parent's own id when that has none) and names the parent as its cause.
+// CausedBy returns e as a child of parent: e takes the parent's correlation id (or the parent's
+// own id when it has none) and names the parent as its cause.
 func (e Event) CausedBy(parent Event) Event {
 	e.CorrelationID = parent.CorrelationID
 	if e.CorrelationID == "" {
@@ -102,9 +100,8 @@ func (e Event) CausedBy(parent Event) Event {
 	return e
 }
 
-// UnmarshalData decodes JSON data into v. Data of another content type is an
-// error that names it. Errors are permanent: a handler may return them as they
-// are.
+// UnmarshalData decodes JSON data into v. Data of another content type is an error that names
+// the type. Errors are permanent: a handler may return them unchanged.
 func (e Event) UnmarshalData(v any) error {
 	if !isJSON(e.DataContentType) {
 		return fault.MarkPermanent(fmt.Errorf("event: data of %q %q is %q, not JSON", e.Type, e.ID, e.DataContentType))

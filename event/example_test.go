@@ -34,7 +34,7 @@ func ExampleNew() {
 	// [A-1 A-2]
 }
 
-// fixed is an event without what changes from run to run.
+// fixed returns an event without the fields that change from run to run.
 func fixed() event.Event {
 	return event.Event{
 		ID: "e-1", Type: "SeatHeld", Source: "boxoffice",

@@ -10,9 +10,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// roundTrip checks what every successful decoding promises: the event is valid,
-// both codecs can write it, and reading that gives the same event. That the SDK reads
-// the document with the same meaning is FuzzSDK's.
+// roundTrip checks the guarantees of every successful decoding: the event is valid, both codecs
+// can encode it, and decoding the result gives the same event. FuzzSDK checks that the SDK
+// reads the document with the same meaning.
 func roundTrip(t *testing.T, e Event) {
 	t.Helper()
 	if err := e.Validate(); err != nil {
@@ -81,9 +81,9 @@ func FuzzDecodeStructured(f *testing.F) {
 	})
 }
 
-// FuzzDecodeBinary is best run with -fuzzminimizetime=20x: metadata is a map, so
-// coverage varies with its order, and the fuzzer would spend its time on
-// minimizing what is not new.
+// FuzzDecodeBinary is best run with -fuzzminimizetime=20x: metadata is a map, so coverage
+// varies with its order, and the fuzzer would spend its time minimizing inputs that are not
+// new.
 func FuzzDecodeBinary(f *testing.F) {
 	seed := func(msg *message.Message) {
 		var b strings.Builder

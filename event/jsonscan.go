@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep JSON may nest: encoding/json's own limit, so that what
-// passes here can also be unmarshaled.
+// maxDepth is the nesting limit of JSON: encoding/json's own limit, so that accepted text can
+// also be unmarshaled.
 const maxDepth = 10_000
 
-// scanner walks JSON text and checks it on the way, without building anything.
-// Reading an event needs the bytes of each member once: data is handed on as it
-// stands, so decoding into a Go value and back would do the work three times.
-// It accepts exactly what encoding/json.Valid accepts.
+// scanner checks JSON text without building values. An event needs the bytes of each member
+// once, and its data is passed on unchanged; decoding into a Go value and encoding it again
+// would do the work three times. The scanner accepts exactly the text that encoding/json.Valid
+// accepts.
 type scanner struct {
 	buf []byte
 	pos int
@@ -50,8 +50,8 @@ func (s *scanner) value() ([]byte, error) {
 // open consumes the brace that starts an object.
 func (s *scanner) open() error { s.space(); return s.expect('{') }
 
-// more moves to the next member of an open object and returns its name, quoted
-// as it stands, or false after the closing brace.
+// more moves to the next member of an open object and returns its quoted name, or false after
+// the closing brace.
 func (s *scanner) more(first bool) (name []byte, ok bool, err error) {
 	s.space()
 	if s.peek() == '}' {
@@ -73,7 +73,7 @@ func (s *scanner) more(first bool) (name []byte, ok bool, err error) {
 	return name, true, s.expect(':')
 }
 
-// end reports an error when anything but white space follows.
+// end returns an error unless only white space follows.
 func (s *scanner) end() error {
 	s.space()
 	if s.pos < len(s.buf) {
@@ -270,13 +270,13 @@ func (s *scanner) unexpected(wanted string) error {
 	return fmt.Errorf("invalid JSON at byte %d: %q, expected %s", s.pos, s.buf[s.pos], wanted)
 }
 
-// unquote returns the text of a JSON string that the scanner has checked. The
-// result shares raw's bytes when nothing is escaped.
+// unquote returns the text of a JSON string that the scanner has checked. The result shares
+// raw's bytes when nothing is escaped.
 func unquote(raw []byte) ([]byte, error) {
 	inner := raw[1 : len(raw)-1 : len(raw)-1]
 	for _, c := range inner {
 		if c == '\\' {
-			// Unmarshal would replace invalid bytes without a word.
+			// Unmarshal would silently replace invalid bytes.
 			if !utf8.Valid(raw) {
 				return nil, errNotUTF8
 			}

@@ -47,11 +47,11 @@ func full() Event {
 	}
 }
 
-// minimal returns an event with nothing but what is required.
+// minimal returns an event with only the required fields.
 func minimal() Event { return Event{ID: "1", Type: "T", Source: "s"} }
 
-// TestFullSetsEverything keeps full honest: a field added to Event must be
-// added there, and is then covered by every round trip.
+// TestFullSetsEverything fails if a field of Event is missing in full, so that every round trip
+// covers all fields.
 func TestFullSetsEverything(t *testing.T) {
 	v := reflect.ValueOf(full())
 	for i := range v.NumField() {
@@ -61,7 +61,7 @@ func TestFullSetsEverything(t *testing.T) {
 	}
 }
 
-// TestAttributeNames checks the two directions between names and numbers.
+// TestAttributeNames checks that names and numbers map to each other in both directions.
 func TestAttributeNames(t *testing.T) {
 	e := full()
 	fields := map[*string]bool{}
@@ -87,7 +87,7 @@ func TestAttributeNames(t *testing.T) {
 	}
 }
 
-// wantError checks what every error of this package owes: permanent, prefixed,
+// wantError checks the properties of every error of this package: permanent, prefixed, and
 // naming the attribute.
 func wantError(t *testing.T, err error, attribute string, contains ...string) {
 	t.Helper()
@@ -121,7 +121,7 @@ func wantEqual(t *testing.T, got, want Event) {
 	}
 }
 
-// wantDecodeError checks an error about input that the test knows nothing of.
+// wantDecodeError checks an error about arbitrary input.
 func wantDecodeError(t *testing.T, err error, e Event) {
 	t.Helper()
 	if !reflect.DeepEqual(e, Event{}) {

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// parse reads a structured JSON document in one pass. The event's data shares
-// the document's bytes; nothing else does.
+// parse reads a structured JSON document in one pass. The event's data shares the document's
+// bytes; no other field does.
 func parse(doc []byte) (Event, error) {
 	var (
 		b            builder
-		data, base64 []byte // as they stand in the document
+		data, base64 []byte // as in the document
 		name         string
 	)
 	s := scanner{buf: doc}
@@ -59,8 +59,8 @@ func parse(doc []byte) (Event, error) {
 	return b.finish(inline)
 }
 
-// outside names the attribute before a place where the document itself is
-// broken, since that is where to look.
+// outside returns the error for a broken document; it names the attribute before the broken
+// place, to help find it.
 func outside(previous string, err error) error {
 	if previous == "" {
 		return &AttributeError{"document", err}
@@ -68,8 +68,8 @@ func outside(previous string, err error) error {
 	return wrong(previous, "after it: %w", err)
 }
 
-// memberName finds the attribute of a quoted member name and sets name to it.
-// Names are lower-case by the specification; the SDKs accept others.
+// memberName finds the attribute of a quoted member name and sets name to it. Names are
+// lower-case by the specification; the SDKs accept upper case too.
 func memberName(quoted []byte, name *string) (attr, error) {
 	inner := quoted[1 : len(quoted)-1]
 	if a := lookup(string(inner)); a != attrExtension {
@@ -94,8 +94,8 @@ func keep(place *[]byte, name string, raw []byte) error {
 	return nil
 }
 
-// setMember stores the attribute from its JSON value. A null is an attribute
-// that is not set.
+// setMember stores the attribute from its JSON value. A null means that the attribute is not
+// set.
 func (b *builder) setMember(a attr, name string, raw []byte) error {
 	if err := b.once(a, name); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (b *builder) setMember(a attr, name string, raw []byte) error {
 	}
 }
 
-// minusOfZero returns the sign of -0, which is no integer's canonical form.
+// minusOfZero returns the sign of -0, which is not the canonical form of an integer.
 func minusOfZero(raw []byte) []byte {
 	if string(raw) == "-0" {
 		return raw[:1]
@@ -133,9 +133,9 @@ func minusOfZero(raw []byte) []byte {
 	return nil
 }
 
-// setData stores the data from the members data and data_base64, and reports
-// whether it is JSON text that the scanner has checked. It waits for the end of
-// the document, because datacontenttype may come last.
+// setData stores the data from the members data and data_base64, and reports whether it is JSON
+// text that the scanner has checked. parse calls it at the end of the document, because
+// datacontenttype may come last.
 func (b *builder) setData(data, encoded []byte) (inline bool, err error) {
 	if encoded != nil && encoded[0] != 'n' {
 		if data != nil {
@@ -181,8 +181,7 @@ func (b *builder) setBase64(encoded []byte) error {
 	return nil
 }
 
-// intern returns text as a string, without allocating for values that nearly
-// every event carries.
+// intern returns text as a string, without allocating for values that nearly every event has.
 func intern(text []byte) string {
 	switch string(text) {
 	case specVersion:

@@ -30,9 +30,9 @@ func percentEncode(value string) string {
 
 func mustEncode(c byte) bool { return c <= ' ' || c == '"' || c == '%' || c >= 0x7f }
 
-// percentDecode undoes percentEncode once. It first unwraps a quoted string, as
-// older producers wrote them. A percent sign without two hex digits behind it
-// stands for itself: the Go SDK writes headers without encoding them.
+// percentDecode reverses percentEncode once. It first unwraps a quoted string, as older
+// producers write them. A percent sign that is not followed by two hex digits is kept: the Go
+// SDK writes headers without encoding them.
 func percentDecode(value string) string {
 	value = unwrapQuotes(value)
 	if !strings.Contains(value, "%") {

@@ -2,7 +2,8 @@ package event
 
 import "testing"
 
-// A header's value is printable ASCII without quotes, and is read as what was written.
+// FuzzPercent checks that an encoded value is printable ASCII without quotes and decodes to
+// itself.
 func FuzzPercent(f *testing.F) {
 	for _, s := range []string{"", "a b", `"`, "%", "%41", "é\x00\r\n", "\xff", `"a\"b"`} {
 		f.Add(s)

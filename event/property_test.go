@@ -52,9 +52,8 @@ func anyEvent() *rapid.Generator[Event] {
 	})
 }
 
-// canonical is what an event looks like after it was encoded and decoded: the
-// defaults are explicit, empty is nil, the time is UTC, and white space around
-// JSON that stood in a document is gone.
+// canonical returns the event after encoding and decoding: defaults are explicit, empty is nil,
+// the time is UTC, and white space around JSON in a document is removed.
 func canonical(e Event, inline bool) Event {
 	e.DataContentType = e.contentType()
 	e.Time = e.Time.UTC()

@@ -14,17 +14,16 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Structured encodes an event as one JSON document, attributes and data
-// together: application/cloudevents+json. It survives every transport, since
-// nothing but the payload has to arrive, and it is what the outbox stores by
-// default.
+// Structured encodes an event as one JSON document, attributes and data together:
+// application/cloudevents+json. It works on every transport, since only the payload has to
+// arrive. The outbox stores this form by default.
 //
-// JSON data stands in the document byte for byte (application/json and
-// text/json); any other data goes into data_base64. The document's attributes
-// have a fixed order, its extensions are sorted, so equal events encode equally.
+// JSON data (application/json and text/json) is in the document byte for byte; any other data
+// is in data_base64. The document's attributes have a fixed order and its extensions are
+// sorted, so equal events have equal encodings.
 type Structured struct {
 	// MaxSize is the largest payload in bytes that is written or read; 0 means
-	// [DefaultMaxSize]. A larger one is refused before it is parsed.
+	// [DefaultMaxSize]. A larger payload is refused before it is parsed.
 	MaxSize int
 }
 
@@ -49,8 +48,8 @@ func (c Structured) Encode(e Event) (*message.Message, error) {
 	return msg, nil
 }
 
-// Decode implements [Codec]. It reads the payload whatever the metadata says,
-// for transports that lose it; [Decode] goes by the metadata.
+// Decode implements [Codec]. It ignores the metadata, for transports that lose it; [Decode]
+// chooses the mode by the metadata.
 func (c Structured) Decode(msg *message.Message) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
@@ -88,11 +87,11 @@ func (e *Event) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
-// jsonSize is the size of the document, or somewhat more: characters that need
-// escaping are rare, and attributes are short.
+// jsonSize is the size of the document or slightly more: characters that need escaping are
+// rare, and attributes are short.
 func (e *Event) jsonSize() int {
 	n := len(`{"specversion":"1.0","time":"2006-01-02T15:04:05.999999999Z","sequence":"18446744073709551615"}`) +
-		len(`,"datacontenttype":"`+JSON+`"`) // where it is implied
+		len(`,"datacontenttype":"`+JSON+`"`) // the default
 	for a := attrID; a < attrEnd; a++ {
 		if v := e.text(a); v != nil && *v != "" {
 			n += len(`,"":""`) + len(attrNames[a]) + len(*v)
@@ -107,9 +106,8 @@ func (e *Event) jsonSize() int {
 	return n + len(`,"data_base64":""`) + base64.StdEncoding.EncodedLen(len(e.Data))
 }
 
-// appendJSON writes a valid event. It writes by hand, because json.Marshal
-// would scan and copy the data a second time, and could not merge the
-// extensions into the object.
+// appendJSON appends the document of a valid event. json.Marshal would scan and copy the data a
+// second time, and could not merge the extensions into the object.
 func (e *Event) appendJSON(b []byte) []byte {
 	b = append(b, `{"specversion":"1.0"`...)
 	for a := attrID; a < attrEnd; a++ {
@@ -162,8 +160,8 @@ func appendMember(b []byte, name, value string) []byte {
 	return appendString(b, value)
 }
 
-// appendString writes a JSON string of valid UTF-8: as it stands where nothing
-// needs escaping, else as encoding/json does.
+// appendString appends a JSON string of valid UTF-8: unchanged if nothing needs escaping, else
+// escaped by encoding/json.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {

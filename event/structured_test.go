@@ -106,7 +106,8 @@ func TestStructuredDefaultContentType(t *testing.T) {
 	}
 }
 
-// TestStructuredReads lists what foreign producers write and Millrace would not.
+// TestStructuredReads lists documents of foreign producers that Millrace reads but would not
+// write.
 func TestStructuredReads(t *testing.T) {
 	const required = `"specversion":"1.0","id":"1","source":"s","type":"T"`
 	base := minimal()
@@ -246,7 +247,7 @@ func TestStructuredMaxSize(t *testing.T) {
 	if _, err := less.Decode(msg); !errors.Is(err, ErrTooLarge) || fault.Of(err) != fault.Permanent {
 		t.Errorf("decode beyond the limit: %v", err)
 	}
-	// The size is judged before the content: this is no JSON at all.
+	// The size is checked before the content: this payload is not JSON at all.
 	big := structuredMessage(strings.Repeat("x", DefaultMaxSize+1))
 	if _, err := (Structured{}).Decode(big); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "1048577 bytes, the limit is 1048576") {
 		t.Errorf("default limit: %v", err)
@@ -269,7 +270,7 @@ func TestEventAsJSON(t *testing.T) {
 	}
 	wantEqual(t, got.Event, full())
 
-	// The data outlives the document.
+	// The data stays valid after the document changes.
 	kept := string(got.Event.Data)
 	clear(doc)
 	if string(got.Event.Data) != kept {

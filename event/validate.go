@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Validate reports the first attribute that CloudEvents 1.0 or Millrace does
-// not allow, as a permanent error (see [fault.Permanent]) with an
-// [*AttributeError] in its chain. Both codecs validate what they encode, and
-// return only events that are valid; call it to find out earlier.
+// Validate returns an error for the first attribute that CloudEvents 1.0 or Millrace does not
+// allow. The error is permanent (see [fault.Permanent]) and has an [*AttributeError] in its
+// chain. Both codecs validate every event that they encode or decode; call Validate to check an
+// event earlier.
 //
 //	id, source, type   not empty; source is a URI reference
 //	subject            not blank when it is set
@@ -84,7 +84,7 @@ func (e *Event) checkAttributes() error {
 
 func (e *Event) checkExtensions() error {
 	var first error
-	var at string // the extension that first is about
+	var at string // the extension of the first error
 	for name, value := range e.Extensions {
 		err := checkExtensionName(name)
 		if err == nil {
@@ -92,7 +92,7 @@ func (e *Event) checkExtensions() error {
 				err = &AttributeError{clip(name), bad}
 			}
 		}
-		// Maps have no order; the same event must always give the same error.
+		// The order of a map is random; the same event must always give the same error.
 		if err != nil && (first == nil || name < at) {
 			first, at = err, name
 		}
@@ -112,8 +112,8 @@ func (e *Event) checkData() error {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// checkText applies the rules for the String type of CloudEvents, which keep
-// line breaks out of headers as well.
+// checkText applies the rules for the String type of CloudEvents, which also keep line breaks
+// out of headers.
 func checkText(s string) error {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -142,9 +142,9 @@ func checkUnicode(s string, from int) error {
 	return nil
 }
 
-// isURIReference accepts what net/url parses, but for references to nothing,
-// "//" and "#", which readers turn into an empty source. Most sources are plain
-// names and paths, which need no parsing to be sure.
+// isURIReference accepts the same text as net/url, except for empty references, "//" and "#",
+// which readers turn into an empty source. Most sources are plain names and paths, which are
+// accepted without parsing.
 func isURIReference(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {

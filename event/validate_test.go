@@ -31,8 +31,7 @@ func TestValidateAccepts(t *testing.T) {
 	}
 }
 
-// refused is a list of ways to make an event wrong, with the attribute that the
-// error must name.
+// refused lists ways to make an event invalid, with the attribute that the error must name.
 var refused = map[string]struct {
 	change    func(*Event)
 	attribute string

@@ -1,5 +1,4 @@
-// Package eventlog puts the ids by which an event is found into every log line
-// that is about it, with log/slog.
+// Package eventlog adds the ids of an event to every log line about the event, with log/slog.
 //
 //	log := slog.New(eventlog.NewHandler(slog.NewJSONHandler(os.Stderr, nil)))
 //	…
@@ -7,30 +6,29 @@
 //		log.InfoContext(ctx, "seat sold", "seat", "A-1") // … event_id=… correlation_id=…
 //	}
 //
-// Package bus puts the event that is handled into the context of its handler, by
-// event.NewContext. A handler that decodes its messages itself does the same. A line has
+// Package bus puts the event being handled into the context of its handler, with
+// event.NewContext. A handler that decodes messages itself has to do the same. A line has
 //
 //	event_id         the event's id
-//	correlation_id   its correlation id, or its own id when it has none, as its
-//	                 children will say; in a request that of event.WithCorrelation
+//	correlation_id   its correlation id, or its own id when it has none, like
+//	                 its children; in a request that of event.WithCorrelation
 //	trace_id         of the span in the context, or else of the event's traceparent
 //	span_id          of the span in the context, if this process made it
 //
-// each when it is known, and unless the line says it itself. Lines need the context:
-// Info does not know it, InfoContext does.
+// each if it is known, and unless the line has it already. Lines need the context: Info does
+// not pass the context, InfoContext does.
 //
 //	property                                                      proven by
 //	lines about an event have its ids, and those of the span      TestIDs, ExampleNewHandler
 //	… without a span the trace of the event                       TestIDs
-//	… once, whoever says them                                     TestIDsStandOnce
-//	… at the top, whatever groups are open                        TestIDsStandOutsideOfGroups
-//	a line without an event is as it was                          TestNothingToSay
-//	all else a handler of slog owes                               TestHandlerIsAHandler
-//	an attribute about a message says its ids, and nothing else   TestMessage
+//	… once, even if the caller adds them too                      TestIDsStandOnce
+//	… at the top level, even inside open groups                   TestIDsStandOutsideOfGroups
+//	a line without an event is unchanged                          TestNothingToSay
+//	the Handler satisfies the contract of slog.Handler            TestHandlerIsAHandler
+//	an attribute about a message has its ids and nothing else     TestMessage
 //	lines of the library about an event have its ids, and no
 //	line has a secret, a token or a payload                       TestConsumersTellNoSecrets, TestRelaysTellNoSecrets,
 //	                                                              TestStreamsTellNoSecrets, TestTransportsTellNoPasswords
 //
-// Payloads, headers and keys are never logged: nothing here reads more of an event
-// than its ids.
+// Payloads, headers and keys are never logged: this package reads only the ids of an event.
 package eventlog

@@ -19,14 +19,14 @@ const (
 	SpanID        = "span_id"
 )
 
-// Event is an attribute that puts the ids of e into a line, for where no context
-// knows them.
+// Event returns an attribute that adds the ids of e to a line. Use it where no context holds
+// the event.
 func Event(e event.Event) slog.Attr {
 	return slog.Attr{Value: slog.GroupValue(eventIDs(nil, e)...)} // a group without a name is inlined
 }
 
-// Message is Event for a message that is still encoded. One that is no event is
-// told by its UUID.
+// Message is Event for a message that is still encoded. A message that is not an event is
+// identified by its UUID.
 func Message(m *message.Message) slog.Attr {
 	e, err := event.Decode(m)
 	if err != nil {
@@ -42,7 +42,7 @@ func eventIDs(to []slog.Attr, e event.Event) []slog.Attr {
 	return append(to, slog.String(EventID, e.ID), slog.String(CorrelationID, correlation(e)))
 }
 
-// correlation is what the children of e take for theirs; see [event.Event.CausedBy].
+// correlation returns the correlation id of e's children; see [event.Event.CausedBy].
 func correlation(e event.Event) string {
 	if e.CorrelationID == "" {
 		return e.ID
@@ -50,7 +50,7 @@ func correlation(e event.Event) string {
 	return e.CorrelationID
 }
 
-// ids is what a context knows.
+// ids returns the ids that a context holds.
 func ids(ctx context.Context) (found []slog.Attr) {
 	e, about := event.FromContext(ctx)
 	if about {
@@ -59,7 +59,7 @@ func ids(ctx context.Context) (found []slog.Attr) {
 		found = append(make([]slog.Attr, 0, 3), slog.String(CorrelationID, id))
 	}
 	switch sc := trace.SpanContextFromContext(ctx); {
-	case sc.IsValid() && sc.IsRemote(): // where this process makes no spans
+	case sc.IsValid() && sc.IsRemote(): // this process creates no spans
 		return append(found, slog.String(TraceID, sc.TraceID().String()))
 	case sc.IsValid():
 		return append(found, slog.String(TraceID, sc.TraceID().String()), slog.String(SpanID, sc.SpanID().String()))

@@ -39,7 +39,7 @@ func handlerTo(b *bytes.Buffer) *eventlog.Handler {
 	return eventlog.NewHandler(slog.NewJSONHandler(b, nil))
 }
 
-// line reads the one line that was written.
+// line reads the only line written.
 func line(t *testing.T, b *bytes.Buffer) map[string]any {
 	t.Helper()
 	var m map[string]any

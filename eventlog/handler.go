@@ -9,12 +9,12 @@ import (
 // Handler adds the ids of the event in the context to each record.
 type Handler struct {
 	next   slog.Handler
-	top    slog.Handler // next as it was before the first group was opened
+	top    slog.Handler // next without any open group
 	steps  []step       // from top to next
 	stands []string     // ids that every line has already
 }
 
-// step is a WithGroup, or a WithAttrs behind one.
+// step is a WithGroup, or a WithAttrs after one.
 type step struct {
 	group string
 	attrs []slog.Attr
@@ -22,7 +22,7 @@ type step struct {
 
 var _ slog.Handler = (*Handler)(nil)
 
-// NewHandler makes a Handler before next, which must not be nil.
+// NewHandler returns a Handler in front of next, which must not be nil.
 func NewHandler(next slog.Handler) *Handler { return &Handler{next: next, top: next} }
 
 // Enabled implements slog.Handler.
@@ -86,7 +86,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &made
 }
 
-// names adds which of the ids an attribute says.
+// names appends the names of the ids that an attribute holds.
 func names(to []string, a slog.Attr) []string {
 	switch a.Key {
 	case EventID, CorrelationID, TraceID, SpanID:

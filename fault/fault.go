@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Class says how a failure behaves.
+// Class is the class of a failure.
 type Class uint8
 
 const (
-	// Unclassified is the class of an error nobody has judged. [Of] never
-	// returns it: it reads such an error as Transient.
+	// Unclassified is the class of an error without a mark. [Of] never returns it for an error:
+	// it treats such an error as Transient.
 	Unclassified Class = iota
-	// Transient failures may go away by themselves: a third party's timeout
-	// or 5xx, a lock timeout, a panic.
+	// Transient failures may go away by themselves: a third party's timeout or 5xx, a lock
+	// timeout, a panic.
 	Transient
-	// Permanent failures come back every time: a decode error, a validation
-	// error, a violated constraint.
+	// Permanent failures happen every time: a decode error, a validation error, a violated
+	// constraint.
 	Permanent
 	// Infrastructure failures are ours: the database, Redis or the broker is
 	// unreachable, slower than its timeout, or behind an open circuit.
 	Infrastructure
-	// Busy is no failure: another worker has what this one needs, and the work may be
-	// done without it. [Wait] says for how long at most.
+	// Busy is not a failure: another worker holds a resource that this one needs, and may do
+	// the work itself. [Wait] returns how long at most.
 	Busy
 )
 
@@ -43,8 +43,8 @@ func (c Class) String() string {
 	}
 }
 
-// Classifier judges errors that carry no class, usually a driver's. It returns
-// Unclassified for what it does not know. It must look through wrapping.
+// Classifier classifies errors without a mark, usually a driver's. It returns Unclassified for
+// errors that it does not know. It must look through wrapping.
 type Classifier func(error) Class
 
 // MarkTransient wraps err as [Transient]; nil stays nil.
@@ -56,11 +56,12 @@ func MarkPermanent(err error) error { return mark(err, Permanent, 0) }
 // MarkInfrastructure wraps err as [Infrastructure]; nil stays nil.
 func MarkInfrastructure(err error) error { return mark(err, Infrastructure, 0) }
 
-// MarkBusy wraps err as [Busy]; nil stays nil. The other worker is done, or has lost its
-// right, after wait at the latest, unless it prolongs it; 0 where nobody knows.
+// MarkBusy wraps err as [Busy]; nil stays nil. After wait at the latest, the other worker is
+// done or has lost its lease, unless it extends the lease. Pass 0 when the time is not known.
 func MarkBusy(err error, wait time.Duration) error { return mark(err, Busy, wait) }
 
-// Wait returns how long whoever was [Busy] has what err's maker needs; 0 where it is not known.
+// Wait returns the wait of a [Busy] error: the longest time until the resource is free; 0 if
+// unknown.
 func Wait(err error) time.Duration {
 	var m *marked
 	if errors.As(err, &m) {

@@ -8,37 +8,33 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// ErrNoTransaction is returned by [BatchStore.Fresh] outside a transaction: the
-// keys would be recorded whatever becomes of the effects.
+// ErrNoTransaction is returned by [BatchStore.Fresh] outside a transaction: the keys would be
+// recorded even if the effects are rolled back.
 var ErrNoTransaction = errors.New("idempotency: Fresh needs the transaction of the effects; call it inside sqltx.Do on the store's database, or use DoBatch")
 
 // BatchStore is a [Store] that claims many keys in one statement.
 type BatchStore interface {
 	Store
-	// OnceBatch records those keys that are new, in a transaction begun or
-	// joined as by Once, and runs fn with the positions of their records, in
-	// the order given. A key that comes twice is new once, at its first place.
-	// When none is new fn does not run. It returns the positions; an error of
-	// fn comes back as it is, and leaves no key.
+	// OnceBatch records the new keys, in a transaction begun or joined as by Once, and runs fn
+	// with the positions of their records, in the given order. A repeated key is new once, at
+	// its first position. If no key is new, fn does not run. OnceBatch returns the positions;
+	// an error of fn is returned unchanged, and leaves no key.
 	OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error)
-	// Fresh records those keys that are new in the transaction that ctx
-	// carries, and returns the positions of their records, as OnceBatch does.
-	// Keys and effects become visible when that transaction commits. Without
-	// one it returns [ErrNoTransaction].
+	// Fresh records the new keys in the transaction that ctx carries, and returns the positions
+	// of their records, as OnceBatch does. Keys and effects become visible when that
+	// transaction commits. Outside a transaction Fresh returns [ErrNoTransaction].
 	Fresh(ctx context.Context, records []Record) (fresh []int, err error)
 }
 
-// DoBatch runs fn once with those events whose keys are new for this group, in
-// their order, and returns them. A key that comes twice in the batch is new
-// once. Keys and effects are one transaction, which fn finds as in [Guard.Do];
-// when fn fails none of it is kept, and the whole batch can be tried again. Like
-// the function of [Guard.Do] it can run more than once in one call, each time with
-// the events that are new by then. When no event is new fn does not run. One event of which no key can be made
-// refuses the batch with a permanent error; take it out and try again
+// DoBatch runs fn once with the events whose keys are new for this group, in their order, and
+// returns them. A key that is repeated in the batch is new once. Keys and effects are one
+// transaction, which fn gets as in [Guard.Do]. If fn fails, all of it is rolled back, and the
+// whole batch can be retried. Like the function of [Guard.Do], fn can run more than once in one
+// call, each time with the events that are new by then. If no event is new, fn does not run. An
+// event without a key refuses the batch with a permanent error; remove the event and retry
 // ([Guard.Check] finds it).
 //
-// The store must be a [BatchStore], as those of this module are, except Redis
-// alone.
+// The store must be a [BatchStore]. All stores of this module are, except Redis alone.
 func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(ctx context.Context, tx Tx, fresh []event.Event) error) (fresh []event.Event, err error) {
 	if err := g.belongs(ctx); err != nil {
 		return nil, err
@@ -86,8 +82,7 @@ func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(c
 	return pick(positions), nil
 }
 
-// Check reports why no key can be made of e, as the permanent error with which
-// Do would refuse it, or nil.
+// Check returns the permanent error with which Do would refuse e because it has no key, or nil.
 func (g *Guard[Tx]) Check(e event.Event) error {
 	_, err := g.cfg.record(e)
 	return err

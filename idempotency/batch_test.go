@@ -65,7 +65,7 @@ func types(events []event.Event) (out []string) {
 	return out
 }
 
-// one hides that the store knows batches.
+// one hides the batch methods of the store.
 type one struct{ idempotency.Store }
 
 func TestDoBatchNeedsABatchStore(t *testing.T) {

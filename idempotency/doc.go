@@ -1,12 +1,11 @@
-// Package idempotency gives every event one effect, although it is delivered
-// at least once: again after a crash, after a lost acknowledgement, by two
-// consumers at the same moment. And it gives every HTTP request that carries an
-// Idempotency-Key one effect, however often its client sends it.
+// Package idempotency gives every event one effect, although the event is delivered at least
+// once: again after a crash, after a lost acknowledgement, or by two consumers at the same
+// moment. It also gives every HTTP request with an Idempotency-Key one effect, however often
+// its client sends the request.
 //
-// A [Guard] stands around a handler. It records the event's key first and runs
-// the handler only when the key is new. With a SQL store (package
-// sqlidempotency) the key and what the handler writes are one transaction, so
-// that either both are there or neither is:
+// A [Guard] wraps a handler. It records the event's key first and runs the handler only when
+// the key is new. With a SQL store (package sqlidempotency) the key and the handler's writes
+// are one transaction, so they commit together or not at all:
 //
 //	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "stats-service-group"})
 //	…
@@ -18,11 +17,10 @@
 //		}),
 //	})
 //
-// The handler gets the transaction that the key is part of as an argument. [New] fails
-// on a store that carries no such transaction. [Guard.ByType] has a function for each
-// type of event, and [Guard.HandleBatch] hands over many events: their keys are
-// claimed in one statement, and the new ones are handled in one transaction.
-// [Handler.HandleMessage] is a handler for Watermill's own Router. [Guard.Do] and
+// The handler gets the transaction of the key as an argument. [New] fails on a store without
+// such a transaction. [Guard.ByType] has a function for each type of event. [Guard.HandleBatch]
+// handles many events: one statement claims their keys, and one transaction handles the new
+// ones. [Handler.HandleMessage] is a handler for Watermill's own Router. [Guard.Do] and
 // [Guard.DoBatch] are the same for code of any other shape.
 //
 //	property                                             sql   memory   redis   proven by (package idempotencytest)
@@ -37,7 +35,7 @@
 //	a conflict of transactions runs the handler again,
 //	in a new one; its effect stays one                   yes   -        -       TestCrossedHandlers, TestHandlerIsRunAgain
 //	                                                                           (package sqlidempotency)
-//	the handler's error comes back unchanged             yes   yes      yes     error-is-kept
+//	the handler's error is returned unchanged            yes   yes      yes     error-is-kept
 //	a batch: one statement, the new keys in their order  yes   yes      -       batch-picks-the-new, batch-large
 //	… all of it or nothing                               yes   yes      -       batch-all-or-nothing, batch-storm, batch-takeover
 //	the transaction is handed to the handler             yes   -        -       TestHandlersGetTheTransaction, TestHandleBatch
@@ -47,47 +45,45 @@
 //	a guard of another group is refused when its consumer
 //	is added, or pauses the consumer                     yes   yes      yes     TestAGuardOfAnotherGroupIsRefused,
 //	                                                                           TestAHiddenGuardOfAnotherGroupPauses (package bus)
-//	pruning keeps what is newer                          yes   yes      TTL     prune-keeps-newer, prune-in-chunks
+//	pruning keeps newer keys                             yes   yes      TTL     prune-keeps-newer, prune-in-chunks
 //	a forgotten key is new, other keys stay              yes   yes      yes     forgotten-keys-are-new, forget-many
 //
 // # Which store
 //
-// The Tx of a guard is *sql.Tx with sqlidempotency, and [NoTx] where the effect is no
-// row of the database that has the key.
+// The Tx of a guard is *sql.Tx with sqlidempotency. It is [NoTx] if the effect is not a row of
+// the key's database.
 //
 //	effect                                       store
 //	rows in a database                           sqlidempotency.New on that database
-//	the same, and many duplicates come           NewLayered(redisidempotency.New, sqlidempotency.New)
-//	a call of another service, a mail            NewLeases(sqlidempotency.NewLeases)
-//	something that may happen twice now and then redisidempotency.New, or NewLeases on Redis
+//	the same, with many duplicates               NewLayered(redisidempotency.New, sqlidempotency.New)
+//	a call of another service, an email          NewLeases(sqlidempotency.NewLeases)
+//	an effect that may sometimes happen twice    redisidempotency.New, or NewLeases on Redis
 //	tests                                        memidempotency
 //
-// Redis alone is never the only truth for money: it can lose the newest keys in
-// a failover, and all of them when it is flushed. In front of SQL it decides
-// nothing: [Layered] only reads from it before the effect, and writes to it after
-// the effect's commit. A mark before the commit would turn a rollback into a
-// lost event.
+// Never use Redis alone for money: it can lose the newest keys in a failover, and all of them
+// in a flush. In front of SQL, Redis decides nothing: [Layered] only reads from it before the
+// effect, and writes to it after the effect's commit. A mark before the commit would turn a
+// rollback into a lost event.
 //
 // # Leases
 //
-// An effect outside the database cannot commit together with its key. [Leases]
-// claims the key until a deadline, renews it while the work lasts, and then
-// completes it with a result or releases it. After a crash the deadline passes
-// and another worker takes over. Each claim has a fencing token above all
-// earlier ones of its key: hand it on with the effect, and let its owner refuse
-// a lower one than it has seen. A worker that was stopped for longer than its
-// lease, and does not know it, is told by [ErrLeaseLost] at the latest when it
+// An effect outside the database cannot commit together with its key. [Leases] claims the key
+// until a deadline, renews the claim while the work lasts, and then completes it with a result
+// or releases it. After a crash the deadline passes and another worker takes over. Each claim
+// has a fencing token above all earlier ones of its key: pass the token on with the effect, and
+// let the other side refuse a lower token than it has seen. A worker that was stopped for
+// longer than its lease, without knowing it, gets [ErrLeaseLost] at the latest when it
 // completes; its context ends before that if its own clock runs.
 //
 //	property                                              proven by (package idempotencytest)
 //	one holder at a time, by the store's clock            one-winner, deadline-by-the-clock
 //	a crash lets another take over after the deadline     takeover-after-deadline
-//	… which gets the event then, however few its retries  TestLeasesOfADeadProcess of bus
-//	… and nothing the first one does counts any more      takeover-after-deadline, ends-once
+//	… which then gets the event, however few its retries  TestLeasesOfADeadProcess of bus
+//	… and no later call of the first one counts           takeover-after-deadline, ends-once
 //	tokens grow, also over releases and pruning           tokens-grow
-//	an end whose answer was lost can be repeated          repeated-end
+//	an end can be repeated when its answer was lost       repeated-end
 //	the lease is renewed while the work lasts             TestLeasesRenew
-//	work is told when its lease is lost                   TestLeasesLost
+//	the work's context ends when its lease is lost        TestLeasesLost
 //	a random history agrees with a model of the rules     TestLeaseModel, on every store
 //
 // # HTTP
@@ -103,49 +99,46 @@
 //	the same key, another request                  422 idempotency-key-reused                          TestHTTPRefusesAnotherRequest
 //	a kept response was too large                  409 response-not-kept; not handled again            TestHTTPBounds
 //	no key where one is required                   400 idempotency-key-missing                         TestHTTPKeys
-//	a key that cannot be read                      400 idempotency-key-invalid                         TestHTTPKeys
+//	an invalid key                                 400 idempotency-key-invalid                         TestHTTPKeys
 //	a body above MaxRequest                        413 too-large                                       TestHTTPBounds
-//	the store is away                              503 unavailable, Retry-After; nothing is done       TestHTTPStoreAway
+//	the store is unreachable                       503 unavailable, Retry-After; not handled           TestHTTPStoreAway
 //
-// Problems are application/problem+json; the names above follow
-// HTTPConfig.Problems in their type. Two requests are the same when method, path,
-// query, content type and body are. After a crash the key is free at its
-// deadline, and a repeated request is handled again: where the handler writes a
-// database, let its transaction record the claim's key ([ClaimFrom]) in a store
-// of package sqlidempotency, so that it is not done twice. Prune the leases after
-// a day or so; a key that was pruned is new.
+// Problems are application/problem+json; in their type, the names above follow
+// HTTPConfig.Problems. Two requests are the same if method, path, query, content type and body
+// are equal. After a crash the key is free at its deadline, and a repeated request is handled
+// again. If the handler writes to a database, let its transaction record the claim's key
+// ([ClaimFrom]) in a store of package sqlidempotency, so that it writes only once. Prune the
+// leases after about a day; a pruned key is new.
 //
 // # Keys
 //
-// [ByEvent] makes {group}:{eventId}, [ByAggregate] {group}:{aggregateType}:{aggregateId}:{action},
-// for effects that must happen once per aggregate whatever event asks for it.
-// Any [KeyFunc] serves. Keys are compared byte by byte.
+// [ByEvent] makes {group}:{eventId}. [ByAggregate] makes
+// {group}:{aggregateType}:{aggregateId}:{action}, for effects that must happen once per
+// aggregate, however many events ask for them. You can write your own [KeyFunc]. Keys are
+// compared byte by byte.
 //
 // # Retention
 //
-// A key must outlive every redelivery of its event. The horizon is the longest
-// of: how long the broker retains the topic (a new or reset consumer group
-// reads it all again), how long the outbox keeps rows that a rebased relay
-// publishes again, and how long a dead letter may wait before somebody redrives
-// it. A [Pruner] keeps 30 days by default, and deletes in chunks; Redis forgets
-// by itself, 7 days after the effect, so alone it is for topics that are
-// retained for less. An event that arrives after its key was pruned is handled
-// again.
+// A key must outlive every redelivery of its event. The horizon is the longest of: how long the
+// broker retains the topic (a new or reset consumer group reads all of it again), how long the
+// outbox keeps rows that a rebased relay publishes again, and how long a dead letter may wait
+// for its redrive. A [Pruner] keeps keys for 30 days by default, and deletes in chunks. Redis
+// deletes keys by itself, 7 days after the effect, so use it alone only for topics with a
+// shorter retention. An event that arrives after its key was pruned is handled again.
 //
 // # Metrics
 //
-// [Guard.Stats], [Leases.Stats] and [HTTP.Stats] count what happened in this process;
-// package idempotencyprom makes metrics of them.
+// [Guard.Stats], [Leases.Stats] and [HTTP.Stats] count events and claims of this process;
+// package idempotencyprom exports them as metrics.
 //
 // # Failure modes
 //
-// The database is away: Do fails with the driver's error, the handler does not
-// run, and the message comes back (a consumer pauses when a classifier calls
-// that error infrastructure). COMMIT fails with an unknown outcome: Do returns
-// the error; the redelivery finds the key when it was committed and runs the
-// handler when it was not. Redis is away: in front of SQL it is skipped, alone
-// it refuses with an infrastructure error. Effects outside the transaction (a
-// mail, another database, a payment gateway) are not covered by a Guard: they
-// can happen again when the transaction then fails. Use Leases for them, or give
-// them the event's id as their own idempotency key.
+// The database is down: Do fails with the driver's error, the handler does not run, and the
+// message is delivered again (a consumer pauses if a classifier calls the error
+// infrastructure). COMMIT fails with an unknown outcome: Do returns the error; the redelivery
+// finds the key if it was committed and runs the handler if it was not. Redis is down: in front
+// of SQL it is skipped; alone, the store refuses with an infrastructure error. A Guard does not
+// cover effects outside the transaction (an email, another database, a payment gateway): they
+// can happen again if the transaction then fails. Use Leases for them, or pass on the event's
+// id as their own idempotency key.
 package idempotency

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 )
 
-// A payment event that is delivered twice sells one ticket.
+// A payment event is delivered twice and sells one ticket.
 func ExampleGuard_Do() {
 	dir, err := os.MkdirTemp("", "idempotency")
 	check(err)
@@ -56,7 +56,7 @@ func ExampleGuard_Do() {
 	// tickets: 1
 }
 
-// A handler for Watermill's own Router.
+// This is a handler for Watermill's own Router.
 func ExampleHandler_HandleMessage() {
 	guard, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "mailer"})
 	check(err)
@@ -81,7 +81,7 @@ func ExampleHandler_HandleMessage() {
 func ExampleNew() {
 	_, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{})
 	fmt.Println(err)
-	// A store in memory has no transaction that a handler could write with.
+	// A store in memory has no transaction for a handler.
 	_, err = idempotency.New[*sql.Tx](memidempotency.New(), idempotency.Config{Group: "sales"})
 	fmt.Println(err)
 	// Output:
@@ -89,7 +89,7 @@ func ExampleNew() {
 	// idempotency: the store *memidempotency.Store carries no transaction of type *sql.Tx, so effects in a database would not commit with their key; use a store of sqlidempotency on that database with *sql.Tx, or New[idempotency.NoTx] for effects that need no transaction
 }
 
-// Two events ask for a refund of one payment; it is given once.
+// Two events ask for a refund of one payment; one refund is made.
 func ExampleByAggregate() {
 	key := idempotency.ByAggregate(func(event.Event) string { return "refund" })
 	for _, id := range []string{"e1", "e2"} {
@@ -118,8 +118,8 @@ func ExampleNewPruner() {
 	// Output: 0 <nil>
 }
 
-// View counts come in batches: one statement claims the keys, and one update
-// counts what is new.
+// View counts arrive in batches: one statement claims the keys, and one update counts the new
+// ones.
 func ExampleGuard_DoBatch() {
 	guard, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "stats"})
 	check(err)
@@ -142,8 +142,7 @@ func ExampleGuard_DoBatch() {
 	// 3 views
 }
 
-// A mail is sent once, and the message that comes again learns the first one's
-// outcome.
+// A mail is sent once, and the redelivered message gets the result of the first one.
 func ExampleNewLeases() {
 	leases, err := idempotency.NewLeases(memidempotency.NewLeases(), idempotency.LeaseConfig{Group: "mailer"})
 	check(err)
@@ -163,8 +162,8 @@ func ExampleNewLeases() {
 }
 
 func ExampleNewLayered() {
-	truth := memidempotency.New() // in a program sqlidempotency.New
-	fast := memidempotency.New()  // in a program redisidempotency.New
+	truth := memidempotency.New() // in production sqlidempotency.New
+	fast := memidempotency.New()  // in production redisidempotency.New
 	store, err := idempotency.NewLayered(fast, truth, idempotency.LayeredConfig{
 		OnError: func(err error) { fmt.Println("the truth decides alone:", err) },
 	})
@@ -177,11 +176,11 @@ func ExampleNewLayered() {
 	// true <nil>
 }
 
-// A client that got no answer sends its payment again.
+// A client without an answer sends its payment again.
 func ExampleNewHTTP() {
 	guard, err := idempotency.NewHTTP(memidempotency.NewLeases(), idempotency.HTTPConfig{
 		Required: true,
-		Scope:    func(r *http.Request) string { return r.Header.Get("X-Member") }, // in a program the signed-in one's id
+		Scope:    func(r *http.Request) string { return r.Header.Get("X-Member") }, // in production the signed-in member's id
 	})
 	check(err)
 	charges := 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is kept of a response is one that can be sent, or an error: nothing of it
-// makes the server panic, and no header of it splits the answer.
+// FuzzParseStored: a stored text is a response that can be sent, or an error. It never makes
+// the server panic, and its headers never split the answer.
 func FuzzParseStored(f *testing.F) {
 	f.Add([]byte(`{"status":201,"header":{"Content-Type":["application/json"]},"body":"e30="}`))
 	f.Add([]byte(`{"status":204,"body":"eA=="}`))

@@ -12,18 +12,18 @@ import (
 	"github.com/millrace-go/millrace/internal/consuming"
 )
 
-// Config of a [Guard].
+// Config configures a [Guard].
 type Config struct {
-	// Group is the consumer group whose effects are guarded; required, without
-	// a colon. Each group handles each event once.
+	// Group is the consumer group of the guard; required, without a colon. Each group handles
+	// each event once.
 	Group string
 	// Key names the effect; [ByEvent] when nil.
 	Key KeyFunc
 	// Codec decodes messages for [Handler.HandleMessage]; [event.Decode] when nil,
 	// which reads every mode and binding, up to 1 MiB.
 	Codec event.Codec
-	// OnDuplicate is called for each event that is skipped, before Do returns;
-	// for counting. It must not block.
+	// OnDuplicate is called for each skipped event, before Do returns; use it for counting. It
+	// must not block.
 	OnDuplicate func(ctx context.Context, e event.Event)
 }
 
@@ -37,14 +37,14 @@ func (c Config) validate() error {
 	return nil
 }
 
-// NoTx is the Tx of a [Guard] whose effects are not rows of the store's database:
-// the effects of a guard on Redis or memory. The key is recorded after the effect,
-// so a crash between the two repeats the effect.
+// NoTx is the Tx of a [Guard] whose effects are not rows of the store's database: the effects
+// of a guard on Redis or memory. The key is recorded after the effect, so a crash between the
+// two repeats the effect.
 type NoTx struct{}
 
-// Guard runs a handler once per key. Tx is the transaction that the handler gets,
-// of which the key is a part: *sql.Tx on a store of package sqlidempotency, [NoTx]
-// on a store without transactions.
+// Guard runs a handler once per key. Tx is the transaction that the handler gets, which
+// includes the key: *sql.Tx on a store of package sqlidempotency, [NoTx] on a store without
+// transactions.
 type Guard[Tx any] struct {
 	store  Store
 	tx     func(ctx context.Context) (Tx, bool)
@@ -52,12 +52,11 @@ type Guard[Tx any] struct {
 	counts guardCounts
 }
 
-// New makes a guard for one consumer group:
+// New creates a guard for one consumer group:
 //
 //	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "sales"})
 //
-// It fails when the store carries no transaction of type Tx. The store can be
-// shared by many guards.
+// New fails if the store has no transactions of type Tx. Many guards can share the store.
 func New[Tx any](store Store, cfg Config) (*Guard[Tx], error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
@@ -75,7 +74,7 @@ func New[Tx any](store Store, cfg Config) (*Guard[Tx], error) {
 	return &Guard[Tx]{store: store, tx: tx, cfg: cfg}, nil
 }
 
-// transactions returns how the transactions of the store are found.
+// transactions returns a function that finds the store's transaction in a context.
 func transactions[Tx any](store Store) (func(ctx context.Context) (Tx, bool), error) {
 	if _, none := any(*new(Tx)).(NoTx); none {
 		return func(context.Context) (tx Tx, ok bool) { return tx, true }, nil
@@ -92,18 +91,17 @@ func transactions[Tx any](store Store) (func(ctx context.Context) (Tx, bool), er
 		decides, reflect.TypeFor[Tx]())
 }
 
-// Do runs fn if the event's key is new for this group, and reports whether it
-// was. fn gets the store's transaction, and a context that carries the event
-// ([EventFrom]). An error of fn comes back as it is and rolls all back; then the
-// event can be tried again. An event of which no key can be made is refused with a
-// permanent error. In a consumer of package bus whose group is another one than the
-// guard's, Do returns [ErrOtherGroup].
+// Do runs fn if the event's key is new for this group, and reports whether the key was new. fn
+// gets the store's transaction, and a context that carries the event ([EventFrom]). An error of
+// fn is returned unchanged and rolls the transaction back; then the event can be retried. An
+// event without a key is refused with a permanent error. In a consumer of package bus of
+// another group than the guard's, Do returns [ErrOtherGroup].
 //
-// FN CAN RUN MORE THAN ONCE in one call: a SQL store runs it again, in a new
-// transaction, when the database rolled the first one back for a conflict with
-// another (a serialization failure or a deadlock, in fn or at COMMIT; see
-// sqltx.Do). What fn wrote in the transaction is gone by then. What it did
-// elsewhere is not: move that behind the commit with sqltx.AfterCommit.
+// FN CAN RUN MORE THAN ONCE in one call: a SQL store runs it again, in a new transaction, if
+// the database rolled the first one back because of a conflict with another (a serialization
+// failure or a deadlock, in fn or at COMMIT; see sqltx.Do). The writes of fn in the rolled-back
+// transaction are undone, but its effects elsewhere are not: move those behind the commit with
+// sqltx.AfterCommit.
 func (g *Guard[Tx]) Do(ctx context.Context, e event.Event, fn func(ctx context.Context, tx Tx) error) (fresh bool, err error) {
 	if err := g.belongs(ctx); err != nil {
 		return false, err
@@ -134,10 +132,10 @@ func (g *Guard[Tx]) Do(ctx context.Context, e event.Event, fn func(ctx context.C
 	return false, nil
 }
 
-// ErrOtherGroup is returned by a guard inside a consumer of another group: events
-// that the guard's group has handled would be acknowledged without an effect. Its
-// class is infrastructure, so the consumer pauses and loses no event. A handler of
-// [Guard.Handle] is refused earlier, when its consumer is added.
+// ErrOtherGroup is returned by a guard inside a consumer of another group: events that the
+// guard's group has handled would be acknowledged without an effect. Its class is
+// infrastructure, so the consumer pauses and loses no event. A handler of [Guard.Handle] is
+// refused earlier, when its consumer is added.
 var ErrOtherGroup = errors.New("idempotency: the guard belongs to another group than the consumer")
 
 // belongs refuses a guard in a consumer of another group.
@@ -150,7 +148,7 @@ func (g *Guard[Tx]) belongs(ctx context.Context) error {
 		ErrOtherGroup, g.cfg.Group, group, group))
 }
 
-// begun is the transaction that the store has begun or joined.
+// begun returns the transaction that the store has begun or joined.
 func (g *Guard[Tx]) begun(ctx context.Context) (Tx, error) {
 	tx, ok := g.tx(ctx)
 	if !ok {

@@ -112,7 +112,7 @@ func TestGuardDo(t *testing.T) {
 		{"stats", nil, true, 1},
 		{"stats", nil, false, 1},
 		{"tickets", nil, true, 2},
-		{"stats", errHandler, false, 2}, // a duplicate does not even fail
+		{"stats", errHandler, false, 2}, // the handler does not run for a duplicate
 	} {
 		fresh, err := guards[step.group].Do(t.Context(), e, func(ctx context.Context, tx *sql.Tx) error {
 			got, ok := idempotency.EventFrom(ctx)

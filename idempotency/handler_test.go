@@ -87,8 +87,8 @@ func TestHandlersGetTheTransaction(t *testing.T) {
 	}
 }
 
-// A store without a transaction of the handler's type is refused before there is a
-// handler.
+// TestStoresWithoutTheTransactionAreRefused: a store without a transaction of the handler's
+// type is refused before there is a handler.
 func TestStoresWithoutTheTransactionAreRefused(t *testing.T) {
 	truth, _ := database(t)
 	layer := func(truth idempotency.BatchStore) *idempotency.Layered {
@@ -114,7 +114,7 @@ func TestStoresWithoutTheTransactionAreRefused(t *testing.T) {
 	newGuard[*sql.Tx](t, layer(truth), idempotency.Config{})
 }
 
-// lying says that it has transactions, and runs the handler outside of any.
+// lying is a store that claims to have transactions, and runs the handler outside of any.
 type lying struct{ *sqlidempotency.Store }
 
 func (lying) Tx(context.Context) (*sql.Tx, bool) { return nil, false }
@@ -187,7 +187,7 @@ func TestHandleMessageDecodes(t *testing.T) {
 	if err := g.Handle(never).HandleMessage(message.NewMessage("1", []byte("{"))); fault.Of(err) != fault.Permanent {
 		t.Errorf("no event at all: %v (%v), want a permanent error", err, fault.Of(err))
 	}
-	// A codec of one's own sets its own limit.
+	// A custom codec sets its own limit.
 	e := newEvent(t)
 	e.Data = []byte(`"` + strings.Repeat("x", 2000) + `"`)
 	msg := encode(t, event.Structured{}, e)
@@ -197,7 +197,7 @@ func TestHandleMessageDecodes(t *testing.T) {
 	}
 }
 
-// The handler's own sqltx.Do, as business code has it, joins the guard's.
+// TestHandlersDoJoins: a sqltx.Do inside the handler joins the guard's.
 func TestHandlersDoJoins(t *testing.T) {
 	store, db := database(t)
 	g := newGuard[*sql.Tx](t, store, idempotency.Config{})

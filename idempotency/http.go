@@ -18,51 +18,48 @@ import (
 
 // HTTPConfig is the configuration of [HTTP].
 type HTTPConfig struct {
-	// Scope names whose keys these are, e.g. the signed-in member's id; required.
-	// Two scopes never see each other's keys and responses, so it must come from
-	// what the client has proven, and the middleware stands inside the sign-in.
-	// Requests for which it returns "" share one scope.
+	// Scope returns the owner of the keys, e.g. the signed-in member's id; required. Two scopes
+	// never see each other's keys and responses, so the scope must come from the client's
+	// verified identity: put the middleware inside the sign-in. Requests whose scope is ""
+	// share one scope.
 	Scope func(r *http.Request) string
-	// Required refuses a request without a key with 400. When false such a
-	// request is handled without protection.
+	// Required refuses a request without a key with 400. When false, such a request is handled
+	// without protection.
 	Required bool
-	// Methods that are guarded; POST and PATCH when empty. Others pass.
+	// Methods are the guarded methods; POST and PATCH when empty. Other requests pass.
 	Methods []string
-	// Group separates APIs that share a store; "http" when empty, without a
-	// colon.
+	// Group separates APIs that share a store; "http" when empty, without a colon.
 	Group string
 	// MaxKey is the longest key in bytes; 255 when zero.
 	MaxKey int
-	// MaxRequest is the largest request body in bytes; 1 MiB when zero. A larger
-	// one is refused with 413. The body is held in memory.
+	// MaxRequest is the largest request body in bytes; 1 MiB when zero. A larger body is
+	// refused with 413. The body is held in memory.
 	MaxRequest int64
-	// MaxResponse is the largest response body that is kept, in bytes; 256 KiB
-	// when zero. A larger one reaches the client, but is not kept: a repeated
-	// request is answered with 409 and the problem response-not-kept. It must
-	// fit, with a third on top, into what the store takes.
+	// MaxResponse is the largest response body that is kept, in bytes; 256 KiB when zero. A
+	// larger body reaches the client, but is not kept: a repeated request is answered with 409
+	// and the problem response-not-kept. The store must accept values of MaxResponse plus a
+	// third.
 	MaxResponse int
-	// Headers of the response that are kept and replayed; Content-Type,
-	// Content-Language, Content-Disposition, Location, ETag, Last-Modified and
-	// Cache-Control when empty. Never Set-Cookie: a stored secret is handed out
-	// by whoever reads the store.
+	// Headers are the headers of the response that are kept and replayed; Content-Type,
+	// Content-Language, Content-Disposition, Location, ETag, Last-Modified and Cache-Control
+	// when empty. Set-Cookie is refused: every reader of the store could use the cookie.
 	Headers []string
-	// Keep decides by status whether a response is final. One that is not gives
-	// the key back, and a repeated request is handled again. When nil, 5xx and
-	// those that ask to come back (408, 425, 429) are not.
+	// Keep decides by status whether a response is final. A response that is not final releases
+	// the key, and a repeated request is handled again. When nil, 5xx and the statuses that ask
+	// for a retry (408, 425, 429) are not final.
 	Keep func(status int) bool
-	// TTL is how long a crash blocks its key; 30 s when zero. It is renewed each
-	// third of it while the handler works.
+	// TTL is how long a crash blocks its key; 30 s when zero. The lease is renewed each third
+	// of TTL while the handler works.
 	TTL time.Duration
-	// Finish bounds how long the response waits for the store to take it; 5 s
-	// when zero. After that the client gets it all the same.
+	// Finish bounds how long the response waits for the store to keep it; 5 s when zero. After
+	// that the response is sent to the client unkept.
 	Finish time.Duration
-	// RetryAfter is told to a client whose first request is still running, in
-	// whole seconds rounded up; 1 s when zero.
+	// RetryAfter is the Retry-After of a repeated request while the first one runs, in whole
+	// seconds rounded up; 1 s when zero.
 	RetryAfter time.Duration
-	// Problems is what problem types begin with; "/problems/" when empty.
+	// Problems is the beginning of problem types; "/problems/" when empty.
 	Problems string
-	// Logger gets the store's errors, which clients don't see; slog.Default()
-	// when nil.
+	// Logger receives the store's errors, which clients do not see; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -139,7 +136,7 @@ type HTTP struct {
 	run runner
 }
 
-// NewHTTP makes the middleware on a lease store, which can be shared.
+// NewHTTP creates the middleware on a lease store, which can be shared.
 func NewHTTP(store LeaseStore, cfg HTTPConfig) (*HTTP, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the lease store is nil; make one with sqlidempotency.NewLeases")
@@ -154,10 +151,9 @@ func NewHTTP(store LeaseStore, cfg HTTPConfig) (*HTTP, error) {
 // errNotKept releases a key whose response is not final.
 var errNotKept = errors.New("the response is not final")
 
-// Middleware guards a handler. Its request has a context with the claim
-// ([ClaimFrom]), which ends when the lease is lost, and a body that was read
-// into memory. What it writes is held back until the store has it, up to
-// MaxResponse; so it cannot stream.
+// Middleware guards a handler. The context of its request has the claim ([ClaimFrom]) and ends
+// when the lease is lost; its body was read into memory. The response is held back until the
+// store has it, up to MaxResponse; so the handler cannot stream.
 func (h *HTTP) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(h.cfg.Methods, r.Method) {
@@ -179,7 +175,7 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 			return
 		}
 		record := Record{
-			// The scope is escaped, so that none can hold another's separator.
+			// The scope is escaped, so that a scope cannot contain the separator.
 			Key:   h.cfg.Group + ":" + url.QueryEscape(h.cfg.Scope(r)) + ":" + key,
 			Group: h.cfg.Group, EventType: r.Method + " " + r.URL.Path,
 			Fingerprint: fingerprint(r, body),
@@ -219,14 +215,14 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request, body []byte, began 
 		return rec.stored(h.cfg.Headers)
 	})
 	if err != nil && !errors.Is(err, errNotKept) {
-		// The effect was had, and the client learns of it.
+		// The effect has happened, so the client still gets the response.
 		h.cfg.Logger.ErrorContext(r.Context(), "keeping a response for its idempotency key failed; a repeated request is handled again after the lease",
 			"class", fault.Of(err).String(), "error", err)
 	}
 	rec.send()
 }
 
-// replay answers with what is kept.
+// replay sends the kept response.
 func (h *HTTP) replay(w http.ResponseWriter, r *http.Request, c Claim) {
 	s, err := parseStored(c.Result)
 	switch {

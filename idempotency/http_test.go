@@ -48,7 +48,7 @@ func (r request) send(h http.Handler) *httptest.ResponseRecorder {
 	return w
 }
 
-// refused checks for a problem with that type.
+// refused checks for a problem of that type.
 func refused(t *testing.T, what string, w *httptest.ResponseRecorder, status int, typ string) {
 	t.Helper()
 	var p struct {
@@ -62,7 +62,7 @@ func refused(t *testing.T, what string, w *httptest.ResponseRecorder, status int
 	}
 }
 
-// pay counts its calls and answers with what it was asked.
+// pay counts its calls and answers with its request's body.
 type pay struct {
 	calls  atomic.Int32
 	status int
@@ -104,7 +104,8 @@ func TestHTTPReplays(t *testing.T) {
 	if n := p.calls.Load(); n != 1 {
 		t.Errorf("the handler ran %d times", n)
 	}
-	// Others' keys are other keys; none can be made to look like another's.
+	// The keys of other members are different keys; no key can be made equal to another
+	// member's.
 	for i, other := range []request{
 		{"POST", "/payments?x=1", "bob", "k-1", `{"amount":5}`},
 		{"POST", "/payments?x=1", "ann:k", "1", `{"amount":5}`},
@@ -175,7 +176,8 @@ func TestHTTPKeys(t *testing.T) {
 	}
 }
 
-// A response that is not final gives the key back; any other stays.
+// TestHTTPKeepsFinalResponses: a response that is not final releases the key; any other is
+// kept.
 func TestHTTPKeepsFinalResponses(t *testing.T) {
 	for _, tc := range []struct {
 		status int
@@ -216,8 +218,8 @@ func TestHTTPKeepsFinalResponses(t *testing.T) {
 	}
 }
 
-// While the first request runs, others are told to come back; after a crash
-// the lease runs out and one of them is handled.
+// TestHTTPRunningAndCrashed: while the first request runs, others get a Retry-After; after a
+// crash the lease runs out and one of them is handled.
 func TestHTTPRunningAndCrashed(t *testing.T) {
 	store := memidempotency.NewLeases()
 	started, finish := make(chan struct{}), make(chan struct{})
@@ -246,7 +248,7 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 		t.Error("the handler's context carries no claim")
 	}
 
-	// A process claims and is gone.
+	// A process claims the key and crashes.
 	key := "http:ann:crashed"
 	var prints []string
 	spy := spying{store, func(r idempotency.Record) { prints = append(prints, r.Fingerprint) }}

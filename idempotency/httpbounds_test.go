@@ -70,7 +70,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// away is a lease store out of reach.
+// away is a lease store that is unreachable.
 type away struct{ idempotency.LeaseStore }
 
 var errAway = errors.New("postgres://u:secret@db is away")
@@ -88,13 +88,14 @@ func TestHTTPStoreAway(t *testing.T) {
 	if w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "secret") || p.calls.Load() != 0 || !strings.Contains(log.String(), "is away") {
 		t.Errorf("%v %s, %d calls, log %s", w.Header(), w.Body, p.calls.Load(), &log)
 	}
-	// Away only when the response should be kept: the client gets it.
+	// The store is unreachable only when the response should be kept: the client gets the
+	// response.
 	log.Reset()
 	store := shaky{memidempotency.NewLeases(), func(call string) error { return errAway }}
 	h = newHTTP(t, store, idempotency.HTTPConfig{Finish: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))}).Middleware(p)
 	if w := (request{"POST", "/", "ann", "k", "b"}).send(h); w.Code != 200 || !strings.Contains(w.Body.String(), `"call":1`) || log.Len() == 0 {
 		t.Errorf("a response that could not be kept: %d %s, log %s", w.Code, w.Body, &log)
 	}
-	// It is not known to have failed, so nobody else has it until the deadline.
+	// The outcome is unknown, so the key stays taken until the deadline.
 	refused(t, "its repetition", request{"POST", "/", "ann", "k", "b"}.send(h), http.StatusConflict, "idempotency-key-in-use")
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// What is read as a key is printable and not empty, and is the same key when it
-// comes in quotes.
+// FuzzParseKey: a parsed key is printable and not empty, and is the same key in quotes.
 func FuzzParseKey(f *testing.F) {
 	for _, s := range []string{"abc", `"abc"`, `"a\"b\\c"`, `"a`, "a b", "\"\x00\"", "é", `""`, ` "x" `} {
 		f.Add(s)

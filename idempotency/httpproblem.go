@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// problem is a refusal of the middleware's own, as RFC 9457 has it.
+// problem is a refusal by the middleware, in the form of RFC 9457.
 type problem struct {
 	status     int
 	name       string // after HTTPConfig.Problems
@@ -74,8 +74,8 @@ func (h *HTTP) refuse(w http.ResponseWriter, p *problem) {
 		to.Set("Retry-After", p.retryAfter)
 	}
 	if p.close {
-		to.Set("Connection", "close") // what follows is the body
+		to.Set("Connection", "close") // the unread body follows
 	}
 	w.WriteHeader(p.status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// key returns the request's key, "" for none where none is required.
+// key returns the request's key, or "" if there is none and none is required.
 func (h *HTTP) key(r *http.Request) (string, *problem) {
 	values := r.Header.Values("Idempotency-Key")
 	switch {
@@ -31,9 +31,9 @@ func (h *HTTP) key(r *http.Request) (string, *problem) {
 	return key, nil
 }
 
-// ParseKey reads the value of an Idempotency-Key header: a string of RFC 8941
-// ("8e03978e-40d5-43dd"), as the draft demands, or the same without the quotes,
-// as many clients send it. Both are the same key.
+// ParseKey parses the value of an Idempotency-Key header: a string of RFC 8941
+// ("8e03978e-40d5-43dd"), as the draft demands, or the same without the quotes, as many clients
+// send it. Both are the same key.
 func ParseKey(value string) (string, error) {
 	value = strings.Trim(value, " \t")
 	if value == "" {
@@ -73,7 +73,7 @@ func ParseKey(value string) (string, error) {
 	return "", errors.New("the closing quote is missing")
 }
 
-// body reads all of the body.
+// body reads the whole body.
 func (h *HTTP) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	if r.ContentLength > h.cfg.MaxRequest {
 		return nil, tooLarge(h.cfg.MaxRequest)
@@ -92,8 +92,8 @@ func (h *HTTP) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	return body, nil
 }
 
-// fingerprint tells requests apart: method, target, content type and body, each
-// with its length, so that none can run into the next.
+// fingerprint identifies a request: by method, target, content type and body, each with its
+// length, so that their boundaries are unambiguous.
 func fingerprint(r *http.Request, body []byte) string {
 	sum := sha256.New()
 	for _, part := range []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Content-Type"), string(body)} {

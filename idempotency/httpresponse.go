@@ -11,23 +11,23 @@ import (
 // Replayed is the header of a response that was kept from an earlier request.
 const Replayed = "Idempotency-Replayed"
 
-// recorder holds a response back, until it outgrows its limit.
+// recorder holds a response back until it is larger than its limit.
 type recorder struct {
 	real    http.ResponseWriter
 	limit   int
 	header  http.Header
 	status  int // 0 until the handler decides
 	body    bytes.Buffer
-	flowing bool // the response is too large and goes straight to the client
+	flowing bool // the response is too large and is sent to the client at once
 }
 
 func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) WriteHeader(status int) {
-	// Informational ones are no response yet; nobody would wait for them here.
+	// Informational statuses are not a response yet, and are dropped here.
 	if r.status == 0 && status >= 200 {
 		r.status = status
-		r.header = r.header.Clone() // what is set after this does not count
+		r.header = r.header.Clone() // later changes of the headers do not count
 	}
 }
 
@@ -42,21 +42,21 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.body.Write(p)
 }
 
-// finish gives the response the status that net/http would.
+// finish sets the status that net/http would set.
 func (r *recorder) finish() {
 	if r.status == 0 {
 		r.WriteHeader(http.StatusOK)
 	}
 }
 
-// flow begins to send.
+// flow begins to send the response.
 func (r *recorder) flow() {
 	if r.flowing {
 		return
 	}
 	r.flowing = true
 	to := r.real.Header()
-	clear(to) // the handler began with a copy, and may have taken some away
+	clear(to) // the handler began with a copy, and may have removed headers
 	for name, values := range r.header {
 		to[name] = values
 	}
@@ -64,10 +64,10 @@ func (r *recorder) flow() {
 		to.Set("Content-Type", http.DetectContentType(r.body.Bytes()))
 	}
 	r.real.WriteHeader(r.status)
-	_, _ = r.real.Write(r.body.Bytes()) // the client may be gone; there is nobody to tell
+	_, _ = r.real.Write(r.body.Bytes()) // the client may be gone
 }
 
-// send gives the client what was held back.
+// send sends the held-back response to the client.
 func (r *recorder) send() {
 	if !r.flowing {
 		r.header.Set("Content-Length", strconv.Itoa(r.body.Len()))
@@ -90,7 +90,7 @@ type response struct {
 	TooLarge bool        `json:"tooLarge,omitempty"`
 }
 
-// stored returns what is kept of the response.
+// stored returns the response in its kept form.
 func (r *recorder) stored(headers []string) ([]byte, error) {
 	s := response{Status: r.status, TooLarge: r.flowing}
 	if !r.flowing {
@@ -127,5 +127,5 @@ func (s response) write(w http.ResponseWriter) {
 		to.Set("Content-Length", strconv.Itoa(len(s.Body)))
 	}
 	w.WriteHeader(s.Status)
-	_, _ = w.Write(s.Body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(s.Body) // the client may be gone
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// KeyFunc names the effect that a group has on behalf of an event. Two calls
-// with equal results are one effect. An error refuses the event for good.
+// KeyFunc names the effect that a group has on behalf of an event. Two calls with equal results
+// are one effect. An error refuses the event permanently.
 type KeyFunc func(group string, e event.Event) (string, error)
 
-// ByEvent makes the key {group}:{eventId}: each event has its effect once in
-// each group. It is what a [Guard] uses when it is told nothing else.
+// ByEvent makes the key {group}:{eventId}: each event takes effect once in each group. It is
+// the default of a [Guard].
 func ByEvent(group string, e event.Event) (string, error) {
 	if e.ID == "" {
 		return "", fmt.Errorf("idempotency: the %s event has no id to make a key of", e.Type)
@@ -21,11 +21,10 @@ func ByEvent(group string, e event.Event) (string, error) {
 	return group + ":" + e.ID, nil
 }
 
-// ByAggregate makes the key {group}:{aggregateType}:{aggregateId}:{action}: the
-// action happens once per aggregate, whichever event asks for it and however
-// often a producer makes new events for it. Action names the effect, such as
-// "refund", and must not hold a colon, nor may the aggregate's type; so a key
-// can be read in one way only.
+// ByAggregate makes the key {group}:{aggregateType}:{aggregateId}:{action}: the action happens
+// once per aggregate, for any event that asks for it and however often a producer creates new
+// events for it. Action names the effect, such as "refund". Neither the action nor the
+// aggregate's type may contain a colon, so a key is unambiguous.
 func ByAggregate(action func(e event.Event) string) KeyFunc {
 	return func(group string, e event.Event) (string, error) {
 		a := action(e)
@@ -43,14 +42,14 @@ func ByAggregate(action func(e event.Event) string) KeyFunc {
 	}
 }
 
-// record makes what the store keeps of e.
+// record returns the record of e for the store.
 func (c Config) record(e event.Event) (Record, error) {
 	key, err := c.Key(c.Group, e)
 	if err == nil && key == "" {
 		err = ErrEmptyKey
 	}
 	if err != nil {
-		// The same event gives the same answer next time.
+		// The same event always gives the same error.
 		return Record{}, fault.MarkPermanent(err)
 	}
 	return Record{Key: key, Group: c.Group, EventType: e.Type, AggregateID: e.AggregateID, EventID: e.ID}, nil

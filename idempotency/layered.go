@@ -10,25 +10,25 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Precheck remembers keys whose effects are committed, where asking is cheap.
-// It may forget any of them at any time.
+// Precheck is a cheap lookup of keys whose effects are committed. It may lose any of them at
+// any time.
 type Precheck interface {
 	// Known reports for each key whether it was marked.
 	Known(ctx context.Context, keys []string) ([]bool, error)
-	// Mark remembers keys whose effects are committed.
+	// Mark stores keys whose effects are committed.
 	Mark(ctx context.Context, keys []string) error
 }
 
 // LayeredConfig is the configuration of [NewLayered].
 type LayeredConfig struct {
-	// Timeout bounds each question to the pre-check; 50 ms when zero. A question
-	// that takes longer counts as unanswered.
+	// Timeout bounds each call of the pre-check; 50 ms when zero. A call that takes longer
+	// counts as unanswered.
 	Timeout time.Duration
-	// Rest is how long the pre-check is left alone after it failed; 1 s when
-	// zero. While it is down each event would else wait for the timeout.
+	// Rest is how long the pre-check is not called after a failure; 1 s when zero. Otherwise
+	// each event would wait for the timeout while the pre-check is down.
 	Rest time.Duration
-	// OnError gets the pre-check's errors, which nobody else sees; for counting.
-	// It must not block.
+	// OnError receives the pre-check's errors, which are not returned; use it for counting. It
+	// must not block.
 	OnError func(err error)
 }
 
@@ -42,23 +42,22 @@ func (c LayeredConfig) validate() error {
 	return nil
 }
 
-// Layered is a [BatchStore] that asks a pre-check before the store that decides.
-// A key known to the pre-check is a duplicate; for any other, and whenever the
-// pre-check does not answer, the truth is asked. A key is marked only when its
-// effect is committed: after the truth's own commit, or when the truth reports a
-// duplicate. Inside a transaction of the caller, whose outcome is open, nothing
-// is marked; a later duplicate does that.
+// Layered is a [BatchStore] with a pre-check in front of the deciding store, the truth. A key
+// known to the pre-check is a duplicate; for any other key, and whenever the pre-check does not
+// answer, the truth decides. A key is marked only after its effect is committed: after the
+// truth's own commit, or when the truth reports a duplicate. Inside a transaction of the
+// caller, whose outcome is open, no key is marked; a later duplicate marks it.
 type Layered struct {
 	fast    Precheck
 	truth   BatchStore
 	cfg     LayeredConfig
-	resting atomic.Int64 // until when, in Unix nanoseconds
+	resting atomic.Int64 // the end of the rest, in Unix nanoseconds
 }
 
 var _ BatchStore = (*Layered)(nil)
 
-// NewLayered puts a pre-check (package redisidempotency) in front of the store
-// that decides (package sqlidempotency).
+// NewLayered puts a pre-check (package redisidempotency) in front of the deciding store
+// (package sqlidempotency).
 func NewLayered(fast Precheck, truth BatchStore, cfg LayeredConfig) (*Layered, error) {
 	if fast == nil {
 		return nil, errors.New("idempotency: the pre-check is nil; make one with redisidempotency.New")
@@ -91,7 +90,7 @@ func (l *Layered) Once(ctx context.Context, r Record, fn func(ctx context.Contex
 	return fresh, err
 }
 
-// OnceBatch asks the truth only about keys that the pre-check does not know.
+// OnceBatch passes only keys to the truth that the pre-check does not know.
 func (l *Layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	rest, places := l.unknown(ctx, records)
 	if len(rest) == 0 {
@@ -107,15 +106,15 @@ func (l *Layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx c
 	return pick(places, fresh), nil
 }
 
-// Fresh asks the truth, in the transaction that ctx carries, about keys that
-// the pre-check does not know. It marks nothing.
+// Fresh passes keys that the pre-check does not know to the truth, in the transaction that ctx
+// carries. It marks no keys.
 func (l *Layered) Fresh(ctx context.Context, records []Record) ([]int, error) {
 	rest, places := l.unknown(ctx, records)
 	fresh, err := l.truth.Fresh(ctx, rest)
 	return pick(places, fresh), err
 }
 
-// Seen asks the truth when the pre-check does not know the key.
+// Seen asks the truth if the pre-check does not know the key.
 func (l *Layered) Seen(ctx context.Context, key string) (bool, error) {
 	if l.known(ctx, []string{key})[0] {
 		return true, nil
@@ -123,14 +122,13 @@ func (l *Layered) Seen(ctx context.Context, key string) (bool, error) {
 	return l.truth.Seen(ctx, key)
 }
 
-// Prune prunes the truth. The pre-check forgets by itself; keep what it
-// remembers shorter than the retention, or a pruned key stays a duplicate.
+// Prune prunes the truth. The pre-check deletes its keys by itself: keep its TTL shorter than
+// the retention, or a pruned key stays a duplicate.
 func (l *Layered) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	return l.truth.Prune(ctx, before, limit)
 }
 
-// unknown returns the records that the pre-check does not know, and where they
-// come from.
+// unknown returns the records that the pre-check does not know, and their positions.
 func (l *Layered) unknown(ctx context.Context, records []Record) (rest []Record, places []int) {
 	for i, known := range l.known(ctx, keysOf(records)) {
 		if !known {
@@ -140,7 +138,7 @@ func (l *Layered) unknown(ctx context.Context, records []Record) (rest []Record,
 	return rest, places
 }
 
-// known says no to everything when the pre-check does not answer.
+// known returns false for all keys if the pre-check does not answer.
 func (l *Layered) known(ctx context.Context, keys []string) []bool {
 	var known []bool
 	l.ask(ctx, func(ctx context.Context) (err error) {
@@ -157,7 +155,7 @@ func (l *Layered) mark(ctx context.Context, keys []string) {
 	if _, open := sqltx.From(ctx); open {
 		return
 	}
-	// The effect is committed, also when ctx ends now.
+	// The effect is committed, even if ctx ends now.
 	l.ask(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.fast.Mark(ctx, keys) })
 }
 
@@ -169,7 +167,7 @@ func (l *Layered) ask(ctx context.Context, question func(ctx context.Context) er
 	defer cancel()
 	err := question(limited)
 	if err == nil || ctx.Err() != nil {
-		return // the caller's own end is no fault of the pre-check
+		return // the caller's context ended; the pre-check did not fail
 	}
 	l.resting.Store(time.Now().Add(l.cfg.Rest).UnixNano())
 	if l.cfg.OnError != nil {

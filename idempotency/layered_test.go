@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// precheck counts what it is asked, and fails while err is set.
+// precheck counts its calls, and fails while err is set.
 type precheck struct {
 	*memidempotency.Store
 	err           error
@@ -54,11 +54,12 @@ func do(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
 }
 
-// The suite runs on the two layers together, with the SQL store's promises.
+// TestLayeredConformance runs the suite on the two layers together, with the SQL store's
+// guarantees.
 func TestLayeredConformance(t *testing.T) {
 	notApplicable := []string{
-		"prune-keeps-newer", "prune-in-chunks", // the pre-check remembers pruned keys until its own end
-		"forgotten-keys-are-new", "forget-many", "forget-no-empty-key", // each layer is made to forget by itself
+		"prune-keeps-newer", "prune-in-chunks", // the pre-check keeps pruned keys until its own TTL
+		"forgotten-keys-are-new", "forget-many", "forget-no-empty-key", // keys are removed from each layer by itself
 	}
 	for _, c := range idempotencytest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -77,8 +78,8 @@ func TestLayeredConformance(t *testing.T) {
 	}
 }
 
-// A key is marked after the effect's commit and never before, and a known key
-// does not reach the truth.
+// TestLayeredMarksAfterTheCommit: a key is marked after the effect's commit and never before,
+// and a known key does not reach the truth.
 func TestLayeredMarksAfterTheCommit(t *testing.T) {
 	store, db := database(t)
 	fast := newPrecheck()
@@ -107,8 +108,8 @@ func TestLayeredMarksAfterTheCommit(t *testing.T) {
 	}
 }
 
-// Inside a transaction of the caller the outcome is open, so nothing is marked;
-// the next duplicate is told by the truth and marks.
+// TestLayeredInOuterTransaction: inside a transaction of the caller the outcome is open, so no
+// key is marked; for the next duplicate the truth decides, and the key is marked.
 func TestLayeredInOuterTransaction(t *testing.T) {
 	store, db := database(t)
 	fast := newPrecheck()
@@ -139,7 +140,8 @@ func TestLayeredInOuterTransaction(t *testing.T) {
 	}
 }
 
-// A pre-check that fails is left alone for a while, and the truth decides.
+// TestLayeredWithoutPrecheck: after a failure the pre-check rests for a while, and the truth
+// decides.
 func TestLayeredWithoutPrecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errDown := errors.New("redis is down")
@@ -185,7 +187,7 @@ func TestLayeredTimeout(t *testing.T) {
 		if took := time.Since(began); !fresh || err != nil || took != 50*time.Millisecond {
 			t.Errorf("%v, %v after %v; want the truth's answer after 50 ms", fresh, err, took)
 		}
-		// A caller that gives up by itself says nothing about the pre-check.
+		// The end of a caller's own context is not a failure of the pre-check.
 		time.Sleep(2 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()

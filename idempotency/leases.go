@@ -15,20 +15,18 @@ import (
 
 // LeaseConfig is the configuration of [Leases].
 type LeaseConfig struct {
-	// Group is the consumer group whose effects are guarded; required, without
-	// a colon.
+	// Group is the consumer group of the effects; required, without a colon.
 	Group string
 	// Key names the effect of an event; [ByEvent] when nil.
 	Key KeyFunc
-	// TTL is how long a claim lasts without a renewal, and so how long a crash
-	// blocks its key; 30 s when zero. It is renewed each third of it.
+	// TTL is how long a claim is valid without a renewal, and so how long a crash blocks its
+	// key; 30 s when zero. The claim is renewed each third of TTL.
 	TTL time.Duration
-	// Finish bounds how long completing or releasing is tried after the work,
-	// also when the context has ended; TTL when zero. The lease is renewed
-	// meanwhile.
+	// Finish bounds how long completing or releasing is retried after the work, also after the
+	// context has ended; TTL when zero. The lease is renewed meanwhile.
 	Finish time.Duration
-	// Logger gets what cannot be returned: a release that failed, after which
-	// the key is free at its deadline. slog.Default() when nil.
+	// Logger receives errors that cannot be returned: a failed release, after which the key is
+	// free at its deadline. slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -52,17 +50,16 @@ func checkTimes(config string, ttl, finish time.Duration) error {
 	return nil
 }
 
-// Leases runs effects outside the database once per key: a call of another
-// service, a mail. They cannot commit together with the key, so a crash between
-// the effect and its completion lets the next worker have it again; hand the
-// claim's token or the key to the other side, which then can refuse what is
-// stale and recognize what is repeated.
+// Leases runs effects outside the database once per key: a call of another service, an email.
+// They cannot commit together with the key, so after a crash between the effect and its
+// completion the next worker repeats the effect. Pass the claim's token or the key to the other
+// side, which then can refuse a stale call and recognize a repeated one.
 type Leases struct {
 	keys Config // makes the records
 	run  runner
 }
 
-// NewLeases makes a runner for one consumer group. The store can be shared.
+// NewLeases creates a runner for one consumer group. The store can be shared.
 func NewLeases(store LeaseStore, cfg LeaseConfig) (*Leases, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the lease store is nil; make one with sqlidempotency.NewLeases")
@@ -79,13 +76,13 @@ func NewLeases(store LeaseStore, cfg LeaseConfig) (*Leases, error) {
 	}, nil
 }
 
-// Do runs fn if the event's key is free, and keeps what it returns. For a key
-// that was completed before it returns that result and fresh is false. While
-// another worker holds the key it returns a *[TakenError] at once.
+// Do runs fn if the event's key is free, and stores the result of fn. For a key that was
+// completed before, Do returns that result and fresh is false. While another worker holds the
+// key, Do returns a *[TakenError] at once.
 //
-// The lease is renewed while fn works. When it is lost all the same fn's context
-// ends with the cause [ErrLeaseLost], and Do returns that error. An error of fn
-// releases the key and comes back as it is.
+// The lease is renewed while fn works. If the lease is lost in spite of this, fn's context ends
+// with the cause [ErrLeaseLost], and Do returns that error. An error of fn releases the key and
+// is returned unchanged.
 func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	r, err := l.keys.record(e)
 	if err != nil {
@@ -94,7 +91,7 @@ func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Cont
 	return l.Once(context.WithValue(ctx, eventKey{}, e), r, fn)
 }
 
-// Once is Do for a record that is no event's.
+// Once is Do for a record that does not belong to an event.
 func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	began := time.Now()
 	c, err := l.run.claim(ctx, r)
@@ -116,13 +113,13 @@ func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context
 
 type claimKey struct{}
 
-// ClaimFrom returns the claim under which ctx's work runs, for its token.
+// ClaimFrom returns the claim of the work with context ctx, for its token.
 func ClaimFrom(ctx context.Context) (Claim, bool) {
 	c, ok := ctx.Value(claimKey{}).(Claim)
 	return c, ok
 }
 
-// runner works under a claim.
+// runner runs work under a claim.
 type runner struct {
 	store       LeaseStore
 	ttl, finish time.Duration
@@ -143,8 +140,8 @@ func newRunner(store LeaseStore, ttl, finish time.Duration, log *slog.Logger) ru
 	return runner{store, ttl, finish, log, &leaseCounts{}}
 }
 
-// held runs fn under a claim asked for at the time began, and completes it, or
-// releases it when fn fails.
+// held runs fn under a claim that was requested at the time began, and completes it, or
+// releases it if fn fails.
 func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, err error) {
 	work, keeper := renewal.Start(ctx, began, r.ttl, ErrLeaseLost, func(ctx context.Context) error {
 		return r.store.Extend(ctx, c, r.ttl)
@@ -153,8 +150,8 @@ func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx 
 	defer func() { r.ended(err) }()
 	worked := false
 	defer func() {
-		// Not when the work was done but could not be recorded: its effect has
-		// happened, so the key stays claimed, as after a crash.
+		// Do not release if only recording the work failed: its effect has happened, so the key
+		// stays claimed, as after a crash.
 		if !worked {
 			r.release(ctx, c)
 		}
@@ -173,8 +170,8 @@ func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx 
 	return result, nil
 }
 
-// complete tries until it succeeds, also after the local deadline: when nobody
-// has taken over, the claim still counts.
+// complete retries until it succeeds, also after the local deadline: if no other worker has
+// taken over, the claim still counts.
 func (r runner) complete(ctx context.Context, c Claim, result []byte) error {
 	return renewal.Insist(ctx, r.finish, final, func(ctx context.Context) error { return r.store.Complete(ctx, c, result) })
 }

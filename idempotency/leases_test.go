@@ -113,8 +113,8 @@ func TestLeasesTakenAndMismatch(t *testing.T) {
 	}
 }
 
-// Work that takes longer than the lease keeps it; another finds it taken all
-// the time.
+// TestLeasesRenew: work that takes longer than the lease keeps the lease; another worker always
+// finds the key taken.
 func TestLeasesRenew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memidempotency.NewLeases()
@@ -139,8 +139,8 @@ func TestLeasesRenew(t *testing.T) {
 	})
 }
 
-// A worker that cannot renew is told at the deadline; another takes over, and
-// the first one's end counts no more.
+// TestLeasesLost: a worker that cannot renew loses the lease at the deadline. Another worker
+// takes over, and the end of the first one does not count.
 func TestLeasesLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memidempotency.NewLeases()
@@ -167,8 +167,8 @@ func TestLeasesLost(t *testing.T) {
 	})
 }
 
-// Work that is done but cannot be recorded is no success, and its key is not
-// given back before the deadline.
+// TestLeasesCompleteFails: work that is done but cannot be recorded is not a success, and its
+// key is not released before the deadline.
 func TestLeasesCompleteFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memidempotency.NewLeases()
@@ -219,7 +219,7 @@ func TestLeasesPanicReleases(t *testing.T) {
 	}
 }
 
-// A cancelled consumer gives its key back all the same.
+// TestLeasesCancelledReleases: a cancelled consumer still releases its key.
 func TestLeasesCancelledReleases(t *testing.T) {
 	store := memidempotency.NewLeases()
 	var log bytes.Buffer

@@ -10,22 +10,22 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// DefaultRetention is how long a [Pruner] keeps keys unless told otherwise.
+// DefaultRetention is the default retention of a [Pruner].
 const DefaultRetention = 30 * 24 * time.Hour
 
-// PrunerConfig says what a [Pruner] keeps. The zero value keeps 30 days.
+// PrunerConfig configures a [Pruner]. The zero value keeps keys for 30 days.
 type PrunerConfig struct {
-	// Retention is how long keys are kept; DefaultRetention when zero. It must exceed
-	// the redelivery horizon that the package comment describes: an event that
-	// comes again later has its effect again.
+	// Retention is how long keys are kept; DefaultRetention when zero. It must exceed the
+	// redelivery horizon that the package comment describes: an event that is redelivered later
+	// takes effect again.
 	Retention time.Duration
 	// Interval is the time between two rounds; 1 hour when zero.
 	Interval time.Duration
-	// Chunk is how many keys one transaction deletes; 1000 when zero. A larger
-	// one holds locks, on SQLite the only write lock, for longer.
+	// Chunk is how many keys one transaction deletes; 1000 when zero. A larger chunk holds
+	// locks, on SQLite the only write lock, for longer.
 	Chunk int
-	// Logger gets the errors of rounds, which the next round makes good;
-	// slog.Default() when nil.
+	// Logger receives the errors of rounds, which the next round retries; slog.Default() when
+	// nil.
 	Logger *slog.Logger
 }
 
@@ -42,18 +42,18 @@ func (c PrunerConfig) validate() error {
 	return nil
 }
 
-// Prunable forgets old keys: a [Store] or a [LeaseStore].
+// Prunable is a store of old keys to delete: a [Store] or a [LeaseStore].
 type Prunable interface {
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// Pruner forgets old keys in chunks. Several instances may run on one store.
+// Pruner deletes old keys in chunks. Several instances may run on one store.
 type Pruner struct {
 	store Prunable
 	cfg   PrunerConfig
 }
 
-// NewPruner makes a pruner for a store.
+// NewPruner creates a pruner for a store.
 func NewPruner(store Prunable, cfg PrunerConfig) (*Pruner, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
@@ -73,8 +73,8 @@ func NewPruner(store Prunable, cfg PrunerConfig) (*Pruner, error) {
 	return &Pruner{store: store, cfg: cfg}, nil
 }
 
-// Run prunes now and then every interval, until ctx is done; then it returns
-// nil. A failing round is logged and the next one is tried in time.
+// Run prunes now and then every interval, until ctx is done; then it returns nil. A failed
+// round is logged; the next one runs in time.
 func (p *Pruner) Run(ctx context.Context) error {
 	log := p.cfg.Logger
 	if log == nil {
@@ -91,8 +91,8 @@ func (p *Pruner) Run(ctx context.Context) error {
 	}
 }
 
-// Prune makes one round: it deletes chunks until none is left, and returns how
-// many keys it deleted, also when it ends early with an error.
+// Prune runs one round: it deletes chunks until there are no old keys, and returns how many
+// keys it deleted, also when it ends early with an error.
 func (p *Pruner) Prune(ctx context.Context) (int, error) {
 	before := time.Now().Add(-p.cfg.Retention)
 	for total := 0; ; {

@@ -45,7 +45,7 @@ func TestPrunerRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		remember(t, store, "a", "b", "c", "d", "e")
-		time.Sleep(23*time.Hour + 30*time.Minute) // the bubble's clock
+		time.Sleep(23*time.Hour + 30*time.Minute) // synctest's clock
 		remember(t, store, "young")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -69,7 +69,7 @@ func TestPrunerRun(t *testing.T) {
 	})
 }
 
-// failing refuses the first prune.
+// failing fails the first prune.
 type failing struct {
 	idempotency.Store
 	calls int

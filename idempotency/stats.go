@@ -6,41 +6,40 @@ import (
 	"sync/atomic"
 )
 
-// Stats count what became of the events of a [Guard], in this process. Where the
-// guard joined a transaction of its caller, that may still be rolled back: then the
-// event comes again, and counts again.
+// Stats count the events of a [Guard] in this process. If the guard joined a transaction of its
+// caller, that transaction may still be rolled back: then the event is delivered again, and
+// counts again.
 type Stats struct {
-	Handled    int64 // their effect was had
-	Duplicates int64 // skipped: their effect had been had before
-	Failed     int64 // the handler or the store failed; nothing was kept
+	Handled    int64 // the event took effect
+	Duplicates int64 // skipped: the event had taken effect before
+	Failed     int64 // the handler or the store failed; the transaction was rolled back
 }
 
-// Group is the consumer group whose effects are guarded.
+// Group returns the consumer group of the guard.
 func (g *Guard[Tx]) Group() string { return g.cfg.Group }
 
-// Group is the consumer group whose effects are guarded.
+// Group returns the consumer group of the leases.
 func (l *Leases) Group() string { return l.keys.Group }
 
-// Group is the Group of its configuration, "http" by default.
+// Group returns the Group of the configuration, "http" by default.
 func (h *HTTP) Group() string { return h.cfg.Group }
 
 type guardCounts struct{ handled, duplicates, failed atomic.Int64 }
 
-// Stats returns the counts since the guard was made.
+// Stats returns the counts since the guard was created.
 func (g *Guard[Tx]) Stats() Stats {
 	return Stats{Handled: g.counts.handled.Load(), Duplicates: g.counts.duplicates.Load(), Failed: g.counts.failed.Load()}
 }
 
-// LeaseStats count what became of the claims of a [Leases] or an [HTTP], in this
-// process.
+// LeaseStats count the claims of a [Leases] or an [HTTP] in this process.
 type LeaseStats struct {
 	Claimed    int64 // the key was new or free, and the work began
 	Done       int64 // duplicates: the work was done before
-	Taken      int64 // refused while another worker was at it
-	Mismatched int64 // refused: the key stands for another request
-	Failed     int64 // the store could not be asked; refused
-	// Lost of those Claimed: another may have had the key while the work went on,
-	// so its effect may have been had twice.
+	Taken      int64 // refused while another worker held the key
+	Mismatched int64 // refused: the key belongs to another request
+	Failed     int64 // refused: the store did not answer
+	// Lost counts the Claimed whose lease was lost: another worker may have held the key while
+	// the work went on, so the effect may have happened twice.
 	Lost int64
 }
 
@@ -53,13 +52,13 @@ func (c *leaseCounts) stats() LeaseStats {
 	}
 }
 
-// Stats returns the counts since l was made.
+// Stats returns the counts since l was created.
 func (l *Leases) Stats() LeaseStats { return l.run.counts.stats() }
 
-// Stats returns the counts since h was made.
+// Stats returns the counts since h was created.
 func (h *HTTP) Stats() LeaseStats { return h.run.counts.stats() }
 
-// claim asks the store for a key.
+// claim requests a key from the store.
 func (r runner) claim(ctx context.Context, record Record) (Claim, error) {
 	c, err := r.store.Claim(ctx, record, r.ttl)
 	switch {
@@ -77,7 +76,7 @@ func (r runner) claim(ctx context.Context, record Record) (Claim, error) {
 	return c, err
 }
 
-// ended counts a claim whose work ended when it was not ours any more.
+// ended counts a claim that was lost before its work ended.
 func (r runner) ended(err error) {
 	if errors.Is(err, ErrLeaseLost) {
 		r.counts.lost.Add(1)

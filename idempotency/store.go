@@ -6,38 +6,37 @@ import (
 	"time"
 )
 
-// ErrEmptyKey is returned for a record or a question without a key: it would
-// make all such events duplicates of each other.
+// ErrEmptyKey is returned for a record or a lookup without a key: all events without a key
+// would be duplicates of each other.
 var ErrEmptyKey = errors.New("idempotency: the key is empty; use the event's id, or another value that names the effect")
 
-// Record is what a store remembers of a handled event.
+// Record is the stored data of a handled event.
 type Record struct {
 	Key         string // the idempotency key; required
 	Group       string // the consumer group that handled it
 	EventType   string
 	AggregateID string
 	EventID     string
-	// Fingerprint tells apart two requests under one key, of which the second
-	// is a mistake; lease stores keep it, others don't. Empty for events.
+	// Fingerprint distinguishes two requests with one key, the second of which is a mistake.
+	// Lease stores keep it, others do not. Empty for events.
 	Fingerprint string
 }
 
-// Store remembers keys. All methods are safe for concurrent use.
+// Store stores keys. All methods are safe for concurrent use.
 type Store interface {
-	// Once runs fn if the key is new, and reports whether it was. A store on a
-	// database records the key first, in a transaction begun with sqltx.Do,
-	// which joins one that ctx carries already; fn gets a context that carries
-	// it, and both commit together. With false and no error the key was
-	// recorded before and fn did not run. An error of fn comes back as it is,
-	// and leaves no key. While another call runs with the same key Once waits
-	// for its outcome, or until ctx is done. Where the database rolls that
-	// transaction back for a conflict with another one, fn is run again.
+	// Once runs fn if the key is new, and reports whether it was. A store on a database records
+	// the key first, in a transaction begun with sqltx.Do, which joins one that ctx carries
+	// already; fn gets a context that carries the transaction, and both commit together. With
+	// false and no error, the key was recorded before and fn did not run. An error of fn is
+	// returned unchanged, and leaves no key. While another call runs with the same key, Once
+	// waits for its outcome, or until ctx is done. If the database rolls the transaction back
+	// because of a conflict with another one, fn is run again.
 	Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (fresh bool, err error)
-	// Seen reports whether the key is recorded. It says nothing about a call
-	// that is running, so it can save work but not decide on it.
+	// Seen reports whether the key is recorded. It ignores calls that are running, so it can
+	// save work but not decide about it.
 	Seen(ctx context.Context, key string) (bool, error)
-	// Prune forgets up to limit keys that were recorded before the given time,
-	// and returns how many. The limit, at least 1, bounds how long it locks.
+	// Prune deletes up to limit keys that were recorded before the given time, and returns how
+	// many. The limit, at least 1, bounds how long Prune holds locks.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -45,7 +44,7 @@ type Store interface {
 // effect shares.
 type TxStore[Tx any] interface {
 	Store
-	// Tx returns the transaction that the context of Once's function carries, and
-	// false for any other context.
+	// Tx returns the transaction that the context of Once's function carries, and false for any
+	// other context.
 	Tx(ctx context.Context) (Tx, bool)
 }

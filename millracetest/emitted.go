@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// Emitted returns the events of type E that were committed, by your code or by handlers,
-// oldest first. It delivers none.
+// Emitted returns the events of type E that your code or handlers committed, oldest first. It
+// delivers none of them.
 func Emitted[E millrace.Event, Tx any](k *Kit[Tx]) []E {
 	k.t.Helper()
 	k.relay()
@@ -33,8 +33,8 @@ func Emitted[E millrace.Event, Tx any](k *Kit[Tx]) []E {
 	return all
 }
 
-// RequireEmitted returns the first event of type E that was committed and that all matches
-// accept. Where there is none it fails the test, and tells of what was committed.
+// RequireEmitted returns the first committed event of type E that all matches accept. If there
+// is none, it fails the test and lists the committed events.
 func RequireEmitted[E millrace.Event, Tx any](k *Kit[Tx], matches ...func(E) bool) E {
 	k.t.Helper()
 	for _, e := range Emitted[E](k) {
@@ -47,8 +47,7 @@ func RequireEmitted[E millrace.Event, Tx any](k *Kit[Tx], matches ...func(E) boo
 	return none
 }
 
-// RequireNotEmitted fails the test if an event of type E was committed that all matches
-// accept.
+// RequireNotEmitted fails the test if an event of type E was committed that all matches accept.
 func RequireNotEmitted[E millrace.Event, Tx any](k *Kit[Tx], matches ...func(E) bool) {
 	k.t.Helper()
 	for _, e := range Emitted[E](k) {
@@ -74,7 +73,7 @@ func thatMatches(n int) string {
 	return " that matches"
 }
 
-// story is all events that were committed.
+// story lists all events that were committed.
 func (k *Kit[Tx]) story() string {
 	if len(k.emitted) == 0 {
 		return " none"
@@ -86,7 +85,7 @@ func (k *Kit[Tx]) story() string {
 	return b.String()
 }
 
-// decode makes the message that a relay would publish.
+// decode returns the message that a relay would publish.
 func decode(it *outbox.Item) (published, error) {
 	m := message.NewMessage(it.MessageID, it.Payload)
 	if it.Headers != "" {

@@ -26,7 +26,7 @@ type Welcomed struct{ Order string }
 
 func (w Welcomed) Spec() millrace.Spec { return millrace.On("mails", "Welcomed", w.Order) }
 
-// example stands for the *testing.T of your test, and db for its database.
+// example returns a stand-in for the *testing.T of your test, and its database db.
 func example() (t testing.TB, db millrace.Database[*sql.Tx], end func()) {
 	folder, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -41,7 +41,8 @@ func (shown) Helper()                        {}
 func (shown) Context() context.Context       { return context.Background() }
 func (shown) Fatalf(format string, a ...any) { fmt.Printf(format+"\n", a...) }
 
-// What a handler emits is seen when its transaction has committed, and once only.
+// An event that a handler emits is visible once the handler's transaction has committed, and
+// only once.
 func Example() {
 	t, db, end := example()
 	defer end()
@@ -70,7 +71,7 @@ func Example() {
 	// 	mails Welcomed, key "o-1": {"Order":"o-1"}
 }
 
-// A handler that fails is tried again when its next attempt is due.
+// A failed handler is retried when its next attempt is due.
 func ExampleKit_Advance() {
 	t, db, end := example()
 	defer end()

@@ -13,13 +13,13 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Failure is an attempt that failed.
+// Failure is a failed attempt.
 type Failure struct {
 	Group   string
-	Event   event.Event // the first one, of a batch
+	Event   event.Event // the first event of a batch
 	Err     error
 	Attempt int    // 1 for the first
-	Then    string // what becomes of the event, e.g. "the next attempt is due in 1s"
+	Then    string // the decision about the event, e.g. "the next attempt is due in 1s"
 }
 
 func (f Failure) String() string {
@@ -34,31 +34,31 @@ type DeadLetter struct {
 	Err   error // of the last attempt
 }
 
-// group is a consumer and what it has before it.
+// group is a consumer and its queue.
 type group struct {
 	topic, name string
 	retry       bus.RetryPolicy
 	letters     bus.DeadLetterPolicy
 	classifiers []fault.Classifier
-	size        int // how many it takes at once
+	size        int // the most deliveries of one attempt
 	run         func(ctx context.Context, all []*delivery) error
 
 	queue   []*delivery
 	handled []*message.Message
-	paused  time.Duration // until then it handles nothing
+	paused  time.Duration // until then the group handles nothing
 }
 
-// delivery is a message before a group.
+// delivery is a message in a group's queue.
 type delivery struct {
 	message  *message.Message
 	key      string
-	attempts int           // that failed for the message's own sake
-	pauses   int           // and those that failed for a dependency
+	attempts int           // failed attempts because of the message itself
+	pauses   int           // failed attempts because of a dependency
 	due      time.Duration // by the kit's clock
 	alone    bool          // a batch with it failed
 }
 
-// event is the message's, as far as it is one.
+// event decodes the message; if that fails, the event has only an id.
 func (d *delivery) event() event.Event {
 	e, err := event.Decode(d.message)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *delivery) event() event.Event {
 	return e
 }
 
-// newGroup takes over what a consumer of the front door says.
+// newGroup copies the settings of a consumer of the front door.
 func newGroup(c bus.AnyConsumer) *group {
 	var g *group
 	switch c := c.(type) {
@@ -109,7 +109,7 @@ func newGroup(c bus.AnyConsumer) *group {
 			g.size = 100 // the default of BatchConsumer.Size
 		}
 	default:
-		panic(fmt.Sprintf("millracetest: a %T", c)) // the front door makes no other
+		panic(fmt.Sprintf("millracetest: a %T", c)) // the front door makes no other type
 	}
 	standard := bus.DefaultRetry()
 	if g.retry.MaxRetries == 0 {
@@ -128,7 +128,8 @@ func newGroup(c bus.AnyConsumer) *group {
 	return g
 }
 
-// bounded is a handler with its consumer's Timeout, whose panic is an error.
+// bounded returns a handler with its consumer's Timeout; a panic of the handler becomes an
+// error.
 func bounded(timeout time.Duration, run func(context.Context, []*delivery) error) func(context.Context, []*delivery) error {
 	return func(ctx context.Context, all []*delivery) (err error) {
 		if timeout > 0 {
@@ -149,8 +150,8 @@ func (g *group) add(m *message.Message) {
 	g.queue = append(g.queue, &delivery{message: m, key: event.Key(m)})
 }
 
-// ready returns what is to be handled now, in order: of each key nothing behind what
-// waits.
+// ready returns the deliveries that are due now, in order; deliveries of a key wait behind a
+// waiting delivery of the key.
 func (g *group) ready(now time.Duration) (all []*delivery) {
 	if g.paused > now {
 		return nil
@@ -170,12 +171,12 @@ func (g *group) ready(now time.Duration) (all []*delivery) {
 	return all
 }
 
-// done takes deliveries out of the queue.
+// done removes deliveries from the queue.
 func (g *group) done(all []*delivery) {
 	g.queue = slices.DeleteFunc(g.queue, func(d *delivery) bool { return slices.Contains(all, d) })
 }
 
-// settle notes what becomes of an attempt, as package bus decides it.
+// settle records the result of an attempt, by the rules of package bus.
 func (k *Kit[Tx]) settle(g *group, all []*delivery, err error) []Failure {
 	d := all[0]
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// Kit runs the handlers of an App step by step. Make it with New. It is for one goroutine.
+// Kit runs the handlers of an App step by step. Make it with New. Use it from one goroutine.
 type Kit[Tx any] struct {
 	t      testing.TB
 	app    *millrace.App[Tx]
@@ -27,10 +27,10 @@ type Kit[Tx any] struct {
 	groups  []*group
 	letters []DeadLetter
 	crashes map[string]int
-	now     time.Duration // what Advance has added
+	now     time.Duration // the sum of all Advance calls
 }
 
-// New makes the tables of an App that was not run, and takes its handlers. Registrations
+// New creates the tables of an App that was not run, and takes over its handlers. Registrations
 // that Run would refuse fail the test.
 func New[Tx any](t testing.TB, app *millrace.App[Tx]) *Kit[Tx] {
 	t.Helper()
@@ -56,7 +56,7 @@ func New[Tx any](t testing.TB, app *millrace.App[Tx]) *Kit[Tx] {
 	return k
 }
 
-// Emit commits events in a transaction of their own, as your code or another service would.
+// Emit commits events in their own transaction, as your code or another service would.
 func (k *Kit[Tx]) Emit(events ...millrace.Event) {
 	k.t.Helper()
 	err := k.app.Do(k.t.Context(), func(ctx context.Context, tx Tx) error { return k.app.Emit(ctx, tx, events...) })
@@ -65,13 +65,13 @@ func (k *Kit[Tx]) Emit(events ...millrace.Event) {
 	}
 }
 
-// mostRounds ends a Deliver whose handlers emit in a circle: in each round what the one
-// before has emitted is delivered.
+// mostRounds ends a Deliver whose handlers emit in a cycle. Each round delivers the events that
+// the previous round emitted.
 const mostRounds = 1000
 
-// Deliver hands everything that was committed to each group that handles its topic, with
-// what the handlers emit, until nothing is due any more. It returns the attempts that
-// failed. Events of one key are handled in order: behind one that failed they wait.
+// Deliver hands every committed event to each group that handles its topic, including the
+// events that handlers emit, until no delivery is due. It returns the failed attempts. Events
+// of one key are handled in order: they wait behind a failed event.
 func (k *Kit[Tx]) Deliver() []Failure {
 	k.t.Helper()
 	var failures []Failure
@@ -91,8 +91,8 @@ func (k *Kit[Tx]) Deliver() []Failure {
 	return failures
 }
 
-// Redeliver hands every event that was handled to its groups once more, as each transport
-// may, and delivers what is due as Deliver does.
+// Redeliver hands every handled event to its groups once more, as any transport may, and
+// delivers due events as Deliver does.
 func (k *Kit[Tx]) Redeliver() []Failure {
 	k.t.Helper()
 	for _, g := range k.groups {
@@ -105,9 +105,9 @@ func (k *Kit[Tx]) Redeliver() []Failure {
 	return k.Deliver()
 }
 
-// Advance lets time pass: it delivers what has become due, such as the next attempts of
-// what failed, and forgets idempotency keys that are older than their retention
-// (Config.Keys.Retention, 30 days). The clock of your own code and of the database stays.
+// Advance moves the kit's clock: it delivers events that have become due, such as retries, and
+// prunes idempotency keys that are older than their retention (Config.Keys.Retention, 30 days).
+// The clocks of your own code and of the database do not change.
 func (k *Kit[Tx]) Advance(d time.Duration) []Failure {
 	k.t.Helper()
 	k.now += d
@@ -117,9 +117,9 @@ func (k *Kit[Tx]) Advance(d time.Duration) []Failure {
 	return k.Deliver()
 }
 
-// CrashBeforeCommit makes the next n attempts of a group end as if the process had died
-// when the handler had returned: nothing of its transaction is committed, and the event is
-// delivered again. It is for handlers of Handle and HandleBatch.
+// CrashBeforeCommit makes the next n attempts of a group end as if the process had crashed
+// after the handler returned: the transaction is not committed, and the event is delivered
+// again. It works for handlers of Handle and HandleBatch.
 func (k *Kit[Tx]) CrashBeforeCommit(group string, n int) {
 	k.t.Helper()
 	for _, g := range k.groups {
@@ -134,14 +134,14 @@ func (k *Kit[Tx]) CrashBeforeCommit(group string, n int) {
 // DeadLetters returns the events that became dead letters, oldest first.
 func (k *Kit[Tx]) DeadLetters() []DeadLetter { return k.letters }
 
-// published is an event that was relayed.
+// published is a relayed event.
 type published struct {
 	topic   string
 	event   event.Event
 	message *message.Message
 }
 
-// relay moves what was committed to the groups, as a relay and a transport do.
+// relay moves committed events to the groups, as a relay and a transport do.
 func (k *Kit[Tx]) relay() {
 	k.t.Helper()
 	for _, s := range k.shards {
@@ -160,10 +160,10 @@ func (k *Kit[Tx]) relay() {
 	}
 }
 
-// errCrash ends the transaction of an attempt whose process is said to have died.
+// errCrash ends the transaction of an attempt with a simulated crash.
 var errCrash = errors.New("millracetest: the process died before the commit")
 
-// attempt hands deliveries to a group and notes what becomes of them.
+// attempt runs one attempt of a group and records its result.
 func (k *Kit[Tx]) attempt(g *group, all []*delivery) []Failure {
 	k.t.Helper()
 	run := g.run
@@ -200,13 +200,13 @@ func (k *Kit[Tx]) names() string {
 	return text
 }
 
-// keys is the store of idempotency keys with the time that it keeps them.
+// keys is the store of idempotency keys with its retention.
 type keys struct {
 	store     idempotency.Store
 	retention time.Duration
 }
 
-// forget prunes as if so much time had passed.
+// forget prunes as if the given time had passed.
 func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 	retention := k.retention
 	if retention == 0 {
@@ -221,7 +221,7 @@ func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 	}
 }
 
-// shard is a part of the outbox, and how far it was read.
+// shard is a partition of the outbox and the position that was read last.
 type shard struct {
 	number int
 	lease  outbox.Lease
@@ -229,10 +229,10 @@ type shard struct {
 	after  outbox.Mark
 }
 
-// leaseTime is longer than a test takes.
+// leaseTime is longer than any test.
 const leaseTime = time.Hour
 
-// read returns what was committed since the last read.
+// read returns the events committed since the last read.
 func (s *shard) read(ctx context.Context, store outbox.Store) (all []published, err error) {
 	if !s.taken {
 		if s.lease, err = store.Lease(ctx, s.number, "millracetest", leaseTime); err != nil {

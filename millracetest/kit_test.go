@@ -39,7 +39,7 @@ func (c Counted) Spec() millrace.Spec { return millrace.On("counts", "Counted", 
 
 type app = millrace.App[*sql.Tx]
 
-// each runs a test with an App on each database, which has a table of effects.
+// each runs a test with an App on each database, with a table of effects.
 func each(t *testing.T, run func(t *testing.T, a *app)) {
 	for name, open := range map[string]func(t *testing.T) millrace.Database[*sql.Tx]{
 		"sqlite": func(t *testing.T) millrace.Database[*sql.Tx] {
@@ -74,7 +74,7 @@ func effect(ctx context.Context, tx *sql.Tx, id string) error {
 	return err
 }
 
-// effects is what handlers have committed.
+// effects lists the rows that handlers have committed.
 func effects(t *testing.T, a *app) string {
 	var ids []string
 	require.NoError(t, a.Do(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
@@ -220,7 +220,7 @@ var (
 	errPanic     = errors.New("panic")
 )
 
-// step is the script of a handler: at attempt n it fails so.
+// step scripts a handler: it returns the error of attempt n.
 func step(script []error, n int) error {
 	if n >= len(script) {
 		return nil
@@ -231,8 +231,8 @@ func step(script []error, n int) error {
 	return script[n]
 }
 
-// What a failed event meets in the kit is what it meets in package bus: the same attempts
-// at the same times, and the same end.
+// TestSameAsBus checks that a failed event is treated in the kit as in package bus: the same
+// attempts at the same times, and the same end.
 func TestSameAsBus(t *testing.T) {
 	retry := bus.RetryPolicy{
 		Backoff: bus.Backoff{Initial: time.Second, Max: 10 * time.Second, Multiplier: 2},
@@ -305,7 +305,7 @@ func TestSameAsBus(t *testing.T) {
 	}
 }
 
-// said is a testing.TB that notes how a test would have failed.
+// said is a testing.TB that records the message of a failed test.
 type said struct {
 	testing.TB
 	text string
@@ -317,7 +317,7 @@ func (s *said) Fatalf(format string, a ...any) {
 	panic(s)
 }
 
-// failing returns the words with which fn fails its test.
+// failing returns the message with which fn fails its test.
 func failing(t *testing.T, fn func(tb testing.TB)) (text string) {
 	t.Helper()
 	s := &said{TB: t}

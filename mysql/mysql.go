@@ -1,9 +1,9 @@
-// Package mysql is a MySQL or MariaDB database for the front door: the outbox, the
-// idempotency keys and the transport of an application in its own database.
+// Package mysql makes a MySQL or MariaDB database for the front door: the outbox, the
+// idempotency keys and the transport of an application are in its own database.
 //
 //	app, err := millrace.New(mysql.Open("mysql://app:secret@db:3306/app"), millrace.Config{Service: "orders"})
 //
-// What package millrace promises holds here: its tests run on it. Failure modes are
+// The guarantees of package millrace hold: its tests run on this package. Failure modes are
 // those of packages mysqloutbox and mysqlbus.
 package mysql
 
@@ -18,12 +18,12 @@ import (
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 )
 
-// Open is the database of a URL; $MILLRACE_DB_URL when it is empty. millrace.New makes its
-// pool, of go-sql-driver/mysql, and App.Close closes it.
+// Open returns the database at a URL, or at $MILLRACE_DB_URL when the URL is empty.
+// millrace.New opens its pool, of go-sql-driver/mysql, and App.Close closes it.
 func Open(url string) millrace.Database[*sql.Tx] { return database().Open(url) }
 
-// SQL is the application's own pool of go-sql-driver/mysql. It stays open. Config.Bus has to
-// name the transport.
+// SQL returns the database of the application's own pool of go-sql-driver/mysql, which stays
+// open. Config.Bus has to name the transport.
 func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
 
 func database() millrace.SQLDatabase {

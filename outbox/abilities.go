@@ -7,14 +7,14 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Preferrer is a store whose kind has defaults of its own.
+// Preferrer is a store that has its own defaults for RelayConfig.
 type Preferrer interface {
-	// Prefer fills fields of cfg that are zero.
+	// Prefer sets the zero fields of cfg.
 	Prefer(cfg RelayConfig) RelayConfig
 }
 
-// Signal is a store through which the writers and relays of one process meet:
-// Wake reaches every relay that has subscribed.
+// Signal is a store that connects the writers and relays of one process: Wake reaches every
+// subscribed relay.
 type Signal interface {
 	Wake()
 	Subscribe() (wakes <-chan struct{}, cancel func())
@@ -22,39 +22,39 @@ type Signal interface {
 
 // Notifier is a store that can wake the relays of other processes.
 type Notifier interface {
-	// Notify wakes every listening process. It belongs after a commit.
+	// Notify wakes every listening process. Call it after a commit.
 	Notify(ctx context.Context) error
-	// NotifyIn makes the commit of tx itself the wake-up.
+	// NotifyIn makes the commit of tx the wake-up.
 	NotifyIn(ctx context.Context, tx sqltx.Execer) error
 }
 
-// Listener is a store that hears of commits in other processes.
+// Listener is a store that can receive the wake-ups of other processes.
 type Listener interface {
-	// Listen calls wake after such commits, and once after it has (re)connected,
-	// until ctx is done. ErrUnsupported means that it never will, here or with
-	// this pool.
+	// Listen calls wake after commits in other processes, and once after it has (re)connected,
+	// until ctx is done. ErrUnsupported means that Listen can never work, with this store or
+	// with this pool.
 	Listen(ctx context.Context, wake func()) error
 }
 
-// Pruner is a store that keeps published events for a while.
+// Pruner is a store that keeps published events until they are pruned.
 type Pruner interface {
-	// Prune deletes up to limit events of the shard that were appended before
-	// the given time and are finished, and returns how many.
+	// Prune deletes up to limit finished events of the shard that were appended before the
+	// given time, and returns how many.
 	Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error)
 }
 
-// Parking is a store whose parked events can be looked at and retried.
+// Parking is a store whose parked events can be listed and retried.
 type Parking interface {
 	// Parked lists parked events with an id above after, by id.
 	Parked(ctx context.Context, after int64, limit int) ([]ParkedEvent, error)
-	// Retry gives the named parked events back to the relay, behind everything
-	// that waits, and returns how many it found.
+	// Retry returns the given parked events to the relay, behind all waiting events, and
+	// returns how many of them it found.
 	Retry(ctx context.Context, ids ...int64) (int, error)
-	// RetryAll gives every parked event back, and returns how many.
+	// RetryAll returns every parked event to the relay, and returns how many.
 	RetryAll(ctx context.Context) (int, error)
 }
 
-// ParkedEvent is an event that was given up.
+// ParkedEvent is an event that failed too often and waits for an operator.
 type ParkedEvent struct {
 	ID            int64
 	Shard         int
@@ -77,7 +77,7 @@ type Failing interface {
 	Failing(ctx context.Context, after int64, limit int) ([]FailingEvent, error)
 }
 
-// FailingEvent is an event that has failed and is tried again.
+// FailingEvent is an event that has failed and will be retried.
 type FailingEvent struct {
 	ID            int64
 	Shard         int
@@ -85,61 +85,61 @@ type FailingEvent struct {
 	MessageID     string
 	Key           string
 	CreatedAt     time.Time
-	Aside         bool // it stands aside, so that other keys pass
+	Aside         bool // deferred, so that events of other keys are published
 	Attempts      int
 	Retries       int           // see [Item]
 	Age           time.Duration // see [Item]
 	LastError     string
 	FailedSince   time.Time
-	NextAttemptAt time.Time // by the database's clock; it may lie in the past while no relay runs
+	NextAttemptAt time.Time // by the database's clock; in the past if no relay runs
 }
 
-// Inspector is a store that can say how things stand.
+// Inspector is a store that reports the state of its shards.
 type Inspector interface {
 	Stats(ctx context.Context) ([]ShardStats, error)
 }
 
-// BacklogLimit is how far a backlog is counted: some 40 ms of the database's time.
+// BacklogLimit is the most that a backlog is counted: some 40 ms of the database's time.
 const BacklogLimit = 20_000
 
-// ShardStats is how one shard stands.
+// ShardStats is the state of one shard.
 type ShardStats struct {
 	Shard   int
 	Backlog int       // unpublished events, counted up to BacklogLimit
 	Oldest  time.Time // when the oldest of them was appended; zero when there is none
-	Aside   int       // of those, how many stand aside
-	Failing int       // of those, how many have failed at least once
-	Parked  int       // events given up
-	Holder  string    // who holds the lease; "" when nobody does
+	Aside   int       // how many of them are deferred
+	Failing int       // how many of them have failed at least once
+	Parked  int       // parked events
+	Holder  string    // the holder of the lease; "" when the lease is free
 }
 
-// Snapshot is a view of the database that some transaction keeps. While it is kept the
-// server cannot clear away what was deleted or replaced since.
+// Snapshot is a snapshot of the database that a transaction holds. While it is held, the server
+// cannot remove row versions that were deleted or replaced since.
 type Snapshot struct {
 	Age    time.Duration
-	Holder string // for people: a session, a prepared transaction, a replication slot
+	Holder string // for operators: a session, a prepared transaction, a replication slot
 }
 
-// Snapshotter is a store that can tell the oldest snapshot on its server.
+// Snapshotter is a store that can find the oldest snapshot on its server.
 type Snapshotter interface {
-	// OldestSnapshot returns the oldest, zero when there is none. Where the user may not
+	// OldestSnapshot returns the oldest snapshot, zero when there is none. If the user may not
 	// see other sessions, Holder says so.
 	OldestSnapshot(ctx context.Context) (Snapshot, error)
 }
 
-// Rebaser is a store whose cursors mean nothing after its data was restored on
-// another database system.
+// Rebaser is a store whose cursors become invalid when its data is restored on another database
+// system.
 type Rebaser interface {
-	// Rebase puts the cursors right; events appended since the given time are
-	// published again.
+	// Rebase makes the cursors valid again; events appended since the given time are published
+	// again.
 	Rebase(ctx context.Context, since time.Time) error
 }
 
-// Adopter is a store that keeps its cursors when its data has moved to another
-// database system with all that belongs to it, as pg_upgrade does.
+// Adopter is a store that can keep its cursors when its data, with all transaction ids, has
+// moved to another database system, as pg_upgrade does.
 type Adopter interface {
-	// Adopt takes the cursors of another system as they are. It fails, and changes
-	// nothing, when the system may give a transaction id out again that is stored: then
-	// only a [Rebaser] can help. A store whose cursors are of this system is left alone.
+	// Adopt accepts the cursors of the other system. It fails, and changes nothing, if the
+	// system could assign a stored transaction id again: then only a [Rebaser] can help. If the
+	// cursors belong to this system already, Adopt changes nothing.
 	Adopt(ctx context.Context) error
 }

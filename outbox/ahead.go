@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// next makes the batch at hand from what was read ahead, or reads one. It
-// reports whether nothing was there.
+// next makes the batch that was read ahead the current one, or reads a batch. It reports
+// whether the batch is empty.
 func (s *shard) next(ctx context.Context) (idle bool, err error) {
 	b, limit, err := s.fetch(ctx, s.mark, s.pace.limit)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *shard) next(ctx context.Context) (idle bool, err error) {
 	return false, nil
 }
 
-// fetch returns what was read ahead after the mark, or reads it.
+// fetch returns the batch that was read ahead after the mark, or reads it.
 func (s *shard) fetch(ctx context.Context, after Mark, limit int) (Batch, int, error) {
 	if a := s.ahead; a != nil {
 		s.ahead = nil
@@ -41,20 +41,20 @@ func (s *shard) readAhead(ctx context.Context, after Mark) {
 	s.ahead = s.read(ctx, Query{After: after, Limit: s.pace.limit})
 }
 
-// reading is a read of the store under way.
+// reading is a read of the store in flight.
 type reading struct {
 	query  Query
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	// To be read once done is closed.
+	// Valid once done is closed.
 	batch Batch
 	err   error
-	slow  bool // it failed because it took too long
+	slow  bool // the read failed because it took too long
 	took  time.Duration
 }
 
-// read begins to read, fewer events than asked for when that took too long before.
+// read begins to read; after a slow read it asks for fewer events than q.Limit.
 func (s *shard) read(ctx context.Context, q Query) *reading {
 	q.Limit = s.pace.bound(q.Limit)
 	call, cancel := s.call(ctx)
@@ -71,13 +71,13 @@ func (s *shard) read(ctx context.Context, q Query) *reading {
 	return a
 }
 
-// tooSlow reports whether an error says that something took too long.
+// tooSlow reports whether an error is a timeout.
 func tooSlow(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.Is(err, ErrSlow) || (errors.As(err, &t) && t.Timeout())
 }
 
-// await returns what was read. It renews the lease meanwhile.
+// await returns the batch of a read. It renews the lease while it waits.
 func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
 	timer := time.NewTimer(time.Until(s.term.Next()))
 	defer timer.Stop()
@@ -107,13 +107,13 @@ func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
 	}
 }
 
-// lessError is that of a read which is to be tried again at once, for less.
+// lessError is the error of a read that is retried at once with a smaller limit.
 type lessError struct{ err error }
 
 func (e *lessError) Error() string { return e.err.Error() }
 func (e *lessError) Unwrap() error { return e.err }
 
-// forget ends a read whose batch is not used.
+// forget cancels a read whose batch is not used.
 func (a *reading) forget() {
 	if a != nil {
 		a.cancel()

@@ -2,9 +2,9 @@ package outbox
 
 import "time"
 
-// asideIndex knows which keys of a shard have events standing aside, how many,
-// and when the first of each may be tried. Only the lease's holder changes what
-// stands aside, so the index is exact.
+// asideIndex holds, for each key of a shard with deferred events, how many there are and when
+// the first may be retried. Only the lease's holder changes deferred events, so the index is
+// exact.
 type asideIndex struct {
 	keys  map[string]*asideKey
 	total int
@@ -17,15 +17,15 @@ type asideKey struct {
 	tried attempt // of the first event
 }
 
-// attempt is when this relay last tried an event, and how many others it had
-// confirmed by then. The zero attempt is none. What a store may not keep of the
-// event is here too.
+// attempt holds when this relay last tried an event, and how many other events it had confirmed
+// by then. The zero attempt means none. It also holds the state of the event that some stores
+// do not keep.
 type attempt struct {
 	at   time.Time
 	seen int64
-	// blamed: it failed although the publisher worked.
+	// blamed: the event failed although the publisher worked.
 	blamed bool
-	told   bool // in the log
+	told   bool // logged
 
 	retries int
 	since   time.Time
@@ -52,7 +52,7 @@ func (x *asideIndex) has(key string) bool {
 	return ok
 }
 
-// until is the given time, or the first due time if that is earlier.
+// until returns the given time, or the first due time if that is earlier.
 func (x *asideIndex) until(t time.Time) time.Time {
 	if x.empty() {
 		return t
@@ -60,7 +60,7 @@ func (x *asideIndex) until(t time.Time) time.Time {
 	return earlier(t, x.first)
 }
 
-// dueKeys returns up to limit keys that may be tried.
+// dueKeys returns up to limit keys whose first event is due.
 func (x *asideIndex) dueKeys(now time.Time, limit int) []string {
 	if x.empty() || x.first.After(now) {
 		return nil
@@ -76,8 +76,8 @@ func (x *asideIndex) dueKeys(now time.Time, limit int) []string {
 	return due
 }
 
-// add notes one more event of key behind those that stand there; due and tried
-// count only for the first.
+// add records one more event of key, behind the events of key that are deferred already; due
+// and tried count only for the first.
 func (x *asideIndex) add(key string, due time.Time, tried attempt) {
 	x.total++
 	if k, ok := x.keys[key]; ok {
@@ -87,7 +87,7 @@ func (x *asideIndex) add(key string, due time.Time, tried attempt) {
 	x.keys[key] = &asideKey{count: 1, due: due, tried: tried}
 }
 
-// lastTry is the last attempt at the first event of key.
+// lastTry returns the last attempt at the first event of key.
 func (x *asideIndex) lastTry(key string) attempt {
 	if k, ok := x.keys[key]; ok {
 		return k.tried
@@ -95,7 +95,7 @@ func (x *asideIndex) lastTry(key string) attempt {
 	return attempt{}
 }
 
-// done notes that the first event of key is finished: the next may follow.
+// done records that the first event of key is finished: the next may follow.
 func (x *asideIndex) done(key string, now time.Time) {
 	k, ok := x.keys[key]
 	if !ok {
@@ -109,21 +109,21 @@ func (x *asideIndex) done(key string, now time.Time) {
 	k.due, k.tried = now, attempt{}
 }
 
-// postpone notes when the first event of key may be tried again.
+// postpone sets when the first event of key may be retried.
 func (x *asideIndex) postpone(key string, due time.Time) {
 	if k, ok := x.keys[key]; ok {
 		k.due = due
 	}
 }
 
-// failed notes another attempt at the first event of key.
+// failed records another attempt at the first event of key.
 func (x *asideIndex) failed(key string, due time.Time, tried attempt) {
 	if k, ok := x.keys[key]; ok {
 		k.due, k.tried = due, tried
 	}
 }
 
-// correct sets the number of events of key to what was found in the store.
+// correct sets the number of events of key to the number found in the store.
 func (x *asideIndex) correct(key string, n int) {
 	k, ok := x.keys[key]
 	if !ok {
@@ -144,7 +144,7 @@ func (x *asideIndex) hurry(now time.Time) {
 	}
 }
 
-// refresh must follow a change of due times.
+// refresh recomputes first; call it after a change of due times.
 func (x *asideIndex) refresh() {
 	x.first = time.Time{}
 	for _, k := range x.keys {

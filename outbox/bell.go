@@ -7,21 +7,19 @@ import (
 	"time"
 )
 
-// tick is the least time between two notifications of one process. NOTIFY takes
-// a lock of the whole database while it commits, so it must not follow the rate
-// of appends.
+// tick is the least time between two notifications of one process. NOTIFY takes a lock of the
+// whole database while it commits, so notifications must not follow the rate of appends.
 const tick = 2 * time.Millisecond
 
-// bell sends notifications: the first of a burst at once, then at most one per
-// tick, and one after the last ring of the burst. Its goroutine lives as long as
-// a burst does.
+// bell sends notifications: the first of a burst at once, then at most one per tick, and one
+// after the last ring of the burst. Its goroutine lives as long as a burst.
 type bell struct {
 	notify  func(context.Context) error
 	timeout time.Duration
 	report  reporter // of the goroutine
 
 	mu      sync.Mutex
-	rung    bool          // asked for since the last notification began
+	rung    bool          // requested since the last notification began
 	done    chan struct{} // closed when the goroutine ends; nil when there is none
 	closed  bool
 	closing chan struct{}
@@ -71,7 +69,7 @@ func (b *bell) toll(done chan struct{}) {
 		timer.Reset(tick)
 		select {
 		case <-timer.C:
-		case <-b.closing: // what was rung before is still sent, without the wait
+		case <-b.closing: // a notification that was requested before is still sent, without the wait
 		}
 	}
 }

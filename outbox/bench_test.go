@@ -18,8 +18,8 @@ type discard struct{}
 func (discard) Publish(string, ...*message.Message) error { return nil }
 func (discard) Close() error                              { return nil }
 
-// BenchmarkRelay measures what the relay itself costs per event: the store is
-// memory and the publisher does nothing.
+// BenchmarkRelay measures the cost of the relay per event: the store is memory and the
+// publisher does nothing.
 func BenchmarkRelay(b *testing.B) {
 	store := outboxtest.NewMemory(1)
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})

@@ -10,26 +10,25 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Config of an [Outbox]. The zero value works with AppendTo.
+// Config configures an [Outbox]. The zero value works with AppendTo.
 type Config struct {
-	// Topic is where Append sends every event. Set this or Route, not both.
+	// Topic is the topic of every event of Append. Set Topic or Route, not both.
 	Topic string
-	// Route names the topic of each event for Append. Its error refuses the
-	// event, and with it the whole Append.
+	// Route returns the topic of each event of Append. If it returns an error, Append appends
+	// none of the events.
 	Route func(event.Event) (string, error)
 	// Codec encodes events into messages; [event.Structured] when nil.
 	Codec event.Codec
-	// NotifyInTransaction makes the caller's own COMMIT wake the relays of other
-	// processes, which they need when transactions do not run in [sqltx.Do] and
-	// nobody calls Wake. It costs a round trip per Append, and on PostgreSQL a
-	// lock of the whole database during each such COMMIT: measure before use.
+	// NotifyInTransaction makes the caller's own COMMIT wake the relays of other processes. Set
+	// it if transactions do not run in [sqltx.Do] and Wake is not called. It costs a round trip
+	// per Append, and on PostgreSQL a lock of the whole database during each such COMMIT:
+	// measure before use.
 	NotifyInTransaction bool
-	// NotifyTimeout bounds one wake-up of other processes; 5 s when zero. A
-	// wake-up that fails is logged, and costs them at most their Interval.
+	// NotifyTimeout bounds one wake-up of other processes; 5 s when zero. A failed wake-up is
+	// logged; the relays then find the events after their Interval.
 	NotifyTimeout time.Duration
-	// TracerProvider makes a "create" span for each event that has no trace context
-	// of its own. When nil, none is made, and such an event takes the context of the
-	// span that Append's ctx has.
+	// TracerProvider makes a "create" span for each event without a trace context. When nil, no
+	// span is made, and such an event takes the context of the span in Append's ctx.
 	TracerProvider trace.TracerProvider
 	// Logger receives failed wake-ups; slog.Default() when nil.
 	Logger *slog.Logger

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 )
 
-// Metadata that a dead letter carries beside the event's own: the names and
-// values that package bus uses, so that one tool redrives both.
+// Metadata that a dead letter has in addition to the event's own: the names and values of
+// package bus, so that one tool redrives both.
 const (
 	dlqOriginalTopic = "dlq_original_topic"
 	dlqGroup         = "dlq_group" // "outbox"
@@ -25,13 +25,13 @@ const (
 	dlqWorker        = "dlq_worker"
 )
 
-// refusals is how many refusals of its dead letter an event outlives: then it
-// is parked without one, because the store keeps it.
+// refusals is how often the dead letter of an event may be refused. After that the event is
+// parked without a dead letter, because the store keeps the event.
 const refusals = 3
 
-// bury publishes the dead letter of an event whose chances are spent. It is
-// also evidence in itself: a lone event, beside which nothing else can show that
-// the publisher works, is spent after its retries if its dead letter arrives.
+// bury publishes the dead letter of an event that is to be parked. An accepted dead letter is
+// also evidence that the publisher works: a lone event, for which no other event can show this,
+// is parked after its retries if its dead letter is accepted.
 func (rd *round) bury(it *Item, f *failure) {
 	r := rd.s.r
 	lone := r.cfg.MaxRetries > 0 && it.Attempts >= r.cfg.MaxRetries && !rd.barren
@@ -45,7 +45,7 @@ func (rd *round) bury(it *Item, f *failure) {
 	tried := f.spent
 	f.spent = false
 	if rd.stop.Load() || !rd.s.term.Valid(time.Now()) {
-		return // in the next round
+		return // retry in the next round
 	}
 	returned, err := rd.call(laneContext{rd.s.msgs, rd.s.revoke}, it, topic, []*message.Message{rd.deadLetter(it, f)})
 	if !returned {
@@ -71,13 +71,14 @@ func (rd *round) bury(it *Item, f *failure) {
 	}
 }
 
-// deadLetter is a copy of the event's message, with the same id, and why it failed.
+// deadLetter returns a copy of the event's message, with the same id and the reason of the
+// failure.
 func (rd *round) deadLetter(it *Item, f *failure) *message.Message {
 	msg := message.NewMessage(it.MessageID, it.Payload)
 	msg.SetContext(rd.s.msgs)
 	var d headers.Decoder
 	if err := d.Decode(msg.Metadata, it.Headers, it.Key); err != nil {
-		msg.Metadata = message.Metadata{} // they are why it failed
+		msg.Metadata = message.Metadata{} // the headers are the reason of the failure
 	}
 	reason, class := "RETRIES_EXHAUSTED", fault.Transient
 	if f.permanent {
@@ -99,7 +100,7 @@ func (rd *round) deadLetter(it *Item, f *failure) *message.Message {
 	return msg
 }
 
-// bounded cuts an error's text to what brokers take as a header.
+// bounded truncates an error's text to a size that brokers accept as a header.
 func bounded(s string) string {
 	const most = 4 << 10
 	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) > most {

@@ -19,8 +19,8 @@ import (
 
 func toDLT(topic string) string { return topic + ".DLT" }
 
-// TestMaxRetries has an event that never succeeds: after 3 retries, 1, 2 and 4
-// seconds apart, it is parked, if its failures are its own fault.
+// TestMaxRetries has an event that never succeeds: after 3 retries, 1, 2 and 4 seconds apart,
+// it is parked if the failures are its own fault.
 func TestMaxRetries(t *testing.T) {
 	away := fault.MarkInfrastructure(errRefused)
 	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
@@ -72,8 +72,9 @@ func TestMaxRetries(t *testing.T) {
 					synctest.Wait()
 					select {
 					case took := <-parked:
-						// 1, 2 and 4 s, each less a fifth at most. The first is cut short where
-						// nothing had got through before: until then the event is not to blame.
+						// 1, 2 and 4 s, each less a fifth at most. The first is cut short if no
+						// event had been published before: until then the event is not to
+						// blame.
 						least, most := 4800*time.Millisecond, 12*time.Second
 						if fault.Of(c.err) == fault.Permanent {
 							least, most = 0, 0
@@ -107,7 +108,7 @@ func TestMaxRetries(t *testing.T) {
 
 var errNone = errors.New("no dead letter topic")
 
-// TestRefusedDeadLetterIsTriedAgain has the dead letter refused twice.
+// TestRefusedDeadLetterIsTriedAgain: the dead letter is refused twice.
 func TestRefusedDeadLetterIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -132,7 +133,7 @@ func TestRefusedDeadLetterIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestDeadLetterIsTheBus compares a dead letter's metadata with what package bus
+// TestDeadLetterIsTheBus compares a dead letter's metadata with the metadata that package bus
 // reads and redrives.
 func TestDeadLetterIsTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +177,7 @@ func TestDeadLetterIsTheBus(t *testing.T) {
 	})
 }
 
-// preferring is a store of a kind with habits of its own.
+// preferring is a store with its own defaults.
 type preferring struct{ *outboxtest.Memory }
 
 func (preferring) Prefer(cfg outbox.RelayConfig) outbox.RelayConfig {

@@ -6,50 +6,48 @@ import (
 )
 
 var (
-	// ErrNoTransaction is returned by Append when it is given no transaction
-	// ([sqltx.CheckTx]): a pool, a connection or a wrapper of one would commit the
-	// events by themselves, whatever becomes of the rest. The error names what was
-	// given.
+	// ErrNoTransaction is returned by Append if its tx is not a transaction ([sqltx.CheckTx]):
+	// a pool, a connection or a wrapper of one would commit the events even if the caller's
+	// work is rolled back. The error names the type of tx.
 	ErrNoTransaction = errors.New("outbox: append needs the transaction that writes your data")
 
-	// ErrNoTopic is returned by Append when nothing says where an event goes.
+	// ErrNoTopic is returned by Append for an event without a topic.
 	ErrNoTopic = errors.New("outbox: no topic: set Config.Topic or Config.Route, or call AppendTo")
 
 	// ErrLeaseHeld is returned by Store.Lease while another holder's lease is valid.
 	ErrLeaseHeld = errors.New("outbox: the shard's lease is held by another relay")
 
-	// ErrLeaseLost is returned by Store.Settle when the lease has gone to another
-	// holder, or the store now answers from another server than the one on which the
-	// lease was taken; nothing of the settlement was kept. In the latter case
-	// Store.Read returns it as well.
+	// ErrLeaseLost is returned by Store.Settle when the lease has gone to another holder, or
+	// when the store now answers from another server than the one that granted the lease; the
+	// settlement was not stored. In the latter case Store.Read returns it as well.
 	ErrLeaseLost = errors.New("outbox: the shard's lease was lost to another relay")
 
-	// ErrForeignDatabase is returned by Relay.Run when the store's cursors were
-	// written on another database system, as after a dump was restored elsewhere.
-	// Adopt or Rebase the store, then run again.
+	// ErrForeignDatabase is returned by Relay.Run when the store's cursors were written on
+	// another database system, for example after a dump was restored elsewhere. Adopt or Rebase
+	// the store, then run again.
 	ErrForeignDatabase = errors.New("outbox: the cursors belong to another database system: after pg_upgrade run `millrace outbox adopt` (the store's Adopt), which keeps them; " +
 		"after a dump was restored elsewhere, where adopt refuses, run `millrace outbox rebase` (the store's Rebase), which says from when events are published again")
 
-	// ErrShards is returned when the configured number of shards is not the one
-	// that the tables were first used with. Events would land in shards that
-	// nobody reads, or lose their order.
+	// ErrShards is returned when the configured number of shards differs from the number with
+	// which the tables were first used. Events would go to shards without a reader, or lose
+	// their order.
 	ErrShards = errors.New("outbox: the number of shards differs from the stored one")
 
-	// ErrHung is the cause with which the messages of a Publish call are cancelled
-	// that has not returned within RelayConfig.PublishTimeout. Relay.Run returns it
-	// when such a call has not returned by then either: what it publishes later may
-	// arrive twice.
+	// ErrHung is the cause with which the messages of a Publish call are cancelled when the
+	// call has not returned within RelayConfig.PublishTimeout. Relay.Run returns ErrHung if
+	// such a call has still not returned at its end: the messages that the call publishes later
+	// may arrive twice.
 	ErrHung = errors.New("outbox: the publisher does not return from Publish")
 
-	// ErrSlow is returned by Store.Read when reading so many events took too long,
-	// as when the database's statement timeout ended it. The relay asks for fewer.
+	// ErrSlow is returned by Store.Read when reading so many events took too long, for example
+	// because of the database's statement timeout. The relay then asks for fewer events.
 	ErrSlow = errors.New("outbox: reading took too long")
 
 	// ErrRunning is returned by Run and Drain while the relay already runs.
 	ErrRunning = errors.New("outbox: this relay is already running")
 
 	// ErrOneConnection is the ErrUnsupported of a store whose pool has one connection:
-	// listening would keep it, and nothing else could be done.
+	// listening would hold this connection and block all other work.
 	ErrOneConnection = fmt.Errorf("outbox: listening keeps a connection of the pool, which has one only; allow two or more, or rely on RelayConfig.Interval: %w", ErrUnsupported)
 
 	// ErrUnsupported is returned when the store lacks an optional ability.

@@ -66,7 +66,7 @@ func ExampleNewRelay() {
 	if err := publisher.WaitFor(ctx, 1); err != nil {
 		panic(err)
 	}
-	cancel() // finishes what is in flight and gives the lease up
+	cancel() // finishes the batch in flight and releases the lease
 	fmt.Println(<-done, publisher.Published()[0].Topic, publisher.Published()[0].Event.Key())
 	// Output: <nil> payment.events p-1
 }

@@ -18,7 +18,7 @@ import (
 
 var errRefused = errors.New("refused")
 
-// refuse makes the publisher fail the events that match.
+// refuse makes the publisher refuse the events that match.
 func (b *bench) refuse(err error, match func(name string) bool) {
 	b.pub.Fail = func(_ string, e event.Event) error {
 		if match(name(e)) {
@@ -32,7 +32,7 @@ func is(names ...string) func(string) bool {
 	return func(n string) bool { return slices.Contains(names, n) }
 }
 
-// keysOf is n distinct keys.
+// keysOf returns n distinct keys.
 func keysOf(n int) (out []string) {
 	for i := range n {
 		out = append(out, fmt.Sprintf("k%03d-", i))
@@ -127,8 +127,8 @@ func TestMaxAge(t *testing.T) {
 	}
 }
 
-// TestProbesFindThePoison has no event after the failing one but those that
-// were committed before it failed: what is read on must give the evidence.
+// TestProbesFindThePoison: all events behind the failing one were committed before it failed,
+// so a further read must give the evidence.
 func TestProbesFindThePoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -147,8 +147,8 @@ func TestProbesFindThePoison(t *testing.T) {
 	})
 }
 
-// TestOutageCatchesUp checks that an outage which nobody classified ends soon
-// after the broker is back, with nothing parked, in order.
+// TestOutageCatchesUp checks that an outage with unclassified errors ends soon after the broker
+// is back, with no parked event, in order.
 func TestOutageCatchesUp(t *testing.T) {
 	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
 		t.Run(fmt.Sprint(o), func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestOneBurstStaysWithinMaxAside(t *testing.T) {
 		for range 20 {
 			b.append("bad", "good", "bad2")
 		}
-		// One message a call: a failed call for many would repeat some of the good.
+		// One message a call: a failed call with many would repeat some of the good ones.
 		stop := b.start(outbox.RelayConfig{Ordering: outbox.ByKey, MaxAside: 25, MaxAge: -1, Chunk: 1})
 		time.Sleep(time.Hour)
 		st, err := b.store.Stats(t.Context())

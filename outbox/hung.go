@@ -9,9 +9,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// A publisher may never return from Publish. So each call has a goroutine of its
-// own, which touches nothing but its messages and its outcome: the relay goes on
-// without a call that hangs.
+// A publisher may never return from Publish. So each call has its own goroutine, which only
+// touches its messages and its result: the relay can go on without a hanging call.
 
 // grace is how long a cancelled call may take to return before it is abandoned.
 const grace = time.Second
@@ -26,11 +25,11 @@ type call struct {
 	topic    string
 	began    time.Time
 	returned chan struct{}
-	err      error // to be read once returned is closed
+	err      error // valid once returned is closed
 }
 
-// laneContext is that of a lane's messages: when a call hangs, those of other lanes
-// are not cancelled.
+// laneContext is the context of one lane's messages: if a call hangs, the messages of other
+// lanes are not cancelled.
 type laneContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -53,9 +52,9 @@ func (r *Relay) start(ctx context.Context, topic string, msgs []*message.Message
 	return c
 }
 
-// call publishes msgs, the first of which is of the item, and waits for
-// PublishTimeout at most. It reports whether the call returned. If not, the messages
-// are cancelled, nothing is known of them, and the round ends.
+// call publishes msgs, the first of which belongs to the item, and waits for PublishTimeout at
+// most. It reports whether the call returned. If not, the messages are cancelled, their outcome
+// is unknown, and the round ends.
 func (rd *round) call(ctx laneContext, it *Item, topic string, msgs []*message.Message) (returned bool, err error) {
 	r := rd.s.r
 	c := r.start(ctx, topic, msgs)
@@ -68,7 +67,7 @@ func (rd *round) call(ctx laneContext, it *Item, topic string, msgs []*message.M
 	case <-rd.abandon:
 	}
 	select {
-	case <-c.returned: // at the last moment
+	case <-c.returned: // just in time
 		return true, c.err
 	default:
 	}
@@ -85,24 +84,23 @@ func (rd *round) call(ctx laneContext, it *Item, topic string, msgs []*message.M
 	return false, nil
 }
 
-// chunk is how many messages go into one call: as many as take half of the
-// PublishTimeout at most, or a publisher that writes one after the other would seem
-// to hang.
+// chunk returns how many messages go into one call: as many as take half of PublishTimeout at
+// most. With more, a publisher that writes its messages one by one would seem to hang.
 func (r *Relay) chunk() int {
 	cost := max(1, r.cost.Load())
 	return int(max(1, min(int64(r.cfg.Chunk), int64(r.cfg.PublishTimeout/2)/cost)))
 }
 
-// tooMany notes that a call of n messages has not returned in time: the next one
-// has half as many.
+// tooMany records that a call of n messages has not returned in time: the next call has half as
+// many.
 func (r *Relay) tooMany(n int) {
 	if n > 1 {
 		r.cost.Store(max(r.cost.Load(), int64(r.cfg.PublishTimeout)/int64(n)))
 	}
 }
 
-// standBack waits until the calls that hang have returned, or ctx is done: with
-// the lease taken before, the next calls would hang beside them.
+// standBack waits until the hanging calls have returned, or ctx is done: if the relay took the
+// lease before, its next calls would hang too.
 func (s *shard) standBack(ctx context.Context) {
 	for len(s.hung) > 0 {
 		c := s.hung[0]
@@ -117,7 +115,7 @@ func (s *shard) standBack(ctx context.Context) {
 	}
 }
 
-// leave tells of a call that still hangs when the shard ends.
+// leave reports a call that still hangs when the shard ends.
 func (s *shard) leave() error {
 	if len(s.hung) == 0 {
 		return nil

@@ -20,8 +20,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-// hanging is a publisher whose calls with a matching event do not return until
-// they are released, whatever their messages' contexts say.
+// hanging is a publisher whose calls with a matching event do not return until they are
+// released, regardless of their messages' contexts.
 type hanging struct {
 	*outboxtest.Publisher
 	match func(topic, name string) bool
@@ -61,7 +61,7 @@ func (h *hanging) calls() (all []*message.Message, now int) {
 	return slices.Clone(h.hung), h.now
 }
 
-// on is the bench with another publisher.
+// on starts a relay of the bench with another publisher.
 func (b *bench) on(pub message.Publisher, cfg outbox.RelayConfig) (stop func() error) {
 	b.t.Helper()
 	r, err := outbox.NewRelay(b.store, pub, cfg)
@@ -74,8 +74,8 @@ func (b *bench) on(pub message.Publisher, cfg outbox.RelayConfig) (stop func() e
 	return func() error { cancel(); return <-done }
 }
 
-// TestHungPublisherGivesTheLeaseUp has one event that makes the publisher of one
-// relay hang for ever, and a healthy standby.
+// TestHungPublisherGivesTheLeaseUp has one event with which the publisher of one relay hangs
+// for ever, and a healthy standby.
 func TestHungPublisherGivesTheLeaseUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -121,7 +121,7 @@ func TestHungPublisherGivesTheLeaseUp(t *testing.T) {
 			t.Errorf("the message's context ended with %v, want ErrHung", cause)
 		}
 
-		// The sick relay does not come back before its call has returned.
+		// The sick relay does not return before its call has returned.
 		if err := stopHeir(); err != nil {
 			t.Error(err)
 		}
@@ -142,7 +142,7 @@ func TestHungPublisherGivesTheLeaseUp(t *testing.T) {
 	})
 }
 
-// TestHungShardStopsNoOther has two shards of one relay.
+// TestHungShardStopsNoOther has one relay with two shards.
 func TestHungShardStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 4)
@@ -180,8 +180,8 @@ func TestRunEndsBesideAHungPublisher(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cfg   outbox.RelayConfig
-		after time.Duration // when Run is to end
-		most  time.Duration // how long that may take
+		after time.Duration // when the context of Run ends
+		most  time.Duration // how long Run may then take
 	}{
 		{"while the call may last", outbox.RelayConfig{PublishTimeout: time.Hour, ShutdownTimeout: 5 * time.Second}, time.Second, 7 * time.Second},
 		{"the call ends first", outbox.RelayConfig{PublishTimeout: 2 * time.Second}, time.Second, 3 * time.Second},
@@ -231,7 +231,7 @@ func TestRunEndsBesideAHungPublisher(t *testing.T) {
 	}
 }
 
-// TestSlowPublisherKeepsTheLease takes just less than the timeout for each call.
+// TestSlowPublisherKeepsTheLease: each call takes just less than the timeout.
 func TestSlowPublisherKeepsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -250,8 +250,8 @@ func TestSlowPublisherKeepsTheLease(t *testing.T) {
 	})
 }
 
-// TestSlowPublisherGetsSmallerCalls takes a second for each message, so that a
-// call of 100 outlasts the timeout.
+// TestSlowPublisherGetsSmallerCalls: each message takes a second, so a call of 100 messages
+// takes longer than the timeout.
 func TestSlowPublisherGetsSmallerCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -280,7 +280,7 @@ func TestSlowPublisherGetsSmallerCalls(t *testing.T) {
 	})
 }
 
-// TestPublisherExits has a publisher that ends its goroutine: no confirmation.
+// TestPublisherExits: a publisher that ends its goroutine has not confirmed.
 func TestPublisherExits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

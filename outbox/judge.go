@@ -1,7 +1,7 @@
 package outbox
 
-// judge decides what becomes of each event that failed in this round. It returns
-// how many there were, and whether any of them shows that the publisher works.
+// judge decides about each event that failed in this round. It returns how many there were, and
+// whether one of them shows that the publisher works.
 func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int, works bool) {
 	w := rd.w
 	for i := range w.lanes {
@@ -35,7 +35,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int,
 			f.last = attempt{at: f.at, seen: seen, blamed: f.others, told: f.last.told, retries: it.Retries, since: it.FailedSince, refused: f.refused}
 			wait := s.r.retry.Delay(it.Attempts)
 			if f.others && s.r.cfg.MaxAge >= 0 {
-				wait = min(wait, max(s.r.cfg.MaxAge-f.age, s.r.retry.Delay(1))) // its last attempt comes in time
+				wait = min(wait, max(s.r.cfg.MaxAge-f.age, s.r.retry.Delay(1))) // so that the last attempt is not late
 			}
 			f.due = f.at.Add(wait)
 			s.r.cfg.Hooks.Failed(s.id, it.Topic, it.Attempts, f.err)
@@ -44,7 +44,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int,
 			var followers []int32
 			switch {
 			case f.spent:
-				failure.State = Parked // and logged once that is kept
+				failure.State = Parked // logged once this is stored
 			case w.aside:
 				failure.State = MovedAside
 			case s.r.cfg.Ordering == ByKey && (f.others || (!s.stalled && tried <= slowFailures)):
@@ -78,7 +78,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int,
 	return tried, works
 }
 
-// followers are the later items of the same key.
+// followers returns the later items of the same key.
 func (w *work) followers(item int32) []int32 {
 	var out []int32
 	for i := item + 1; int(i) < len(w.items); i++ {

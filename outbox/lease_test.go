@@ -21,8 +21,8 @@ func TestStalledHolderStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
 		b.append(keysOf(10)...)
-		// The holder's database connection fails for longer than its lease while
-		// a Publish call hangs. The heir publishes everything.
+		// The holder's database connection fails for longer than its lease while a Publish call
+		// hangs. The next holder publishes all events.
 		entered, release := make(chan *message.Message, 1), make(chan struct{})
 		hung := publisherFunc(func(_ string, msgs ...*message.Message) error {
 			select {
@@ -81,8 +81,8 @@ func (f publisherFunc) Publish(topic string, msgs ...*message.Message) error {
 }
 func (publisherFunc) Close() error { return nil }
 
-// TestExpiredLeaseStopsPublishing has a holder that cannot ask whether the lease
-// is still its own: it must not begin another call until it can.
+// TestExpiredLeaseStopsPublishing: a holder that cannot renew its lease must not begin another
+// call until it can.
 func TestExpiredLeaseStopsPublishing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -112,8 +112,8 @@ func TestExpiredLeaseStopsPublishing(t *testing.T) {
 	})
 }
 
-// TestSlowReadAsksForTheLease has a read that outlasts the lease: what it
-// returns may be another's to publish by then.
+// TestSlowReadAsksForTheLease: if a read takes longer than the lease, another relay may already
+// publish its events.
 func TestSlowReadAsksForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -208,7 +208,7 @@ func TestShutdownTimeout(t *testing.T) {
 		b := newBench(t, 1)
 		b.append("a", "b")
 		hang := publisherFunc(func(_ string, msgs ...*message.Message) error {
-			<-msgs[0].Context().Done() // a client that heeds the message's context
+			<-msgs[0].Context().Done() // a client that observes the message's context
 			return msgs[0].Context().Err()
 		})
 		r, err := outbox.NewRelay(b.store, hang, outbox.RelayConfig{})
@@ -304,8 +304,8 @@ func TestHandover(t *testing.T) {
 	})
 }
 
-// A read that finds the lease lost, or a database that is not the cursor's, ends the
-// tenure: the lease is taken again, and Run ends.
+// TestReadEndsTheLease: a read that finds the lease lost ends the lease, which is then taken
+// again. A read from another database than the cursor's ends Run.
 func TestReadEndsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

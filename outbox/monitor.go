@@ -12,21 +12,21 @@ import (
 
 // MonitorConfig configures a [Monitor]. The zero value works.
 type MonitorConfig struct {
-	// Every is how often the store is asked; 5 s when zero. Asking counts the
-	// backlog of each shard, up to BacklogLimit.
+	// Every is the interval between two queries; 5 s when zero. A query counts the backlog of
+	// each shard, up to BacklogLimit.
 	Every time.Duration
-	// Timeout of one question; 5 s when zero.
+	// Timeout bounds one query; 5 s when zero.
 	Timeout time.Duration
-	// OldSnapshot is from which age on the holder of the oldest snapshot is logged, where
-	// the store is a Snapshotter; 1 h when zero.
+	// OldSnapshot is the age from which the holder of the oldest snapshot is logged, if the
+	// store is a Snapshotter; 1 h when zero.
 	OldSnapshot time.Duration
-	// Logger receives the begin and the end of an outage, and who holds an old snapshot;
-	// slog.Default() when nil.
+	// Logger receives the beginning and the end of an outage, and the holder of an old
+	// snapshot; slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// Monitor keeps at hand how the shards stand, asked in the background, so that a
-// request or a metrics scrape never waits for the database.
+// Monitor queries the state of the shards in the background and keeps the last answer, so that
+// a request or a metrics scrape never waits for the database.
 type Monitor struct {
 	store Inspector
 	cfg   MonitorConfig
@@ -39,20 +39,20 @@ type Monitor struct {
 	err    error
 
 	logged   string // the holder of an old snapshot that was logged
-	snapFail bool   // the last question about snapshots failed
+	snapFail bool   // the last query for snapshots failed
 }
 
 // Standing is the last answer of a store.
 type Standing struct {
 	Shards []ShardStats
-	// Oldest is the oldest snapshot on the server; zero where the store cannot tell.
+	// Oldest is the oldest snapshot on the server; zero if the store cannot find it.
 	Oldest Snapshot
-	At     time.Time     // of the answer; zero when there was none
-	Age    time.Duration // since the answer, or since the monitor was made when there was none
-	Err    error         // why the latest question failed; nil when it did not
+	At     time.Time     // the time of the answer; zero when there was none
+	Age    time.Duration // the age of the answer, or of the monitor when there was none
+	Err    error         // the error of the latest query
 }
 
-// NewMonitor makes a monitor; Run refreshes it. It does no I/O.
+// NewMonitor creates a monitor; Run refreshes it. NewMonitor does no I/O.
 func NewMonitor(store Inspector, cfg MonitorConfig) (*Monitor, error) {
 	if store == nil {
 		return nil, errors.New("outbox: NewMonitor: store is nil; give the store of the outbox")
@@ -77,8 +77,8 @@ func NewMonitor(store Inspector, cfg MonitorConfig) (*Monitor, error) {
 	return &Monitor{store: store, cfg: cfg, made: time.Now()}, nil
 }
 
-// Run asks the store at once and then every interval until ctx is done, and
-// returns nil. An error keeps the last answer, which ages.
+// Run queries the store at once and then every interval until ctx is done, and returns nil.
+// After an error the last answer stays and ages.
 func (m *Monitor) Run(ctx context.Context) error {
 	tick := time.NewTicker(m.cfg.Every)
 	defer tick.Stop()
@@ -109,7 +109,7 @@ func (m *Monitor) ask(ctx context.Context) {
 	if err == nil {
 		m.see(oldest, unseen)
 	}
-	switch { // one line per outage, not one per question
+	switch { // one line per outage, not one per query
 	case err != nil && m.err == nil:
 		m.cfg.Logger.Warn("outbox: the backlog is unknown; the last answer stands", "error", err)
 	case err == nil && m.err != nil:
@@ -120,8 +120,8 @@ func (m *Monitor) ask(ctx context.Context) {
 	}
 }
 
-// see keeps what was told of the oldest snapshot. An error keeps the last answer, and
-// takes nothing from the shards.
+// see stores the answer about the oldest snapshot. An error keeps the last answer, and does not
+// affect the shards.
 func (m *Monitor) see(oldest Snapshot, err error) {
 	if err != nil && !m.snapFail {
 		m.cfg.Logger.Warn("outbox: the oldest snapshot is unknown; the last answer stands", "error", err)
@@ -130,7 +130,7 @@ func (m *Monitor) see(oldest Snapshot, err error) {
 		return
 	}
 	m.oldest = oldest
-	switch old := oldest.Age >= m.cfg.OldSnapshot; { // one line per holder, not one per question
+	switch old := oldest.Age >= m.cfg.OldSnapshot; { // one line per holder, not one per query
 	case old && m.logged != oldest.Holder:
 		m.cfg.Logger.Warn("outbox: an old snapshot keeps the server from clearing away published events; end its holder",
 			"age", oldest.Age.Round(time.Second), "holder", oldest.Holder)

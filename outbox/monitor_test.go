@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-// inspected is a store that answers as it is told, or hangs.
+// inspected is a store with scripted answers, which can also hang.
 type inspected struct {
 	mu     sync.Mutex
 	shards []outbox.ShardStats
@@ -42,7 +42,8 @@ func (i *inspected) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 	return shards, nil
 }
 
-// Nobody waits for a store that hangs; its last answer stands, and ages.
+// TestMonitorKeepsTheLastAnswer: no caller waits for a hanging store; the last answer stays and
+// ages.
 func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &inspected{shards: []outbox.ShardStats{{Backlog: 3}}}
@@ -87,7 +88,7 @@ func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 	})
 }
 
-// snapped is a store that also tells the oldest snapshot.
+// snapped is a store that also returns the oldest snapshot.
 type snapped struct {
 	inspected
 	oldest outbox.Snapshot
@@ -106,8 +107,8 @@ func (s *snapped) hold(age time.Duration, holder string, err error) {
 	s.oldest, s.err = outbox.Snapshot{Age: age, Holder: holder}, err
 }
 
-// The oldest snapshot is asked with the rest; its holder is logged once when it is old,
-// and an error keeps the last answer and the shards.
+// TestMonitorTellsTheOldestSnapshot: the monitor also queries the oldest snapshot. The holder
+// of an old one is logged once, and an error keeps the last answer and the shards.
 func TestMonitorTellsTheOldestSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &snapped{inspected: inspected{shards: []outbox.ShardStats{{Backlog: 3}}}}

@@ -21,7 +21,7 @@ type Outbox struct {
 	tracer *otelmsg.Tracer // nil when no spans are made
 }
 
-// New makes an Outbox over store. It does no I/O.
+// New creates an Outbox on store. It does no I/O.
 func New(store Store, cfg Config) (*Outbox, error) {
 	if store == nil {
 		return nil, errors.New("outbox: store is nil")
@@ -44,22 +44,20 @@ func New(store Store, cfg Config) (*Outbox, error) {
 	return o, nil
 }
 
-// Append writes events inside tx, to the topic that the configuration names.
-// They are published when tx commits, and never when it rolls back. An invalid
-// event refuses all of them; the error names it. So does a tx that is no
-// transaction: [sqltx.CheckTx] says how it is told, and how a wrapper of yours
-// declares itself.
+// Append writes events inside tx, to the topic of the configuration. They are published when tx
+// commits, and never if it rolls back. If one event is invalid, Append writes none of them; the
+// error names the event. If tx is not a transaction, Append fails: see [sqltx.CheckTx] for the
+// rules, and for how your own wrapper can declare itself a transaction.
 //
-// An event without a correlation id takes the one of ctx: see [event.Event.In].
-// An event without TraceParent takes that of its "create" span, or of the span in
-// ctx; see Config.TracerProvider. One that has it keeps it.
+// An event without a correlation id takes the one of ctx: see [event.Event.In]. An event
+// without TraceParent takes that of its "create" span, or of the span in ctx; see
+// Config.TracerProvider. Otherwise the event keeps its own.
 //
-// Call it after the aggregate's row is locked (or its version checked): the
-// events of two writers are in the order of their commits only if the writers
-// were.
+// Call Append after the aggregate's row is locked (or its version checked): the events of two
+// writers are in commit order only if the writers were synchronised.
 //
-// Inside [sqltx.Do], the relays are woken after the commit. With a bare
-// *sql.Tx call [Outbox.Wake] after it, or let the relays' Interval do.
+// Inside [sqltx.Do], the relays are woken after the commit. With a bare *sql.Tx, call
+// [Outbox.Wake] after the commit, or rely on the relays' Interval.
 func (o *Outbox) Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error {
 	return o.append(ctx, tx, o.topic, events)
 }
@@ -125,10 +123,9 @@ func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Eve
 	return Record{Topic: name, Event: e, Message: msg}, nil
 }
 
-// Wake tells the relays of this process, and of others where the store can,
-// that events were committed. Call it after the commit of a bare *sql.Tx; a
-// wake-up before the commit finds nothing. It never blocks, and many calls in
-// a short time cost one wake-up.
+// Wake tells the relays of this process, and of other processes if the store can, that events
+// were committed. Call it after the commit of a bare *sql.Tx; a relay that is woken before the
+// commit finds no events. Wake never blocks, and many calls in a short time cost one wake-up.
 func (o *Outbox) Wake() {
 	if o.signal != nil {
 		o.signal.Wake()
@@ -138,10 +135,9 @@ func (o *Outbox) Wake() {
 	}
 }
 
-// Close waits until the wake-ups of other processes that were asked for are
-// sent, or until ctx is done. Events may still be appended after it; they wait
-// for the relays' Interval. An Outbox on a store without [Notifier] need not be
-// closed.
+// Close waits until the requested wake-ups of other processes are sent, or until ctx is done.
+// Events can still be appended afterwards; the relays find them after their Interval. An Outbox
+// on a store without [Notifier] need not be closed.
 func (o *Outbox) Close(ctx context.Context) error {
 	if o.bell == nil {
 		return nil

@@ -29,7 +29,7 @@ func newEvent(t testing.TB, key string) event.Event {
 
 func TestAppendNeedsATransaction(t *testing.T) {
 	b := newBench(t, 1)
-	type pool struct{ *sql.DB } // as sqlx.DB and bun.DB are made
+	type pool struct{ *sql.DB } // like sqlx.DB and bun.DB
 	n := b.counted()
 	for name, tx := range map[string]sqltx.Execer{
 		"nil": nil, "*sql.DB": &sql.DB{}, "a nil *sql.Tx": (*sql.Tx)(nil), "*sql.Conn": &sql.Conn{},
@@ -215,7 +215,7 @@ func TestCloseWaitsForNotify(t *testing.T) {
 		}
 		box.Wake()
 		synctest.Wait()
-		box.Wake() // while the first is under way
+		box.Wake() // while the first one is in flight
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := box.Close(short); !errors.Is(err, context.DeadlineExceeded) {
@@ -227,7 +227,7 @@ func TestCloseWaitsForNotify(t *testing.T) {
 		if n := len(store.times()); n != 2 {
 			t.Errorf("%d notifications were sent before Close returned, want both", n)
 		}
-		box.Wake() // after Close nothing is started
+		box.Wake() // after Close no notification is started
 		synctest.Wait()
 		if n := len(store.times()); n != 2 {
 			t.Errorf("a wake-up after Close was sent")

@@ -2,18 +2,18 @@ package outbox
 
 import "time"
 
-// A batch should be published within this time, so that a lease is settled
-// often and a crash repeats little.
+// batchTime is how long a batch should take to publish at most, so that the lease is renewed
+// often and a crash repeats few events.
 const batchTime = 500 * time.Millisecond
 
-// pace adapts the size of batches to the load: it grows fourfold while
-// batches come back full and are published quickly, and halves when they are
-// slow or small. A read that took too long halves it at once.
+// pace adapts the size of batches to the load: the size grows fourfold while batches are full
+// and published quickly, and halves when they are slow or small. A read that took too long
+// halves it at once.
 type pace struct {
 	limit, least, most, bytes int
 
-	fit     int           // how many events have MaxBatchBytes, by the last batch
-	cap     int           // the most to ask for since a read took too long; 0 for no bound
+	fit     int           // how many events fit into MaxBatchBytes, by the last batch
+	cap     int           // the limit since a read took too long; 0 for none
 	tooLong time.Duration // how long that read took
 }
 
@@ -21,7 +21,7 @@ func newPace(c RelayConfig) pace {
 	return pace{limit: c.MinBatch, least: c.MinBatch, most: c.MaxBatch, bytes: c.MaxBatchBytes, fit: c.MaxBatch}
 }
 
-// bound is how many events a read may ask for that wants n.
+// bound bounds the limit n of a read.
 func (p *pace) bound(n int) int {
 	if p.cap > 0 {
 		return min(n, p.cap)
@@ -29,16 +29,16 @@ func (p *pace) bound(n int) int {
 	return n
 }
 
-// slow notes that a read of limit events took too long. It reports whether less can
-// be asked for.
+// slow records that a read of limit events took too long. It reports whether a smaller limit is
+// possible.
 func (p *pace) slow(limit int, took time.Duration) bool {
 	p.cap, p.tooLong = max(1, limit/2), max(took, batchTime)
 	p.limit = p.bound(p.limit)
 	return limit > 1
 }
 
-// read takes in a read of limit events. The bound doubles when twice as many would
-// not have taken too long.
+// read records a read of limit events. The bound doubles if a read of twice as many would not
+// have taken too long.
 func (p *pace) read(items []Item, limit int, took time.Duration) {
 	size := 0
 	for i := range items {
@@ -57,7 +57,7 @@ func (p *pace) read(items []Item, limit int, took time.Duration) {
 
 func (p *pace) idle() { p.limit = p.bound(min(p.least, p.fit)) }
 
-// after takes in a finished batch.
+// after records a finished batch.
 func (p *pace) after(n int, full bool, took time.Duration) {
 	switch {
 	case took > batchTime:

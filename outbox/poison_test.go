@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// poisons appends n events of as many keys, of which the first bad ones, or every
-// so many-th, fail for ever.
+// poisons appends n events of n keys. Of these, bad ones fail for ever: the first ones, or if
+// spread is set, evenly spread ones.
 func (b *bench) poisons(n, bad int, spread bool, err error) {
 	b.t.Helper()
 	keys := keysOf(n)
@@ -32,7 +32,7 @@ func (b *bench) poisons(n, bad int, spread bool, err error) {
 	b.refuse(err, func(name string) bool { return is[name] })
 }
 
-// names are what was published, each once.
+// names returns the names of the published events, without duplicates.
 func (b *bench) names() map[string]bool {
 	out := map[string]bool{}
 	for _, p := range b.pub.Published() {
@@ -41,8 +41,7 @@ func (b *bench) names() map[string]bool {
 	return out
 }
 
-// TestPermanentErrorsParkAtOnce has five events among a thousand that the broker
-// refuses for good.
+// TestPermanentErrorsParkAtOnce: of a thousand events, the broker refuses five permanently.
 func TestPermanentErrorsParkAtOnce(t *testing.T) {
 	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
 		for _, c := range []struct {
@@ -93,9 +92,9 @@ func TestPermanentErrorsParkAtOnce(t *testing.T) {
 	}
 }
 
-// TestPoisonsAgeTogether has events that fail with errors that nobody has
-// classified, in front of others in the same batch and behind it: they are parked
-// after about one MaxAge, and not one after the other.
+// TestPoisonsAgeTogether has events that fail with unclassified errors, in front of other
+// events of the same batch and of later ones. They are parked after about one MaxAge together,
+// not one after the other.
 func TestPoisonsAgeTogether(t *testing.T) {
 	const maxAge = time.Minute
 	for _, lanes := range []int{1, 16} {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// While a failing event blocks its shard, another event's success is what tells
-// a poison event from a broker that cannot be reached. So beside the attempts at failing
-// events untried ones of other keys are published too: of the batch, or one of what
-// is read on when the batch has none left.
+// While a failing event blocks its shard, the success of another event distinguishes a poison
+// event from an unreachable broker. So untried events of other keys are published beside the
+// attempts at failing events: events of the batch, or one from a further read if the batch has
+// none left.
 
-// choose makes a round careful, after one in which nothing got through: it tries
-// the failing events that are due, and a few further ones, more each time: behind
-// several poison events the good ones are found soon.
+// choose makes a round careful, after a round in which all attempts failed: it tries the
+// failing events that are due and some further events. Their number grows with each round, so
+// that good events behind several poison events are found soon.
 func (s *shard) choose(ctx context.Context, rd *round) error {
 	rd.careful = true
 	failing, front := rd.w.failingCount(), rd.w.front()
 	if failing >= enoughFailing || (front != nil && s.r.cfg.Ordering == Strict && front.due.After(rd.start)) {
 		return nil
 	}
-	n := 1 // an outage that is known as one ends with any success
+	n := 1 // a known outage ends with any success
 	if s.outages == 0 {
 		n = min(s.probing, enoughFailing-failing)
 		s.probing = min(4*s.probing, enoughFailing)
@@ -31,8 +31,8 @@ func (s *shard) choose(ctx context.Context, rd *round) error {
 	return s.extend(ctx, rd)
 }
 
-// extend adds one event from behind the batch, when the batch is blocked, has none
-// of its own left to try, and an event is tried that lacks the evidence.
+// extend adds one event from behind the batch, if the batch is blocked and has no untried event
+// left, and the evidence for a failing event is missing.
 func (s *shard) extend(ctx context.Context, rd *round) error {
 	w := rd.w
 	if w.aside || !s.lacksEvidence(w, rd.start) || len(w.untried(1)) > 0 {
@@ -48,7 +48,7 @@ func (s *shard) extend(ctx context.Context, rd *round) error {
 		i, ok = s.fromSpare(w)
 	}
 	if !ok {
-		return nil // nothing else waits, so nothing is held up
+		return nil // no other event waits, so none is delayed
 	}
 	l := w.laneOf(w.items[i].Key)
 	l.items = append(l.items, i)
@@ -56,10 +56,10 @@ func (s *shard) extend(ctx context.Context, rd *round) error {
 	return nil
 }
 
-// lacksEvidence reports whether an event will be tried in a round that begins now
-// since whose last attempt nothing got through, and there are not enough failing
-// events already. Under ByKey it need not be its turn: a success would let the
-// others pass.
+// lacksEvidence reports whether a round that begins now will try an event without evidence,
+// which means that no event was published since its last attempt, and there are not enough
+// failing events already. Under ByKey the event need not be due: a success would let the others
+// pass.
 func (s *shard) lacksEvidence(w *work, now time.Time) bool {
 	n, lacks := 0, false
 	seen := s.r.confirmed.Load()
@@ -72,7 +72,7 @@ func (s *shard) lacksEvidence(w *work, now time.Time) bool {
 	return lacks && n < enoughFailing
 }
 
-// front is the first failing event, nil when there is none.
+// front returns the first failing event, or nil.
 func (w *work) front() (first *failure) {
 	for i := range w.lanes {
 		for _, f := range w.lanes[i].failing {
@@ -84,7 +84,7 @@ func (w *work) front() (first *failure) {
 	return first
 }
 
-// probeAfter is how long a blocked batch waits at most for its next round.
+// probeAfter returns how long a blocked batch waits at most for its next round.
 func (s *shard) probeAfter() time.Duration {
 	if s.r.cfg.Ordering == ByKey {
 		return s.r.cfg.Interval
@@ -99,8 +99,8 @@ func (w *work) failingCount() (n int) {
 	return n
 }
 
-// untried are the first n items of the batch that wait and are not blocked, each of
-// another key, in their order.
+// untried returns the first n items of the batch that wait and are not blocked, each of another
+// key, in their order.
 func (w *work) untried(n int) []int32 {
 	var found []int32
 	for i := range w.lanes {
@@ -120,10 +120,10 @@ func (w *work) untried(n int) []int32 {
 	return found[:min(n, len(found))]
 }
 
-// fromSpare takes the first spare item that can be tried at once: an untried
-// one of a key that neither fails nor stands aside.
+// fromSpare takes the first spare item that can be tried at once: an untried one whose key has
+// no failing and no deferred events.
 func (s *shard) fromSpare(w *work) (int32, bool) {
-	var passed map[string]struct{} // keys with an earlier item that stays
+	var passed map[string]struct{} // keys with an earlier spare item
 	for n, i := range w.spare {
 		it := &w.items[i]
 		_, behind := passed[it.Key]
@@ -140,7 +140,7 @@ func (s *shard) fromSpare(w *work) (int32, bool) {
 	return 0, false
 }
 
-// append reads the batch on. Nothing may point into items from before.
+// append adds a further read to the batch. Pointers to earlier items become invalid.
 func (w *work) append(b Batch) {
 	for _, it := range b.Items {
 		w.spare = append(w.spare, int32(len(w.items)))
@@ -152,7 +152,7 @@ func (w *work) append(b Batch) {
 	}
 }
 
-// asideKeys is how many keys are tried at once of those that stand aside.
+// asideKeys returns how many deferred keys are tried at once.
 func (s *shard) asideKeys() int {
 	if s.stalled || s.outages > 0 {
 		return slowFailures
@@ -160,7 +160,7 @@ func (s *shard) asideKeys() int {
 	return 100
 }
 
-// tryAside publishes what stands aside of the given keys.
+// tryAside publishes deferred events of the given keys.
 func (s *shard) tryAside(ctx context.Context, keys []string) error {
 	limit := s.pace.bound(max(s.r.cfg.MinBatch, len(keys)))
 	keys = keys[:min(len(keys), limit)]
@@ -180,7 +180,7 @@ func (s *shard) tryAside(ctx context.Context, keys []string) error {
 		}
 	} else {
 		for _, key := range keys {
-			if found[key] == 0 { // crowded out by the others
+			if found[key] == 0 { // the limit was used up by other keys
 				s.aside.postpone(key, time.Now().Add(s.r.cfg.Interval))
 			}
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// chance is a random source that several goroutines may use.
+// chance is a random source for several goroutines.
 type chance struct {
 	mu sync.Mutex
 	r  *rand.Rand
@@ -98,7 +98,7 @@ func drawScenario(t *rapid.T) scenario {
 	return s
 }
 
-// play runs the scenario in a bubble of its own time, and returns what is wrong.
+// play runs the scenario in its own synctest bubble, and returns the violated promise.
 func (s scenario) play() error {
 	c := &chance{r: rand.New(rand.NewPCG(s.seed, 1))}
 	store := &flakyStore{Memory: outboxtest.NewMemory(s.shards), c: c, rate: s.storeRate, quiet: &sync.Map{}}
@@ -108,7 +108,7 @@ func (s scenario) play() error {
 	}
 	var mu sync.Mutex
 	left := map[string]int{} // how often an event may still fail
-	var refused sync.Map     // events with a permanent error, as judge names them
+	var refused sync.Map     // events with a permanent error
 	pub := &outboxtest.Publisher{Fail: func(_ string, e event.Event) error {
 		if s.slow {
 			time.Sleep(time.Duration(c.below(50)) * time.Millisecond)
@@ -148,8 +148,8 @@ func (s scenario) play() error {
 			for range s.events / s.writers {
 				time.Sleep(time.Duration(c.below(200)) * time.Millisecond)
 				key := fmt.Sprint("k", c.below(s.keys))
-				// The sequence number is taken where a database would hold the
-				// row's lock until the commit.
+				// The sequence number is taken while, in a database, the row's lock would be
+				// held until the commit.
 				mu.Lock()
 				seq, _ := committed.LoadOrStore(key, 0)
 				n := seq.(int) + 1
@@ -230,15 +230,15 @@ func (s scenario) judge(got []outboxtest.Publication, parked []outbox.ParkedEven
 	if len(seen) != want {
 		return fmt.Errorf("%d events were published, %d committed", len(seen), want)
 	}
-	// A parked event behind one that keeps its place is tried again after a restart.
+	// A parked event behind one that keeps its place is retried after a restart.
 	got = slices.DeleteFunc(slices.Clone(got), func(g outboxtest.Publication) bool {
 		return slices.ContainsFunc(parked, func(p outbox.ParkedEvent) bool { return p.MessageID == g.Event.ID })
 	})
 	if n := outboxtest.Inversions(got); n > 0 {
 		return fmt.Errorf("%d events were first published after a later one of their key", n)
 	}
-	// A failed call for many may have published some; and a relay that stops
-	// while a failing event blocks its shard leaves a batch half confirmed.
+	// A failed call with many messages may have published some; and a relay that stops while a
+	// failing event blocks its shard leaves a batch half confirmed.
 	twice := s.unsettled || s.failRate > 0 && (s.chunk > 1 || s.restarts > 0)
 	if n := outboxtest.Duplicates(got); n > 0 && !twice {
 		return fmt.Errorf("%d events were published twice", n)
@@ -246,8 +246,8 @@ func (s scenario) judge(got []outboxtest.Publication, parked []outbox.ParkedEven
 	return nil
 }
 
-// TestNothingLostNothingReordered plays random failures of the publisher and
-// the store, and restarts, against the relay.
+// TestNothingLostNothingReordered runs the relay with random failures of the publisher and the
+// store, and with restarts.
 func TestNothingLostNothingReordered(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawScenario(rt)

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 )
 
-// round is one pass over a work's lanes. It only publishes and takes notes;
-// what follows from them is decided in settle.go.
+// round is one pass over a work's lanes. It only publishes and records the results; settle.go
+// decides about them.
 type round struct {
 	s     *shard
 	w     *work
@@ -23,21 +23,21 @@ type round struct {
 	// careful: of the untried items only the probes are published.
 	careful bool
 	probes  []int32 // ascending
-	// barren: a dead letter was refused that should have shown that the publisher
-	// works. Others of the round would only wait for more timeouts.
+	// barren: a dead letter that should have shown that the publisher works was refused.
+	// Further ones in this round would only wait for more timeouts.
 	barren bool
 
 	stop    atomic.Bool   // begin no further Publish call
-	abandon chan struct{} // closed when calls that have not returned are to be given up
+	abandon chan struct{} // closed when calls that have not returned are to be abandoned
 	mu      sync.Mutex
 	outage  error             // an infrastructure failure of the publisher
-	culprit *Item             // where it struck
-	hung    []*call           // calls that were given up
-	first   *failure          // the first that no line has told of
-	tries   map[*Item]attempt // what judge found of the items that failed
+	culprit *Item             // the item at which it happened
+	hung    []*call           // calls that were abandoned
+	first   *failure          // the first one that is not logged yet
+	tries   map[*Item]attempt // the attempts of the failed items, from judge
 }
 
-// mayTry reports whether an untried item is to be published in this round.
+// mayTry reports whether an untried item may be published in this round.
 func (rd *round) mayTry(i int32) bool {
 	if !rd.careful {
 		return true
@@ -46,7 +46,7 @@ func (rd *round) mayTry(i int32) bool {
 	return ok
 }
 
-// run publishes, weighs what failed, and returns what was confirmed.
+// run publishes, weighs the failures, and returns the confirmed items.
 func (rd *round) run() []*Item {
 	confirmed := rd.runLanes()
 	rd.weigh(int64(len(confirmed)))
@@ -73,7 +73,7 @@ func (rd *round) run1(n int) []*Item {
 	s := sender{rd: rd, l: l, ctx: rd.s.lanes[n], confirmed: make([]*Item, 0, len(l.items))}
 	s.fresh()
 	for s.again() {
-		s.fresh() // what waited behind an event that came through at last
+		s.fresh() // items that waited behind an event that was published at last
 	}
 	return s.confirmed
 }
@@ -85,7 +85,7 @@ type sender struct {
 	ctx       laneContext
 	confirmed []*Item
 	decoder   headers.Decoder
-	failed    int       // attempts that failed in a row
+	failed    int       // consecutive failed attempts
 	since     time.Time // when the first of them began
 }
 
@@ -108,7 +108,7 @@ func (s *sender) fresh() {
 				return
 			}
 			group = group[:0]
-			if s.l.isBlocked(w.items[i].Key) { // since the group before
+			if s.l.isBlocked(w.items[i].Key) { // blocked by the group before
 				continue
 			}
 		}
@@ -119,8 +119,8 @@ func (s *sender) fresh() {
 	}
 }
 
-// again tries failing items that are due, those that wait longest first. It
-// reports whether any came through.
+// again retries failing items that are due, the longest waiting first. It reports whether any
+// was published.
 func (s *sender) again() (any bool) {
 	s.failed = 0
 	slices.SortStableFunc(s.l.failing, func(a, b *failure) int { return a.due.Compare(b.due) })
@@ -146,8 +146,8 @@ func (s *sender) again() (any bool) {
 	return any && !over
 }
 
-// send publishes a group in one call, and one by one when that fails, because
-// then nobody knows which were published. It reports whether to go on.
+// send publishes a group in one call. If the call fails, it is unknown which items were
+// published, so send publishes them one by one. It reports whether to go on.
 func (s *sender) send(group []int32) bool {
 	if len(group) > 1 {
 		switch out, _ := s.publish(group); out {
@@ -177,7 +177,7 @@ const (
 	ended                  // the round ends, and nothing is known of these items
 )
 
-// one publishes a single item and takes note of its failure.
+// one publishes a single item and records its failure.
 func (s *sender) one(i int32, f *failure) outcome {
 	began := time.Now()
 	out, err := s.publish([]int32{i})
@@ -195,7 +195,7 @@ func (s *sender) one(i int32, f *failure) outcome {
 		}
 		f.tried, f.at, f.err = true, time.Now(), err
 		if f.permanent = fault.Of(err, s.rd.s.r.cfg.Classifiers...) == fault.Permanent; f.permanent {
-			s.failed = 0 // an answer: the next one need not wait for a timeout
+			s.failed = 0 // an answer: the next attempt need not wait for a timeout
 		}
 	}
 	return out
@@ -205,7 +205,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 	rd, r := s.rd, s.rd.s.r
 	start := time.Now()
 	if !rd.s.term.Valid(start) {
-		rd.stop.Store(true) // the next round asks whether the lease is still ours
+		rd.stop.Store(true) // the next round checks the lease
 	}
 	if rd.stop.Load() {
 		return ended, nil
@@ -229,7 +229,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 		return ended, nil
 	case err == nil:
 	case rd.s.msgs.Err() != nil:
-		rd.stop.Store(true) // the lease or the time to shut down is over, and so the error says nothing
+		rd.stop.Store(true) // the lease or the shutdown time is over, so the error is meaningless
 		return ended, nil
 	case fault.Of(err, r.cfg.Classifiers...) == fault.Infrastructure:
 		rd.unreachable(first, err)
@@ -250,7 +250,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 	return through, nil
 }
 
-// unreachable ends the round: the publisher is away, as was seen at this item.
+// unreachable ends the round: the publisher was unreachable at this item.
 func (rd *round) unreachable(it *Item, err error) {
 	rd.mu.Lock()
 	if rd.outage == nil {

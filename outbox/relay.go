@@ -15,9 +15,8 @@ import (
 	"github.com/millrace-go/millrace/internal/pulse"
 )
 
-// Relay publishes what is in the outbox. Any number of relays may run, in one
-// process or many: each shard is published by the one that holds its lease, and
-// the others stand by.
+// Relay publishes the events of the outbox. Any number of relays may run, in one process or
+// many: each shard is published by the relay that holds its lease, and the others stand by.
 type Relay struct {
 	store  Store
 	pub    message.Publisher
@@ -28,17 +27,17 @@ type Relay struct {
 
 	running atomic.Bool
 	wakes   pulse.Pulse
-	// confirmed counts events that got through, over all shards: the evidence
-	// that a failing event is at fault and not the publisher.
+	// confirmed counts the published events of all shards: the evidence that a failing event is
+	// at fault and not the publisher.
 	confirmed atomic.Int64
-	// cost is a moving average of what one message costs in Publish, in ns.
+	// cost is a moving average of the time per message in Publish, in ns.
 	cost atomic.Int64
 }
 
-// NewRelay makes a relay that publishes the store's events with pub. It does no
-// I/O. The publisher must be safe for concurrent use, return from Publish only
-// when the messages are safe, and publish the messages of one call in order,
-// stopping at the first that fails. It stays the caller's to close.
+// NewRelay creates a relay that publishes the store's events with pub. It does no I/O. The
+// publisher must be safe for concurrent use, return from Publish only when the messages are
+// safe, and publish the messages of one call in order, stopping at the first that fails. The
+// caller closes the publisher.
 func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, error) {
 	if store == nil {
 		return nil, errors.New("outbox: store is nil")
@@ -67,16 +66,15 @@ func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, erro
 	return r, nil
 }
 
-// Run publishes until ctx is done. It then finishes and settles the batch in
-// flight, gives its leases up and returns nil. An unreachable database or broker
-// is waited for; the errors that end it need somebody: ErrShards,
-// ErrForeignDatabase, ErrRunning, or a store that would not take what was
-// published within the ShutdownTimeout.
+// Run publishes until ctx is done. It then finishes and settles the batch in flight, releases
+// its leases and returns nil. Run waits for an unreachable database or broker. It returns the
+// errors that need an operator: ErrShards, ErrForeignDatabase, ErrRunning, or a store that did
+// not accept the settlement within the ShutdownTimeout.
 func (r *Relay) Run(ctx context.Context) error { return r.run(ctx, false) }
 
-// Drain publishes until every shard is empty, parked events aside, and returns.
-// It takes the leases that Run would take, and waits while other relays hold
-// them, so it is for a time when nothing else publishes.
+// Drain publishes until every shard is empty, except for parked events, and returns. It takes
+// the same leases as Run, and waits while other relays hold them, so use it when no other relay
+// publishes.
 func (r *Relay) Drain(ctx context.Context) error {
 	if err := r.run(ctx, true); err != nil {
 		return err
@@ -90,7 +88,7 @@ func (r *Relay) Drain(ctx context.Context) error {
 // Wake makes every shard of this relay look for events now. It never blocks.
 func (r *Relay) Wake() { r.wakes.Wake() }
 
-// Stats asks the store how its shards stand, or fails with ErrUnsupported.
+// Stats returns the state of the store's shards, or fails with ErrUnsupported.
 func (r *Relay) Stats(ctx context.Context) ([]ShardStats, error) {
 	i, ok := r.store.(Inspector)
 	if !ok {
@@ -133,7 +131,7 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 	for i := range n {
 		shards.Go(func() {
 			if errs[i] = newShard(r, i, slots, drain).run(ctx); errs[i] != nil {
-				stop() // it takes somebody to mend this; the other shards end in order
+				stop() // this needs an operator; the other shards end in order
 			}
 		})
 	}
@@ -143,7 +141,7 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 	return errors.Join(errs...)
 }
 
-// shards asks the store until it answers; 0 means that ctx ended first.
+// shards queries the store until it answers; 0 means that ctx ended first.
 func (r *Relay) shards(ctx context.Context) (int, error) {
 	report := newReporter(r.cfg.Logger)
 	for attempt := 1; ; attempt++ {
@@ -172,7 +170,7 @@ func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {
 	}
 }
 
-// listen keeps listening; between two tries the shards' interval stands in.
+// listen keeps listening; between two attempts the shards poll at their interval.
 func (r *Relay) listen(ctx context.Context, s Listener) {
 	var heard atomic.Bool
 	for attempt := 1; ; attempt++ {

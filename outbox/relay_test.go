@@ -67,7 +67,7 @@ func TestWake(t *testing.T) {
 func TestRelayWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
-		// A store that cannot signal: only Relay.Wake tells.
+		// A store without signals: only Relay.Wake wakes the relay.
 		r, err := outbox.NewRelay(struct{ outbox.Store }{b.store}, b.pub, outbox.RelayConfig{Interval: time.Hour})
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestBatchBytesAreBounded(t *testing.T) {
 		if err := b.relay(cfg).Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// The first was asked for before anything was known of the sizes.
+		// The first read had no information about the sizes.
 		if n := slices.Max(rounds[1:]); n > 21 {
 			t.Errorf("batches of %v, want about 20 events", rounds)
 		}
@@ -185,7 +185,7 @@ func TestReadsAheadWhilePublishing(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := b.pub.WaitFor(ctx, 20); err != nil { // how long it takes depends on how the keys fall into lanes
+		if err := b.pub.WaitFor(ctx, 20); err != nil { // the time depends on the distribution of the keys over the lanes
 			t.Error(err)
 		}
 		stop()
@@ -219,7 +219,7 @@ func TestReadsAheadWhileSettling(t *testing.T) {
 	})
 }
 
-// settlements is a store that remembers what was settled.
+// settlements is a store that records settlements.
 type settlements struct {
 	*outboxtest.Memory
 	moves atomic.Int64
@@ -232,9 +232,9 @@ func (s *settlements) Settle(ctx context.Context, l outbox.Lease, set outbox.Set
 	return s.Memory.Settle(ctx, l, set)
 }
 
-// TestIdlePositionIsKept checks that the place behind nothing, which moves with
-// the snapshots of a database, is written down with the renewals: or a quiet
-// outbox's cursor would hold back pruning, and its window grow.
+// TestIdlePositionIsKept checks that the read position of an idle relay, which moves with the
+// snapshots of a database, is stored with the renewals. Otherwise the cursor of a quiet outbox
+// would hold back pruning, and its window would grow.
 func TestIdlePositionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &settlements{Memory: outboxtest.NewMemory(1)}
@@ -253,7 +253,7 @@ func TestIdlePositionIsKept(t *testing.T) {
 	})
 }
 
-// cutOff is a store whose listening fails at once, the eighth time after it was
+// cutOff is a store whose Listen fails at once; the eighth time it fails after it was
 // connected.
 type cutOff struct {
 	*outboxtest.Memory
@@ -339,8 +339,8 @@ func TestForeignDatabaseEndsRun(t *testing.T) {
 	})
 }
 
-// TestGroups checks that messages travel many per call, and one by one after a
-// call for many has failed.
+// TestGroups checks that messages are published many per call, and one by one after a call with
+// many has failed.
 func TestGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

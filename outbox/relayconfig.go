@@ -14,20 +14,20 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// Ordering says what waits for a failing event.
+// Ordering decides which events wait for a failing event.
 type Ordering uint8
 
 const (
-	// Strict makes everything behind a failing event of the shard wait for it;
-	// events of other keys in the same batch may have passed.
+	// Strict makes all events behind a failing event of the shard wait for it; events of other
+	// keys in the same batch may have passed.
 	Strict Ordering = iota + 1
-	// ByKey moves a failing event, and the later ones of its key, aside, so that
-	// other keys pass. They are published in their order once the first succeeds.
+	// ByKey defers a failing event and the later events of its key, so that other keys pass.
+	// They are published in their order once the first succeeds.
 	ByKey
 )
 
-// Backoff is how the time between two attempts grows: from Initial by
-// Multiplier up to Max, each ± the fraction Jitter.
+// Backoff is the growth of the time between two attempts: from Initial by Multiplier up to Max,
+// each ± the fraction Jitter.
 type Backoff struct {
 	Initial    time.Duration // 1 s when zero
 	Max        time.Duration // 30 s when zero
@@ -46,13 +46,13 @@ func (b Backoff) policy() backoff.Policy {
 	return p
 }
 
-// RelayConfig of a [Relay]. The zero value works.
+// RelayConfig configures a [Relay]. The zero value works.
 type RelayConfig struct {
 	// Ordering, when zero, is Strict on a cursor store and ByKey on a status store.
 	Ordering Ordering
-	// Interval is how long an idle shard waits before it looks again without a
-	// wake-up, and how often a standby tries for a lease; 1 s when zero, 50 ms at
-	// least. Each look is one statement per shard.
+	// Interval is how long an idle shard waits before it looks again without a wake-up, and how
+	// often a standby tries for a lease; 1 s when zero, 50 ms at least. Each look is one
+	// statement per shard.
 	Interval time.Duration
 	// MinBatch and MaxBatch bound how many events are read at once; 100 and 5000
 	// when zero. A crash publishes up to one batch per shard again.
@@ -60,80 +60,78 @@ type RelayConfig struct {
 	// MaxBatchBytes bounds the payload of a batch, by the average of the last
 	// one; 8 MiB when zero. A shard holds up to two batches in memory.
 	MaxBatchBytes int
-	// Lanes is how many keys are published in parallel, per shard; 16 when zero.
-	// Set 1 for a transport that writes each call in a transaction of its own,
-	// where few large calls are cheaper than many small ones.
+	// Lanes is how many keys are published in parallel, per shard; 16 when zero. Set 1 for a
+	// transport that writes each call in its own transaction, because there a few large calls
+	// are cheaper than many small ones.
 	Lanes int
-	// Chunk is how many messages go into one Publish call at most; 100 when
-	// zero, fewer when that many would take half of PublishTimeout, 1 for a publisher whose failed call may have published a later
-	// message but not an earlier one.
+	// Chunk is how many messages go into one Publish call at most; 100 when zero. A call has
+	// fewer if that many would take half of PublishTimeout. Set 1 for a publisher whose failed
+	// call may have published a later message but not an earlier one.
 	Chunk int
 
-	// PublishTimeout is how long a Publish call may take; 30 s when zero. After it
-	// the messages of the call are cancelled, and the relay gives the shard's lease
-	// up and goes on without the call, see Failure modes in the package's doc. It
-	// tries for the lease again once the call has returned. What the call publishes
-	// later may arrive twice, so set it above what a slow publisher takes for Chunk
-	// messages.
+	// PublishTimeout is how long a Publish call may take; 30 s when zero. After it, the relay
+	// cancels the messages of the call, releases the shard's lease and goes on without the
+	// call, see Failure modes in the package's doc. It tries for the lease again once the call
+	// has returned. Messages that the call publishes later may arrive twice, so set
+	// PublishTimeout above the time that a slow publisher takes for Chunk messages.
 	PublishTimeout time.Duration
-	// Retry is how a failing event is tried again.
+	// Retry is the backoff of a failing event.
 	Retry Backoff
-	// Pause is how long a shard waits when the publisher's error is classified
-	// as infrastructure, or the database fails.
+	// Pause is the backoff of a shard when the publisher's error is classified as
+	// infrastructure, or the database fails.
 	Pause Backoff
-	// MaxAge is how long an event may fail while others get through before it is
-	// parked; 5 min when zero, negative for never. An event whose error is classified
-	// permanent is parked at its first attempt, whatever MaxAge and MaxRetries say.
+	// MaxAge is how long an event may fail while others are published before it is parked;
+	// 5 min when zero, negative for no limit. An event whose error is classified permanent is
+	// parked at its first attempt, regardless of MaxAge and MaxRetries.
 	MaxAge time.Duration
-	// MaxRetries is after how many failed retries an event is parked, whatever its
-	// age; when zero 3 on a status store and unbounded on a cursor store, negative
-	// for unbounded. Like the age it counts only while the publisher works. A
-	// cursor store keeps the count in memory, so it begins anew with each lease.
+	// MaxRetries is the number of failed retries after which an event is parked, regardless of
+	// its age. When zero, 3 on a status store and unbounded on a cursor store; negative for
+	// unbounded. Like the age, a retry counts only while the publisher works. A cursor store
+	// keeps the count in memory, so the count starts at 0 with each lease.
 	MaxRetries int
-	// DeadLetter names the topic that a copy of an event goes to before the event
-	// is parked, "" for none. When nil it is the event's topic and ".DLT" on a
-	// status store, and none on a cursor store. The publisher must know the topic.
+	// DeadLetter names the topic to which a copy of an event is published before the event is
+	// parked, "" for none. When nil, the topic is the event's topic and ".DLT" on a status
+	// store, and none on a cursor store. The publisher must know the topic.
 	DeadLetter func(topic string) string
-	// MaxAside bounds how many events of a shard stand aside under ByKey; 10,000
-	// when zero. When it is reached the shard waits as under Strict.
+	// MaxAside bounds how many events of a shard are deferred under ByKey; 10,000 when zero. At
+	// the bound the shard waits as under Strict.
 	MaxAside int
-	// Classifiers judge the publisher's errors that carry no [fault.Class].
+	// Classifiers classify the publisher's errors that have no [fault.Class].
 	Classifiers []fault.Classifier
 
-	// LeaseTTL is how long a lease lasts without a sign of life; 10 s when zero.
-	// It is renewed after a third of it, and it is how long a crash delays.
+	// LeaseTTL is how long a lease is valid without renewal; 10 s when zero. It is renewed
+	// after a third of that time. A crash delays a shard by up to LeaseTTL.
 	LeaseTTL time.Duration
 	// MaxShards bounds how many shards this relay holds at a time; all when zero.
 	// Set it to spread shards over instances.
 	MaxShards int
-	// Holder names this relay in its leases; host, process and a random part
-	// when empty. Two relays must not share a name.
+	// Holder names this relay in its leases; host, process and a random part when empty. Two
+	// relays must not have the same name.
 	Holder string
-	// ShutdownTimeout is how long Run goes on with the batch in flight after its
-	// context is done; then it begins no further Publish call and cancels the
-	// contexts of the messages in those that have not returned. Calls that do not
-	// heed that within a second are abandoned, and Run returns ErrHung. 30 s when zero.
+	// ShutdownTimeout is how long Run continues with the batch in flight after its context is
+	// done; 30 s when zero. Then Run begins no further Publish call and cancels the contexts of
+	// the messages in flight. Calls that do not return within a second after that are
+	// abandoned, and Run returns ErrHung.
 	ShutdownTimeout time.Duration
 
-	// Retention is how long published events are kept; 24 h when zero, negative
-	// for ever.
+	// Retention is how long published events are kept; 24 h when zero, negative for ever.
 	Retention time.Duration
-	// PruneInterval is how often older ones are deleted, and PruneChunk how many
-	// in one statement; 1 min and 1000 when zero.
+	// PruneInterval is the interval between two prunings, and PruneChunk the number of events
+	// that one statement deletes; 1 min and 1000 when zero.
 	PruneInterval time.Duration
 	PruneChunk    int
 
-	// Hooks report what happens, for metrics.
+	// Hooks report the relay's work, for metrics.
 	Hooks Hooks
-	// TracerProvider makes a "send" span for each Publish call, with a link to the
-	// context of each event; no spans when nil. It costs decoding the events. SDKs
-	// keep 128 links of a span by default: raise their limit to Chunk.
+	// TracerProvider makes a "send" span for each Publish call, with a link to the context of
+	// each event; no spans when nil. It costs decoding the events. SDKs keep 128 links of a
+	// span by default: raise their limit to Chunk.
 	TracerProvider trace.TracerProvider
 	// System is the messaging.system of those spans, such as kafka or rabbitmq;
 	// millrace_outbox when empty.
 	System string
-	// Logger receives failures, see Logs in the package's doc; slog.Default() when
-	// nil. For silence give slog.New(slog.DiscardHandler).
+	// Logger receives failures, see Logs in the package's doc; slog.Default() when nil. To
+	// disable the logs, pass slog.New(slog.DiscardHandler).
 	Logger *slog.Logger
 }
 
@@ -212,7 +210,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
-// holder makes a name for this process that no other relay has.
+// holder returns a name for this process that no other relay has.
 func holder() (string, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
@@ -220,7 +218,7 @@ func holder() (string, error) {
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown" // the random part is what tells relays apart
+		host = "unknown" // the random part distinguishes relays
 	}
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), id.String()[:8]), nil
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// What lasts is told of at once, and then after 1, 2, 4 … minutes, so that an outage
-// of a weekend fills no disk.
+// A lasting failure is logged at once, and then after 1, 2, 4 … minutes, so that an outage of a
+// weekend fills no disk.
 const (
 	retellAfter = time.Minute
 	retellMost  = time.Hour
 )
 
-// reporter tells of what fails for a while. It belongs to one goroutine.
+// reporter logs lasting failures. It belongs to one goroutine.
 type reporter struct {
 	log     *slog.Logger
 	lasting map[string]*trouble // by the line's text
@@ -42,7 +42,7 @@ func (r *reporter) failing(text string, args ...any) {
 	t.next, t.wait = now.Add(t.wait), min(2*t.wait, retellMost)
 }
 
-// over logs that what the lines told of has ended, if any of them was logged.
+// over logs the end of failures, if any of their lines was logged.
 func (r *reporter) over(end string, shard int, texts ...string) {
 	var since time.Time
 	for _, text := range texts {
@@ -66,7 +66,7 @@ const (
 	nothingGetsThrough = "outbox: nothing gets through; trying on with a few events"
 )
 
-// storeWorks is called when the store has answered.
+// storeWorks is called after an answer of the store.
 func (s *shard) storeWorks() {
 	if len(s.report.lasting) > 0 {
 		s.report.over("outbox: the store answers again", s.id, storeFails, renewalFails, settlementFails, leaseFails)
@@ -77,9 +77,9 @@ func (s *shard) publisherWorks() {
 	s.report.over("outbox: events get through again", s.id, publisherAway, nothingGetsThrough)
 }
 
-// tell logs an event's first failure that says something about the event: others
-// got through beside it. That of a publisher which lets nothing through is one line
-// for all events, see nothingGetsThrough.
+// tell logs an event's first failure if the failure is the event's own, because other events
+// were published. If the publisher accepts no events at all, one line covers all of them, see
+// nothingGetsThrough.
 func (s *shard) tell(it *Item, f *failure, wait time.Duration) {
 	if !f.others || f.last.told {
 		return

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// TestLogsByDefault has no Logger in any configuration.
+// TestLogsByDefault sets no Logger in any configuration.
 func TestLogsByDefault(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -66,8 +66,8 @@ type deafStore struct{ *outboxtest.Memory }
 func (deafStore) Notify(context.Context) error                 { return errRefused }
 func (deafStore) NotifyIn(context.Context, sqltx.Execer) error { return errRefused }
 
-// TestLastingTroubleIsToldRarely lets something fail for hours: a line at once, and
-// then fewer and fewer.
+// TestLastingTroubleIsToldRarely: a failure that lasts for hours is logged at once, and then
+// less and less often.
 func TestLastingTroubleIsToldRarely(t *testing.T) {
 	for _, c := range []struct {
 		name, first, end string
@@ -122,8 +122,8 @@ func TestLastingTroubleIsToldRarely(t *testing.T) {
 	}
 }
 
-// TestFailingEventHasTwoLines follows one event beside others: a line at its first
-// failure, none for its retries, and one when it is parked.
+// TestFailingEventHasTwoLines follows one failing event while others are published: one line at
+// its first failure, none for its retries, and one when it is parked.
 func TestFailingEventHasTwoLines(t *testing.T) {
 	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
 		for _, permanent := range []bool{false, true} {
@@ -179,8 +179,8 @@ type single struct {
 
 func (s single) Listen(context.Context, func()) error { return fmt.Errorf("pool: %w", s.err) }
 
-// TestSmallPoolIsToldOnce tells of a pool that is too small to listen, and not of a
-// store that never listens: that may be as it was meant.
+// TestSmallPoolIsToldOnce: a pool too small to listen is logged once. A store that never
+// listens is not logged: that may be intended.
 func TestSmallPoolIsToldOnce(t *testing.T) {
 	for err, want := range map[error]int{outbox.ErrOneConnection: 1, outbox.ErrUnsupported: 0} {
 		synctest.Test(t, func(t *testing.T) {

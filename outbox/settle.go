@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// round publishes what can be published of w now and settles it. It fails only
-// when the lease is lost or the publisher hangs.
+// round publishes the items of w that can be published now and settles the result. It fails
+// only if the lease is lost or the publisher hangs.
 func (s *shard) round(ctx context.Context, w *work) error {
 	if !s.term.Valid(time.Now()) {
-		// Somebody else may have the shard by now: ask before publishing more.
+		// Another relay may hold the shard by now: renew the lease before publishing more.
 		switch err := s.renew(ctx); {
 		case errors.Is(err, ErrLeaseLost):
 			return err
@@ -49,7 +49,7 @@ func (s *shard) round(ctx context.Context, w *work) error {
 	return nil
 }
 
-// publish runs the round beside the lease's renewal.
+// publish runs the round and renews the lease meanwhile.
 func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 	var confirmed []*Item
 	done := make(chan struct{})
@@ -71,13 +71,12 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 			if lost = s.renew(context.WithoutCancel(ctx)); errors.Is(lost, ErrLeaseLost) {
 				rd.stop.Store(true)
 				s.revoke(lost)
-				continue // until the calls under way have returned
+				continue // until the calls in flight have returned
 			}
 			lost = nil
 			timer.Reset(time.Until(s.term.Next()))
 		case <-stopping:
-			// The batch is finished first: left half confirmed, it would be
-			// published again.
+			// Finish the batch first: a batch that is half confirmed would be published again.
 			stopping, late = nil, time.After(s.r.cfg.ShutdownTimeout)
 		case <-late:
 			rd.stop.Store(true)
@@ -90,7 +89,7 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 	}
 }
 
-// conclude decides what becomes of the round's failures, and settles it all.
+// conclude decides about the round's failures and settles the round.
 func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*Item) error {
 	w := rd.w
 	end := time.Now()
@@ -103,7 +102,7 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 	settlement.Move = w.prefix()
 
 	if !w.aside && w.finished() && s.ahead == nil {
-		s.readAhead(ctx, w.next) // what has come since is read while this is settled
+		s.readAhead(ctx, w.next) // new events are read while this round is settled
 	}
 	if len(settlement.Published)+len(settlement.Failures) > 0 || settlement.Move != nil {
 		if err := s.persist(ctx, settlement); err != nil {
@@ -132,7 +131,7 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 			"attempts", it.Attempts, "failing", w.failingCount(), "error", rd.first.err)
 	case wasStalled && !s.stalled:
 		s.publisherWorks()
-		s.hurry(w, end) // the publisher is back
+		s.hurry(w, end) // the publisher works again
 	}
 	s.tidy(w, end)
 	took := end.Sub(rd.start)
@@ -145,8 +144,8 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 	return nil
 }
 
-// persist settles until it is kept or the lease is lost: what was published is
-// known only here until then. After ctx is done it tries for a while longer.
+// persist retries the settlement until it is stored or the lease is lost: until then, only this
+// process knows which events were published. After ctx is done it retries for a while longer.
 func (s *shard) persist(ctx context.Context, settlement Settlement) error {
 	detached := context.WithoutCancel(ctx)
 	var deadline time.Time
@@ -167,11 +166,11 @@ func (s *shard) persist(ctx context.Context, settlement Settlement) error {
 			_ = backoff.Sleep(detached, wait)
 			continue
 		}
-		_ = backoff.Sleep(ctx, wait) // cut short by a shutdown, which is looked at above
+		_ = backoff.Sleep(ctx, wait) // a shutdown ends the sleep and is checked above
 	}
 }
 
-// unsettledError ends a relay that could not write down what it had published.
+// unsettledError ends a relay that could not store which events it had published.
 type unsettledError struct {
 	shard int
 	err   error
@@ -182,7 +181,7 @@ func (e *unsettledError) Error() string {
 }
 func (e *unsettledError) Unwrap() error { return e.err }
 
-// remember brings the index of what stands aside up to date with what was kept.
+// remember updates the index of deferred events after a settlement.
 func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
 	w, changed := rd.w, false
 	if w.aside {
@@ -214,8 +213,7 @@ func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
 	}
 }
 
-// hurry makes everything due that waits for a retry, but for events that are at
-// fault themselves.
+// hurry makes all retries due, except those of events that are at fault themselves.
 func (s *shard) hurry(w *work, now time.Time) {
 	s.aside.hurry(now)
 	s.aside.refresh()

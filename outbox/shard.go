@@ -10,9 +10,8 @@ import (
 	"github.com/millrace-go/millrace/internal/lease"
 )
 
-// shard is one shard of a running relay: it takes the lease, publishes while it
-// has it, and stands by while another has it. All but term belongs to the
-// goroutine in run.
+// shard is one shard of a running relay: it takes the lease, publishes while it holds the
+// lease, and otherwise stands by. All fields but term belong to the goroutine in run.
 type shard struct {
 	r     *Relay
 	id    int
@@ -28,16 +27,16 @@ type shard struct {
 	hung   []*call                 // Publish calls that have not returned
 	report reporter
 
-	mark    Mark  // where the next read begins
-	moved   bool  // mark has moved over nothing since it was settled
-	cur     *work // the batch at hand
+	mark    Mark  // the start of the next read
+	moved   bool  // mark has moved without events since it was settled
+	cur     *work // the current batch
 	ahead   *reading
 	aside   asideIndex
 	pace    pace
 	stalled bool      // the last round had failures and no success
 	probing int       // how many events the next careful round probes with
-	outages int       // rounds in a row that met an infrastructure failure
-	misses  int       // failures of the store in a row
+	outages int       // consecutive rounds with an infrastructure failure
+	misses  int       // consecutive failures of the store
 	resume  time.Time // the end of a pause
 }
 
@@ -45,7 +44,7 @@ func newShard(r *Relay, id int, slots chan struct{}, drain bool) *shard {
 	return &shard{r: r, id: id, slots: slots, drain: drain, term: lease.NewTerm(r.cfg.LeaseTTL, 0), pace: newPace(r.cfg), report: newReporter(r.cfg.Logger)}
 }
 
-// run returns nil when ctx is done, or when draining and nothing is left.
+// run returns nil when ctx is done, or when draining and the shard is empty.
 func (s *shard) run(ctx context.Context) error {
 	wakes, cancel := s.r.wakes.Subscribe()
 	defer cancel()
@@ -93,7 +92,7 @@ func (s *shard) terms(ctx context.Context) error {
 	}
 }
 
-// take takes the lease, publishes while it holds, and gives it back.
+// take takes the lease, publishes while it is valid, and releases it.
 func (s *shard) take(ctx context.Context) error {
 	asked := time.Now()
 	call, cancel := s.call(ctx)
@@ -104,7 +103,7 @@ func (s *shard) take(ctx context.Context) error {
 	}
 	s.lease = held
 	s.storeWorks()
-	clear(s.report.lasting) // a term of its own
+	clear(s.report.lasting) // reports belong to one lease
 	s.term.Extended(asked)
 	// The messages outlive ctx: a shutdown lets them finish.
 	s.msgs, s.revoke = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -134,8 +133,8 @@ func (s *shard) take(ctx context.Context) error {
 	return err
 }
 
-// hold publishes until ctx is done, nothing is left to drain (nil), the lease is
-// lost, or the publisher hangs.
+// hold publishes until ctx is done, the shard is drained (nil), the lease is lost, or the
+// publisher hangs.
 func (s *shard) hold(ctx context.Context) error {
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -182,9 +181,9 @@ func (s *shard) hold(ctx context.Context) error {
 	return nil
 }
 
-// stumble waits after a failed look at the store. What is in memory stays, so
-// that nothing is published again on its account; but a mark that the store does
-// not know any more ends with the lease.
+// stumble waits after a failed read of the store. The state in memory stays, so that no event
+// is published again because of the failure; but if the store does not accept the mark any
+// more, the lease ends.
 func (s *shard) stumble(ctx context.Context, err error) error {
 	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrForeignDatabase) {
 		return err
@@ -203,8 +202,8 @@ func (s *shard) stumble(ctx context.Context, err error) error {
 	return nil
 }
 
-// wait returns at the given time, at a wake-up, or when ctx is done. It renews
-// the lease meanwhile, and fails when that is lost.
+// wait returns at the given time, at a wake-up, or when ctx is done. It renews the lease
+// meanwhile, and fails if the lease is lost.
 func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -229,7 +228,8 @@ func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}
 	}
 }
 
-// renew extends the lease. It fails softly: only ErrLeaseLost ends a tenure.
+// renew extends the lease. Only ErrLeaseLost means that the lease is over; after another error
+// the lease may still be valid.
 func (s *shard) renew(ctx context.Context) error {
 	settlement := Settlement{}
 	if s.moved && s.cur == nil {
@@ -261,8 +261,7 @@ func (s *shard) settle(ctx context.Context, settlement Settlement) error {
 	return nil
 }
 
-// call bounds one call of the store: a connection that hangs must not hang the
-// shard for ever.
+// call bounds one call of the store: a hanging connection must not block the shard for ever.
 func (s *shard) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, max(s.r.cfg.LeaseTTL, 5*time.Second))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// slowLine is a store whose reads take a while for each event, and which ends them
-// after a time of its own, if it has one.
+// slowLine is a store whose reads take a time per event, and which ends slow reads itself if it
+// has a timeout.
 type slowLine struct {
 	*outboxtest.Memory
 	perEvent atomic.Int64
@@ -64,8 +64,8 @@ func (s *slowLine) seen() (limits []int, failed int) {
 	return slices.Clone(s.limits), s.failed
 }
 
-// TestReadsHalve has 100 events of 4 MB on a line of 20 MB/s, so that a read of the
-// first batch cannot end in time.
+// TestReadsHalve has 100 events of 4 MB and a throughput of 20 MB/s, so a read of the first
+// batch cannot end in time.
 func TestReadsHalve(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -94,7 +94,7 @@ func TestReadsHalve(t *testing.T) {
 				}}}
 				var stops []func() error
 				start := time.Now()
-				for range 2 { // one of them stands by, and gets no chance
+				for range 2 { // one of them stands by and never gets the lease
 					r, err := outbox.NewRelay(line, b.pub, cfg)
 					if err != nil {
 						t.Fatal(err)
@@ -129,7 +129,7 @@ func TestReadsHalve(t *testing.T) {
 	}
 }
 
-// TestReadsGrowBack has a line that is slow for a while.
+// TestReadsGrowBack has a store that is slow for a while.
 func TestReadsGrowBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
@@ -153,8 +153,8 @@ func TestReadsGrowBack(t *testing.T) {
 	})
 }
 
-// TestBurstsOfLargeEventsAreReadInTime has bursts of events that are 100 times as
-// large as a batch may be: their size is known from the burst before.
+// TestBurstsOfLargeEventsAreReadInTime has bursts of events that are 100 times as large as a
+// batch may be: their size is known from the previous burst.
 func TestBurstsOfLargeEventsAreReadInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowLine{Memory: outboxtest.NewMemory(1)}
@@ -208,8 +208,8 @@ func TestBurstsOfLargeEventsAreReadInTime(t *testing.T) {
 	})
 }
 
-// moved is a store whose pool reaches another server at some point: what it read on
-// the first one means nothing there.
+// moved is a store whose pool reaches another server at some point: positions read on the first
+// one are invalid there.
 type moved struct {
 	*outboxtest.Memory
 	reads  atomic.Int64
@@ -237,8 +237,8 @@ func (m *moved) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 	return m.Memory.Read(ctx, l, q)
 }
 
-// TestReadOfAnotherServerEndsTheTenure lets each of the first reads meet another
-// server: the relay must take the lease again, and begin at what is stored.
+// TestReadOfAnotherServerEndsTheTenure: each of the first reads reaches another server. The
+// relay must take the lease again, and begin at the stored position.
 func TestReadOfAnotherServerEndsTheTenure(t *testing.T) {
 	for _, o := range []outbox.Ordering{outbox.Strict, outbox.ByKey} {
 		for at := range int64(12) {
@@ -265,7 +265,7 @@ func TestReadOfAnotherServerEndsTheTenure(t *testing.T) {
 					if n := len(b.names()); n != 61 {
 						t.Errorf("%d events were published, want 61", n)
 					}
-					// What had passed the failing event in its batch is repeated, no more.
+					// Only events that had passed the failing event in its batch are repeated.
 					if n := outboxtest.Duplicates(b.pub.Published()); n > 20 {
 						t.Errorf("%d events came twice, want a batch and its probes at most", n)
 					}

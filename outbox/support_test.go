@@ -18,11 +18,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the logs of what the tests break
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the tests cause many failures
 	goleak.VerifyTestMain(m)
 }
 
-// bench is an outbox in memory with a relay that was not started.
+// bench is an outbox in memory with a relay that is not started.
 type bench struct {
 	t     testing.TB
 	store *outboxtest.Memory
@@ -87,7 +87,7 @@ func (b *bench) start(cfg outbox.RelayConfig) (stop func()) {
 	}
 }
 
-// order lists what was published as key + sequence number.
+// order lists the published events as key + sequence number.
 func (b *bench) order() (out []string) {
 	for _, p := range b.pub.Published() {
 		out = append(out, name(p.Event))
@@ -97,7 +97,7 @@ func (b *bench) order() (out []string) {
 
 func name(e event.Event) string { return e.Key() + string('0'+rune(e.Sequence)) }
 
-// lines keeps what is logged.
+// lines collects log lines.
 type lines struct {
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -117,7 +117,7 @@ func (l *lines) logger() *slog.Logger {
 	}}))
 }
 
-// all are the lines' attributes, as text.
+// all returns the lines' attributes, as text.
 func (l *lines) all() (out []map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *lines) all() (out []map[string]string) {
 	return out
 }
 
-// with are the lines whose message has the text.
+// with returns the lines whose message contains the text.
 func (l *lines) with(text string) (out []map[string]string) {
 	for _, m := range l.all() {
 		if strings.Contains(m["msg"], text) {

@@ -19,11 +19,11 @@ import (
 // ownSystem is the messaging.system of an event that no transport has yet.
 const ownSystem = "millrace_outbox"
 
-// creation are the spans of the events of one Append.
+// creation holds the spans of the events of one Append.
 type creation []trace.Span
 
-// in gives e the trace context it is made in, unless it has one: that of a span
-// of its own where spans are made, else what ctx has.
+// in sets the trace context of e, unless it has one: that of a new span if spans are made, else
+// that of ctx.
 func (c *creation) in(ctx context.Context, t *otelmsg.Tracer, topic string, e *event.Event) {
 	if e.TraceParent != "" {
 		return
@@ -38,7 +38,7 @@ func (c *creation) in(ctx context.Context, t *otelmsg.Tracer, topic string, e *e
 	}
 }
 
-// end ends the spans; err is why nothing was appended.
+// end ends the spans; err is the error of the append.
 func (c creation) end(err error) {
 	for _, span := range c {
 		if err != nil {
@@ -56,8 +56,8 @@ func about(e event.Event) []attribute.KeyValue {
 	return attrs
 }
 
-// send publishes messages of one topic, under a span where spans are made. It
-// links to the events' own contexts, which travel on in the messages as they are.
+// send publishes messages of one topic, under a span if spans are made. The span links to the
+// events' own contexts, which the messages keep.
 func (r *Relay) send(ctx context.Context, topic string, msgs []*message.Message) error {
 	if r.tracer == nil {
 		return publish(r.pub, topic, msgs)
@@ -87,12 +87,12 @@ func (r *Relay) send(ctx context.Context, topic string, msgs []*message.Message)
 	return err
 }
 
-// loggedAs are the ids by which a log line names an item.
+// loggedAs returns the ids that identify an item in a log line.
 func loggedAs(it *Item) slog.Attr {
 	msg := message.NewMessage(it.MessageID, it.Payload)
 	var d headers.Decoder
 	if err := d.Decode(msg.Metadata, it.Headers, it.Key); err != nil {
-		msg.Metadata = message.Metadata{} // then the message's id is all that is known
+		msg.Metadata = message.Metadata{} // then only the message's id is known
 	}
 	return eventlog.Message(msg)
 }

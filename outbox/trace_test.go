@@ -39,13 +39,13 @@ func newTraced(t *testing.T) *traced {
 	return b
 }
 
-// appendAll appends in one call, under a span when there is one.
+// appendAll appends in one call, under a span if there is one.
 func (b *traced) appendAll(ctx context.Context, events ...event.Event) error {
 	b.t.Helper()
 	return b.store.Do(ctx, func(ctx context.Context, tx sqltx.Execer) error { return b.box.Append(ctx, tx, events...) })
 }
 
-// drain publishes all there is and returns the messages.
+// drain publishes all events and returns the messages.
 func (b *traced) drain(cfg outbox.RelayConfig) []event.Event {
 	b.t.Helper()
 	r := b.relay(cfg)
@@ -73,7 +73,7 @@ func newEvents(t *testing.T, n int) []event.Event {
 	return all
 }
 
-// attributes of a span as name=value, sorted.
+// attributes returns the attributes of a span as name=value, sorted.
 func attributes(s *spantest.Span) (all []string) {
 	for _, a := range s.Attributes() {
 		all = append(all, string(a.Key)+"="+a.Value.String())
@@ -156,7 +156,8 @@ func TestAppendCarriesTheContextWithoutAProvider(t *testing.T) {
 	}
 }
 
-// The id of a request reaches its events, and their children, with no tracer at all.
+// TestAppendCarriesTheCorrelation: the id of a request reaches its events, and their children,
+// without a tracer.
 func TestAppendCarriesTheCorrelation(t *testing.T) {
 	b := newTraced(t)
 	var err error
@@ -181,7 +182,7 @@ func TestAppendCarriesTheCorrelation(t *testing.T) {
 func TestAppendThatFailsSaysSoInItsSpans(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 3)
-	events[2].Type = "" // refused after two were made
+	events[2].Type = "" // refused after two events had spans
 	secret := errors.New("insert: payload-text")
 	if err := b.appendAll(t.Context(), events...); err == nil {
 		t.Fatal("an invalid event was appended")
@@ -243,7 +244,7 @@ func TestRelayLinksAndOverwritesNothing(t *testing.T) {
 	}
 }
 
-// refusing refuses all messages but dead letters, which it looks at.
+// refusing refuses all messages but dead letters, which it records.
 type refusing struct {
 	err     error
 	letters []*message.Message

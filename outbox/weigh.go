@@ -2,20 +2,19 @@ package outbox
 
 import "time"
 
-// weighed is what a failed attempt amounts to.
+// weighed is the result of a failed attempt.
 type weighed struct {
 	others  bool // there is evidence that the publisher works
 	age     time.Duration
 	retries int
-	spent   bool // the event is to be parked
+	spent   bool // park the event
 	refused int  // how often its dead letter was refused
 }
 
-// weigh goes over the events that failed in this round: has each of them had
-// its chances? A permanent error is an answer of the broker that will not change,
-// so there is nothing to wait for. Else the age and the retries count, and only if
-// there is evidence that the publisher works: others got through since the attempt
-// before. Those that are parked leave a dead letter.
+// weigh decides for each event that failed in this round whether to park it. A permanent error
+// is an answer of the broker that will not change, so the event is parked at once. Otherwise
+// the age and the retries count, but only with evidence that the publisher works: other events
+// were published since the attempt before. A parked event leaves a dead letter.
 func (rd *round) weigh(confirmed int64) {
 	seen := rd.s.r.confirmed.Load() + confirmed
 	for i := range rd.w.lanes {
@@ -37,15 +36,15 @@ func (rd *round) weigh(confirmed int64) {
 	}
 }
 
-// spent reports whether an event has had its chances that had been tried before the
-// attempt which was weighed.
+// spent reports whether an event has used up its age or its retries; before is the number of
+// attempts before the weighed one.
 func (c *RelayConfig) spent(w weighed, before int) bool {
 	tooOld := c.MaxAge >= 0 && before > 0 && w.age >= c.MaxAge
 	tooOften := c.MaxRetries > 0 && w.retries >= c.MaxRetries
 	return tooOld || tooOften
 }
 
-// earliest is the earlier of two times that may be zero.
+// earliest returns the earlier of two times that may be zero.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b

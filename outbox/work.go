@@ -6,52 +6,52 @@ import (
 )
 
 const (
-	// A lane that fails so often in a row ends its round, or that takes slowRow for
-	// fewer: more attempts would only wait for more timeouts.
+	// A lane ends its round after failuresInARow consecutive failures, or after slowFailures if
+	// they took slowRow: more attempts would only wait for more timeouts.
 	failuresInARow = 16
 	slowFailures   = 3
 	slowRow        = 500 * time.Millisecond
-	// So many failing events are enough to find out whether the publisher is back.
+	// So many failing events are enough to find out whether the publisher works again.
 	enoughFailing = 256
-	// So many events are probed with after a round in which nothing got through, and
-	// four times as many after each further one.
+	// After a round in which all attempts failed, firstProbes events are probed, and four times
+	// as many after each further one.
 	firstProbes = 4
 )
 
-// work is a batch at hand. Its items are published in lanes: one lane has all
-// events of a key, in order. items[:own] are the batch; what follows was read
-// on to probe with, while a failing event blocks the batch.
+// work is the current batch. Its items are published in lanes: one lane has all events of a
+// key, in order. items[:own] are the batch; the items after it were read as probes, while a
+// failing event blocks the batch.
 type work struct {
 	items []Item
 	state []State
 	next  Mark
-	full  bool // more was there when it was read
-	aside bool // the items stand aside, and have no place in the log
+	full  bool // there were more events at the time of the read
+	aside bool // the items are deferred, and have no position in the log
 
 	own     int
 	lanes   []lane
 	spare   []int32 // behind own, in no lane yet
-	behind  []int32 // their key stands aside, and there is no room to join it
+	behind  []int32 // their key has deferred events, and MaxAside is reached
 	settled int     // items[:settled] are finished and behind the settled mark
 	tried   bool    // a round has been made
 	due     time.Time
 	began   time.Time
 }
 
-// lane is the unfinished items of some keys.
+// lane holds the unfinished items of some keys.
 type lane struct {
 	items   []int32 // indexes of the work's items, ascending
 	failing []*failure
-	blocked map[string]struct{} // keys that nothing may be published of now
+	blocked map[string]struct{} // keys that must not be published now
 }
 
-// failure is an event that failed and keeps its place, or is about to lose it.
+// failure is an event that failed and is not deferred yet.
 type failure struct {
 	item int32
 	due  time.Time
 	last attempt // of this relay; at is zero before the first
 
-	// Of the present round.
+	// The current round.
 	tried     bool
 	at        time.Time
 	err       error
@@ -76,7 +76,7 @@ func (l *lane) isBlocked(key string) bool {
 
 var keySeed = maphash.MakeSeed()
 
-// laneOf is the lane of a key; any spread will do within one process.
+// laneOf returns the lane of a key; any distribution will do within one process.
 func (w *work) laneOf(key string) *lane {
 	if len(w.lanes) == 1 {
 		return &w.lanes[0]
@@ -84,7 +84,7 @@ func (w *work) laneOf(key string) *lane {
 	return &w.lanes[maphash.String(keySeed, key)%uint64(len(w.lanes))]
 }
 
-// newWork takes up a batch: of the log, or of what stands aside.
+// newWork creates a work from a batch, of the log or of deferred events.
 func (s *shard) newWork(b Batch, full, aside bool) *work {
 	w := &work{
 		items: b.Items, state: make([]State, len(b.Items)), next: b.Next, full: full, aside: aside,
@@ -96,8 +96,8 @@ func (s *shard) newWork(b Batch, full, aside bool) *work {
 	return w
 }
 
-// spread says into how many lanes n events go: into one when the publisher is so
-// quick that more would only cut its calls smaller.
+// spread returns the number of lanes for n events. It is 1 if the publisher is so quick that
+// more lanes would only make its calls smaller.
 func (s *shard) spread(n int) int {
 	if time.Duration(s.r.cost.Load()) < 5*time.Microsecond {
 		return 1
@@ -114,7 +114,7 @@ func (s *shard) enter(w *work, i int32) {
 		w.behind = append(w.behind, i)
 		l.block(it.Key)
 	case it.Attempts > 0 && !l.hasBefore(w, it.Key):
-		// It failed before this relay had the shard, or it stands aside.
+		// It failed before this relay had the shard, or it is deferred.
 		f := &failure{item: i, due: w.began.Add(it.Wait), last: attempt{seen: s.r.confirmed.Load()}}
 		if last := s.aside.lastTry(it.Key); w.aside && !last.at.IsZero() {
 			f.last = last
@@ -135,8 +135,8 @@ func (l *lane) hasBefore(w *work, key string) bool {
 	return false
 }
 
-// follow looks again at items whose key stands aside: they join it behind, wait
-// for room, or are free because the key has come through.
+// follow checks items whose key has deferred events: they are deferred too, wait while MaxAside
+// is reached, or are free because the key has no deferred events any more.
 func (s *shard) follow(w *work) (joined []*Item) {
 	if len(w.behind) == 0 {
 		return nil
@@ -163,8 +163,8 @@ func (s *shard) follow(w *work) (joined []*Item) {
 	return joined
 }
 
-// prefix returns the place behind the finished items at the front, nil when it
-// has not moved since it was settled.
+// prefix returns the position behind the finished items at the front, nil when it has not moved
+// since it was settled.
 func (w *work) prefix() Mark {
 	n := w.settled
 	for n < len(w.state) && w.state[n] > Held {
@@ -182,16 +182,16 @@ func (w *work) prefix() Mark {
 
 func (w *work) finished() bool {
 	if w.aside {
-		return true // one round each; the index says when to come back
+		return true // one round each; the index has the next due time
 	}
 	return w.settled == len(w.items)
 }
 
-// never is a due time that something else must bring forward.
+// never is a due time that another event has to bring forward.
 const never = 24 * time.Hour
 
-// tidy forgets what is finished, and says when the next round is due: when a
-// failing event may be tried again, or at the latest when it is time to probe.
+// tidy removes finished items, and sets when the next round is due: when a failing event may be
+// retried, or at the latest when it is time to probe.
 func (s *shard) tidy(w *work, now time.Time) {
 	var first time.Time
 	failing, left := 0, 0
@@ -214,7 +214,7 @@ func (s *shard) tidy(w *work, now time.Time) {
 	}
 	switch {
 	case left == 0:
-		// The batch is through: what was read on to probe with takes its place.
+		// The batch is finished: the spare items become the batch.
 		for _, i := range w.spare {
 			s.enter(w, i)
 		}
@@ -222,7 +222,7 @@ func (s *shard) tidy(w *work, now time.Time) {
 	case failing > 0:
 		w.due = earlier(first, now.Add(s.probeAfter()))
 	case left == len(w.behind):
-		w.due = now.Add(never) // until their keys come through, see tryAside
+		w.due = now.Add(never) // until their keys are free, see tryAside
 	default:
 		w.due = now // the round ended early
 	}

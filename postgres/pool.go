@@ -16,15 +16,15 @@ import (
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
 )
 
-// Pool is the database of the application's own pgxpool, for handlers that write with pgx:
-// their transactions are pgx.Tx. The pool stays open, and needs a connection for each
-// handler that works at once, and three more. Where it was made of a URL the database's own
-// log is the transport, on connections of its own, unless Config.Bus names another.
+// Pool returns the database of the application's own pgxpool, for handlers that write with pgx:
+// their transactions are pgx.Tx. The pool stays open. It needs a connection for each handler
+// that runs at once, and three more. If the pool was made from a URL and Config.Bus is empty,
+// the transport is the database's own log, on connections of its own.
 func Pool(pool *pgxpool.Pool) millrace.Database[pgx.Tx] { return native{pool} }
 
 type native struct{ pool *pgxpool.Pool }
 
-// Stores is that of [millrace.Database].
+// Stores implements [millrace.Database].
 func (n native) Stores() (*millrace.Stores[pgx.Tx], error) {
 	if n.pool == nil {
 		return nil, errors.New("postgres: the pool is nil")
@@ -37,7 +37,7 @@ func (n native) Stores() (*millrace.Stores[pgx.Tx], error) {
 	return s, nil
 }
 
-// stores are those of database/sql on the same connections, but for the transactions.
+// stores returns the stores of database/sql on the same connections, with transactions of pgx.
 func (n native) stores(db *sql.DB) (*millrace.Stores[pgx.Tx], error) {
 	s, err := SQL(db).Stores()
 	if err != nil {

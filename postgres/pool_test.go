@@ -34,7 +34,7 @@ type Counted struct{ ID string }
 
 func (Counted) Spec() millrace.Spec { return millrace.On("counts", "Counted", "c-1") }
 
-// opened is an App on a pgxpool, whose relay looks for events when it is woken alone.
+// opened returns an App on a pgxpool; its relay looks for events only when it is woken.
 func opened(t *testing.T) (*millrace.App[pgx.Tx], *pgxpool.Pool) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), servicetest.PostgresURL(t))
@@ -54,7 +54,7 @@ func effect(ctx context.Context, tx pgx.Tx, id string) error {
 	return err
 }
 
-// effects is the rows that handlers have committed, in the order of their ids.
+// effects lists the rows that handlers have committed, in the order of their ids.
 func effects(t *testing.T, pool *pgxpool.Pool) string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `SELECT id FROM effects ORDER BY id`)
@@ -88,9 +88,9 @@ func await(t *testing.T, c <-chan string, want string) {
 	}
 }
 
-// An event that is committed is handled once, with pgx, in one transaction with what the
-// handler writes and emits; one that is rolled back is not. Each is published at once,
-// since the commit wakes the relay.
+// TestPool checks that a committed event is handled once, with pgx, in one transaction with the
+// rows and events of the handler, and that a rolled-back event is not handled. Each event is
+// published at once, since the commit wakes the relay.
 func TestPool(t *testing.T) {
 	app, pool := opened(t)
 	again := func(c *bus.Consumer) { c.Retry = bus.FixedRetry(time.Millisecond, 5) }

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// What concurrent callers get from a shared call is what they would have got
+// TestCombiningIsLikeComingAlone: concurrent callers of a shared call get the same answers as
 // one after the other, all of high priority before all of low.
 func TestCombiningIsLikeComingAlone(t *testing.T) {
 	type want struct {
@@ -71,7 +71,7 @@ func TestCombiningIsLikeComingAlone(t *testing.T) {
 			if granted != model.granted || store.tokens != model.tokens {
 				rt.Fatalf("granted %v with %v left; alone it would be %v with %v", granted, store.tokens, model.granted, model.tokens)
 			}
-			// Within equal calls of one shared ask the earlier are granted.
+			// Of equal calls of one shared ask, the earlier ones are granted.
 			for i := 1; i < len(callers); i++ {
 				for j := i + 1; j < len(callers); j++ {
 					if callers[i] == callers[j] && decisions[j].Allowed && !decisions[i].Allowed {
@@ -128,8 +128,8 @@ func TestRunsHoldHighFirstAndEqualSizesTogether(t *testing.T) {
 	})
 }
 
-// A refusal costs one call of the store until its retry time, however many ask. Where
-// low has a share it asks for itself.
+// TestDeniedFloodMakesNoCalls: a refusal costs one call of the store until its retry time,
+// however many callers ask. If low has a share, it asks for itself.
 func TestDeniedFloodMakesNoCalls(t *testing.T) {
 	t.Run("no share", func(t *testing.T) { deniedFlood(t, new(0), 0) })
 	t.Run("a share", func(t *testing.T) { deniedFlood(t, nil, 1) })
@@ -162,8 +162,8 @@ func deniedFlood(t *testing.T, share *int, own int) {
 					t.Fatalf("RetryAfter %s, want %s", again.RetryAfter, time.Until(end))
 				}
 			}
-			// What is refused to high is refused to low, outside its share, and more
-			// at once too.
+			// A refusal for high is also one for low, outside its share, and for larger sizes
+			// too.
 			if low, err := l.Allow(ctx, ratelimit.Low); err != nil || low.Allowed {
 				t.Fatalf("low: %+v, %v", low, err)
 			}
@@ -239,7 +239,7 @@ func TestAllowRefusesWhatCanNeverBe(t *testing.T) {
 	}
 }
 
-// The highest count of the day goes with each call.
+// TestDayCountIsCarried: each call carries the highest count of the day.
 func TestDayCountIsCarried(t *testing.T) {
 	store := &budget{}
 	l := limiter(t, store, ratelimit.Config{})
@@ -253,7 +253,7 @@ func TestDayCountIsCarried(t *testing.T) {
 	}
 }
 
-// The hooks tell each decision once.
+// TestHooks: the hooks report each decision once.
 func TestHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{}

@@ -23,7 +23,7 @@ func (plenty) Acquire(_ context.Context, _ *ratelimit.Plan, ask ratelimit.Ask) (
 
 func (plenty) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
 
-// callers has so many goroutines share b.N decisions.
+// callers shares b.N decisions among n goroutines.
 func callers(b *testing.B, n int, decide func() error) {
 	b.ReportAllocs()
 	var left atomic.Int64
@@ -44,8 +44,8 @@ func callers(b *testing.B, n int, decide func() error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1000, "k/s")
 }
 
-// What the limiter itself costs, with a store that costs nothing: an upper
-// bound of what any store can reach.
+// BenchmarkAllow measures the limiter itself, with a store that costs nothing: an upper bound
+// for every store.
 func BenchmarkAllow(b *testing.B) {
 	for _, n := range []int{1, 64, 512} {
 		b.Run(fmt.Sprintf("granted/callers=%d", n), func(b *testing.B) {

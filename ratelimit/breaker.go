@@ -9,11 +9,10 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// BreakerState of the circuit breaker between a limiter and its store.
+// BreakerState is the state of the circuit breaker between a limiter and its store.
 type BreakerState uint8
 
-// The states: closed lets all calls through, open none, half-open a few for
-// trial.
+// The states: closed lets all calls through, open none, half-open a few as a trial.
 const (
 	BreakerClosed BreakerState = iota
 	BreakerHalfOpen
@@ -32,8 +31,8 @@ func (s BreakerState) String() string {
 	}
 }
 
-// breaker stands between the limiter and the store. Only the goroutine that
-// makes the limiter's one call uses it; all others read what is atomic.
+// breaker is between the limiter and the store. Only the goroutine that makes the limiter's one
+// call uses it; all others only read the atomic fields.
 type breaker struct {
 	circuit *gobreaker.CircuitBreaker[Grant]
 	now     func() time.Duration
@@ -51,8 +50,8 @@ func newBreaker(c BreakerConfig, now func() time.Duration) *breaker {
 	threshold := max(1, int(math.Ceil(c.FailureRatio*float64(c.Calls)-1e-9)))
 	b.circuit = gobreaker.NewCircuitBreaker[Grant](gobreaker.Settings{
 		Name: "ratelimit", MaxRequests: uint32(c.Trials), Timeout: c.OpenFor,
-		// Its own counts reach back to a time when all was well: thousands of
-		// good calls would hide that the last ten failed.
+		// The circuit's own counts begin long before a failure: thousands of successful calls
+		// would hide that the last ten failed.
 		ReadyToTrip:   func(gobreaker.Counts) bool { return b.last.full() && b.last.failures >= threshold },
 		OnStateChange: b.changed,
 	})
@@ -96,14 +95,14 @@ func (b *breaker) call(fn func() (Grant, error)) (Grant, error) {
 	return g, err
 }
 
-// taken returns the changes of state since the last time.
+// taken returns the changes of state since its last call.
 func (b *breaker) taken() []breakerChange {
 	c := b.changes
 	b.changes = nil
 	return c
 }
 
-// refusesFor returns how long the breaker refuses still, 0 when it does not.
+// refusesFor returns how long the breaker still refuses, 0 if it does not.
 func (b *breaker) refusesFor() time.Duration {
 	until := b.until.Load()
 	if until == 0 {
@@ -112,7 +111,7 @@ func (b *breaker) refusesFor() time.Duration {
 	return max(0, time.Duration(until)-b.now())
 }
 
-// outcomes are those of the last calls.
+// outcomes are the outcomes of the last calls.
 type outcomes struct {
 	failed   []bool
 	at, n    int

@@ -102,7 +102,7 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("changes %s, want %s", got, want)
 		}
 		away = true
-		for range 9 { // fewer than are judged
+		for range 9 { // fewer than Calls
 			allow(false)
 		}
 		away = false
@@ -112,7 +112,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// A store that answers nonsense grants nothing.
+// nonsense is a store with invalid answers, which grants nothing.
 type nonsense struct{ grant ratelimit.Grant }
 
 func (n nonsense) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
@@ -129,7 +129,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-// A store that panics takes its caller down and nobody else.
+// TestPanicLeavesNobodyWaiting: a panic of the store affects its caller and no other.
 func TestPanicLeavesNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// call is one call of the store for everybody who asked before it.
+// call is one call of the store for all callers that asked before it.
 type call struct {
 	ask     Ask
-	runs    []*callers // whose run it is; those who left are not in it any more
+	runs    []*callers // the callers of each run, without those that left
 	returns int
-	extra   callers // answered with what was granted to others, who left
+	extra   callers // callers that get the grants of others that left
 }
 
-// orphan is a grant that nobody is there to take.
+// orphan is a grant without a caller.
 type orphan struct {
 	p    Priority
 	size int
 	at   int64
 }
 
-// lead makes the call that self was chosen for. It is entered with mu held, and
-// unlocks it.
+// lead makes the call that self was chosen for. It is entered with mu held, and unlocks mu.
 func (l *Limiter) lead(ctx context.Context, self *caller) {
 	self.lead = false
 	k := l.take()
@@ -37,8 +36,7 @@ func (l *Limiter) lead(ctx context.Context, self *caller) {
 	}()
 	sent := l.now()
 	g, err := l.breaker.call(func() (Grant, error) {
-		// The call is for others too: the end of the leader's context is no
-		// reason to end it.
+		// The call is for others too, so it does not end with the leader's context.
 		l.counts.calls.Add(1)
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
 		defer cancel()
@@ -55,13 +53,13 @@ func (l *Limiter) lead(ctx context.Context, self *caller) {
 	}
 	l.mu.Lock()
 	if self.in != nil {
-		l.drop(self) // what it would get is for others
+		l.drop(self) // its grant is for others
 	}
 	l.mu.Unlock()
 	l.finish(k, nil, g, sent, err)
 }
 
-// check keeps a store's mistake from becoming a grant.
+// check refuses an invalid grant of a store.
 func (g Grant) check(ask Ask) error {
 	if len(g.Runs) != len(ask.Runs) {
 		return fmt.Errorf("the store answered %d runs of %d", len(g.Runs), len(ask.Runs))
@@ -74,8 +72,8 @@ func (g Grant) check(ask Ask) error {
 	return nil
 }
 
-// take makes one call of all who ask and all who wait: high before low, and
-// within a class those before who wait.
+// take makes one call for all queued and waiting callers: high before low, and within a class
+// the waiting ones before the queued ones.
 func (l *Limiter) take() *call {
 	k := &call{ask: Ask{Day: l.day}, returns: l.returns}
 	k.ask.Runs, k.runs = make([]Run, 0, 2), make([]*callers, 0, 2)
@@ -95,8 +93,8 @@ func (l *Limiter) take() *call {
 	return k
 }
 
-// finish hands out what the call brought, has the next one made, and wakes all
-// who have their answer.
+// finish distributes the answers of the call, starts the next call, and wakes all callers with
+// an answer.
 func (l *Limiter) finish(k *call, self *caller, g Grant, sent time.Duration, err error) {
 	l.mu.Lock()
 	now := l.now()
@@ -122,7 +120,7 @@ func (l *Limiter) finish(k *call, self *caller, g Grant, sent time.Duration, err
 	}
 }
 
-// signal wakes all but self, who is awake.
+// signal wakes all but self, which is awake.
 func (l *callers) signal(self *caller) {
 	for c := l.first; c != nil; {
 		next := c.next // c may be reused as soon as it is awake
@@ -133,8 +131,8 @@ func (l *callers) signal(self *caller) {
 	}
 }
 
-// next has the next call made, by somebody who wants one now. mu is held, and
-// nobody makes a call.
+// next starts the next call, made by a caller that wants one now. mu is held, and no call is in
+// flight.
 func (l *Limiter) next(now time.Duration) {
 	l.calling = false
 	c := l.queued[High].first()
@@ -155,7 +153,7 @@ func (l *Limiter) next(now time.Duration) {
 	c.signal()
 }
 
-// drop takes a caller off whose context ended.
+// drop removes a caller whose context ended.
 func (l *Limiter) drop(c *caller) {
 	c.in.remove(c)
 	if l.baton == c {
@@ -169,7 +167,7 @@ func (l *Limiter) drop(c *caller) {
 	}
 }
 
-// remember a refusal, so that it need not be asked for again.
+// remember stores a refusal, so that the store need not be called for it again.
 func (l *Limiter) remember(p Priority, d denial, now time.Duration) {
 	if d.until <= now {
 		return

@@ -2,10 +2,9 @@ package ratelimit
 
 import "time"
 
-// caller is somebody who asked for n calls and has no answer yet. It is in one
-// list at a time, of which it takes itself off when it leaves. All fields are
-// guarded by Limiter.mu; what the answer needs is not written any more after
-// the caller was woken for it.
+// caller is a caller that asked for n calls and has no answer yet. It is in one list at a time,
+// and removes itself when it leaves. All fields are guarded by Limiter.mu; the fields of the
+// answer are not written after the caller was woken for it.
 type caller struct {
 	prev, next *caller
 	in         *callers
@@ -28,11 +27,11 @@ type answer struct {
 	remaining int
 }
 
-// signal wakes the caller, which may not sleep yet.
+// signal wakes the caller, which may not be asleep yet.
 func (c *caller) signal() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // a signal is pending, and it looks at its state after that one
+	default: // a signal is pending, and the caller reads its state after it
 	}
 }
 
@@ -89,7 +88,7 @@ func (q *queue) push(c *caller) {
 	*q = append(*q, s)
 }
 
-// first returns the caller that is to lead, or nil.
+// first returns the caller that makes the next call, or nil.
 func (q queue) first() *caller {
 	for _, s := range q {
 		if s.callers.first != nil {

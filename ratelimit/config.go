@@ -8,41 +8,40 @@ import (
 
 // Config is the configuration of a [Limiter]. Only Limits is required.
 type Config struct {
-	// Limits are checked by [Limits.Plan]; what cannot hold is refused.
+	// Limits are checked by [Limits.Plan]; limits that cannot hold are refused.
 	Limits Limits
-	// Timeout bounds one call of the store; 100 ms by default. A caller is
-	// answered within two of them: one that is under way, and its own.
+	// Timeout bounds one call of the store; 100 ms by default. A caller gets its answer within
+	// two such calls: one in flight, and its own.
 	Timeout time.Duration
-	// MaxWaiting is how many callers of Wait there can be at a time; 10,000 by
-	// default. One more gets [ErrTooManyWaiting].
+	// MaxWaiting is how many callers of Wait there can be at a time; 10,000 by default. A
+	// further caller gets [ErrTooManyWaiting].
 	MaxWaiting int
 	// Breaker refuses at once while the store is down.
 	Breaker BreakerConfig
-	// Hooks are told what happens.
+	// Hooks are called for grants, refusals and changes of the breaker.
 	Hooks Hooks
-	// Logger gets what cannot be returned: a grant that nobody took and that
-	// could not be given back, and changes of the breaker. slog.Default() when
-	// nil.
+	// Logger receives errors that cannot be returned: a grant without a caller that could not
+	// be given back, and changes of the breaker. slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// BreakerConfig is about the circuit breaker between the limiter and its store.
+// BreakerConfig configures the circuit breaker between the limiter and its store.
 type BreakerConfig struct {
-	// Calls is how many of the last calls are judged; 10 by default, at most
-	// 1000. The breaker opens no earlier than after that many.
+	// Calls is how many of the last calls count; 10 by default, at most 1000. The breaker opens
+	// no earlier than after that many.
 	Calls int
-	// FailureRatio is the part of them, above 0 and up to 1, that opens it when
-	// it failed; 0.5 by default.
+	// FailureRatio is the share of failed calls, above 0 and up to 1, that opens the breaker;
+	// 0.5 by default.
 	FailureRatio float64
-	// OpenFor is how long it then refuses without a call; 30 s by default.
+	// OpenFor is how long the open breaker refuses without a call; 30 s by default.
 	OpenFor time.Duration
-	// Trials is how many calls must succeed after that to close it; 5 by
-	// default. One that fails opens it again.
+	// Trials is how many calls must then succeed to close the breaker; 5 by default. A failed
+	// one opens it again.
 	Trials int
 }
 
-// Hooks are called by the goroutine of the caller that the event is about, with
-// no lock held. They must not block. Any of them can be nil.
+// Hooks are called in the goroutine of the caller that the event concerns, with no lock held.
+// They must not block. Any of them can be nil.
 type Hooks struct {
 	// Acquired is called when n calls were granted at once.
 	Acquired func(p Priority, n int)

@@ -2,8 +2,8 @@ package ratelimit
 
 import "time"
 
-// denial is a refusal that holds until its retry time: a call of that size, or
-// a larger one, need not be asked for.
+// denial is a refusal that is valid until its retry time: calls of that size, or a larger one,
+// need no call of the store.
 type denial struct {
 	size      int
 	until     time.Duration
@@ -11,15 +11,14 @@ type denial struct {
 	remaining int
 }
 
-// denials of both priorities. It is never changed, only replaced, so that a
-// flood of refused callers reads it without a lock.
+// denials of both priorities. The value is never changed, only replaced, so that a flood of
+// refused callers reads it without a lock.
 type denials [2][]denial
 
-// find returns the refusal of n calls that holds longest. What is refused to
-// high priority is refused to low, which needs all that high does and more; never
-// the other way round. Where low has a share, only the end of the day is refused to
-// both: high leaves the share to a low call that the store has refused, so that one
-// has to ask.
+// find returns the refusal of n calls that is valid longest. A refusal for high priority is
+// also one for low, which needs everything that high needs and more; the reverse is not true.
+// If low has a share, only a refusal until the end of the day is valid for both: high leaves
+// the share to a refused low call, so a low caller has to ask for itself.
 func (d *denials) find(p Priority, n int, now time.Duration, share bool) (denial, bool) {
 	var found denial
 	for of := p; of <= High; of++ {
@@ -35,8 +34,8 @@ func (d *denials) find(p Priority, n int, now time.Duration, share bool) (denial
 	return found, found.until > 0
 }
 
-// with returns the denials that hold at the time, and one more. It keeps none
-// that another one covers, so there are at most as many as sizes.
+// with returns the denials that are valid at the time, and one more. It keeps none that another
+// one covers, so there are at most as many as sizes.
 func (d *denials) with(p Priority, more denial, now time.Duration) *denials {
 	var next denials
 	for of, list := range d {

@@ -36,7 +36,7 @@ func ExampleNew() {
 	// ratelimit: Limits cannot hold HardLimit: Burst 450 + Rate 450 * (1 s + Delay 20ms) + Processes 1 = 910 > HardLimit 500; Burst can be at most 40, or 0 to have it derived
 }
 
-// Low priority keeps a part of its rate under a flood of high; 0 turns that off.
+// Low priority keeps a part of its rate under a flood of high; 0 turns this off.
 func ExampleLimits_lowShare() {
 	limits := ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 	for _, share := range []*int{nil, new(10), new(0), new(200)} {

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// A caller who leaves before the call takes nothing; one who leaves during it
-// leaves its grant to the next, or it is given back.
+// TestLeavingGivesBack: a caller that leaves before the call takes nothing; if a caller leaves
+// during the call, its grant goes to the next one, or is given back.
 func TestLeavingGivesBack(t *testing.T) {
 	for _, follower := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestLeavingGivesBack(t *testing.T) {
 			}
 			want := [2]int{}
 			if follower {
-				want[ratelimit.Low] = 1 // it took over, without a call of its own
+				want[ratelimit.Low] = 1 // it took over, without its own call
 			}
 			if store.taken() != want || store.calls() != 1 {
 				t.Errorf("taken %v after %d calls, want %v after 1", store.taken(), store.calls(), want)
@@ -53,11 +53,11 @@ func TestLeavingGivesBack(t *testing.T) {
 	}
 }
 
-// At any moment, whoever leaves: what the store has granted is what callers
-// hold.
+// TestLeavingAtAnyMoment: callers leave at any moment, and still the store's grants equal the
+// callers' permits.
 func TestLeavingAtAnyMoment(t *testing.T) {
 	store := &budget{}
-	// A grant that expired on its way is nobody's: here nothing takes a minute.
+	// A grant that expires on its way belongs to no caller: here nothing takes a minute.
 	limits := ratelimit.Limits{HardLimit: 1_000_000, Rate: 10_000, LowRate: 8_000, Delay: time.Minute}
 	l := limiter(t, store, ratelimit.Config{Limits: limits, Timeout: time.Minute, Breaker: ratelimit.BreakerConfig{Calls: 1000}})
 	var held [2]int
@@ -111,7 +111,7 @@ func TestWaitLeaves(t *testing.T) {
 		q := &line{l: l}
 		first, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		defer cancel()
-		// The one that watches the time leaves; another must go on with it.
+		// The caller that watches the time leaves; another must continue.
 		q.join(first, ratelimit.Low, "first")
 		q.join(context.Background(), ratelimit.Low, "second")
 		began := time.Now()
@@ -125,7 +125,8 @@ func TestWaitLeaves(t *testing.T) {
 	})
 }
 
-// Somebody who leaves during the call leaves the grant to the next who waits.
+// TestWaitHandsOver: a caller that leaves during the call leaves its grant to the next waiting
+// one.
 func TestWaitHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{})}

@@ -12,18 +12,17 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Limiter hands out the budget that its [Store] keeps. Make one for each
-// process and budget: its lock on writes is part of the arithmetic, and its
-// callers share calls of the store. It has no goroutine of its own, and nothing
-// to close.
+// Limiter grants permits of the budget that its [Store] keeps. Create one for each process and
+// budget: its lock on writes is part of the arithmetic, and its callers share calls of the
+// store. It has no goroutine, and needs no Close.
 type Limiter struct {
 	store   Store
 	plan    *Plan
 	cfg     Config
-	most    [2]int // that can ever be granted at once, by priority
+	most    [2]int // the most that can ever be granted at once, by priority
 	began   time.Time
 	breaker *breaker
-	open    error                   // what is answered while the breaker is
+	open    error                   // the answer while the breaker is open
 	denied  atomic.Pointer[denials] // nil when none is known
 	counts  counts
 	pool    sync.Pool // of *caller
@@ -31,29 +30,28 @@ type Limiter struct {
 	// writes is held while a permit is checked and used; see Permit.Use.
 	writes sync.Mutex
 
-	// mu guards what follows. It is never held during a call of the store.
+	// mu guards the fields below. It is never held during a call of the store.
 	mu      sync.Mutex
-	calling bool             // the store is asked, or somebody is chosen to ask it
+	calling bool             // a call is in flight, or a caller was chosen to make it
 	queued  [2]queue         // callers of Allow for the next call
 	waiting [2]callers       // callers of Wait
-	due     [2]time.Duration // when those of a class ask next
-	baton   *caller          // the one of waiting that watches the time
-	alarm   time.Duration    // when it wakes
+	due     [2]time.Duration // when the callers of a class ask next
+	baton   *caller          // the waiting caller that watches the time
+	alarm   time.Duration    // when the baton wakes
 	day     DayCount         // the highest seen
-	remain  [2]int           // what could be granted when the store last said so
-	seen    time.Duration    // when that was
-	returns int              // how often something was given back
-	late    int              // calls in a row whose grants came too late to use
-	failed  int              // calls in a row that failed
+	remain  [2]int           // the Remaining of the store's last answer
+	seen    time.Duration    // the time of that answer
+	returns int              // the number of permits given back
+	late    int              // consecutive calls whose grants arrived too late
+	failed  int              // consecutive failed calls
 	recent  recent
 }
 
-// never is no time.
+// never is after any time.
 const never = time.Duration(math.MaxInt64)
 
-// New makes a limiter on a store: package memratelimit for one process,
-// redisratelimit for many. It makes no call. The error for limits that cannot
-// hold shows the arithmetic.
+// New creates a limiter on a store: package memratelimit for one process, redisratelimit for
+// many. It makes no call. For limits that cannot hold, the error shows the arithmetic.
 func New(store Store, cfg Config) (*Limiter, error) {
 	if store == nil {
 		return nil, errors.New("ratelimit: the store is nil; make one with memratelimit.New or redisratelimit.New")
@@ -76,7 +74,7 @@ func New(store Store, cfg Config) (*Limiter, error) {
 	return l, nil
 }
 
-// Plan returns what the limiter keeps to, with the arithmetic.
+// Plan returns the plan of the limiter, with the arithmetic.
 func (l *Limiter) Plan() Plan { return *l.plan }
 
 // now is a monotonic clock.
@@ -100,29 +98,29 @@ func (l *Limiter) check(ctx context.Context, p Priority, n int) error {
 // Decision is the answer to [Limiter.Allow].
 type Decision struct {
 	Allowed bool
-	// Permit to be used for the calls, or given back; nil when refused.
+	// Permit is for the calls; use it or give it back. It is nil after a refusal.
 	Permit *Permit
-	// RetryAfter is when to ask again, when refused: what was asked for could be
-	// granted at the earliest then, if nobody else took anything.
+	// RetryAfter is when to ask again after a refusal: the earliest time at which the calls
+	// could be granted if no other caller took any.
 	RetryAfter time.Duration
-	// Remaining is what this priority could have at once, as the store last said.
+	// Remaining is how many calls this priority could get at once, by the store's last answer.
 	Remaining int
 	// Reason of the refusal; "" when allowed.
 	Reason Reason
 }
 
-// Allow asks for one call, without waiting for it to become free. A refusal by
-// the budget is no error; an error wraps [ErrUnavailable], or the context's.
+// Allow asks for one call, without waiting for a free one. A refusal by the budget is not an
+// error; an error wraps [ErrUnavailable] or the context's error.
 func (l *Limiter) Allow(ctx context.Context, p Priority) (Decision, error) {
 	return l.AllowN(ctx, p, 1)
 }
 
-// AllowN asks for n calls at once: all of them, or none. More than there can
-// ever be at once is [ErrTooLarge].
+// AllowN asks for n calls at once: all of them or none. If n can never be granted at once, the
+// error is [ErrTooLarge].
 //
-// A caller who finds no call of the store under way makes one, in its own
-// goroutine, for itself and everybody who waits; the others share the next one.
-// It leaves when its context ends, except while it makes that call.
+// A caller that finds no call of the store in flight makes one, in its own goroutine, for
+// itself and all waiting callers; the others share the next one. A caller leaves when its
+// context ends, except while it makes that call.
 func (l *Limiter) AllowN(ctx context.Context, p Priority, n int) (Decision, error) {
 	if err := l.check(ctx, p, n); err != nil {
 		return Decision{}, err
@@ -154,7 +152,7 @@ func (l *Limiter) AllowN(ctx context.Context, p Priority, n int) (Decision, erro
 	return d, err
 }
 
-// refused answers without a call of the store when the answer is known.
+// refused answers without a call of the store if the answer is known.
 func (l *Limiter) refused(p Priority, n int) (Decision, error) {
 	if retry := l.breaker.refusesFor(); retry > 0 {
 		return Decision{Reason: ReasonUnavailable, RetryAfter: retry}, l.open
@@ -174,7 +172,7 @@ func (l *Limiter) refused(p Priority, n int) (Decision, error) {
 func (l *Limiter) await(ctx context.Context, c *caller) error {
 	select {
 	case <-c.wake:
-		// Whoever woke it wrote lead before, and writes nothing after.
+		// The waking goroutine wrote lead before, and writes nothing after.
 		if c.lead {
 			l.mu.Lock()
 			l.lead(ctx, c)
@@ -185,7 +183,7 @@ func (l *Limiter) await(ctx context.Context, c *caller) error {
 	l.mu.Lock()
 	if c.answered {
 		l.mu.Unlock()
-		<-c.wake // is sent by now or soon, and must not reach the record's next user
+		<-c.wake // the signal is sent or will be soon, and must not reach the record's next user
 		return nil
 	}
 	l.drop(c)
@@ -194,7 +192,7 @@ func (l *Limiter) await(ctx context.Context, c *caller) error {
 	return gone(ctx.Err())
 }
 
-// decide reads the caller's answer.
+// decide returns the caller's answer as a Decision.
 func (l *Limiter) decide(c *caller) (Decision, error) {
 	a := c.answer
 	d := Decision{Remaining: a.remaining}
@@ -223,7 +221,7 @@ func (l *Limiter) caller(p Priority, n int) *caller {
 	return c
 }
 
-// recycle takes back the record of a caller that is in no list.
+// recycle reuses the record of a caller that is in no list.
 func (l *Limiter) recycle(c *caller) {
 	select {
 	case <-c.wake:

@@ -5,49 +5,46 @@ import (
 	"time"
 )
 
-// Limits are what the upstream forgives and what may be used of it. HardLimit
-// and Rate are required.
+// Limits are the limits of the upstream and the part of them to use. HardLimit and Rate are
+// required.
 type Limits struct {
-	// HardLimit is how many calls the upstream takes in any second, however the
-	// second is laid; one more is never made.
+	// HardLimit is how many calls the upstream accepts in any second, wherever the second
+	// begins. The limiter never exceeds it.
 	HardLimit int
-	// Rate is how many calls per second all priorities use together. In strict
-	// mode it is the calls in any window of 1 s + Delay.
+	// Rate is how many calls per second all priorities use together. In strict mode it is the
+	// number of calls in any window of 1 s + Delay.
 	Rate int
-	// LowRate is how many of them low priority may use; Rate by default. High
-	// priority keeps at least the difference.
+	// LowRate is how many of them low priority may use; Rate by default. High priority keeps at
+	// least the difference.
 	LowRate int
-	// LowShare is the percentage of LowRate that low priority gets at least, however
-	// much high priority asks for; nil is 5. new(0) turns it off: low can starve then.
-	// HardLimit and the reserve of high stay what they are. It needs a Burst of 2.
+	// LowShare is the percentage of LowRate that low priority gets at least, even under a flood
+	// of high priority; nil is 5. new(0) turns it off: low can then starve. HardLimit and the
+	// reserve of high are not affected. It needs a Burst of 2.
 	LowShare *int
-	// Delay bounds the time between a grant and the arrival of its call at the
-	// upstream; 20 ms by default. A permit expires after Delay - Transit. Longer
-	// forgives a slower process and costs burst.
+	// Delay bounds the time between a grant and the arrival of its call at the upstream; 20 ms
+	// by default. A permit expires after Delay - Transit. A longer Delay tolerates a slower
+	// process and costs burst.
 	Delay time.Duration
-	// Transit is the part of Delay that a call may spend on the network after it
-	// was written; 0 by default, for an upstream whose network is not slower at
-	// one moment than at another.
+	// Transit is the part of Delay that a call may spend on the network after its write; 0 by
+	// default, for a network with a constant delay.
 	Transit time.Duration
-	// Processes is how many processes share the budget, at most; 1 by default.
-	// Each of them may be stopped between its last look at the clock and the
-	// write of one call.
+	// Processes is how many processes share the budget, at most; 1 by default. Each of them may
+	// be stopped between its last check of the clock and the write of one call.
 	Processes int
-	// Burst is how many calls can be granted at once after a pause; by default
-	// the most that HardLimit allows, and not more than Rate. Unused in strict
-	// mode.
+	// Burst is how many calls can be granted at once after a pause; by default the most that
+	// HardLimit allows, and not more than Rate. Unused in strict mode.
 	Burst int
-	// LowBurst is the same for low priority; by default Burst*LowRate/Rate, at
-	// least 1. What Burst has more is at hand for high priority after a flood of
-	// low. Unused in strict mode.
+	// LowBurst is the same for low priority; by default Burst*LowRate/Rate, at least 1. After a
+	// flood of low, the difference to Burst is available for high priority. Unused in strict
+	// mode.
 	LowBurst int
-	// ClockSteps says that the store's clock may be set forward while in use, once
-	// within a second and Delay at most, which fills the buckets once more; it
-	// halves the burst. Without it a step of the clock can break HardLimit for a
-	// second. Refused in strict mode, which cannot cover it.
+	// ClockSteps says that the store's clock may be set forward while in use, at most once
+	// within a second plus Delay, which fills the buckets once more; it halves the burst.
+	// Without ClockSteps, a step of the clock can break HardLimit for a second. Refused in
+	// strict mode, which cannot cover steps.
 	ClockSteps bool
-	// Strict grants at most Rate calls in any window of 1 s + Delay, at full use
-	// of them, instead of a steady rate with a burst.
+	// Strict grants at most Rate calls in any window of 1 s + Delay, all of which can be used,
+	// instead of a steady rate with a burst.
 	Strict bool
 	// Day is a second budget for each day; none by default.
 	Day DayLimit
@@ -59,12 +56,12 @@ type DayLimit struct {
 	Limit int64
 	// HighReserve is how many of them low priority leaves to high; 0 by default.
 	HighReserve int64
-	// Offset is when the upstream's day begins, after midnight UTC: between
-	// -24 h and 24 h, 0 by default.
+	// Offset is the beginning of the upstream's day, after midnight UTC: between -24 h and
+	// 24 h, 0 by default.
 	Offset time.Duration
 }
 
-// Plan is what a [Store] is told to keep to. [Limits.Plan] makes it.
+// Plan holds the limits for a [Store]. [Limits.Plan] creates it.
 type Plan struct {
 	Strict bool
 	// Rate and LowRate are calls per second; in strict mode calls per Window.
@@ -74,22 +71,21 @@ type Plan struct {
 	Burst, LowBurst int
 	// Window of strict mode: 1 s + Delay.
 	Window time.Duration
-	// Delay is how long after a grant a call may arrive at the upstream, and how
-	// long after it a permit can be given back.
+	// Delay is how long after a grant its call may arrive at the upstream, and how long after
+	// it the permit can be given back.
 	Delay time.Duration
 	// UseFor is how long a permit is valid after its process asked for it.
 	UseFor time.Duration
-	// Yield is how long low priority is refused after a waiting call of high
-	// priority was.
+	// Yield is how long low priority is refused after the refusal of a waiting call of high
+	// priority.
 	Yield time.Duration
-	// LowShare is the percentage of LowRate that low priority gets at least; 0 for
-	// none.
+	// LowShare is the percentage of LowRate that low priority gets at least; 0 for none.
 	LowShare int
-	// Hold is how long high priority leaves this share alone after the time at which
-	// a refused call of low priority was told to try again.
+	// Hold is how long high priority leaves this share free after the retry time of a refused
+	// call of low priority.
 	Hold time.Duration
 	Day  DayLimit
-	// Arithmetic shows why the hard limit holds, for people.
+	// Arithmetic shows, for operators, why the hard limit holds.
 	Arithmetic string
 }
 
@@ -105,13 +101,13 @@ const hold = 150 * time.Millisecond
 // defaultLowShare is the LowShare when it is nil, in percent.
 const defaultLowShare = 5
 
-// Plan checks the limits and derives the capacities. The error shows the
-// arithmetic and what would hold.
+// Plan checks the limits and derives the capacities. An error shows the arithmetic and limits
+// that would hold.
 //
-// A bucket of capacity C that is refilled with R per second grants at most
-// C + R*W within W. A call arrives up to Delay after its grant, hence the calls
-// of one second were granted within 1 s + Delay; and each process can be late
-// with one more: C + R*(1 s + Delay) + Processes <= HardLimit.
+// A bucket of capacity C that is refilled with R per second grants at most C + R*W within W. A
+// call arrives up to Delay after its grant, hence the calls of one second were granted within
+// 1 s + Delay; and each process can be late with one more: C + R*(1 s + Delay) + Processes <=
+// HardLimit.
 func (l Limits) Plan() (*Plan, error) {
 	l = l.withDefaults()
 	if err := l.validate(); err != nil {
@@ -193,8 +189,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxRate and maxDay keep the arithmetic of the stores within 53 bits, in which Lua
-// counts.
+// maxRate and maxDay keep the arithmetic of the stores within 53 bits, the exact range of Lua's
+// numbers.
 const (
 	maxRate = 1_000_000
 	maxDay  = 1_000_000_000_000_000

@@ -17,7 +17,7 @@ func mustName(t *testing.T, field string, call func() error) {
 	}
 }
 
-// The burst that 450 calls per second leave below a hard limit of 500.
+// TestArithmetic: the burst for 450 calls per second below a hard limit of 500.
 func TestArithmetic(t *testing.T) {
 	ms := time.Millisecond
 	for _, tc := range []struct {
@@ -91,7 +91,7 @@ func TestLimitsThatCannotHoldShowTheArithmetic(t *testing.T) {
 	}
 }
 
-// 0 turns the share off, and nothing given is the default.
+// TestLowShareIsPlanned: 0 turns the share off, and nil is the default.
 func TestLowShareIsPlanned(t *testing.T) {
 	for want, given := range map[int]*int{5: nil, 0: new(0), 7: new(7), 100: new(100)} {
 		l := usual
@@ -106,9 +106,9 @@ func TestLowShareIsPlanned(t *testing.T) {
 	mustName(t, "Limits.LowShare", func() error { _, err := l.Plan(); return err })
 }
 
-// Every plan that is accepted keeps what its mode grants within the hard limit,
-// counted here without rounding; and one more of burst would not, when the burst
-// is derived.
+// TestAcceptedPlansHold: every accepted plan keeps the grants of its mode within the hard
+// limit, computed here without rounding; and if the burst is derived, one more of burst would
+// not.
 func TestAcceptedPlansHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := ratelimit.Limits{

@@ -15,16 +15,15 @@ type HTTPConfig struct {
 	// Name of the budget in the RateLimit headers and in problems; "default" when
 	// empty. Printable ASCII without quotes and backslashes.
 	Name string
-	// Limiter chooses another limiter for a request, for budgets by user or by
-	// route; nil from it lets the request pass. The limiter that HTTP was made with
-	// when nil.
+	// Limiter chooses another limiter for a request, for budgets by user or by route; if it
+	// returns nil, the request passes. When the field is nil, HTTP uses the limiter of NewHTTP.
 	Limiter func(*http.Request) *Limiter
 	// Priority of a request; Low when nil.
 	Priority func(*http.Request) Priority
-	// Cost is how many calls a request takes of the budget; 1 when nil.
+	// Cost is how many calls of the budget a request takes; 1 when nil.
 	Cost func(*http.Request) int
-	// Logger gets the errors of the store, which clients don't see;
-	// slog.Default() when nil.
+	// Logger receives the errors of the store, which clients do not see; slog.Default() when
+	// nil.
 	Logger *slog.Logger
 }
 
@@ -32,8 +31,8 @@ type HTTPConfig struct {
 // of draft-ietf-httpapi-ratelimit-headers-11.
 //
 //	the budget has room       the handler's answer, with RateLimit-Policy and RateLimit
-//	it has none               429 quota-exceeded, with Retry-After as well
-//	the store is away         503 temporary-reduced-capacity, Retry-After
+//	the budget is used up     429 quota-exceeded, with Retry-After as well
+//	the store is unreachable  503 temporary-reduced-capacity, Retry-After
 //
 // Refusals are application/problem+json.
 type HTTP struct {
@@ -41,7 +40,7 @@ type HTTP struct {
 	cfg     HTTPConfig
 }
 
-// NewHTTP makes the middleware on a limiter.
+// NewHTTP creates the middleware on a limiter.
 func NewHTTP(limiter *Limiter, cfg HTTPConfig) (*HTTP, error) {
 	if limiter == nil && cfg.Limiter == nil {
 		return nil, errors.New("ratelimit: the limiter is nil; make one with ratelimit.New, or give HTTPConfig.Limiter")
@@ -67,7 +66,7 @@ func NewHTTP(limiter *Limiter, cfg HTTPConfig) (*HTTP, error) {
 	return &HTTP{limiter: limiter, cfg: cfg}, nil
 }
 
-// Middleware passes on the requests that the budget has room for.
+// Middleware passes on the requests that fit into the budget.
 func (h *HTTP) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l := h.cfg.Limiter(r)
@@ -86,7 +85,7 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 				h.refuse(w, http.StatusTooManyRequests, "quota-exceeded", "The budget is used up for the moment", d)
 			}
 		case r.Context().Err() != nil:
-			// The client has gone; whatever is written reaches nobody.
+			// The client has gone and does not get this answer.
 			h.refuse(w, http.StatusServiceUnavailable, "temporary-reduced-capacity", "Not available at the moment", d)
 		case errors.Is(err, ErrUnavailable):
 			h.cfg.Logger.ErrorContext(r.Context(), "the budget could not be asked; the request was refused", "error", err)
@@ -98,8 +97,8 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 	})
 }
 
-// decide spends the permit, once more when the process was stopped for so long
-// that it expired.
+// decide spends the permit. If the process was stopped for so long that the permit expired,
+// decide asks once more.
 func (h *HTTP) decide(l *Limiter, r *http.Request, p Priority) (Decision, error) {
 	for range 2 {
 		d, err := l.AllowN(r.Context(), p, h.cfg.Cost(r))
@@ -113,7 +112,7 @@ func (h *HTTP) decide(l *Limiter, r *http.Request, p Priority) (Decision, error)
 	return Decision{Reason: ReasonUnavailable}, unavailable(ErrPermitExpired)
 }
 
-// headers tell the client how it stands.
+// headers sets the headers that show the state of the budget.
 func (h *HTTP) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decision) {
 	rate := l.plan.Rate
 	if p == Low {
@@ -129,8 +128,7 @@ func (h *HTTP) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decision
 	}
 	to := w.Header()
 	to.Set("RateLimit-Policy", policy)
-	// The draft counts whole seconds: within the next one, no more than what
-	// remains can be counted on.
+	// The draft counts whole seconds: within the next second, only Remaining is guaranteed.
 	to.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, h.policy(d), max(0, d.Remaining), seconds(d.RetryAfter)))
 }
 
@@ -150,12 +148,12 @@ func (h *HTTP) refuse(w http.ResponseWriter, status int, kind, title string, d D
 	to.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	// Name is checked to need no escape.
-	_, _ = fmt.Fprintf(w, // the client may be gone; there is nobody to tell
+	_, _ = fmt.Fprintf(w, // the client may be gone
 		`{"type":"https://iana.org/assignments/http-problem-types#%s","title":"%s","status":%d,"detail":"nothing was done; send the request again after %d s","violated-policies":["%s"]}`+"\n",
 		kind, title, status, after, h.policy(d))
 }
 
-// seconds rounds up to whole seconds, of which there is at least one.
+// seconds rounds up to whole seconds, at least one.
 func seconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Permit allows calls of the upstream until a moment. It can be shared by
-// goroutines.
+// Permit allows calls of the upstream until it expires. Goroutines can share it.
 type Permit struct {
 	l     *Limiter
 	at    int64
@@ -22,25 +21,24 @@ func (l *Limiter) permit(c *caller) *Permit {
 	return p
 }
 
-// UseBy is when the permit expires: Limits.Delay - Limits.Transit after the
-// store was asked, by this process's monotonic clock.
+// UseBy is when the permit expires: Limits.Delay - Limits.Transit after the store was called,
+// by this process's monotonic clock.
 func (p *Permit) UseBy() time.Time { return p.l.began.Add(p.useBy) }
 
 // Expired reports whether it is too late to use the permit.
 func (p *Permit) Expired() bool { return p.l.now() >= p.useBy }
 
-// Priority of the permit.
+// Priority returns the priority of the permit.
 func (p *Permit) Priority() Priority { return p.p }
 
 // Use runs fn, which writes one call to the upstream, unless it is too late
-// ([ErrPermitExpired]) or no use is left ([ErrPermitUsed]). A permit of AllowN
-// has n uses. The error of fn comes back unchanged, and its use is spent: part
-// of the call may have been written.
+// ([ErrPermitExpired]) or no use is left ([ErrPermitUsed]). A permit of AllowN has n uses. The
+// error of fn is returned unchanged, and its use is spent: part of the call may have been
+// written.
 //
-// The time is checked and fn run under one lock per limiter, so that a process
-// that is stopped in between is late with one call and not with many. All other
-// permits of the limiter wait meanwhile: fn must do nothing but the write, and
-// give it a deadline.
+// The time is checked and fn runs under one lock per limiter, so that a process that is stopped
+// in between is late with one call and not with many. All other permits of the limiter wait
+// meanwhile: fn must do nothing but the write, and give it a deadline.
 func (p *Permit) Use(fn func() error) error {
 	return p.use(func() (bool, error) { return true, fn() })
 }
@@ -64,7 +62,7 @@ func (p *Permit) use(fn func() (spent bool, err error)) error {
 	return err
 }
 
-// spend uses the whole permit, for work that begins here.
+// spend uses the whole permit, for work that begins now.
 func (p *Permit) spend() error {
 	if p.Expired() {
 		return ErrPermitExpired
@@ -75,12 +73,11 @@ func (p *Permit) spend() error {
 	return nil
 }
 
-// Return gives back what was not used, for others to have at once. Without it
-// the budget recovers by itself. It does nothing when nothing is left, or after
-// the permit expired; so it can be deferred. It is done also when the context
-// has ended, which is often why nothing was used, and takes Config.Timeout at
-// most. When the store cannot be asked the error wraps [ErrUnavailable], and what
-// would have been given back is lost.
+// Return gives the unused calls back, so that others can have them at once. Without Return the
+// budget recovers by itself. Return does nothing if no call is left, or after the permit
+// expired; so you can defer it. It also works after the context has ended, and takes
+// Config.Timeout at most. If the store does not answer, the error wraps [ErrUnavailable], and
+// the unused calls are lost.
 func (p *Permit) Return(ctx context.Context) error {
 	size := p.left.Swap(0)
 	if size <= 0 || p.Expired() {
@@ -89,7 +86,7 @@ func (p *Permit) Return(ctx context.Context) error {
 	return p.l.back(ctx, orphan{p: p.p, size: int(size), at: p.at})
 }
 
-// giveBack returns a grant that nobody took.
+// giveBack returns a grant without a caller.
 func (l *Limiter) giveBack(o orphan) {
 	if err := l.back(context.Background(), o); err != nil {
 		l.cfg.Logger.Warn("a grant that nobody took could not be given back", "priority", o.p.String(), "calls", o.size, "error", err)
@@ -109,7 +106,7 @@ func (l *Limiter) back(ctx context.Context, o orphan) error {
 		return unavailable(err)
 	}
 	l.counts.returned.Add(uint64(o.size))
-	// What was refused before may be free now.
+	// Calls that were refused before may be free now.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.returns++

@@ -50,7 +50,7 @@ func TestPermitHasItsUses(t *testing.T) {
 	})
 }
 
-// The time counts from before the store was asked.
+// TestPermitExpires: the time counts from before the call of the store.
 func TestPermitExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{before: func(context.Context, ratelimit.Ask) error {
@@ -79,11 +79,11 @@ func TestPermitExpires(t *testing.T) {
 	})
 }
 
-// A process that is stopped during one write is late with that one only: all
-// others look at the time after it.
+// TestOneWriteAtATime: a process that is stopped during one write is late with only that one:
+// all others check the time after it.
 func TestOneWriteAtATime(t *testing.T) {
 	limits := forgiving
-	limits.Delay = time.Second // long enough to begin with the first, on a slow machine
+	limits.Delay = time.Second // long enough to begin the first one on a slow machine
 	l := limiter(t, &budget{}, ratelimit.Config{Limits: limits})
 	var permits []*ratelimit.Permit
 	for range 10 {
@@ -123,7 +123,7 @@ func TestReturnClearsTheDenial(t *testing.T) {
 		if d, err := l.Allow(ctx, ratelimit.High); err != nil || d.Allowed {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		// Also when the context that it was for has ended.
+		// Also after its context has ended.
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := p.Return(ended); err != nil {
@@ -144,8 +144,8 @@ func TestReturnFails(t *testing.T) {
 	}
 }
 
-// A permit can be used and given back at the same time: each of its uses goes
-// one way.
+// TestPermitIsSharedByGoroutines: a permit can be used and given back at the same time: each of
+// its uses counts once.
 func TestPermitIsSharedByGoroutines(t *testing.T) {
 	store := &budget{}
 	l := limiter(t, store, ratelimit.Config{Limits: forgiving})

@@ -1,16 +1,16 @@
 package ratelimit
 
-// Priority of a call.
+// Priority is the priority of a call.
 type Priority uint8
 
-// Low calls share what the low cap leaves them; High calls can use the whole
-// budget and come first when both wait. The zero value is Low.
+// Low calls are limited by the low cap; High calls can use the whole budget and are served
+// first when both wait. The zero value is Low.
 const (
 	Low Priority = iota
 	High
 )
 
-// String returns "low" or "high", as metrics label it.
+// String returns "low" or "high", the labels of metrics.
 func (p Priority) String() string {
 	if p == High {
 		return "high"

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// settle hands out what was granted, in order of arrival. mu is held.
+// settle distributes the grants, in order of arrival. mu is held.
 func (l *Limiter) settle(k *call, self *caller, g Grant, sent, now time.Duration) []orphan {
 	l.failed = 0
 	l.day = l.day.max(g.Day)
@@ -30,13 +30,13 @@ func (l *Limiter) settle(k *call, self *caller, g Grant, sent, now time.Duration
 				l.due[p] = now + l.spacing(p, got)
 			}
 			if spare > 0 && now >= useBy {
-				lost, spare = true, 0 // nobody who waits is served by an expired permit
+				lost, spare = true, 0 // no waiting caller is served by an expired permit
 			}
 			spare -= l.serve(p, spare, a, self)
 		} else {
 			spare -= l.hand(k.runs[i], spare, a)
 		}
-		if spare > 0 { // somebody left meanwhile
+		if spare > 0 { // a caller has left meanwhile
 			if run.Size == 1 {
 				spare -= l.serve(p, spare, a, self)
 			}
@@ -53,7 +53,7 @@ func (l *Limiter) settle(k *call, self *caller, g Grant, sent, now time.Duration
 	return orphans
 }
 
-// hand answers all of an asked run: the first of them are granted.
+// hand answers all callers of a run: the first ones are granted.
 func (l *Limiter) hand(run *callers, granted int, a *answer) int {
 	n := 0
 	for c := run.first; c != nil; c = c.next {
@@ -73,7 +73,7 @@ func (l *Limiter) hand(run *callers, granted int, a *answer) int {
 	return n
 }
 
-// serve grants to the first n who wait.
+// serve grants to the first n waiting callers.
 func (l *Limiter) serve(p Priority, n int, a *answer, self *caller) int {
 	served := 0
 	for ; served < n && l.waiting[p].first != nil; served++ {
@@ -85,7 +85,7 @@ func (l *Limiter) serve(p Priority, n int, a *answer, self *caller) int {
 	return served
 }
 
-// move grants to the first n of those who are queued for the next call.
+// move grants to the first n callers that are queued for the next call.
 func (l *Limiter) move(from *callers, n int, a *answer, to *callers) int {
 	moved := 0
 	for ; moved < n && from.first != nil; moved++ {
@@ -98,7 +98,7 @@ func (l *Limiter) move(from *callers, n int, a *answer, to *callers) int {
 	return moved
 }
 
-// end answers one who waits.
+// end answers a waiting caller.
 func (l *Limiter) end(c *caller, a *answer, self *caller) {
 	c.in.remove(c)
 	c.answered, c.answer = true, a
@@ -110,11 +110,11 @@ func (l *Limiter) end(c *caller, a *answer, self *caller) {
 	}
 }
 
-// fail refuses the callers of Allow that were part of the call. Those who queued
-// behind a call that took its whole timeout would wait as long again: they are
-// refused with it, and so are those whose own call the breaker would refuse. Callers
-// of Wait go on waiting until the breaker opens. Whatever the call has charged stays
-// charged: the callers ask anew, and use nothing of a grant that they did not see.
+// fail refuses the callers of Allow that were part of the call. Callers queued behind a call
+// that took its whole timeout would wait as long again, so they are refused too, as are callers
+// whose own call the breaker would refuse. Callers of Wait wait until the breaker opens. The
+// charge of the call remains: the callers ask again, and do not use a grant that they did not
+// see.
 func (l *Limiter) fail(k *call, now time.Duration, cause error) {
 	a := &answer{err: unavailable(cause), reason: ReasonUnavailable, until: now + l.breaker.refusesFor()}
 	for i, run := range k.ask.Runs {
@@ -142,7 +142,7 @@ func (l *Limiter) fail(k *call, now time.Duration, cause error) {
 	}
 }
 
-// askLater has those who wait ask again after a pause, which doubles with each failure
+// askLater makes the waiting callers ask again after a pause, which doubles with each failure
 // in a row. The jitter keeps processes from asking at the same moment.
 func (l *Limiter) askLater(now time.Duration) {
 	pause := min(firstPause<<min(l.failed, 10), mostSpacing)
@@ -164,8 +164,8 @@ func (l *Limiter) endWaits(a *answer, self *caller) {
 	}
 }
 
-// tooLate ends those who wait when call after call brings grants that expired on
-// their way: going on would use up the budget for nothing.
+// tooLate ends the waits if the grants of several calls in a row arrived expired: to continue
+// would use up the budget for nothing.
 func (l *Limiter) tooLate(lost bool, granted int, now time.Duration, self *caller) {
 	switch {
 	case lost:

@@ -5,32 +5,31 @@ import (
 	"time"
 )
 
-// Stats say how a limiter stands, in calls of the upstream. They are of this
-// process.
+// Stats is the state of a limiter, in calls of the upstream. It counts this process only.
 type Stats struct {
 	// Acquired since the start, by priority (index Low, High).
 	Acquired [2]uint64
 	// Rejected since the start, by priority and reason; every reason is there.
 	Rejected [2]map[Reason]uint64
-	// Returned since the start, of those acquired and of those that nobody took.
+	// Returned since the start, of the acquired calls and of grants without a caller.
 	Returned uint64
-	// StoreCalls since the start, without those that gave something back.
+	// StoreCalls since the start, without those that gave permits back.
 	StoreCalls uint64
-	// RPS is what was granted within the last second.
+	// RPS is the number of calls granted within the last second.
 	RPS float64
-	// Remaining is what could be granted at once, by priority, and DayUsed what
-	// the day has used, as the store last said.
+	// Remaining is how many calls could be granted at once, by priority, and DayUsed how many
+	// calls the day has used, by the store's last answer.
 	Remaining [2]int
 	DayUsed   int64
-	// Age is how long ago the store said so, or the limiter was made when it never
-	// did. Meanwhile time fills the buckets, and others take from them.
+	// Age is the age of that answer, or of the limiter if there was no answer. Since then, time
+	// has filled the buckets, and other processes have taken calls.
 	Age time.Duration
 	// Waiting is how many callers wait, by priority.
 	Waiting [2]int
 	Breaker BreakerState
 }
 
-// Stats returns a snapshot. It does not ask the store.
+// Stats returns a snapshot. It does not call the store.
 func (l *Limiter) Stats() Stats {
 	s := Stats{Returned: l.counts.returned.Load(), StoreCalls: l.counts.calls.Load(), Breaker: BreakerState(l.breaker.state.Load())}
 	for p := range s.Acquired {
@@ -69,7 +68,7 @@ func (c *counts) reject(p Priority, reason Reason, n int) {
 	}
 }
 
-// recent counts what was granted within the last second, in slots of 50 ms.
+// recent counts the calls granted within the last second, in slots of 50 ms.
 type recent struct {
 	slots [20]int
 	last  int64 // the slot in use, counted from the start

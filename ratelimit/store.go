@@ -5,42 +5,38 @@ import (
 	"time"
 )
 
-// Store keeps the state of one budget. Its clock decides, never a caller's. A
-// Store is for backends; callers use a [Limiter].
+// Store keeps the state of one budget. The store's clock decides, never a caller's. A Store is
+// for backends; callers use a [Limiter].
 type Store interface {
-	// Acquire decides the runs in their order, as if each call in them had come
-	// alone: a call is granted with all it needs or charged nothing at all.
+	// Acquire decides the runs in their order, as if each call in them had been asked for
+	// alone: a call is granted as a whole or charged nothing.
 	//
-	// An error says that nothing is known: the calls may have been charged, and
-	// are refused. It must come soon after the context ends: all callers of the
-	// process wait for it.
+	// After an error the outcome is unknown: the calls may have been charged, and are refused.
+	// Acquire must return soon after the context ends: all callers of the process wait for it.
 	Acquire(ctx context.Context, plan *Plan, ask Ask) (Grant, error)
-	// Return gives back what a permit was granted and did not use. The store
-	// ignores what it granted longer than plan.Delay ago by its own clock, and
-	// what is not in its state any more.
+	// Return gives back the unused part of a permit. The store ignores grants that are older
+	// than plan.Delay by its own clock, and grants that are not in its state any more.
 	Return(ctx context.Context, plan *Plan, r Returned) error
 }
 
-// Ask is what the callers of one process want at one moment.
+// Ask is a request of one process, for all its callers at one moment.
 type Ask struct {
 	// Runs of equal calls; those of high priority first.
 	Runs []Run
-	// Day is the highest count of the day that this process has seen. The store
-	// goes on from whichever is higher, its own or this one, so that lost state
-	// does not give the day back.
+	// Day is the highest count of the day that this process has seen. The store continues from
+	// the higher of this count and its own, so that lost state does not give the day back.
 	Day DayCount
 }
 
 // Run is a number of equal calls.
 type Run struct {
 	Priority Priority
-	Size     int // what each call takes; at least 1 and at most what the plan can ever grant
+	Size     int // calls that each one takes; at least 1, at most the largest call that the plan can ever grant
 	Count    int // calls; at least 1
-	// Wait says that the callers wait. When a waiting call of high priority is
-	// refused, low ones are refused for Plan.Yield, so that the next of what
-	// becomes free is for the one that waits, in whatever process it is. What low
-	// has of its LowShare is exempt; and when a call of low priority is refused, high
-	// ones leave that share alone until its RetryAfter and Plan.Hold are over.
+	// Wait says that the callers wait. When a waiting call of high priority is refused, low
+	// ones are refused for Plan.Yield, so that the next free calls go to the waiting call, in
+	// whichever process it is. The content of LowShare is exempt. When a call of low priority
+	// is refused, high ones leave the share free until its RetryAfter and Plan.Hold are over.
 	Wait bool
 }
 
@@ -50,7 +46,7 @@ type Grant struct {
 	Runs []RunGrant
 	// At is the store's time of the decision, in µs since 1970.
 	At int64
-	// Remaining is what could be granted right after the decision, at once, by
+	// Remaining is how many calls could be granted at once right after the decision, by
 	// priority (index Low, High).
 	Remaining [2]int
 	// Day is the count of the day after the decision.
@@ -60,14 +56,14 @@ type Grant struct {
 // RunGrant is the answer to a [Run].
 type RunGrant struct {
 	Granted int // how many of its calls
-	// Reason why the others were refused; "" when none was.
+	// Reason of the refusals; "" if there was none.
 	Reason Reason
-	// RetryAfter is when one call of the run's size could be granted at the
-	// earliest, if nobody else took anything.
+	// RetryAfter is when one call of the run's size could be granted at the earliest, if no
+	// other caller took any.
 	RetryAfter time.Duration
 }
 
-// Returned is a permit that was not used.
+// Returned is an unused permit.
 type Returned struct {
 	Priority Priority
 	Size     int
@@ -81,15 +77,15 @@ type DayCount struct {
 	Used int64
 }
 
-// Reason of a refusal, as metrics label it.
+// Reason is the reason of a refusal, and a label of metrics.
 type Reason string
 
 // The reasons.
 const (
-	ReasonGlobal      Reason = "global"      // the budget that all share is used up for the moment
-	ReasonLowCap      Reason = "low_cap"     // the share of low priority is
-	ReasonYield       Reason = "yield"       // a call of high priority waits for what is left
-	ReasonLowShare    Reason = "low_share"   // what is left is the least share of low priority, which waits for it
-	ReasonDay         Reason = "day"         // the day's budget is used up, or what low may use of it
-	ReasonUnavailable Reason = "unavailable" // the store cannot be asked: nothing is granted
+	ReasonGlobal      Reason = "global"      // the shared budget is used up for the moment
+	ReasonLowCap      Reason = "low_cap"     // the part of low priority is used up
+	ReasonYield       Reason = "yield"       // the remaining calls are for a waiting call of high priority
+	ReasonLowShare    Reason = "low_share"   // the remaining calls are the share of low priority, which waits
+	ReasonDay         Reason = "day"         // the budget of the day, or low priority's part of it, is used up
+	ReasonUnavailable Reason = "unavailable" // the store does not answer: nothing is granted
 )

@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// budget is a store of two buckets in memory that keeps account of what it is
-// asked. It begins full.
+// budget is a store of two buckets in memory that records its asks. It begins full.
 type budget struct {
 	// before is called with each ask, with no lock held; its error is the answer.
 	before func(ctx context.Context, ask ratelimit.Ask) error
@@ -125,7 +124,7 @@ func (b *budget) calls() int {
 	return len(b.asks)
 }
 
-// taken is what was granted and not given back.
+// taken returns the calls that were granted and not given back.
 func (b *budget) taken() [2]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,7 +148,7 @@ func limiter(tb testing.TB, store ratelimit.Store, cfg ratelimit.Config) *rateli
 	return l
 }
 
-// gate holds calls of the store until it is opened.
+// gate blocks calls of the store until it is opened.
 type gate struct{ open chan struct{} }
 
 func (g *gate) hold(ctx context.Context, _ ratelimit.Ask) error {

@@ -15,40 +15,37 @@ import (
 
 // TransportConfig is the configuration of [Transport].
 type TransportConfig struct {
-	// Base is the transport to send with; http.DefaultTransport when nil. It is
-	// cloned, and the clone speaks HTTP/1.1 only: a connection must carry one call
-	// at a time, or the write of one would be taken for another's.
+	// Base is the transport to send with; http.DefaultTransport when nil. It is cloned, and the
+	// clone speaks HTTP/1.1 only: a connection must carry one call at a time, so that each
+	// write belongs to one call.
 	//
-	// Leave MaxConnsPerHost at 0, or well above rate × latency: a call that waits
-	// for a connection after it got its permit lets the permit expire.
+	// Leave MaxConnsPerHost at 0, or well above rate × latency: a call that waits for a
+	// connection after it got its permit lets the permit expire.
 	Base *http.Transport
 	// Priority of a request; Low when nil.
 	Priority func(*http.Request) Priority
-	// WriteTimeout bounds the first write of a call, which is made under the
-	// limiter's lock; 100 ms by default. The upstream has no room for a call that
-	// takes longer: the connection is closed, and the call fails.
+	// WriteTimeout bounds the first write of a call, which runs under the limiter's lock;
+	// 100 ms by default. If the write takes longer, the connection is closed, and the call fails.
 	WriteTimeout time.Duration
-	// Logger gets what cannot be returned: a permit that could not be given back.
+	// Logger receives errors that cannot be returned: a permit that could not be given back.
 	// slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// Transport is an [http.RoundTripper] that spends a permit for each call, and
-// at the only place where it counts: in the first write of the call to its
-// connection. Every call that goes out has a permit of its own, also each hop of
-// a redirect and each time that http.Transport sends again by itself.
+// Transport is an [http.RoundTripper] that spends a permit for each call, in the first write of
+// the call to its connection. Every call that is sent has its own permit, also each hop of a
+// redirect and each retry of http.Transport.
 //
-// A call waits for its permit before it takes a connection, so that high
-// priority overtakes low. When a connection has to be made first, the permit is
-// given back meanwhile. A permit that has expired at the write is replaced by
-// another before anything is written.
+// A call waits for its permit before it takes a connection, so that high priority overtakes
+// low. If a connection has to be made first, the permit is given back meanwhile. A permit that
+// has expired at the write is replaced before anything is written.
 type Transport struct {
 	limiter *Limiter
 	cfg     TransportConfig
 	base    *http.Transport
 }
 
-// NewTransport makes a transport that asks the limiter before each call.
+// NewTransport creates a transport that asks the limiter before each call.
 func NewTransport(limiter *Limiter, cfg TransportConfig) (*Transport, error) {
 	if limiter == nil {
 		return nil, errors.New("ratelimit: the limiter is nil; make one with ratelimit.New")
@@ -85,7 +82,7 @@ func NewTransport(limiter *Limiter, cfg TransportConfig) (*Transport, error) {
 		base.TLSClientConfig = &tls.Config{}
 	}
 	base.TLSClientConfig.NextProtos = slices.DeleteFunc(base.TLSClientConfig.NextProtos, func(p string) bool { return p == "h2" })
-	base.TLSClientConfig.DynamicRecordSizingDisabled = true // or the head of a call is written in pieces
+	base.TLSClientConfig.DynamicRecordSizingDisabled = true // otherwise the head of a call is written in pieces
 	dial := base.DialContext
 	if old := base.Dial; dial == nil && old != nil { //nolint:staticcheck // Dial is deprecated, and still in use
 		dial = func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
@@ -96,7 +93,7 @@ func NewTransport(limiter *Limiter, cfg TransportConfig) (*Transport, error) {
 	base.Dial = nil //nolint:staticcheck // DialContext stands for it
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
-			a.giveBack() // a connection takes longer to make than a permit lasts
+			a.giveBack() // making a connection takes longer than a permit lasts
 		}
 		c, err := dial(ctx, network, address)
 		if err != nil {
@@ -112,14 +109,14 @@ func (t *Transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 type permitKey struct{}
 
-// WithPermit hands a permit to the [Transport], which then need not wait for
-// the first call. The permit stays the caller's, who gives back what is left.
+// WithPermit passes a permit to the [Transport], which then need not wait for the first call.
+// The caller still has to give the permit back.
 func WithPermit(ctx context.Context, p *Permit) context.Context {
 	return context.WithValue(ctx, permitKey{}, p)
 }
 
-// RoundTrip sends one call, when it has a permit. The error of a call that got
-// none is that of [Limiter.Wait].
+// RoundTrip sends one call, once it has a permit. If the call gets none, the error is that of
+// [Limiter.Wait].
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := &attempt{t: t, ctx: req.Context(), p: t.cfg.Priority(req)}
 	a.lent, _ = req.Context().Value(permitKey{}).(*Permit)
@@ -127,7 +124,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		p, err := t.limiter.Wait(a.ctx, a.p)
 		if err != nil {
 			if req.Body != nil {
-				_ = req.Body.Close() // RoundTrip must, and the error above is the one to tell
+				_ = req.Body.Close() // required of RoundTrip; the error above is returned
 			}
 			return nil, err
 		}

@@ -41,10 +41,10 @@ func newUpstream(t *testing.T, start func(http.Handler) *httptest.Server) *upstr
 	return u
 }
 
-// forgiving never lets a permit expire, on however slow a machine.
+// forgiving never lets a permit expire, even on a slow machine.
 var forgiving = ratelimit.Limits{HardLimit: 1_000_000, Rate: 10_000, LowRate: 5_000, Delay: time.Minute}
 
-// client of a transport that is closed with the test.
+// client returns a client of a transport that is closed with the test.
 func client(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.TransportConfig) *http.Client {
 	t.Helper()
 	tr, err := ratelimit.NewTransport(l, cfg)
@@ -55,7 +55,7 @@ func client(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.TransportConfig) *
 	return &http.Client{Transport: tr}
 }
 
-// reply is what came back.
+// reply is the answer to a call.
 type reply struct {
 	body, path string
 	major      int
@@ -140,7 +140,7 @@ func TestTransportRedirect(t *testing.T) {
 	if total(store.taken()) != 2 || u.calls.Load() != 2 {
 		t.Errorf("%v permits for %d hops", store.taken(), u.calls.Load())
 	}
-	// A permit that was brought serves the first hop.
+	// A permit of the caller serves the first hop.
 	d, err := l.Allow(context.Background(), ratelimit.High)
 	if err != nil {
 		t.Fatal(err)
@@ -156,8 +156,7 @@ func TestTransportRedirect(t *testing.T) {
 	}
 }
 
-// stalled stops a call between its permit and its write until the permit has
-// expired.
+// stalled stops a call between its permit and its write until the permit has expired.
 func stalled(ctx context.Context, once *sync.Once, until func() time.Time, then func()) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		once.Do(func() {
@@ -184,7 +183,7 @@ func TestNothingIsWrittenLate(t *testing.T) {
 	if got := len(grants(store)) - granted; got < 2 || u.calls.Load() != calls+1 {
 		t.Errorf("%d permits for %d calls; the one that expired was used", got, u.calls.Load()-calls)
 	}
-	// With nothing left when it goes on, nothing is written at all.
+	// If no permit is left when the call continues, nothing is written.
 	calls = u.calls.Load()
 	limited, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -197,14 +196,14 @@ func TestNothingIsWrittenLate(t *testing.T) {
 	}
 }
 
-// set makes a fixed number of calls free.
+// set sets the number of free calls.
 func (b *budget) set(tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fixed, b.tokens = true, [2]float64{tokens, tokens}
 }
 
-// grants are the asks of one caller each.
+// grants returns the asks of one caller each.
 func grants(b *budget) []ratelimit.Ask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -226,7 +225,7 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 	if store.taken() != [2]int{} || store.calls() != 5 {
 		t.Errorf("%v permits taken in %d calls", store.taken(), store.calls())
 	}
-	// Contexts that end before the write or while it is made, and some that don't.
+	// Contexts that end before or during the write, and some that do not.
 	u := newUpstream(t, httptest.NewServer)
 	var written atomic.Int64
 	c = client(t, l, ratelimit.TransportConfig{Base: &http.Transport{
@@ -249,7 +248,7 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 		}
 		cancel()
 	}
-	// A write that is under way ends before another permit can be used.
+	// A write in progress ends before another permit can be used.
 	d, err := l.Allow(context.Background(), ratelimit.High)
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +261,7 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 	}
 }
 
-// counted counts the writes that went out; each call here is one.
+// counted counts the writes; each call here is one.
 type counted struct {
 	net.Conn
 	writes *atomic.Int64

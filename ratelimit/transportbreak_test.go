@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// wire is an upstream that does with each connection as it is told.
+// wire is an upstream whose connections are served by a function of the test.
 func wire(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader)) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,8 +52,8 @@ func answerOne(c net.Conn, in *bufio.Reader, received *atomic.Int64) bool {
 	return err == nil
 }
 
-// http.Transport sends again by itself when an idle connection breaks. That is
-// a call more, and spends a permit more.
+// TestSilentRetrySpendsAnotherPermit: http.Transport retries by itself when an idle connection
+// breaks. That is one more call, and spends one more permit.
 func TestSilentRetrySpendsAnotherPermit(t *testing.T) {
 	var received atomic.Int64
 	url := wire(t, func(n int, c net.Conn, in *bufio.Reader) {
@@ -82,8 +82,8 @@ func TestSilentRetrySpendsAnotherPermit(t *testing.T) {
 	}
 }
 
-// A connection that breaks while a call waits on it for another permit does not
-// keep the call: it goes out on a new one.
+// TestConnectionBreaksDuringTheWait: if a connection breaks while a call waits on it for
+// another permit, the call is sent on a new connection.
 func TestConnectionBreaksDuringTheWait(t *testing.T) {
 	broken, dropped := make(chan struct{}), make(chan struct{})
 	var received atomic.Int64
@@ -115,7 +115,7 @@ func TestConnectionBreaksDuringTheWait(t *testing.T) {
 			store.set(1000)
 		}
 	}})
-	// The wait on the first connection ends only because the connection does.
+	// The wait on the first connection ends only because the connection ends.
 	got, err := get(ctx, c, url)
 	if err != nil || got.body != "ok" || received.Load() != 2 {
 		t.Errorf("%q, %v; %d calls were received on %d connections", got.body, err, received.Load(), conns.Load())

@@ -11,26 +11,26 @@ import (
 
 type attemptKey struct{}
 
-// attempt is one RoundTrip: the permit that its next write spends.
+// attempt is one RoundTrip, with the permit that its next write spends.
 type attempt struct {
 	t   *Transport
 	ctx context.Context
 	p   Priority
 
 	mu    sync.Mutex
-	lent  *Permit // the caller's, which is not ours to give back
+	lent  *Permit // the caller's, which attempt does not give back
 	own   *Permit
 	ended bool
-	err   error // why nothing was written
+	err   error // the reason why nothing was written
 
 	back sync.Mutex // held while a permit is given back, so that end waits for it
 }
 
 var errEnded = errors.New("ratelimit: the call is over; nothing was written")
 
-// arm has the next write to the connection spend the permit of this attempt.
-// http.Transport gives a connection to one call at a time, and calls this
-// before it writes anything of the call.
+// arm makes the next write to the connection spend the permit of this attempt. http.Transport
+// uses a connection for one call at a time, and calls arm before it writes any part of the
+// call.
 func (a *attempt) arm(info httptrace.GotConnInfo) {
 	for c := info.Conn; ; {
 		switch v := c.(type) {
@@ -39,14 +39,14 @@ func (a *attempt) arm(info httptrace.GotConnInfo) {
 			return
 		case interface{ NetConn() net.Conn }: // TLS
 			c = v.NetConn()
-		default: // never, as long as all connections are dialed by the transport
+		default: // never, as long as the transport dials all connections
 			_ = info.Conn.Close() // so that nothing is written without a permit
 			return
 		}
 	}
 }
 
-// next returns the permit to try, nil when a new one is needed.
+// next returns the permit to try, or nil if a new one is needed.
 func (a *attempt) next() (*Permit, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +79,7 @@ func (a *attempt) renew(ctx context.Context) error {
 	return err
 }
 
-// write runs fn under a permit: a valid one, however many it takes.
+// write runs fn under a valid permit, and renews the permit as often as necessary.
 func (a *attempt) write(ctx context.Context, fn func() (bool, error)) error {
 	for {
 		p, err := a.next()
@@ -98,7 +98,7 @@ func (a *attempt) write(ctx context.Context, fn func() (bool, error)) error {
 	}
 }
 
-// giveBack returns our own permit if it is not used.
+// giveBack returns the attempt's own permit if it is not used.
 func (a *attempt) giveBack() {
 	a.back.Lock()
 	defer a.back.Unlock()
@@ -114,7 +114,7 @@ func (a *attempt) giveBack() {
 	}
 }
 
-// end is the end of the round trip: what was not written by now never is.
+// end ends the round trip: no write happens after it.
 func (a *attempt) end() error {
 	a.mu.Lock()
 	a.ended = true
@@ -124,8 +124,7 @@ func (a *attempt) end() error {
 	return err
 }
 
-// conn checks the permit of a call at its first write, which holds the head of
-// the request.
+// conn checks the permit of a call at its first write, which has the head of the request.
 type conn struct {
 	net.Conn
 
@@ -141,8 +140,8 @@ func (c *conn) arm(a *attempt) {
 	c.armed = a
 }
 
-// Write passes on what is not the first write of a call: a TLS handshake, a
-// CONNECT, the rest of a body.
+// Write passes on all writes except the first one of a call: a TLS handshake, a CONNECT, the
+// rest of a body.
 func (c *conn) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	a := c.armed
@@ -173,7 +172,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close also ends the wait for a permit to write with.
+// Close also ends the wait for the permit of a write.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

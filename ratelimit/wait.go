@@ -7,23 +7,21 @@ import (
 	"time"
 )
 
-// How often the ones who wait ask. A permit is worth asking for before the
-// bucket is full again, or what would run over is lost: a burst of 30 at 450
-// calls per second takes 67 ms.
+// The bounds of how often waiting callers ask. They ask for a permit before the bucket is full
+// again, or the overflow would be lost: a burst of 30 at 450 calls per second takes 67 ms.
 const (
 	leastSpacing = time.Millisecond
 	mostSpacing  = 100 * time.Millisecond
 	daySpacing   = time.Second
 	mostJitter   = 2 * time.Millisecond
-	firstPause   = 10 * time.Millisecond // after a call that failed
+	firstPause   = 10 * time.Millisecond // after a failed call
 )
 
-// Wait waits for one call, first come first served within a class, high before
-// low. One of those who wait asks the store for all of them, when it can have
-// something. A call of the store that fails is repeated after a pause, so a store
-// that is slow or away for a moment ends no Wait. The error is the context's, or
-// wraps [ErrUnavailable] when the circuit breaker is open, or is
-// [ErrTooManyWaiting].
+// Wait waits for one call, first come first served within a class, high before low. One of the
+// waiting callers asks the store for all of them, as soon as a call can be free. A failed call
+// of the store is repeated after a pause, so a store that is slow or down for a moment ends no
+// Wait. The error is the context's, or wraps [ErrUnavailable] if the circuit breaker is open,
+// or is [ErrTooManyWaiting].
 func (l *Limiter) Wait(ctx context.Context, p Priority) (*Permit, error) {
 	if err := l.check(ctx, p, 1); err != nil {
 		return nil, err
@@ -55,8 +53,7 @@ func (l *Limiter) Wait(ctx context.Context, p Priority) (*Permit, error) {
 	return d.Permit, err
 }
 
-// wait returns nil when the caller has its answer. It is entered with mu held,
-// and unlocks it.
+// wait returns nil when the caller has its answer. It is entered with mu held, and unlocks mu.
 func (l *Limiter) wait(ctx context.Context, c *caller) error {
 	var timer *time.Timer
 	defer func() {
@@ -92,7 +89,7 @@ func (l *Limiter) wait(ctx context.Context, c *caller) error {
 				}
 				rings = timer.C
 			}
-			// Otherwise a call is under way, and who made it wakes the baton.
+			// Otherwise a call is in flight, and its caller wakes the baton.
 		} else if !l.calling && due < l.alarm {
 			l.baton.signal()
 		}
@@ -114,7 +111,7 @@ func (l *Limiter) wait(ctx context.Context, c *caller) error {
 	return nil
 }
 
-// firstDue is when a class asks of which nobody waited.
+// firstDue returns when the first waiting caller of a class asks.
 func (l *Limiter) firstDue(p Priority) time.Duration {
 	now := l.now()
 	if known := l.denied.Load(); known != nil {
@@ -125,15 +122,15 @@ func (l *Limiter) firstDue(p Priority) time.Duration {
 	return now
 }
 
-// spacing is how long a class that was refused lets pass before it asks again.
-// The jitter keeps processes from asking at the same moment.
+// spacing returns how long a refused class waits before it asks again. The jitter keeps
+// processes from asking at the same moment.
 func (l *Limiter) spacing(p Priority, refused RunGrant) time.Duration {
 	d := min(max(refused.RetryAfter, leastSpacing), l.longest(p, refused.Reason))
 	return d + rand.N(min(d, mostJitter))
 }
 
-// longest bounds the spacing, because somebody may give something back. High asks
-// again while low still yields to it.
+// longest bounds the spacing, because permits may be given back. High asks again while low
+// still yields to it.
 func (l *Limiter) longest(p Priority, reason Reason) time.Duration {
 	switch {
 	case reason == ReasonDay:
@@ -145,7 +142,7 @@ func (l *Limiter) longest(p Priority, reason Reason) time.Duration {
 	}
 }
 
-// nextDue is when somebody who waits asks next.
+// nextDue returns when the next waiting caller asks.
 func (l *Limiter) nextDue() time.Duration {
 	due := never
 	for p := range l.waiting {
@@ -163,8 +160,8 @@ func (l *Limiter) firstWaiting() *caller {
 	return l.waiting[Low].first
 }
 
-// nudge sees to it that somebody who waits watches the time. mu is held, and
-// nobody makes a call.
+// nudge makes sure that a waiting caller watches the time. mu is held, and no call is in
+// flight.
 func (l *Limiter) nudge() {
 	switch {
 	case l.baton == nil:

@@ -17,7 +17,7 @@ import (
 // slow is a budget of ten calls per second, five of them for low.
 var slow = ratelimit.Limits{HardLimit: 15, Rate: 10, LowRate: 5, Burst: 2, LowBurst: 1, Delay: time.Second / 10}
 
-// drain takes what the budget has at once.
+// drain takes all free calls of the budget.
 func drain(t *testing.T, l *ratelimit.Limiter) {
 	t.Helper()
 	if d, err := l.AllowN(context.Background(), ratelimit.High, l.Plan().Burst); err != nil || !d.Allowed {
@@ -25,7 +25,7 @@ func drain(t *testing.T, l *ratelimit.Limiter) {
 	}
 }
 
-// line has callers wait, and notes in which order they are served.
+// line has callers wait, and records the order in which they are served.
 type line struct {
 	l      *ratelimit.Limiter
 	wg     sync.WaitGroup
@@ -105,7 +105,7 @@ func TestWaitAloneAsksAtOnce(t *testing.T) {
 	})
 }
 
-// However many wait, one asks for them all.
+// TestWaitIsNoHerd: however many callers wait, one asks for all of them.
 func TestWaitIsNoHerd(t *testing.T) {
 	calls := func(waiting int) int {
 		var n int
@@ -136,13 +136,13 @@ func TestWaitIsNoHerd(t *testing.T) {
 		return n
 	}
 	few, many := calls(500), calls(5000)
-	// The spacing is at least 1 ms; and those who arrive ask once at most.
+	// The spacing is at least 1 ms; and arriving callers ask once at most.
 	if few > 1001 || many > 1001 {
 		t.Errorf("500 callers made %d calls of the store, 5000 made %d", few, many)
 	}
 }
 
-// Processes that share a budget lose nothing of it to the way they wait.
+// TestManyProcessesUseTheWholeRate: processes that share a budget lose none of it by waiting.
 func TestManyProcessesUseTheWholeRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := usual
@@ -175,8 +175,8 @@ func TestManyProcessesUseTheWholeRate(t *testing.T) {
 	})
 }
 
-// High priority that waits gets the next of what becomes free, under a flood of
-// low in other processes.
+// TestHighIsServedUnderAFloodOfLow: waiting high priority gets the next free calls, under a
+// flood of low in other processes.
 func TestHighIsServedUnderAFloodOfLow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{}
@@ -228,8 +228,8 @@ func TestWaitIsBounded(t *testing.T) {
 	})
 }
 
-// A store that cannot be asked ends all waits when the breaker opens, so that
-// consumers pause.
+// TestAnOpenBreakerEndsWaits: an unavailable store ends all waits when the breaker opens, so
+// that consumers pause.
 func TestAnOpenBreakerEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -250,7 +250,7 @@ func TestAnOpenBreakerEndsWaits(t *testing.T) {
 		if s := l.Stats(); len(q.errs) != 4 || len(q.served) != 0 || s.Breaker != ratelimit.BreakerOpen {
 			t.Fatalf("served %v, errors %v, the breaker is %s", q.served, q.errs, s.Breaker)
 		}
-		// One call drained the budget, one was refused, and the breaker judges ten.
+		// One call drained the budget, one was refused, and the breaker needs ten.
 		if n := store.calls(); n > 12 {
 			t.Errorf("%d calls until the waits ended", n)
 		}
@@ -262,9 +262,9 @@ func TestAnOpenBreakerEndsWaits(t *testing.T) {
 	})
 }
 
-// A store that stalls for longer than the timeout ends no wait: the calls without an
-// answer are repeated, what they were granted is used by nobody, and the others of
-// the budget are had.
+// TestWaitLivesThroughStalls: a store that stalls for longer than the timeout ends no wait: the
+// calls without an answer are repeated, their grants are not used, and the rest of the budget
+// is used.
 func TestWaitLivesThroughStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stall, every, run = 130 * time.Millisecond, time.Second, 20 * time.Second
@@ -322,8 +322,8 @@ func (s *stalling) Acquire(ctx context.Context, plan *ratelimit.Plan, ask rateli
 	return ratelimit.Grant{}, ctx.Err()
 }
 
-// While the store is away a wait ends with its own context, however long the breaker
-// would take.
+// TestWaitEndsWithItsContextWhileTheStoreIsAway: while the store is unavailable a wait ends
+// with its own context, even before the breaker opens.
 func TestWaitEndsWithItsContextWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{before: func(ctx context.Context, _ ratelimit.Ask) error { <-ctx.Done(); return ctx.Err() }}
@@ -347,8 +347,8 @@ func TestWaitEndsWithItsContextWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// A store whose answers take longer than a permit lasts would use the budget up
-// for nothing.
+// TestGrantsThatComeTooLateEndWaits: a store whose answers take longer than a permit lasts
+// would use the budget up for nothing.
 func TestGrantsThatComeTooLateEndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{before: func(context.Context, ratelimit.Ask) error {
@@ -363,7 +363,7 @@ func TestGrantsThatComeTooLateEndWaits(t *testing.T) {
 	})
 }
 
-// What is given back is for those who wait, at once.
+// TestReturnIsHadAtOnce: waiting callers get returned permits at once.
 func TestReturnIsHadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := slow

@@ -16,7 +16,8 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// The client is that of the URL, or else of the variable. Nothing is connected yet.
+// TestOpen checks that the URL comes from the argument, else from the environment. Open
+// connects to no server.
 func TestOpen(t *testing.T) {
 	for _, c := range []struct{ url, variable, address, want string }{
 		{"", "", "", "$MILLRACE_REDIS_URL is empty"},

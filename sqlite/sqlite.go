@@ -1,10 +1,10 @@
-// Package sqlite is a SQLite file for the front door: the outbox, the idempotency keys and
-// the transport of an application in its own file.
+// Package sqlite makes a SQLite database for the front door: the outbox, the idempotency keys
+// and the transport of an application are in its own file.
 //
 //	app, err := millrace.New(sqlite.Open("sqlite://app.db"), millrace.Config{Service: "orders"})
 //
-// What package millrace promises holds here: its tests run on it. Failure modes are
-// those of package sqliteoutbox: the file must lie on a local disk.
+// The guarantees of package millrace hold: its tests run on this package. Failure modes are
+// those of package sqliteoutbox: the file must be on a local disk.
 package sqlite
 
 import (
@@ -18,8 +18,9 @@ import (
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
-// Open is the file of a path or a URL, such as app.db or sqlite://app.db, made when it does
-// not exist; $MILLRACE_DB_URL, a URL, when it is empty. millrace.New opens its pool, and App.Close closes it.
+// Open returns the database in the file of a path or a URL, such as app.db or sqlite://app.db,
+// or of $MILLRACE_DB_URL, a URL, when url is empty. A missing file is created. millrace.New
+// opens the pool, and App.Close closes it.
 func Open(url string) millrace.Database[*sql.Tx] {
 	if url != "" && !strings.Contains(url, "://") {
 		url = scheme + url // a path
@@ -27,8 +28,9 @@ func Open(url string) millrace.Database[*sql.Tx] {
 	return database().Open(url)
 }
 
-// SQL is the application's own pool on a file, made by sqliteoutbox.Open or with its
-// settings. It stays open. Config.Bus has to name the transport, such as sqlite://app.db.
+// SQL returns the database of the application's own pool on a file, opened by sqliteoutbox.Open
+// or with the same settings. The pool stays open. Config.Bus has to name the transport, such as
+// sqlite://app.db.
 func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
 
 const scheme = "sqlite://"

@@ -67,7 +67,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("%d rows (%v), want 1", n, err)
 	}
 
-	// A swallowed failure dooms it.
+	// A swallowed failure dooms the transaction.
 	tx = begin()
 	defer tx.Rollback()
 	ctx, a = sqltx.Adopt(t.Context(), db, tx)

@@ -24,7 +24,7 @@ func ExampleDo() {
 	}
 	defer db.Close()
 
-	// notify is written once and works alone and inside a larger transaction.
+	// notify works both alone and inside a larger transaction.
 	notify := func(ctx context.Context, who string) error {
 		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 			sqltx.AfterCommit(ctx, func() { fmt.Println("tell", who) })

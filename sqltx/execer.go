@@ -8,45 +8,45 @@ import (
 	"reflect"
 )
 
-// Execer runs one statement inside a transaction. [sql.Tx] and the transactions
-// of common wrappers (sqlx, bun, gorm) satisfy it as they are. So do pools and
-// connections, which [CheckTx] refuses.
+// Execer runs one statement inside a transaction. [sql.Tx] and the transactions of common
+// wrappers (sqlx, bun, gorm) implement it. So do pools and connections, which [CheckTx]
+// refuses.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Transaction is an [Execer] that says itself whether it is in a transaction.
-// Implement it on a wrapper of your own that has neither Commit nor Rollback, or
-// that is a pool at one time and a transaction at another:
+// Transaction is an [Execer] that reports whether it is in a transaction. Implement it on your
+// own wrapper if the wrapper has neither Commit nor Rollback, or if it is sometimes a pool and
+// sometimes a transaction:
 //
 //	type logged struct{ tx *sql.Tx }
 //
 //	func (l logged) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) { … }
 //	func (l logged) InTransaction() bool { return l.tx != nil }
 //
-// The same makes a *sql.Conn acceptable on which BEGIN was executed by hand.
+// A *sql.Conn on which you executed BEGIN can be wrapped in the same way.
 type Transaction interface {
 	Execer
-	// InTransaction reports whether what ExecContext does now is committed or
-	// rolled back together with the caller's other statements.
+	// InTransaction reports whether the statements of ExecContext are now committed or rolled
+	// back together with the caller's other statements.
 	InTransaction() bool
 }
 
 // ErrNoTransaction is returned by [CheckTx].
 var ErrNoTransaction = errors.New("sqltx: not a transaction")
 
-// CheckTx returns an error that wraps [ErrNoTransaction], and names what was
-// given and what to pass, unless x is a transaction. A pool or a connection
-// would commit each statement by itself, whatever becomes of the caller's work.
+// CheckTx returns an error that wraps [ErrNoTransaction] unless x is a transaction. The error
+// names the type of x and the type to pass. A pool or a connection would commit each statement
+// by itself, even if the caller's work is rolled back.
 //
-// x decides by its methods, so that wrappers are judged as what they wrap:
+// CheckTx decides by the methods of x, so that a wrapper is judged by the type that it wraps:
 //
-//	InTransaction() bool         what it says ([Transaction])
+//	InTransaction() bool         its result ([Transaction])
 //	PingContext                  a pool or a connection: refused
 //	Commit and Rollback          a transaction
 //	none of these                refused: it may be either
 //
-// A nil pointer is refused, also as the embedded field of a wrapper.
+// A nil pointer is refused, also when it is the embedded field of a wrapper.
 func CheckTx(x Execer) error {
 	switch tx := x.(type) {
 	case nil:
@@ -83,8 +83,7 @@ func refused(format string, a ...any) error {
 		ErrNoTransaction, fmt.Sprintf(format, a...))
 }
 
-// ends reports whether x can end a transaction, in the manner of database/sql
-// or of pgx.
+// ends reports whether x can end a transaction, by the methods of database/sql or of pgx.
 func ends(x Execer) bool {
 	switch x.(type) {
 	case interface {
@@ -99,13 +98,13 @@ func ends(x Execer) bool {
 	return false
 }
 
-// embeddings bounds how deep wrappers are looked into.
+// embeddings bounds how deep wrappers are inspected.
 const embeddings = 4
 
 var execer = reflect.TypeFor[Execer]()
 
-// hollow returns the type of an embedded nil through which v would run its
-// statements, "" when there is none: calling it would panic.
+// hollow returns the type of an embedded nil through which v would run its statements, or ""
+// when there is none. A call through such a nil would panic.
 func hollow(v reflect.Value, depth int) string {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {

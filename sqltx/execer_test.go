@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Stand-ins with the method sets of the wrappers that people use.
+// Stand-ins with the method sets of common wrappers.
 type (
 	sqlxDB   struct{ *sql.DB }   // sqlx.DB, bun.DB, dbr.Connection
 	sqlxConn struct{ *sql.Conn } // sqlx.Conn, bun.Conn
@@ -30,11 +30,11 @@ type (
 		tx *sql.Tx
 	}
 	inSpring struct{ unitOfWork }
-	// A wrapper of the user's own.
+	// A user's own wrapper.
 	logged    struct{ inner sqltx.Execer }
 	declared  struct{ logged }
 	embedding struct{ sqltx.Execer }
-	native    struct{ logged } // in the manner of pgx
+	native    struct{ logged } // like pgx
 )
 
 func (bunTx) BeginTx(context.Context, *sql.TxOptions) (bunTx, error) { return bunTx{}, nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// failing returns nil, or in each of the first n runs the error.
+// failing returns a function that returns err in each of its first n runs, then nil.
 func failing(n int, err error) func() error {
 	return func() error {
 		if n--; n < 0 {
@@ -72,7 +72,7 @@ func TestDoGivesUp(t *testing.T) {
 			t.Errorf("%s: Do = %v after %d runs, want the conflict after %d", tc.name, err, runs, tc.runs)
 		}
 	}
-	// What is no conflict is not repeated, and comes back as it is.
+	// Other errors are not repeated, and are returned unchanged.
 	runs := 0
 	err := sqltx.Do(within(t), db, func(context.Context, *sql.Tx) error { runs++; return errWork })
 	if err != errWork || runs != 1 { //nolint:errorlint // as it is
@@ -91,8 +91,8 @@ func TestDoStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// A nested Do on the same database leaves the repetition to the outer one, also
-// when the function between them swallowed the conflict.
+// TestNestedConflict: a nested Do on the same database leaves the repetition to the outer Do,
+// even if the function between them swallowed the conflict.
 func TestNestedConflict(t *testing.T) {
 	db, reader := open(t)
 	for _, swallow := range []bool{false, true} {
@@ -120,8 +120,8 @@ func TestNestedConflict(t *testing.T) {
 	}
 }
 
-// Inside another database's transaction a Do does not repeat by itself: what
-// its function wrote there would be there twice.
+// TestConflictInsideAnotherDatabase: a Do inside another database's transaction does not
+// repeat: its function would write twice in that transaction.
 func TestConflictInsideAnotherDatabase(t *testing.T) {
 	a, readerA := open(t)
 	b, readerB := open(t)

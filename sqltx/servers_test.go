@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// eachServer runs a test where transactions really meet, on a table of two
-// counters that begin at 0. set writes one of them.
+// eachServer runs a test on servers where transactions really conflict, on a table of two
+// counters that begin at 0. set writes one of the counters.
 func eachServer(t *testing.T, run func(t *testing.T, db *sql.DB, set string)) {
 	t.Run("postgres", func(t *testing.T) {
 		run(t, counters(t, servicetest.Postgres(t)), `UPDATE counters SET n = $1 WHERE id = $2`)
@@ -61,8 +61,8 @@ func expectCounters(t *testing.T, db *sql.DB, first, second int) {
 	}
 }
 
-// PostgreSQL finds at COMMIT that two transactions have each read what the other
-// one wrote.
+// TestConflictAtCommit: PostgreSQL finds at COMMIT that each of two transactions has read a row
+// that the other wrote.
 func TestConflictAtCommit(t *testing.T) {
 	db := counters(t, servicetest.Postgres(t))
 	for _, attempts := range []int{1, sqltx.DefaultAttempts} {
@@ -76,7 +76,7 @@ func TestConflictAtCommit(t *testing.T) {
 			if err := errors.Join(err, add(ctx, tx, 1)); err != nil || runs > 1 {
 				return err
 			}
-			// Another transaction, since this context carries none.
+			// This is another transaction, since the context carries none.
 			return sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
 				_, err := read(ctx, tx, 1)
 				return errors.Join(err, add(ctx, tx, 2))
@@ -96,7 +96,7 @@ func TestConflictAtCommit(t *testing.T) {
 	}
 }
 
-// Two transactions lock the counters in opposite orders.
+// TestDeadlock: two transactions lock the counters in opposite orders.
 func TestDeadlock(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB, _ string) {
 		for _, attempts := range []int{1, sqltx.DefaultAttempts} {
@@ -142,8 +142,8 @@ func TestDeadlock(t *testing.T) {
 	})
 }
 
-// Many writers read both counters and write what they have read, crosswise, at
-// SERIALIZABLE: none fails, and no update is lost.
+// TestCrossedCounters: many writers at SERIALIZABLE increment both counters, in opposite
+// orders. No writer fails, and no update is lost.
 func TestCrossedCounters(t *testing.T) {
 	const writers, rounds = 4, 15
 	eachServer(t, func(t *testing.T, db *sql.DB, set string) {
@@ -181,7 +181,7 @@ func TestCrossedCounters(t *testing.T) {
 	})
 }
 
-// On a pool of one connection a second one would never come.
+// TestPoolOfOne: on a pool of one connection, a request for a second one would wait for ever.
 func TestPoolOfOne(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB, _ string) {
 		db.SetMaxOpenConns(1)

@@ -7,18 +7,16 @@ import (
 	"sync"
 )
 
-// ErrEnded is returned by [Do] when the context comes from inside a Do on the
-// same database that has returned already. Begin new work with the context from
-// outside it.
+// ErrEnded is returned by [Do] when its context comes from inside a Do on the same database
+// that has returned already. Begin new work with the context that was passed to that Do.
 var ErrEnded = errors.New("sqltx: the context's transaction has ended; use the context from before it")
 
-// ErrDoomed is returned by an outer [Do] whose nested Do failed although the
-// function swallowed that error: part of the work is missing, so nothing of it
-// may be committed.
+// ErrDoomed is returned by an outer [Do] when a nested Do failed but the function swallowed its
+// error: part of the work is missing, so the transaction must not be committed.
 var ErrDoomed = errors.New("sqltx: a nested transaction failed; rolled back")
 
-// frame is what a context carries: the transaction of the innermost Do, and
-// those around it, which are on other databases or the same one again.
+// frame is the value in a context: the transaction of the innermost Do, and the transactions
+// around it, on other databases or the same one again.
 type frame struct {
 	*transaction
 	outer *frame
@@ -37,8 +35,8 @@ type transaction struct {
 
 type contextKey struct{}
 
-// end closes the transaction for joins and hooks, before its outcome is known:
-// what comes later would be neither committed nor run.
+// end closes the transaction for joins and hooks, before its outcome is known: later work would
+// not be committed, and later hooks would not run.
 func (t *transaction) end() (hooks []func(), doomed error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,8 +44,8 @@ func (t *transaction) end() (hooks []func(), doomed error) {
 	return t.hooks, t.doomed
 }
 
-// run calls the hooks in order, the later ones even when one panics: each
-// belongs to somebody else.
+// run calls the hooks in order. If one panics, the later ones still run, because each hook
+// belongs to a different caller.
 func run(hooks []func()) {
 	if len(hooks) == 0 {
 		return
@@ -63,8 +61,8 @@ func (t *transaction) join(ctx context.Context, fn func(context.Context, *sql.Tx
 	if ended {
 		return ErrEnded
 	}
-	// The innermost transaction of the context is the one that From and
-	// AfterCommit mean, also when this join reaches past another database.
+	// From and AfterCommit use the innermost transaction of the context, so it must be t, even
+	// if this join reaches past another database.
 	ctx = context.WithValue(ctx, contextKey{}, &frame{t, current(ctx)})
 	done := false
 	defer func() {
@@ -91,7 +89,7 @@ func current(ctx context.Context) *frame {
 	return f
 }
 
-// on returns the transaction on db, nil when there is none.
+// on returns the transaction on db, or nil.
 func (f *frame) on(db *sql.DB) *transaction {
 	for ; f != nil; f = f.outer {
 		if f.db == db {
@@ -101,10 +99,9 @@ func (f *frame) on(db *sql.DB) *transaction {
 	return nil
 }
 
-// From returns the transaction that ctx carries, the innermost when there are
-// several on different databases. It is for libraries, which ask whether there is
-// one: a function gets its transaction as an argument, from [Do] or from an
-// idempotency guard.
+// From returns the transaction that ctx carries; of several on different databases, the
+// innermost. It is for libraries, which do not know whether there is a transaction. Your own
+// functions get theirs as an argument, from [Do] or from an idempotency guard.
 func From(ctx context.Context) (*sql.Tx, bool) {
 	f := current(ctx)
 	if f == nil {
@@ -113,10 +110,9 @@ func From(ctx context.Context) (*sql.Tx, bool) {
 	return f.tx, true
 }
 
-// On returns the transaction on db that ctx carries, for a statement that runs
-// inside it when there is one and by itself when there is none. Asking db
-// itself from inside its transaction would wait for ever on a pool of one
-// connection.
+// On returns the transaction on db that ctx carries. Use it for a statement that runs inside
+// the transaction if there is one, and by itself otherwise. A statement on db itself, inside
+// its transaction, would wait for ever on a pool of one connection.
 func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 	t := current(ctx).on(db)
 	if t == nil {
@@ -125,9 +121,9 @@ func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 	return t.tx, true
 }
 
-// Conn returns the connection of the transaction that ctx carries, the innermost, if
-// Do began it with [OnConn]. Its Raw method reaches the driver. The connection ends with
-// the transaction.
+// Conn returns the connection of the innermost transaction that ctx carries, if Do began it
+// with [OnConn]. Its Raw method reaches the driver. The connection is valid until the
+// transaction ends.
 func Conn(ctx context.Context) (*sql.Conn, bool) {
 	t := current(ctx)
 	if t == nil || t.conn == nil {
@@ -136,10 +132,10 @@ func Conn(ctx context.Context) (*sql.Conn, bool) {
 	return t.conn, true
 }
 
-// AfterCommit registers hook to run once after the transaction that ctx
-// carries has committed. It reports false, and keeps nothing, when ctx carries
-// no transaction, or one that has ended: the caller must then arrange its own
-// signal. A hook must not block, and must not use the transaction.
+// AfterCommit registers hook to run once after the transaction that ctx carries has committed.
+// It returns false, and drops hook, if ctx carries no transaction or one that has ended: the
+// caller must then signal in another way. A hook must not block, and must not use the
+// transaction.
 func AfterCommit(ctx context.Context, hook func()) bool {
 	t := current(ctx)
 	if t == nil {
@@ -154,8 +150,8 @@ func AfterCommit(ctx context.Context, hook func()) bool {
 	return true
 }
 
-// Carries reports whether ctx carries exactly the transaction x. The outbox
-// asks it before it trusts [AfterCommit] with a wake-up for x.
+// Carries reports whether ctx carries exactly the transaction x. The outbox checks this before
+// it relies on [AfterCommit] for the wake-up of x.
 func Carries(ctx context.Context, x Execer) bool {
 	tx, ok := From(ctx)
 	if !ok {

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errWork = errors.New("the work failed")
 
-// open returns a writer and a reader on one file. The reader sees only what is
-// committed, and never waits for the writer's single connection.
+// open returns a writer and a reader on one file. The reader sees only committed rows, and
+// never waits for the writer's only connection.
 func open(t *testing.T) (db, reader *sql.DB) {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
@@ -49,7 +49,7 @@ func insert(ctx context.Context, tx sqltx.Execer) error {
 	return err
 }
 
-// within bounds a test in which a bug would wait for SQLite's one connection.
+// within bounds tests that would, with a bug, wait for SQLite's only connection.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	t.Cleanup(cancel)

@@ -1,17 +1,16 @@
-// Package coalesceprom hands the counts of a coalescer to Prometheus.
+// Package coalesceprom exports the counts of a coalescer to Prometheus.
 //
-//	millrace_coalesce_hit_total             requests that found somebody at it
+//	millrace_coalesce_hit_total             requests for a key that was being refreshed already
 //	millrace_coalesce_upgrade_total         requests that took over from low priority
 //	millrace_coalesce_lock_conflict_total   tickets that did not hold their lock any more
 //	millrace_coalesce_obsolete_total        events that a newer version made obsolete
 //
 //	property                                           proven by
-//	every series is there from the start, at 0         TestCollector
+//	every series exists from the start, at 0           TestCollector
 //	the values are those of coalesce.Stats             TestCollector
 //
-// The counts are read when they are scraped; nothing is counted twice. Two
-// coalescers in one registry need a label each:
-// prometheus.WrapRegistererWith(prometheus.Labels{"coalescer": "artists"}, r).
+// The counts are read at each scrape, from coalesce.Stats. Two coalescers in one registry need
+// a label each: prometheus.WrapRegistererWith(prometheus.Labels{"coalescer": "artists"}, r).
 package coalesceprom
 
 import (
@@ -35,7 +34,7 @@ type series struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// New makes a collector; register it.
+// New creates a collector; register it.
 func New(c *coalesce.Coalescer) (*Collector, error) {
 	if c == nil {
 		return nil, errors.New("coalesceprom: the coalescer is nil; make one with coalesce.New")

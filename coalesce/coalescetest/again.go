@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// againOnce: however many ask, there is one more run, and it holds the lock.
+// againOnce: however many requests ask, there is one more run, and it holds the lock.
 func againOnce(ctx context.Context, h Harness) error {
 	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
 	if err != nil {
@@ -20,7 +20,7 @@ func againOnce(ctx context.Context, h Harness) error {
 			}
 		}
 	}
-	// A request that does not ask takes nothing away.
+	// A request without Again does not remove the mark.
 	if err := held(ctx, h.Store, t); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func againOnce(ctx context.Context, h Harness) error {
 	return free(ctx, h.Peer, key)
 }
 
-// againIsAskedOfTheHolder: who gets the lock leaves no mark at it.
+// againIsAskedOfTheHolder: a request that gets the lock leaves no mark on it.
 func againIsAskedOfTheHolder(ctx context.Context, h Harness) error {
 	t, err := ask(ctx, h.Store, "published", coalesce.Low, true, coalesce.Published)
 	if err != nil {
@@ -61,8 +61,8 @@ func againIsAskedOfTheHolder(ctx context.Context, h Harness) error {
 	return done(ctx, h.Store, t, true)
 }
 
-// againPriority: the other run has the highest priority among those who asked,
-// and that one's TTL.
+// againPriority: the next run has the highest priority of the requests that asked for it, and
+// the TTL of that priority.
 func againPriority(ctx context.Context, h Harness) error {
 	for _, asked := range [][]coalesce.Priority{
 		{coalesce.Low, coalesce.Low}, {coalesce.Low, coalesce.High}, {coalesce.High, coalesce.Low},
@@ -122,7 +122,7 @@ func againMovesWithAnUpgrade(ctx context.Context, h Harness) error {
 	return done(ctx, h.Peer, next, true)
 }
 
-// againEndsWithTheLock: a release and an expiry take the mark with them.
+// againEndsWithTheLock: a release and an expiry remove the mark.
 func againEndsWithTheLock(ctx context.Context, h Harness) error {
 	for _, ending := range []struct {
 		name string
@@ -153,8 +153,8 @@ func againEndsWithTheLock(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// againLivesWithTheLock: a mark left early or late counts until the lock's
-// deadline, an extended one too.
+// againLivesWithTheLock: a mark that is left early or late counts until the lock's deadline, an
+// extended one too.
 func againLivesWithTheLock(ctx context.Context, h Harness) error {
 	for _, late := range []bool{false, true} {
 		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)

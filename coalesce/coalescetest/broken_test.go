@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// backend is a correct store in which some calls are replaced.
+// backend is a correct store with some calls replaced.
 type backend struct {
 	coalesce.Store
 	request func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error)
@@ -100,8 +100,8 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}
 }
 
-// The control: without a defect the same harness passes every case, and the
-// stores that the defects are made of pass those that they are used for.
+// TestCorrectStorePasses is the control: without a defect the same harness passes every case,
+// and the stores under the defects pass the cases that they are used for.
 func TestCorrectStorePasses(t *testing.T) {
 	coalescetest.Run(t, func(*testing.T) coalescetest.Harness {
 		return harness(func(s *memcoalesce.Store) coalesce.Store { return backend{Store: s} })
@@ -134,7 +134,7 @@ func TestCorrectStorePasses(t *testing.T) {
 	}
 }
 
-// holder returns who has the lock of a key.
+// holder returns the holder of a key's lock.
 func holder(ctx context.Context, s coalesce.Store, key string, ttl coalesce.TTLs) (coalesce.Ticket, bool) {
 	d, err := s.Request(ctx, key, coalesce.Low, false, ttl)
 	if err != nil {

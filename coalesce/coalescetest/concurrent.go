@@ -36,7 +36,7 @@ func together(h Harness, f func(i int, s coalesce.Store) error) error {
 type tally struct {
 	mu     sync.Mutex
 	n      map[coalesce.Outcome]int
-	winner coalesce.Ticket // the last that was upgraded, otherwise published
+	winner coalesce.Ticket // the last upgraded ticket, otherwise the published one
 }
 
 func (c *tally) add(d coalesce.Decision) {
@@ -50,7 +50,7 @@ func (c *tally) add(d coalesce.Decision) {
 	}
 }
 
-// concurrentRequests: of many at once, one publishes.
+// concurrentRequests: of many concurrent requests, one publishes.
 func concurrentRequests(ctx context.Context, h Harness) error {
 	for round := range rounds {
 		var c tally
@@ -71,8 +71,7 @@ func concurrentRequests(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// concurrentUpgrades: of many of high priority that come to a low lock, one
-// upgrades it.
+// concurrentUpgrades: of many high requests for a low lock, one upgrades it.
 func concurrentUpgrades(ctx context.Context, h Harness) error {
 	for round := range rounds {
 		low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
@@ -104,7 +103,7 @@ func concurrentUpgrades(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// concurrentRelease: exactly one of many succeeds.
+// concurrentRelease: of many concurrent releases exactly one succeeds.
 func concurrentRelease(ctx context.Context, h Harness) error {
 	for round := range rounds {
 		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
@@ -126,7 +125,7 @@ func concurrentRelease(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// concurrentDone: of many that end a marked run, one begins the other run.
+// concurrentDone: of many calls that end a marked run, one begins the next run.
 func concurrentDone(ctx context.Context, h Harness) error {
 	for round := range rounds {
 		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
-// answering changes what a store answers to requests.
+// answering changes a store's answers to requests.
 func answering(change func(d *coalesce.Decision)) func(s *memcoalesce.Store) coalesce.Store {
 	return func(s *memcoalesce.Store) coalesce.Store {
 		return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
@@ -30,7 +30,7 @@ func lasting(change func(ttl *coalesce.TTLs)) func(s *memcoalesce.Store) coalesc
 	}
 }
 
-// rekeyed changes keys on their way in, and puts them back on their way out.
+// rekeyed changes keys before they reach the store, and restores them in the answers.
 func rekeyed(change func(string) string) func(s *memcoalesce.Store) coalesce.Store {
 	return func(s *memcoalesce.Store) coalesce.Store {
 		return backend{

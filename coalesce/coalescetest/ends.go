@@ -31,7 +31,7 @@ func releaseFrees(ctx context.Context, h Harness) error {
 	return held(ctx, h.Peer, second)
 }
 
-// strangers are tickets that are nearly the given one, which has low priority.
+// strangers returns tickets that differ slightly from the given one, which has low priority.
 func strangers(t coalesce.Ticket) []coalesce.Ticket {
 	return []coalesce.Ticket{
 		{Key: t.Key, Priority: coalesce.High, Version: t.Version},
@@ -43,7 +43,7 @@ func strangers(t coalesce.Ticket) []coalesce.Ticket {
 	}
 }
 
-// compares: end changes nothing for a ticket that is not the lock's.
+// compares: end changes nothing for a ticket that does not hold the lock.
 func compares(ctx context.Context, h Harness, end func(t coalesce.Ticket) error) error {
 	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
 	if err != nil {
@@ -75,7 +75,7 @@ func extendCompares(ctx context.Context, h Harness) error {
 	if err := compares(ctx, h, func(t coalesce.Ticket) error { return extended(ctx, h.Peer, t, false) }); err != nil {
 		return err
 	}
-	// No call of a stranger moved the deadline.
+	// No call with a stranger moved the deadline.
 	if err := h.Backdate(ctx, key, ttl.Low-minute); err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func doneFrees(ctx context.Context, h Harness) error {
 	return free(ctx, h.Peer, key)
 }
 
-// extend: lock and version last their whole TTL from the extension on, which a
-// ticket that lost its lock does not get.
+// extend: lock and version last their whole TTL from the extension on; a ticket that lost its
+// lock is not extended.
 func extend(ctx context.Context, h Harness) error {
 	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
 	if err != nil {

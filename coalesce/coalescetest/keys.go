@@ -10,8 +10,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// odd are keys that a store may confuse with one another, or that break a hash
-// tag.
+// odd returns keys that a store may confuse, or that break a hash tag.
 func odd() []string {
 	return []string{
 		"a", "A", "a ", " a", "{", "}", "{}", "}{", "a}", "a}b", "{a}", "a}:lock", "a:lock", "a:ver", "%", "%7D", "%7d", "%257D", "%25",
@@ -20,7 +19,7 @@ func odd() []string {
 	}
 }
 
-// keys: every one has a lock, a mark and a version of its own.
+// keys: every key has its own lock, mark and version.
 func keys(ctx context.Context, h Harness) error {
 	tickets := map[string]coalesce.Ticket{}
 	for _, key := range odd() {
@@ -60,7 +59,7 @@ func keys(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// arguments: what can never work is refused for good, and does nothing.
+// arguments: invalid arguments are refused permanently, and change nothing.
 func arguments(ctx context.Context, h Harness) error {
 	s := h.Store
 	ticket := coalesce.Ticket{Key: key, Priority: coalesce.Low, Version: 1}
@@ -90,7 +89,7 @@ func arguments(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// cancelledContext: nothing is done with a context that has ended.
+// cancelledContext: a call with an ended context does nothing.
 func cancelledContext(ctx context.Context, h Harness) error {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

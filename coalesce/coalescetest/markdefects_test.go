@@ -8,12 +8,12 @@ import (
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
-// mistakes that can be made with the marks of [coalesce.Again].
+// mistakes are possible mistakes with the marks of [coalesce.Again].
 type mistakes struct {
 	ignores, everyRun, keeps, own, firstPriority, alwaysHigh, notMoved, notCleared, notExtended, oldVersion bool
 }
 
-// mark is a wish for one more run after that of a version.
+// mark is a request for one more run after that of a version.
 type mark struct {
 	of       int64
 	priority coalesce.Priority

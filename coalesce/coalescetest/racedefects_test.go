@@ -8,9 +8,8 @@ import (
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
-// naive is a store that looks and then acts. In between it lets the first two
-// callers of the step named meet, so that both act on what they saw; without a
-// step it is atomic.
+// naive is a store that reads and then acts. In the named step, the first two callers wait for
+// each other after the read, so that both act on the same state; without a step it is atomic.
 type naive struct {
 	step string
 	meeting
@@ -27,7 +26,7 @@ type state struct {
 	marked bool
 }
 
-// meeting holds up the first who comes until a second one has come.
+// meeting blocks the first caller until a second one has arrived.
 type meeting struct {
 	mu   sync.Mutex
 	n    int

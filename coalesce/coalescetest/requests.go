@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// freeIsPublished: whoever comes first publishes, whatever its priority.
+// freeIsPublished: the first request publishes, with any priority.
 func freeIsPublished(ctx context.Context, h Harness) error {
 	for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
 		t, err := ask(ctx, h.Store, "free-"+string(p), p, false, coalesce.Published)
@@ -21,7 +21,7 @@ func freeIsPublished(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// heldIsProcessing: the others are told who is at it, and change nothing.
+// heldIsProcessing: other requests get the holder's ticket, and change nothing.
 func heldIsProcessing(ctx context.Context, h Harness) error {
 	for _, c := range []struct{ holder, other coalesce.Priority }{
 		{coalesce.Low, coalesce.Low}, {coalesce.High, coalesce.Low}, {coalesce.High, coalesce.High},
@@ -50,7 +50,7 @@ func heldIsProcessing(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// highUpgradesLow: once, and the low ticket means nothing any more.
+// highUpgradesLow: an upgrade happens once, and the low ticket is invalid after it.
 func highUpgradesLow(ctx context.Context, h Harness) error {
 	low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
 	if err != nil {
@@ -78,7 +78,7 @@ func highUpgradesLow(ctx context.Context, h Harness) error {
 	return held(ctx, h.Store, high)
 }
 
-// lockExpires: by its own TTL, and then it is free for anybody.
+// lockExpires: a lock expires by its own TTL, and is then free for any request.
 func lockExpires(ctx context.Context, h Harness) error {
 	for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
 		key := "expires-" + string(p)
@@ -115,7 +115,7 @@ func lockExpires(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// upgradeHasItsOwnTTL: the lock is a high one from the upgrade on.
+// upgradeHasItsOwnTTL: after the upgrade the lock is a high one.
 func upgradeHasItsOwnTTL(ctx context.Context, h Harness) error {
 	if _, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published); err != nil {
 		return err
@@ -127,7 +127,7 @@ func upgradeHasItsOwnTTL(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	// Past what the low lock had left, and then past the high one's own.
+	// Past the rest of the low lock, and then past the TTL of the high one.
 	if err := h.Backdate(ctx, key, ttl.High-4*minute); err != nil {
 		return err
 	}

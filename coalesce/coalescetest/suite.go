@@ -9,31 +9,30 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// Limit bounds a case, so that a store that hangs fails it.
+// Limit bounds the time of a case, so that a store that hangs fails it.
 const Limit = time.Minute
 
-// Harness is one empty store and what the suite needs around it.
+// Harness is one empty store with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
 	Store coalesce.Store
-	// Peer is the same store as another process sees it; Store when nil.
+	// Peer is the same store, opened by another process; Store when nil.
 	Peer coalesce.Store
-	// Backdate makes the TTLs of what is kept of a key end earlier, as if the
-	// given time had gone by; required.
-	Backdate func(ctx context.Context, key string, by time.Duration) error
-	// Lose makes the store forget a key, as a flush or a failover would;
+	// Backdate makes the TTLs of a key's data end earlier, as if the given time had passed;
 	// required.
+	Backdate func(ctx context.Context, key string, by time.Duration) error
+	// Lose makes the store lose a key, like a flush or a failover; required.
 	Lose func(ctx context.Context, key string) error
 }
 
-// Case is one promise.
+// Case is one guarantee.
 type Case struct {
 	Name string
-	// Run checks the promise on a fresh harness and returns how it was broken.
+	// Run checks the guarantee on a new harness and returns an error if it is broken.
 	Run func(ctx context.Context, h Harness) error
 }
 
-// Check runs one case on a fresh harness.
+// Check runs one case on a new harness.
 func Check(ctx context.Context, c Case, h Harness) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -43,7 +42,7 @@ func Check(ctx context.Context, c Case, h Harness) error {
 	return c.Run(ctx, h)
 }
 
-// Run runs every case as a subtest on a harness of its own.
+// Run runs every case as a subtest, each on its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, c := range Cases() {
@@ -122,7 +121,7 @@ func held(ctx context.Context, s coalesce.Store, t coalesce.Ticket) error {
 	return nil
 }
 
-// free checks that nobody has the lock: it takes it, and gives it back.
+// free checks that the lock is free: it takes the lock, and releases it.
 func free(ctx context.Context, s coalesce.Store, key string) error {
 	t, err := ask(ctx, s, key, coalesce.Low, false, coalesce.Published)
 	if err != nil {
@@ -138,7 +137,7 @@ func release(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want bool
 	return nil
 }
 
-// done ends a run without another.
+// done ends a run that has no next run.
 func done(ctx context.Context, s coalesce.Store, t coalesce.Ticket, released bool) error {
 	end, err := s.Done(ctx, t, ttl)
 	if err != nil || end.Released != released || end.Again {
@@ -147,7 +146,7 @@ func done(ctx context.Context, s coalesce.Store, t coalesce.Ticket, released boo
 	return nil
 }
 
-// rerun ends a run that another follows.
+// rerun ends a run that has a next run.
 func rerun(ctx context.Context, s coalesce.Store, t coalesce.Ticket, p coalesce.Priority) (coalesce.Ticket, error) {
 	end, err := s.Done(ctx, t, ttl)
 	switch {
@@ -175,7 +174,7 @@ func newest(ctx context.Context, s coalesce.Store, key string, want int64) error
 	return nil
 }
 
-// orNil prints an error that may be none.
+// orNil makes a nil error printable.
 func orNil(err error) error {
 	if err == nil {
 		return errNone

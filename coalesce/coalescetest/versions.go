@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// versionsGrow: over every way in which a run can end, from every instance.
+// versionsGrow: versions grow over every way in which a run can end, from every instance.
 func versionsGrow(ctx context.Context, h Harness) error {
 	last := int64(0)
 	for i := range 40 {
@@ -86,7 +86,7 @@ func current(ctx context.Context, h Harness) error {
 	return newest(ctx, h.Store, "another", 0)
 }
 
-// versionExpires: after its TTL, which each new version begins anew.
+// versionExpires: a version expires after its TTL, which each new version restarts.
 func versionExpires(ctx context.Context, h Harness) error {
 	if err := free(ctx, h.Store, key); err != nil {
 		return err
@@ -120,8 +120,8 @@ func versionExpires(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// lostState: after a loss the key is free, its current version unknown, a ticket
-// of before holds nothing, and versions go on above.
+// lostState: after a loss the key is free, its current version is unknown, an earlier ticket
+// holds no lock, and new versions are higher.
 func lostState(ctx context.Context, h Harness) error {
 	last := coalesce.Ticket{}
 	for i := range 10 {

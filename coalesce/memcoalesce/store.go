@@ -14,17 +14,17 @@ type Store struct {
 	mu    sync.Mutex
 	keys  map[string]*entry
 	last  int64 // the highest version of all
-	sweep int   // how many keys there may be before those that expired are dropped
+	sweep int   // how many keys there may be before expired ones are dropped
 }
 
-// entry is a key. What lies behind its deadline is not there.
+// entry is a key. Values behind their deadline count as absent.
 type entry struct {
 	priority  coalesce.Priority
 	held      int64 // the version of the lock
 	until     time.Time
-	again     coalesce.Priority // "" when no run was asked for
+	again     coalesce.Priority // "" when no next run was requested
 	version   int64
-	forgotten time.Time // when the version will be
+	forgotten time.Time // when the version expires
 }
 
 var _ coalesce.Store = (*Store)(nil)
@@ -68,7 +68,7 @@ func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (released bool, 
 	return released, err
 }
 
-// Done ends the ticket's run, and begins another when that was asked for.
+// Done ends the ticket's run, and begins the next one if it was requested.
 func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (end coalesce.End, err error) {
 	err = s.holding(ctx, "end the run of", t, func(e *entry, now time.Time) {
 		if end.Released = true; e.again == "" {
@@ -83,7 +83,7 @@ func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) 
 	return end, err
 }
 
-// Extend begins the TTLs anew.
+// Extend restarts the TTLs.
 func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (extended bool, err error) {
 	err = s.holding(ctx, "extend", t, func(e *entry, now time.Time) {
 		extended = true
@@ -105,8 +105,7 @@ func (s *Store) Current(ctx context.Context, key string) (version int64, known b
 	return 0, false, nil
 }
 
-// Backdate lets a key's lock and version grow older by the given time: for
-// tests of what comes after a TTL.
+// Backdate makes a key's lock and version older by the given time, for tests of expired state.
 func (s *Store) Backdate(_ context.Context, key string, by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +115,7 @@ func (s *Store) Backdate(_ context.Context, key string, by time.Duration) error 
 	return nil
 }
 
-// Lose forgets a key: for tests.
+// Lose removes a key, for tests.
 func (s *Store) Lose(_ context.Context, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +147,7 @@ func (s *Store) holding(ctx context.Context, what string, t coalesce.Ticket, f f
 	return nil
 }
 
-// at returns the entry of a key, and makes room for it.
+// at returns the entry of a key, and creates a missing one.
 func (s *Store) at(key string, now time.Time) *entry {
 	if e := s.keys[key]; e != nil {
 		return e

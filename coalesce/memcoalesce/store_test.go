@@ -23,7 +23,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Keys that are not asked for any more go, and those that stand stay.
+// TestForgetsWhatExpired: keys that are not requested any more are dropped, and locked ones
+// stay.
 func TestForgetsWhatExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memcoalesce.New()
@@ -36,7 +37,7 @@ func TestForgetsWhatExpired(t *testing.T) {
 		if n := s.Len(); n != 5000 {
 			t.Fatalf("%d keys, want all 5000: none has expired", n)
 		}
-		time.Sleep(time.Hour + time.Second) // the bubble's clock
+		time.Sleep(time.Hour + time.Second) // synctest's clock
 		for i := range 5000 {
 			if _, err := s.Request(t.Context(), fmt.Sprint("new ", i), coalesce.Low, false, ttl); err != nil {
 				t.Fatal(err)

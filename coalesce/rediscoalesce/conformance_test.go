@@ -53,7 +53,7 @@ func newStore(t testing.TB, client redis.UniversalClient, prefix string) *redisc
 	return s
 }
 
-// keysOf are the Redis keys of an id, as its store names them.
+// keysOf returns the Redis keys of an id, as its store names them.
 func keysOf(prefix, id string) []string {
 	tag := prefix + "{" + strings.NewReplacer("%", "%25", "}", "%7D").Replace(id) + "}"
 	return []string{tag + ":lock", tag + ":ver", tag + ":again"}

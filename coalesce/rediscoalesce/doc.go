@@ -6,14 +6,13 @@
 //	coalescer, err := coalesce.New(store, coalesce.Config{})
 //
 //	key              holds                                      TTL
-//	upd:{id}:lock    PRIORITY:version of the run under way      30 s high, 60 s low
+//	upd:{id}:lock    PRIORITY:version of the current run        30 s high, 60 s low
 //	upd:{id}:ver     the newest version                         45 min
 //	upd:{id}:again   PRIORITY:version, one more run after the   the lock's and a second
 //	                 one of this version
 //
-// The braces are a hash tag, so the three keys of an id are in one slot. In an id
-// } is written %7D and % is written %25, so that no id ends the tag or meets
-// another's.
+// The braces are a hash tag, so the three keys of an id are in one slot. In an id, } is written
+// %7D and % is written %25, so that no id ends the tag or collides with another.
 //
 //	property                                              proven by
 //	the table of package coalesce, in one script          TestConformance, TestLinearizable
@@ -25,18 +24,17 @@
 //	a restarted server gets the scripts again             TestScriptsAreLoadedAgain
 //	a client that repeats calls or waits is refused       TestNewChecks
 //
-// Each call is one script (or one GET) and one round trip. Redis' own clock
-// decides. The scripts are the files in lua/; they are proven on Redis 7.0 and need
-// at least 5, which replicates what a script did and not the script.
+// Each call is one script (or one GET) and one round trip. Redis' own clock decides. The
+// scripts are the files in lua/. They are proven on Redis 7.0 and need at least Redis 5, which
+// replicates the effects of a script and not the script.
 //
 // # Failure modes
 //
-// A request whose answer is lost may have taken the lock, which then stands until
-// its TTL; a client that repeated it would find its own lock and take it for
-// somebody else's. So New refuses a client with retries. A Cluster client follows
-// redirections and sends a call again when its connection broke; the outcome is
-// the same: AlreadyProcessing, and the next refresh after the TTL. A client that
-// reads from replicas may see an older current version, and do work that is
-// obsolete. A lock in a key of another type is an error for good; text that is no
-// ticket counts as no lock.
+// A request whose answer is lost may have taken the lock, which then stands until its TTL. A
+// client that repeated the request would find its own lock and mistake it for another's, so New
+// refuses a client with retries. A Cluster client follows redirections and repeats a call when
+// its connection broke; the outcome is the same: AlreadyProcessing, and the next refresh after
+// the TTL. A client that reads from replicas may see an older current version, and do obsolete
+// work. A lock in a key of another type is a permanent error; text that is not a ticket counts
+// as no lock.
 package rediscoalesce

@@ -17,9 +17,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// A server that hangs, and one that is gone: every call is refused within its
-// time, then at once by the breaker, and when the server is back so is the
-// coalescer.
+// TestRedisDown: while a server hangs, or is down, every call is refused within its time, then
+// at once by the breaker. When the server is back, the coalescer works again.
 func TestRedisDown(t *testing.T) {
 	const patience = 30 * time.Second // against a call without any bound, on a busy machine
 	for name, tc := range map[string]struct {
@@ -43,7 +42,7 @@ func TestRedisDown(t *testing.T) {
 				Breaker: coalesce.Breaker{Calls: 4, Window: time.Hour, Open: time.Second},
 			})
 			var ticket coalesce.Ticket
-			// The first call may meet a server that is still slow to start.
+			// In the first call the server may still be slow to start.
 			for ticket.Version == 0 {
 				d, err := c.Request(t.Context(), "artist-7", coalesce.Low)
 				if err != nil {
@@ -88,8 +87,8 @@ func TestRedisDown(t *testing.T) {
 				return
 			}
 			tc.up(t, s)
-			// Back by itself. What was asked in vain may have been carried out
-			// late, so the key may be locked until the TTL.
+			// The coalescer recovers by itself. A refused request may have been executed late,
+			// so the key may be locked until the TTL.
 			for deadline := time.Now().Add(time.Minute); ; {
 				d, err := c.Request(t.Context(), "artist-8", coalesce.High)
 				if err == nil && d.Mine() {
@@ -104,7 +103,7 @@ func TestRedisDown(t *testing.T) {
 	}
 }
 
-// Nodes of a Cluster that cannot be reached are no different.
+// TestClusterDown: unreachable nodes of a Cluster have the same effect.
 func TestClusterDown(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -129,7 +128,7 @@ func TestClusterDown(t *testing.T) {
 	}
 }
 
-// A client that would wait for ever, or ask twice, is refused; so is a prefix
+// TestNewChecks: a client that would wait for ever, or repeat calls, is refused; so is a prefix
 // that breaks the hash tag.
 func TestNewChecks(t *testing.T) {
 	options := func(change func(o *redis.Options)) redis.UniversalClient {

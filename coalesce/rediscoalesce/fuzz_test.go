@@ -2,7 +2,7 @@ package rediscoalesce
 
 import "testing"
 
-// What a lock holds is a ticket that writes the same, or an error.
+// FuzzTicket: the value of a lock is a ticket that encodes to the same value, or an error.
 func FuzzTicket(f *testing.F) {
 	f.Add("artist-7", "HIGH:3")
 	f.Add("artist-7", "LOW:0")

@@ -19,12 +19,10 @@ func (c Config) validate() error {
 	return nil
 }
 
-// escape keeps ids apart from the closing brace of the hash tag, each from every
-// other.
+// escape makes ids free of the closing brace of the hash tag, each distinct from every other.
 var escape = strings.NewReplacer("%", "%25", "}", "%7D").Replace
 
-// names are the Redis keys of one id. The tag puts them into one slot of a
-// Cluster.
+// names holds the Redis keys of one id. The tag puts them into one slot of a Cluster.
 type names struct{ lock, version, again string }
 
 func (s *Store) names(id string) names {

@@ -24,8 +24,8 @@ func tryNew(client redis.UniversalClient, prefix string) error {
 
 var ttl = coalesce.TTLs{High: 30 * time.Second, Low: time.Minute, Version: 45 * time.Minute}
 
-// The keys are read by operators and dashboards: their names, what they hold and
-// how long.
+// TestKeys: operators and dashboards read the keys: the test checks their names, values and
+// TTLs.
 func TestKeys(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	s := newStore(t, client, "")
@@ -69,7 +69,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Every id keeps its three keys in one slot of a Cluster.
+// TestSlots: every id has its three keys in one slot of a Cluster.
 func TestSlots(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client := open(t, url)
@@ -93,7 +93,7 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// The version is above the lock's also when the counter alone was lost, and
+// TestCounters: the new version is above the lock's even if only the counter was lost, and
 // above a counter that is ahead of the clock.
 func TestCounters(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
@@ -127,8 +127,8 @@ func TestCounters(t *testing.T) {
 	})
 }
 
-// What is no lock of ours: text that is no ticket counts as no lock, another
-// type of key is an error that nothing mends.
+// TestForeignKeys: text that is not a ticket counts as no lock; a key of another type is a
+// permanent error.
 func TestForeignKeys(t *testing.T) {
 	for _, url := range []string{servicetest.Redis(t), "redis://" + servicetest.RedisCluster(t)} {
 		client := open(t, url)
@@ -150,7 +150,8 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// A server that lost its scripts, after a restart say, gets them again.
+// TestScriptsAreLoadedAgain: a server that lost its scripts, for example after a restart, gets
+// them again.
 func TestScriptsAreLoadedAgain(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	s := newStore(t, client, "")

@@ -21,7 +21,7 @@ import (
 
 const instances = 10
 
-// fleet is ten instances of an application, each with a client of its own.
+// fleet returns ten instances of an application, each with its own client.
 func fleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 	t.Helper()
 	var all []*coalesce.Coalescer
@@ -42,8 +42,8 @@ func newCoalescer(t *testing.T, s *rediscoalesce.Store, cfg coalesce.Config) *co
 	return c
 }
 
-// herd sends requests for one key from every instance at once, and returns the
-// tickets that were published. The work goes on until all have decided.
+// herd sends requests for one key from every instance at once, and returns the published
+// tickets. The work goes on until all requests are decided.
 func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (published []coalesce.Ticket) {
 	t.Helper()
 	var mu sync.Mutex
@@ -74,7 +74,7 @@ func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (pu
 	return published
 }
 
-// One publish for a thousand requests from ten instances.
+// TestHerd: one publish for a thousand requests from ten instances.
 func TestHerd(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client := open(t, url)
@@ -90,7 +90,8 @@ func TestHerd(t *testing.T) {
 	})
 }
 
-// Ten instances, one request each, again and again: one publish each time.
+// TestTenInstancesOneKey: ten instances, one request each, in several rounds: one publish per
+// round.
 func TestTenInstancesOneKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
@@ -107,9 +108,8 @@ func TestTenInstancesOneKey(t *testing.T) {
 	})
 }
 
-// issue has every instance take versions of one key, each under the lock that
-// the other gave back, and returns them in the order in which they were handed
-// out.
+// issue has every instance take versions of one key, each after another instance's release, and
+// returns them in the order in which they were assigned.
 func issue(t *testing.T, all []*coalesce.Coalescer, each int) []int64 {
 	t.Helper()
 	var mu sync.Mutex
@@ -126,7 +126,7 @@ func issue(t *testing.T, all []*coalesce.Coalescer, each int) []int64 {
 				if !d.Mine() {
 					continue
 				}
-				// Whoever has the lock is alone until it gives it back.
+				// The holder of the lock is alone until it releases the lock.
 				mu.Lock()
 				versions = append(versions, d.Ticket.Version)
 				mu.Unlock()
@@ -152,8 +152,8 @@ func growing(t *testing.T, versions []int64) {
 	}
 }
 
-// Ten instances take versions of one key; then the state is lost, and they take
-// more. Nobody sees a version twice, or one below an earlier one.
+// TestVersionsOverInstances: ten instances take versions of one key; then the state is lost,
+// and they take more. No version is used twice, and each is above the earlier ones.
 func TestVersionsOverInstances(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		client := open(t, url)
@@ -186,8 +186,8 @@ func TestVersionsOverInstances(t *testing.T) {
 	})
 }
 
-// A low refresh waits in its queue; somebody wants it at once. The high one gets
-// the lock, and when the low event comes at last it is skipped.
+// TestPriorityInversion: a low refresh waits in its queue when a high request arrives. The high
+// request gets the lock, and the low event is skipped when its turn comes.
 func TestPriorityInversion(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
@@ -236,7 +236,7 @@ func TestPriorityInversion(t *testing.T) {
 				},
 			}
 		}
-		// The high queue is worked off first, as it is the shorter one.
+		// The high queue is processed first, because it is shorter.
 		for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
 			r, err := bus.NewRunner(b, bus.RunnerConfig{})
 			if err != nil {
@@ -257,12 +257,13 @@ func TestPriorityInversion(t *testing.T) {
 		if !slices.Equal(handled, []int64{high}) || c.Stats().Obsolete != 1 {
 			t.Errorf("handled %v of low %d and high %d, skipped %d; want the high one and 1", handled, low, high, c.Stats().Obsolete)
 		}
-		// The lock is free again, for the end came from the one that had it.
+		// The lock is free again, because its holder has ended the run.
 		request(all[3], coalesce.Low, coalesce.Published)
 	})
 }
 
-// Of twenty workers that release one ticket, through ten instances, one does.
+// TestConcurrentRelease: twenty workers release one ticket, through ten instances; one
+// succeeds.
 func TestConcurrentRelease(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))

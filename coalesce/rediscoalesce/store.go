@@ -24,8 +24,8 @@ type Store struct {
 
 var _ coalesce.Store = (*Store)(nil)
 
-// New makes a store on a client, which stays the caller's to close. The client
-// must heed the deadlines of contexts and must not repeat calls:
+// New creates a store on a client, which the caller closes. The client must obey the deadlines
+// of contexts and must not repeat calls:
 //
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -85,7 +85,7 @@ func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
 	return released, nil
 }
 
-// Done ends the ticket's run, and begins another when that was asked for.
+// Done ends the ticket's run, and begins the next one if it was requested.
 func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
 	if err := t.Check(); err != nil {
 		return coalesce.End{}, err
@@ -111,7 +111,7 @@ func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) 
 	return coalesce.End{Released: true, Again: true, Next: next}, nil
 }
 
-// Extend begins the TTLs anew.
+// Extend restarts the TTLs.
 func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
@@ -140,12 +140,12 @@ func (s *Store) Current(ctx context.Context, key string) (version int64, known b
 	return version, true, nil
 }
 
-// value is what the lock of a ticket holds.
+// value returns the value of a ticket's lock.
 func value(t coalesce.Ticket) string {
 	return string(t.Priority) + ":" + strconv.FormatInt(t.Version, 10)
 }
 
-// ticket reads the value of a lock.
+// ticket parses the value of a lock.
 func ticket(key, value string) (coalesce.Ticket, error) {
 	p, version, _ := strings.Cut(value, ":")
 	n, err := strconv.ParseInt(version, 10, 64)
@@ -159,8 +159,8 @@ func ticket(key, value string) (coalesce.Ticket, error) {
 	return t, nil
 }
 
-// Classify judges Redis errors for retries: unreachable, slow beyond the
-// timeout, loading, out of memory or read-only is infrastructure.
+// Classify classifies Redis errors for retries: unreachable, slow beyond the timeout, loading,
+// out of memory or read-only is infrastructure.
 func Classify(err error) fault.Class { return redisdb.Classify(err) }
 
 func failed(what, key string, err error) error {

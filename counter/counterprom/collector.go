@@ -11,14 +11,13 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// Config is what a [Collector] shows. At least one counter or flusher is required.
+// Config configures a [Collector]. At least one counter or flusher is required.
 type Config struct {
 	// Labels are on every series; none by default.
 	Labels prometheus.Labels
-	// Counters are shown by their names, each of which may be there once. Each costs
-	// 2 series.
+	// Counters are labelled with their names, which must be unique. Each costs 2 series.
 	Counters []*counter.Counter
-	// Flushers are shown by their counters' names. Each costs 7 series.
+	// Flushers are labelled with their counters' names. Each costs 7 series.
 	Flushers []*counter.Flusher
 }
 
@@ -51,7 +50,7 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// New makes a collector, to be registered by the caller.
+// New creates a collector; the caller registers it.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // ApplierHarness is an applier under test.
 type ApplierHarness struct {
 	Applier counter.Applier
-	// Peer is the same applier as another process sees it; Applier when nil.
+	// Peer is the same applier, opened by another process; Applier when nil.
 	Peer counter.Applier
 }
 
@@ -26,13 +26,13 @@ func (h ApplierHarness) peer() counter.Applier {
 	return h.Peer
 }
 
-// RunApplier runs every case as a subtest on a harness of its own.
+// RunApplier runs every case as a subtest, each on its own harness.
 func RunApplier(t *testing.T, open func(t *testing.T) ApplierHarness) {
 	t.Helper()
 	run(t, ApplierCases(), open)
 }
 
-// ApplierCases returns the promises of an applier.
+// ApplierCases returns the guarantees of an applier.
 func ApplierCases() []Case[ApplierHarness] {
 	return []Case[ApplierHarness]{
 		{Name: "LeaseHeld", Run: leaseHeld},
@@ -122,7 +122,7 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, counter.ErrMoved)
 		}
 	}
-	// Deltas have no interval, and do not move it.
+	// Deltas have no interval, and do not move the position.
 	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "b", N: 1}), true); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func emptyInterval(ctx context.Context, h ApplierHarness) error {
 	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true); err != nil {
 		return err
 	}
-	// Rows that cancel each other out.
+	// The rows cancel each other out.
 	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func prune(ctx context.Context, h ApplierHarness) error {
 	return total(ctx, h.Applier, name, "a", 3)
 }
 
-// concurrentApplies has flushers that all believe to have the lease.
+// concurrentApplies has several flushers that all use the lease.
 func concurrentApplies(ctx context.Context, h ApplierHarness) error {
 	const flushers, batches = 4, 20
 	name := fresh()

@@ -10,13 +10,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// defect is what is wrong with one, and the case that finds it.
+// defect is a broken implementation, and the case that detects it.
 type defect[H any] struct {
 	what, found string
 	open        func() H
 }
 
-// broken checks that each defect is found by its case, and that each case finds one.
+// broken checks that each defect is detected by its case, and that each case detects one.
 func broken[H any](t *testing.T, cases []countertest.Case[H], defects []defect[H]) {
 	t.Helper()
 	named := map[string]countertest.Case[H]{}

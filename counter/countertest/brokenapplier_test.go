@@ -58,7 +58,7 @@ func (a applier) Prune(ctx context.Context, name string, age time.Duration, limi
 	return a.Applier.Prune(ctx, name, age, limit)
 }
 
-// position is where a counter stands, whoever has the lease.
+// position returns a counter's position, whichever flusher has the lease.
 func position(ctx context.Context, a *memcounter.Applier, l counter.Lease) (counter.Lease, error) {
 	return a.Lease(ctx, l.Counter, l.Holder, time.Hour)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/counter/countertest"
 )
 
-// ledger is a source with ids that are given before the commit, and places after it.
+// ledger is a source with ids that are assigned before the commit, and places after it.
 type ledger struct {
 	rows    []*row
 	places  int
@@ -34,7 +34,7 @@ func (l *ledger) begin(c counter.Change) *row {
 
 func (l *ledger) commit(r *row) { l.places++; r.place = l.places }
 
-// behind are the rows after a position, in their order.
+// behind returns the rows after a position, in their order.
 func (l *ledger) behind(after int, order func(r *row) int) []*row {
 	var out []*row
 	for _, r := range l.rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// otherServer has a lease that another run of the server gave, as after a failover,
-// where an applier has one.
+// otherServer applies batches under a lease of another run of the server, as after a failover,
+// if the applier knows its server.
 func otherServer(ctx context.Context, h ApplierHarness) error {
 	name := fresh()
 	l, err := h.Applier.Lease(ctx, name, "one", long)
@@ -33,7 +33,7 @@ func otherServer(ctx context.Context, h ApplierHarness) error {
 	return apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true)
 }
 
-// verify has a source that says that the rows of a batch have gone.
+// verify has a source that reports that the rows of a batch are gone.
 func verify(ctx context.Context, h ApplierHarness) error {
 	name := fresh()
 	l, err := h.Applier.Lease(ctx, name, "one", long)

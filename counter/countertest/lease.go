@@ -70,7 +70,7 @@ func leaseLost(ctx context.Context, h ApplierHarness) error {
 	return total(ctx, h.peer(), name, "a", 0)
 }
 
-// leaseEndedTo gives the counter to another holder.
+// leaseEndedTo waits until another holder gets the counter.
 func leaseEndedTo(ctx context.Context, h ApplierHarness, name string) error {
 	for {
 		_, err := h.peer().Lease(ctx, name, "other", long)

@@ -13,18 +13,18 @@ type SourceHarness struct {
 	Source counter.Source
 	// Append commits change rows.
 	Append func(ctx context.Context, changes ...counter.Change) error
-	// Begin writes a change row in a transaction, and returns how to end it; nil
-	// where one at a time can write.
+	// Begin writes a change row in a transaction, and returns functions that end it; nil if
+	// only one transaction can write at a time.
 	Begin func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error)
 }
 
-// RunSource runs every case as a subtest on a harness of its own.
+// RunSource runs every case as a subtest, each on its own harness.
 func RunSource(t *testing.T, open func(t *testing.T) SourceHarness) {
 	t.Helper()
 	run(t, SourceCases(), open)
 }
 
-// SourceCases returns the promises of a source.
+// SourceCases returns the guarantees of a source.
 func SourceCases() []Case[SourceHarness] {
 	begins := func(h SourceHarness) string {
 		if h.Begin == nil {

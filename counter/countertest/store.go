@@ -12,7 +12,7 @@ import (
 // StoreHarness is a store under test.
 type StoreHarness struct {
 	Store counter.Store
-	// Peer is the same store as another process sees it; Store when nil.
+	// Peer is the same store, opened by another process; Store when nil.
 	Peer counter.Store
 }
 
@@ -23,13 +23,13 @@ func (h StoreHarness) peer() counter.Store {
 	return h.Peer
 }
 
-// RunStore runs every case as a subtest on a harness of its own.
+// RunStore runs every case as a subtest, each on its own harness.
 func RunStore(t *testing.T, open func(t *testing.T) StoreHarness) {
 	t.Helper()
 	run(t, StoreCases(), open)
 }
 
-// StoreCases returns the promises of a store.
+// StoreCases returns the guarantees of a store.
 func StoreCases() []Case[StoreHarness] {
 	return []Case[StoreHarness]{
 		{Name: "TakenAndForgotten", Run: takenAndForgotten},
@@ -46,8 +46,7 @@ func StoreCases() []Case[StoreHarness] {
 	}
 }
 
-// takeAll takes until nothing is left and adds up by key; a key may be in several
-// batches.
+// takeAll takes until the store is empty and sums by key; a key may be in several batches.
 func takeAll(ctx context.Context, s counter.Store, name string, limit int) (map[string]int64, []string, error) {
 	sums := map[string]int64{}
 	var ids []string
@@ -121,7 +120,7 @@ func takenAndForgotten(ctx context.Context, h StoreHarness) error {
 	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
 		return fmt.Errorf("aside: %w", err)
 	}
-	// Another process finds what was taken, when this one has died.
+	// Another process finds the taken deltas after this one has crashed.
 	aside := map[string]int64{}
 	var again []string
 	for {
@@ -227,7 +226,7 @@ func bounded(ctx context.Context, h StoreHarness) error {
 	return expect("taken", sums, want)
 }
 
-// noneIsLeft takes as flushers do, who stop when no batch is full.
+// noneIsLeft takes as flushers do, which stop when no batch is full.
 func noneIsLeft(ctx context.Context, h StoreHarness) error {
 	name := fresh()
 	want, sums := map[string]int64{}, map[string]int64{}

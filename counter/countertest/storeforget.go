@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// forgetOne leaves what another batch holds, of the same key.
+// forgetOne keeps the delta of the same key in another batch.
 func forgetOne(ctx context.Context, h StoreHarness) error {
 	name := fresh()
 	var first []string
@@ -57,7 +57,7 @@ func forgetTwice(ctx context.Context, h StoreHarness) error {
 	return nil
 }
 
-// concurrentAdds has writers and flushers at once: each addition is in one batch.
+// concurrentAdds has concurrent writers and flushers: each addition is in one batch.
 func concurrentAdds(ctx context.Context, h StoreHarness) error {
 	const writers, each = 8, 100
 	name := fresh()

@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// Case is one promise, of what H has around it.
+// Case is one guarantee, with a harness H.
 type Case[H any] struct {
 	Name string
-	// Needs is why the case is n/a for the harness, "" when it is not; nil for never.
+	// Needs returns why the case is n/a for the harness, or ""; nil means that it always
+	// applies.
 	Needs func(h H) string
-	// Run checks the promise on a fresh harness and returns how it was broken.
+	// Run checks the guarantee on a new harness and returns an error if it is broken.
 	Run func(ctx context.Context, h H) error
 }
 
-// Limit is how long one case may take.
+// Limit bounds the time of one case.
 const Limit = time.Minute
 
-// Check runs one case on a fresh harness.
+// Check runs one case on a new harness.
 func (c Case[H]) Check(ctx context.Context, h H) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -46,10 +47,10 @@ func run[H any](t *testing.T, cases []Case[H], open func(t *testing.T) H) {
 	}
 }
 
-// fresh is a counter's name that nobody else has.
+// fresh returns a unique name for a counter.
 func fresh() string { return "t-" + strings.ToLower(rand.Text()) }
 
-// odd are keys that are easily mistaken for each other or for something else.
+// odd are keys that are easily confused with each other or with special values.
 var odd = []string{"a", "A", "a ", " a", "a{b}", "{a}", "ä", "a:b", "*", "'", `"`, `\`, "%s", "<a&b>", "日本", strings.Repeat("x", 200)}
 
 func expect(what string, got, want any) error {

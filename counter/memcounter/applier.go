@@ -18,7 +18,7 @@ type totals struct {
 	lease  counter.Lease
 	until  time.Time
 	totals map[string]int64
-	notes  map[string]time.Time // batch id → when it was applied
+	notes  map[string]time.Time // batch id → the time of its application
 }
 
 var _ counter.Applier = (*Applier)(nil)
@@ -26,7 +26,7 @@ var _ counter.Applier = (*Applier)(nil)
 // NewApplier makes an applier without totals.
 func NewApplier() *Applier { return &Applier{counters: map[string]*totals{}} }
 
-// of returns what is known of a counter; the lock is held.
+// of returns the state of a counter; the lock is held.
 func (a *Applier) of(name string) *totals {
 	t := a.counters[name]
 	if t == nil {

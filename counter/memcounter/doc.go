@@ -1,5 +1,5 @@
-// Package memcounter keeps deltas, totals and change rows in memory: for tests, and
-// for programs of one process that can count anew when they start.
+// Package memcounter keeps deltas, totals and change rows in memory, for tests and for programs
+// of one process that can count again when they start.
 //
 //	property                                       proven by
 //	Store, Applier and Log keep the contracts      TestConformance

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// Log is the change rows of one counter in memory. Use NewLog.
+// Log holds the change rows of one counter in memory. Use NewLog.
 type Log struct {
 	mu      sync.Mutex
 	first   int // how many were trimmed
@@ -31,7 +31,7 @@ var (
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{} }
 
-// Append adds changes, which are committed with that.
+// Append adds changes, which are committed at once.
 func (l *Log) Append(changes ...counter.Change) error {
 	for _, c := range changes {
 		if err := counter.CheckChange(c.Key, c.N); err != nil {
@@ -46,7 +46,7 @@ func (l *Log) Append(changes ...counter.Change) error {
 	return nil
 }
 
-// index returns how many changes are behind a position.
+// index returns the number of changes before a position.
 func index(position string) (int, error) {
 	if position == "" {
 		return 0, nil

@@ -124,7 +124,7 @@ func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
 	return nil
 }
 
-// Lose forgets everything, as a flush of a Redis does.
+// Lose removes all deltas, like a flush of Redis.
 func (s *Store) Lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

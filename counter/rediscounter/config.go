@@ -7,9 +7,8 @@ import (
 
 // Config of a [Store]. The zero value works.
 type Config struct {
-	// Prefix stands before all keys: nothing by default. Stores with one prefix on
-	// one Redis share their deltas. Up to 100 bytes without braces, spaces or control
-	// characters.
+	// Prefix is the prefix of all keys: none by default. Stores with one prefix on one Redis
+	// share their deltas. Up to 100 bytes without braces, spaces or control characters.
 	Prefix string
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a script has moved aside is pairs of a key and a number, or an error.
+// FuzzDeltas: a script's answer is pairs of a key and a number, or an error.
 func FuzzDeltas(f *testing.F) {
 	f.Add("post-1\x005\x00post-2\x00-7")
 	f.Add("post-1")
@@ -33,7 +33,7 @@ func FuzzDeltas(f *testing.F) {
 	})
 }
 
-// A batch's id names a part that there is.
+// FuzzPartOfBatch: a batch's id names an existing part.
 func FuzzPartOfBatch(f *testing.F) {
 	f.Add("07-abc")
 	f.Add("-1-x")

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// parts is into how many slots a counter is spread. Processes must agree on it.
+// parts is the number of slots of a counter. All processes must use the same number.
 const parts = 16
 
-// partOf is where a key is.
+// partOf returns the part of a key.
 func partOf(key string) int {
 	h := fnv.New32a()
 	h.Write([]byte(key)) //nolint:errcheck // never fails
 	return int(h.Sum32() % parts)
 }
 
-// partOfBatch is where the batch with an id lies, which begins with it.
+// partOfBatch returns the part of a batch, with which its id begins.
 func partOfBatch(id string) (int, bool) {
 	number, _, ok := strings.Cut(id, "-")
 	part, err := strconv.Atoi(number)

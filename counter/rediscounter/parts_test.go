@@ -13,11 +13,11 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// byPost is the plainer name of a delta.
+// byPost returns the plainer name of a delta.
 func byPost(post int) string { return fmt.Sprintf("count:comment:delta:{post-%d}", post) }
 
-// TestKeysByPostAreNoBatch is why keys are not named so: what has to be moved aside
-// together must be of one slot.
+// TestKeysByPostAreNoBatch shows why these names are not used: keys that are moved aside
+// together must be in one slot.
 func TestKeysByPostAreNoBatch(t *testing.T) {
 	slots := map[uint16]bool{}
 	for post := range 5000 {
@@ -36,7 +36,7 @@ func TestKeysByPostAreNoBatch(t *testing.T) {
 	}
 }
 
-// TestAFlushIsAFewBatches: what a flush costs does not grow with the posts that changed.
+// TestAFlushIsAFewBatches: the cost of a flush does not grow with the number of changed posts.
 func TestAFlushIsAFewBatches(t *testing.T) {
 	client := servers["redis"](t)
 	s, ctx := newStore(t, client, redistest.Prefix(t, client)), t.Context()
@@ -56,12 +56,12 @@ func TestAFlushIsAFewBatches(t *testing.T) {
 	for _, batch := range taken {
 		moved += len(batch.Deltas)
 	}
-	if moved != posts || len(taken) > 16 || commands.Load() > 40 { // a look and a script for each part, and a connection
+	if moved != posts || len(taken) > 16 || commands.Load() > 40 { // a read and a script for each part, and a connection
 		t.Errorf("%d of %d posts are in %d batches, which took %d commands", moved, posts, len(taken), commands.Load())
 	}
 }
 
-// commandCount counts commands, one by one also in a pipeline.
+// commandCount counts commands, also each one in a pipeline.
 type commandCount struct{ atomic.Int64 }
 
 func (c *commandCount) DialHook(next redis.DialHook) redis.DialHook {
@@ -76,7 +76,7 @@ func (c *commandCount) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 	return func(ctx context.Context, all []redis.Cmder) error { c.Add(int64(len(all))); return next(ctx, all) }
 }
 
-// slotOf is that of a Cluster: CRC16 (XMODEM) of what stands in braces, modulo 16384.
+// slotOf returns a Cluster's slot: CRC16 (XMODEM) of the text in braces, modulo 16384.
 func slotOf(key string) (crc uint16) {
 	_, tag, _ := strings.Cut(key, "{")
 	tag, _, _ = strings.Cut(tag, "}")

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// asked is what is looked up in one part.
+// asked holds the lookups in one part.
 type asked struct {
 	keys   []string
 	deltas *redis.SliceCmd
@@ -15,8 +15,8 @@ type asked struct {
 	held   []*redis.SliceCmd
 }
 
-// Pending implements [counter.Store] with one round trip, or two when something
-// lies aside. On a Cluster its nodes are asked side by side.
+// Pending implements [counter.Store] with one round trip, or two if there are batches aside.
+// The nodes of a Cluster are called concurrently.
 func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	byPart := map[int]*asked{}
 	for _, key := range keys {
@@ -41,7 +41,7 @@ func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[st
 					continue
 				}
 				if d, err := delta(a.keys[i], text); err == nil {
-					out[d.Key] += d.N // what is no number is none of ours
+					out[d.Key] += d.N // a value that is not a number is foreign
 				}
 			}
 		}

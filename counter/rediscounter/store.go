@@ -31,7 +31,7 @@ type Store struct {
 
 var _ counter.Store = (*Store)(nil)
 
-// New makes a store on a client, which stays the caller's to close. It sends nothing.
+// New creates a store on a client, which the caller closes. New sends no command.
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("rediscounter: the client is nil; make one with redis.NewUniversalClient")
@@ -48,8 +48,8 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	}, nil
 }
 
-// Classify judges Redis errors: unreachable, slow beyond the timeout, loading,
-// out of memory or read-only is infrastructure.
+// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading, out of
+// memory or read-only is infrastructure.
 func Classify(err error) fault.Class { return redisdb.Classify(err) }
 
 func failed(what, name string, err error) error {

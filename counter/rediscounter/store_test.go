@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// keysAt are all keys with a prefix, which it is cut from.
+// keysAt returns all keys with a prefix, without the prefix.
 func keysAt(t *testing.T, client redis.UniversalClient, prefix string) []string {
 	t.Helper()
 	keys, err := client.(*redis.Client).Keys(t.Context(), prefix+"*").Result()
@@ -41,7 +41,7 @@ func keysAt(t *testing.T, client redis.UniversalClient, prefix string) []string 
 	return keys
 }
 
-// The names are a contract: other programs may add as well.
+// TestKeys: the names are a contract, because other programs may add as well.
 func TestKeys(t *testing.T) {
 	client := servers["redis"](t)
 	prefix := redistest.Prefix(t, client)
@@ -81,7 +81,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What somebody else has put where a delta belongs stops nobody, and stays theirs.
+// TestForeignValue: a foreign value in the place of a delta blocks no other key, and is not
+// changed.
 func TestForeignValue(t *testing.T) {
 	client := servers["redis"](t)
 	for name, put := range map[string]func(ctx context.Context, key string) error{
@@ -95,7 +96,7 @@ func TestForeignValue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prefix := redistest.Prefix(t, client)
 			s, ctx := newStore(t, client, prefix), t.Context()
-			// Many keys, so that some are of the same part, and one at a time.
+			// Many keys, so that some are in the same part, and one at a time.
 			for i := range 64 {
 				if err := s.Add(ctx, "comment", fmt.Sprint("post-", i), 1); err != nil {
 					t.Fatal(err)
@@ -141,7 +142,8 @@ func TestForeignValue(t *testing.T) {
 	}
 }
 
-// Ids that no store has given are not taken for batches, which could never be forgotten.
+// TestForeignBatch: ids that no store has assigned are not taken for batches, which could never
+// be forgotten.
 func TestForeignBatch(t *testing.T) {
 	client := servers["redis"](t)
 	prefix := redistest.Prefix(t, client)
@@ -156,7 +158,7 @@ func TestForeignBatch(t *testing.T) {
 	}
 }
 
-// TestLargeSums goes beyond what Lua's numbers hold, by steps.
+// TestLargeSums exceeds Lua's exact numbers, in steps.
 func TestLargeSums(t *testing.T) {
 	client := servers["redis"](t)
 	s, ctx := newStore(t, client, redistest.Prefix(t, client)), t.Context()

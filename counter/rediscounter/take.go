@@ -50,9 +50,9 @@ func (s *Store) registered(ctx context.Context, name string, limit int) ([parts]
 	return keys, nil
 }
 
-// takePart moves the deltas of the named keys, which are of one part, aside. Where some
-// of them were no deltas, or were moved by another process, it goes on with others, of
-// which there are ever fewer, until a batch is full or none can be left.
+// takePart moves the deltas of the named keys, which are in one part, aside. If some of them
+// had no delta, or were moved by another process, it continues with other keys of the part,
+// which become fewer each time, until a batch is full or no key can be left.
 func (s *Store) takePart(ctx context.Context, p place, names []string, limit int) (out []counter.Taken, err error) {
 	for len(names) > 0 {
 		t, err := s.move(ctx, p, names)
@@ -88,7 +88,7 @@ func (s *Store) move(ctx context.Context, p place, names []string) (counter.Take
 	return t, err
 }
 
-// deltas reads names and numbers in turn.
+// deltas parses alternating names and numbers.
 func deltas(answer []string) (all []counter.Delta, err error) {
 	if len(answer)%2 != 0 {
 		return nil, fmt.Errorf("the script answered %d names and numbers, which are no pairs", len(answer))
@@ -111,7 +111,7 @@ func delta(key, text string) (counter.Delta, error) {
 	return counter.Delta{Key: key, N: n}, nil
 }
 
-// Aside implements [counter.Store]: all that lies aside.
+// Aside implements [counter.Store]: it returns all batches aside.
 func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
 	var lists [parts]*redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -127,7 +127,7 @@ func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error)
 	for part := range parts {
 		for _, id := range lists[part].Val() {
 			if at, ok := partOfBatch(id); !ok || at != part {
-				continue // none of ours: Forget would not find it either
+				continue // foreign: Forget would not find it either
 			}
 			held, err := s.client.HGetAll(ctx, s.at(name, part).aside(id)).Result()
 			if err != nil {
@@ -152,7 +152,7 @@ func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
 	for _, id := range ids {
 		part, ok := partOfBatch(id)
 		if !ok {
-			continue // none of ours
+			continue // foreign
 		}
 		p := s.at(name, part)
 		err := s.forget.Run(ctx, s.client, []string{p.asides(), p.aside(id)}, id).Err()

@@ -25,8 +25,8 @@ type Applier struct {
 
 var _ counter.Applier = (*Applier)(nil)
 
-// New makes an applier on db, which stays the caller's to close. It does not touch
-// the database; [Applier.Migrate] makes the tables.
+// New creates an applier on db, which the caller closes. It does not connect to the database;
+// [Applier.Migrate] creates the tables.
 func New(db *sql.DB, cfg Config) (*Applier, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has the totals")
@@ -88,8 +88,8 @@ func (a *Applier) Release(ctx context.Context, l counter.Lease) error {
 	return nil
 }
 
-// Apply implements [counter.Applier]. It joins a transaction on the same database
-// that the context carries.
+// Apply implements [counter.Applier]. It joins a transaction on the same database that the
+// context carries.
 func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (fresh bool, err error) {
 	err = sqltx.Do(ctx, a.db, func(ctx context.Context, tx *sql.Tx) (err error) {
 		fresh, err = a.apply(ctx, tx, l, b)
@@ -133,7 +133,7 @@ func (a *Applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, err
 	return n > 0, err
 }
 
-// write is the part of a transaction that changes something.
+// write is the part of a transaction that changes rows.
 func (a *Applier) write(ctx context.Context, tx *sql.Tx, l counter.Lease, b counter.Batch) error {
 	if b.Rows > 0 {
 		if _, err := tx.ExecContext(ctx, a.note, b.ID, l.Counter, b.From, b.To, b.Rows); err != nil {
@@ -177,16 +177,16 @@ func (a *Applier) addUp(ctx context.Context, tx *sql.Tx, name string, b counter.
 	if err := a.also(ctx, tx, name, b.Deltas); err != nil {
 		return err
 	}
-	// MySQL ends a deadlock by rolling one transaction back and lets its session go
-	// on outside any.
+	// MySQL ends a deadlock by rolling one transaction back, and its session goes on outside
+	// any transaction.
 	if there, err := a.isNoted(ctx, tx, b.ID); err != nil || there {
 		return err
 	}
 	return errLost
 }
 
-// Totals implements [counter.Applier]. Inside a transaction on the same database it
-// sees what that has done.
+// Totals implements [counter.Applier]. Inside a transaction on the same database it also sees
+// the changes of that transaction.
 func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if len(keys) == 0 {
 		return map[string]int64{}, nil

@@ -32,7 +32,7 @@ func TestNewChecks(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// The names are a contract: other programs read these tables.
+// TestColumns: the names are a contract, because other programs read these tables.
 func TestColumns(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)
@@ -100,7 +100,7 @@ type printer struct {
 func (p printer) PrintMigrations(w *bytes.Buffer) error { return p.print(w) }
 func (p printer) Migrations() (fs.FS, error)            { return p.files() }
 
-// What runs with the totals commits with them, or not at all.
+// TestAlso: the changes of Also commit with the totals or not at all.
 func TestAlso(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)
@@ -147,7 +147,8 @@ func TestAlso(t *testing.T) {
 	})
 }
 
-// A deadlock that an Also ignored leaves nothing of the batch on MySQL.
+// TestIgnoredDeadlock: after a deadlock that an Also ignored, no part of the batch is committed
+// on MySQL.
 func TestIgnoredDeadlock(t *testing.T) { servicetest.EachMySQL(t, testIgnoredDeadlock) }
 
 func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
@@ -155,7 +156,8 @@ func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
 	migrated(t, db, sqlcounter.MySQL)
 	ctx := t.Context()
 	a := newApplier(t, db, sqlcounter.Config{Dialect: sqlcounter.MySQL,
-		// A ROLLBACK behind the driver's back is what the server does to a victim.
+		// The server does the same to a deadlock's victim as this ROLLBACK behind the driver's
+		// back.
 		Also: func(ctx context.Context, tx *sql.Tx, _ string, _ []counter.Delta) error {
 			_, err := tx.ExecContext(ctx, `ROLLBACK`)
 			return err

@@ -23,7 +23,7 @@ import (
 
 const childVariable = "MILLRACE_TEST_FLUSHER"
 
-// setup is what a flusher in a process of its own needs to know.
+// setup is the configuration of a flusher in its own process.
 type setup struct {
 	Dialect  sqlcounter.Dialect
 	Database string
@@ -31,7 +31,7 @@ type setup struct {
 	Sourced  bool
 }
 
-// flusher makes the flusher of a setup.
+// flusher creates the flusher of a setup.
 func (s setup) flusher(applied func()) (*counter.Flusher, error) {
 	db, err := connect(s.Dialect, s.Database)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s setup) flusherOn(db *sql.DB, store counter.Store, applied func()) (*coun
 	if err != nil {
 		return nil, err
 	}
-	// Small transactions and short leases, so that there is much to die in the middle of.
+	// Small transactions and short leases, so that kills often interrupt work.
 	cfg := counter.FlusherConfig{Every: time.Millisecond, Lease: 20 * time.Millisecond, Batch: 20, Logger: slog.New(slog.DiscardHandler)}
 	if s.Sourced {
 		if cfg.Source, err = sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: s.Dialect}); err != nil {
@@ -67,7 +67,7 @@ func (s setup) flusherOn(db *sql.DB, store counter.Store, applied func()) (*coun
 	return counter.NewFlusher(c, tellingApplier{applier, applied}, cfg)
 }
 
-// tellingApplier tells of each batch that it has applied.
+// tellingApplier reports each batch that it has applied.
 type tellingApplier struct {
 	counter.Applier
 	applied func()
@@ -81,11 +81,10 @@ func (a tellingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Ba
 	return fresh, err
 }
 
-// atWork is what a flusher says when it has applied its first batch, in the middle of a
-// round.
+// atWork is printed by a flusher that has applied its first batch, in the middle of a round.
 const atWork = "flushing\n"
 
-// child is what the test's binary does when it is started as a flusher: it flushes
+// child is the main function of the test's binary when it is started as a flusher: it flushes
 // until it is killed.
 func child() {
 	text := os.Getenv(childVariable)
@@ -106,8 +105,7 @@ func child() {
 	os.Exit(1)
 }
 
-// startChild starts a flusher and waits until it has applied something. It ends with
-// the context.
+// startChild starts a flusher and waits until it has applied a batch. It ends with the context.
 func startChild(ctx context.Context, t *testing.T, s setup) (kill func()) {
 	t.Helper()
 	text, err := json.Marshal(s)

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// Dialect is the SQL that the database speaks.
+// Dialect is the SQL dialect of the database.
 type Dialect string
 
 // The dialects.
@@ -25,14 +25,13 @@ func (d Dialect) validate(config string) error {
 	return nil
 }
 
-// Config of an [Applier].
+// Config configures an [Applier].
 type Config struct {
-	// Dialect of the database; required, since a *sql.DB does not tell.
+	// Dialect of the database; required, since a *sql.DB does not reveal it.
 	Dialect Dialect
-	// Also runs in the transaction that adds deltas to the totals, so that other rows
-	// (a column of a post, say) change with them; nothing by default. It holds up
-	// all others who apply the same counter, and its error takes all of it back. It
-	// can run more than once for one batch ([sqltx.Do]): only the last run's changes
-	// are committed.
+	// Also runs in the transaction that adds deltas to the totals, so that other rows (a column
+	// of a post, for example) change with them; none by default. It delays all other flushers
+	// of the same counter, and its error rolls the transaction back. It can run more than once
+	// for one batch ([sqltx.Do]): only the changes of the last run are committed.
 	Also func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error
 }

@@ -25,11 +25,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// database is where a test runs.
+// database is a database for tests.
 type database struct {
 	name string
 	sqlcounter.Dialect
-	address func(t testing.TB) string // of a fresh one: a URL, or a file
+	address func(t testing.TB) string // of a new one: a URL, or a file
 }
 
 var (
@@ -48,7 +48,7 @@ func connect(dialect sqlcounter.Dialect, address string) (*sql.DB, error) {
 	return sqlitedb.Open(address, sqlitedb.Config{Synchronous: sqlitedb.Normal})
 }
 
-// pools opens two pools on one fresh database, as two processes would.
+// pools opens two pools on one new database, like two processes.
 func pools(t testing.TB, on database) (a, b *sql.DB) {
 	t.Helper()
 	at := on.address(t)
@@ -123,7 +123,7 @@ func TestLogConformance(t *testing.T) {
 			other := newLog(t, db, "like", on.Dialect)
 			h := countertest.SourceHarness{Source: log, Append: func(ctx context.Context, changes ...counter.Change) error {
 				return sqltx.Do(ctx, writer, func(ctx context.Context, tx *sql.Tx) error {
-					// What another counter writes is between, and never seen.
+					// Rows of another counter are between them, and must never be seen.
 					if err := other.Append(ctx, tx, counter.Change{Key: "other", N: 1}); err != nil {
 						return err
 					}

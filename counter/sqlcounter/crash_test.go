@@ -27,7 +27,7 @@ const (
 	posts   = 20
 )
 
-// kills is how many flushers die in each crash test: MILLRACE_KILLS, or a few.
+// kills returns how many flushers are killed in each crash test: MILLRACE_KILLS, or a few.
 func kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("MILLRACE_KILLS")
@@ -41,8 +41,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// Flushers are killed at random points while 50 writers comment: the totals are the
-// rows.
+// TestKilledFlushers: flushers are killed at random points while 50 writers comment: the totals
+// equal the rows.
 func TestKilledFlushers(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		s := newScene(t, on, false)
@@ -52,8 +52,8 @@ func TestKilledFlushers(t *testing.T) {
 	})
 }
 
-// Writers die between commit and addition, or add twice, or roll back; Redis is
-// flushed in the middle; flushers are killed. The totals are the rows, each of which
+// TestEverythingBreaks: writers crash between commit and addition, or add twice, or roll back;
+// Redis is flushed in the middle; flushers are killed. The totals equal the rows, each of which
 // was read once.
 func TestEverythingBreaks(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
@@ -72,7 +72,7 @@ func TestEverythingBreaks(t *testing.T) {
 		if written = changes(t, s.db); read != written || written == 0 {
 			t.Errorf("%d change rows were read, of %d", read, written)
 		}
-		// A last round touches nothing of what is done, whatever lies in Redis.
+		// A last round does not change finished work, whatever Redis holds.
 		if err := s.store.Add(t.Context(), "comment", "post-1", 100); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestEverythingBreaks(t *testing.T) {
 	})
 }
 
-// scene is a database with comments, and who writes them.
+// scene is a database with comments, and their writers.
 type scene struct {
 	setup
 	db      *sql.DB
@@ -98,8 +98,8 @@ type scene struct {
 
 var errRollback = errors.New("the writer has changed its mind")
 
-// comment writes a comment, and sometimes deletes it again; what it adds to the
-// store is what a correct writer adds, unless faulty.
+// comment writes a comment, and sometimes deletes it again. It adds the same delta to the store
+// as a correct writer, unless faulty.
 func (s *scene) comment(ctx context.Context, faulty bool) error {
 	id, post := s.next.Add(1), fmt.Sprint("post-", rand.IntN(posts))
 	if err := s.change(ctx, faulty, counter.Change{Key: post, N: 1},
@@ -139,7 +139,7 @@ func (s *scene) change(ctx context.Context, faulty bool, c counter.Change, query
 	}
 	adds := 1
 	if faulty {
-		adds = []int{1, 1, 1, 1, 1, 1, 1, 1, 0, 2}[rand.IntN(10)] // died, or repeated
+		adds = []int{1, 1, 1, 1, 1, 1, 1, 1, 0, 2}[rand.IntN(10)] // crashed, or repeated
 	}
 	for range adds {
 		if err := s.store.Add(ctx, "comment", c.Key, c.N); err != nil {
@@ -149,8 +149,7 @@ func (s *scene) change(ctx context.Context, faulty bool, c counter.Change, query
 	return nil
 }
 
-// play has writers at work while n flushers are started and killed, with an
-// incident in the middle.
+// play runs writers while n flushers are started and killed, with an incident in the middle.
 func (s *scene) play(t *testing.T, n int, incident func()) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -168,7 +167,7 @@ func (s *scene) play(t *testing.T, n int, incident func()) {
 				select {
 				case <-ended:
 					return
-				case <-time.After(rand.N(20 * time.Millisecond)): // who writes, thinks
+				case <-time.After(rand.N(20 * time.Millisecond)): // writers pause
 				}
 			}
 		})
@@ -189,7 +188,7 @@ func (s *scene) play(t *testing.T, n int, incident func()) {
 	t.Logf("%d flushers killed during %d comments", n, s.next.Load())
 }
 
-// settle flushes until nothing is left.
+// settle flushes until no work is left.
 func (s *scene) settle(t *testing.T) {
 	t.Helper()
 	for {
@@ -199,8 +198,8 @@ func (s *scene) settle(t *testing.T) {
 	}
 }
 
-// round is one that came to its end: the lease of the last who was killed may not be
-// over, or a server still be busy with what that one asked for.
+// round returns the first successful round: the lease of the last killed flusher may still be
+// valid, or a server may still execute its last request.
 func (s *scene) round(t *testing.T) counter.Round {
 	t.Helper()
 	for {

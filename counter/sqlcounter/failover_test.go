@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 )
 
-// losing is a log whose database loses the newest rows right after they were read,
-// once.
+// losing is a log whose database loses the newest rows right after they were read, once.
 type losing struct {
 	*sqlcounter.Log
 	lose func()
@@ -27,13 +26,13 @@ func (l *losing) Read(ctx context.Context, after string, limit int) ([]counter.C
 	return out, next, err
 }
 
-// Between the read of change rows and their transaction the database goes back to
-// what it was some commits earlier, and other rows take the ids. What was read and
-// is not there is not counted, and what is there is.
+// TestFailoverBetweenReadAndApply: between the read of change rows and their transaction the
+// database loses its last commits, and other rows take the ids. Lost rows are not counted,
+// remaining rows are.
 func TestFailoverBetweenReadAndApply(t *testing.T) {
 	for _, on := range databases {
 		if on.Dialect == sqlcounter.Postgres {
-			continue // it takes back ids as well, and its positions know transactions
+			continue // it takes back ids as well, and its positions include transaction ids
 		}
 		t.Run(on.name, func(t *testing.T) {
 			db, _ := pools(t, on)
@@ -81,7 +80,7 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 	}
 }
 
-// undo takes back the two newest rows and, where places are given to them, these.
+// undo deletes the two newest rows and, if places are assigned to rows, their places.
 func undo(t *testing.T, db *sql.DB, dialect sqlcounter.Dialect) {
 	t.Helper()
 	statements := []string{`DELETE FROM count_changes WHERE id > 1`}

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A position comes back the same, and what is none is refused for good.
+// FuzzPosition: a position encodes to the same text, and any other text is refused permanently.
 func FuzzPosition(f *testing.F) {
 	f.Add("")
 	f.Add(`{"From":"1:5:2","To":"1:9:","End":10,"ID":7}`)

@@ -24,25 +24,24 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// LogConfig of a [Log].
+// LogConfig configures a [Log].
 type LogConfig struct {
 	// Dialect of the database; required. PostgreSQL needs pgx's database/sql driver.
 	Dialect Dialect
 }
 
-// Log is the change rows of one counter, in the table count_changes, where writers
-// put them in the transactions of what they count. It is a [counter.Source]. Use
-// NewLog.
+// Log is the log of one counter's change rows, in the table count_changes; writers append to it
+// in the transactions of the counted rows. It is a [counter.Source]. Use NewLog.
 type Log struct {
 	db      *sql.DB
 	name    string
 	log     sqllog.Log
 	cursor  log.Cursor
 	holder  string
-	checked atomic.Bool // the cursor is there, and of this database
+	checked atomic.Bool // the cursor exists and belongs to this database
 	dialect Dialect
 	stands  string
-	last    atomic.Pointer[log.Position] // where the last Read ended
+	last    atomic.Pointer[log.Position] // the end of the last Read
 }
 
 var (
@@ -51,8 +50,8 @@ var (
 	_ counter.Verifier = (*Log)(nil)
 )
 
-// NewLog makes the log of a counter on db, which stays the caller's to close. It does
-// not touch the database; [Log.Migrate] makes the tables.
+// NewLog creates the log of a counter on db, which the caller closes. It does not connect to
+// the database; [Log.Migrate] creates the tables.
 func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has what is counted")
@@ -87,13 +86,12 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 	}, nil
 }
 
-// lane is the only lane: one reader takes all changes anyway, in the order of all
-// commits.
+// lane is the only lane: one reader reads all changes, in the order of all commits.
 const lane = 0
 
-// Migrate makes or updates the log's tables. Several processes may do so at once.
-// The version is kept in millrace_counter_log_version. From then on no change of
-// the counter is trimmed before it is applied.
+// Migrate creates or updates the log's tables. Several processes may do so at once. The version
+// is kept in millrace_counter_log_version. From then on no change of the counter is trimmed
+// before it is applied.
 func (l *Log) Migrate(ctx context.Context) error {
 	set, err := l.log.Migrations()
 	if err == nil {
@@ -123,9 +121,9 @@ func (l *Log) Migrations() (fs.FS, error) {
 	return set.FS, err
 }
 
-// Append writes change rows in x, the transaction of what they count: a comment that
-// is created is 1 for its post, one that is soft-deleted -1. It is one statement. An x
-// that is no transaction is refused ([sqltx.CheckTx]).
+// Append writes change rows in x, the transaction of the counted rows: a created comment is 1
+// for its post, a soft-deleted one -1. It is one statement. An x that is not a transaction is
+// refused ([sqltx.CheckTx]).
 func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...counter.Change) error {
 	if err := sqltx.CheckTx(x); err != nil {
 		return failed("append changes of", l.name, err)
@@ -172,7 +170,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 			}
 			out = append(out, c)
 		}
-		// Behind the rest of an open window there may be another one.
+		// Behind the rest of an open window there may be another window.
 		windowed := at.To != ""
 		if at = next; len(out) == limit || len(entries) < want && !windowed {
 			l.last.Store(&at)
@@ -223,15 +221,15 @@ func (l *Log) Verify(ctx context.Context, after string) error {
 	return nil
 }
 
-// check makes the cursor, which keeps changes from being trimmed, and refuses
-// positions of another database.
+// check creates the cursor, which keeps changes from being trimmed, and refuses positions of
+// another database.
 func (l *Log) check(ctx context.Context) error {
 	if l.checked.Load() {
 		return nil
 	}
 	lease, err := l.log.Lease(ctx, l.cursor, l.holder, time.Second)
 	switch {
-	case errors.Is(err, log.ErrLeaseHeld): // by another process that does the same
+	case errors.Is(err, log.ErrLeaseHeld): // by another process in check
 	case err != nil:
 		return err
 	default:
@@ -243,7 +241,7 @@ func (l *Log) check(ctx context.Context) error {
 	return nil
 }
 
-// Trim implements [counter.Trimmer]. While another process trims it does nothing.
+// Trim implements [counter.Trimmer]. While another process trims, it does nothing.
 func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
 	const ttl = 10 * time.Second
 	at, err := position(applied)
@@ -270,15 +268,15 @@ func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit
 	return n, nil
 }
 
-// text is a position as others keep it.
+// text returns a position as stored by the applier.
 func text(p log.Position) string {
-	p.Server = "" // it outlives the server: the applier compares the server
+	p.Server = "" // a position outlives the server: the applier compares the server
 	if p == (log.Position{}) {
 		return ""
 	}
 	out, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // it is three texts and numbers
+		panic(err) // a struct of three texts and numbers always marshals
 	}
 	return string(out)
 }

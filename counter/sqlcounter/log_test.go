@@ -21,7 +21,7 @@ func changes(t *testing.T, db *sql.DB) int {
 	return n
 }
 
-// add appends changes in a transaction of their own.
+// add appends changes in their own transaction.
 func add(t *testing.T, db *sql.DB, l *sqlcounter.Log, changes ...counter.Change) error {
 	t.Helper()
 	return sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return l.Append(ctx, tx, changes...) })
@@ -49,7 +49,7 @@ func TestAppendNeedsATransaction(t *testing.T) {
 	})
 }
 
-// Rows go when both counters of the log are done with them, and not before.
+// TestTrim: rows are trimmed when both counters of the log have applied them, and not before.
 func TestTrim(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)
@@ -75,7 +75,7 @@ func TestTrim(t *testing.T) {
 	})
 }
 
-// A full page of another counter's changes is not the end.
+// TestReadGoesOnBehindOthers: a full page of another counter's changes is not the end.
 func TestReadGoesOnBehindOthers(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)
@@ -107,7 +107,7 @@ func TestForeignPosition(t *testing.T) {
 	}
 }
 
-// A position of another PostgreSQL means nothing here, and is refused.
+// TestRestoredElsewhere: a position of another PostgreSQL is invalid, and is refused.
 func TestRestoredElsewhere(t *testing.T) {
 	db, peer := pools(t, onPostgres)
 	ctx := t.Context()

@@ -34,8 +34,8 @@ func (d Dialect) migrations() (migrate.Set, error) {
 	return migrate.Set{Package: "counter", Dialect: name, FS: sub}, nil
 }
 
-// Migrate makes or updates the tables of totals and batches. Several processes may
-// do so at once. The version is kept in millrace_counter_version.
+// Migrate creates or updates the tables of totals and batches. Several processes may do so at
+// once. The version is kept in millrace_counter_version.
 func (a *Applier) Migrate(ctx context.Context) error {
 	set, err := a.dialect.migrations()
 	if err != nil {
@@ -47,9 +47,8 @@ func (a *Applier) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// PrintMigrations writes the migrations as one SQL script for an empty database,
-// for teams that run such scripts by themselves. Migrate then adds only what is
-// newer.
+// PrintMigrations writes the migrations as one SQL script for an empty database, for teams that
+// run such scripts by themselves. Migrate then adds only newer migrations.
 func (a *Applier) PrintMigrations(w io.Writer) error {
 	set, err := a.dialect.migrations()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// Config is what a [Collector] shows. At least one guard, lease runner or HTTP
-// middleware is required. Those of one group are added up.
+// Config configures a [Collector]. At least one guard, lease runner or HTTP middleware is
+// required. Their counts are summed by group.
 type Config struct {
 	// Labels are on every series; none by default.
 	Labels prometheus.Labels
@@ -51,7 +51,7 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// New makes a collector, to be registered by the caller.
+// New creates a collector; the caller registers it.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// leases are the counts of leases and HTTP middlewares, by group.
+// leases returns the counts of leases and HTTP middlewares, by group.
 func (c *Collector) leases() map[string]idempotency.LeaseStats {
 	all := map[string]idempotency.LeaseStats{}
 	add := func(group string, s idempotency.LeaseStats) {

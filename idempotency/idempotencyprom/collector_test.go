@@ -57,7 +57,7 @@ func newHTTP(t *testing.T, store idempotency.LeaseStore) *idempotency.HTTP {
 	return h
 }
 
-// expect wants all series at 0, but for those given.
+// expect checks that all series are at 0, except for those given.
 func expect(t *testing.T, when string, cfg idempotencyprom.Config, but map[string]float64) {
 	t.Helper()
 	cfg.Labels = labels
@@ -120,7 +120,7 @@ func TestGuardsAreCounted(t *testing.T) {
 	})
 }
 
-// away is a lease store that cannot be reached while it is.
+// away is a lease store that can be made unreachable.
 type away struct {
 	idempotency.LeaseStore
 	is atomic.Bool

@@ -125,7 +125,7 @@ func cancelledContext(ctx context.Context, h Harness) error {
 			})
 			result <- err
 		}()
-		<-time.After(25 * time.Millisecond) // most likely it waits by now; if not it must give up all the same
+		<-time.After(25 * time.Millisecond) // most likely it waits by now; if not, it must end all the same
 		giveUp()
 		select {
 		case err := <-result:

@@ -26,7 +26,7 @@ func batchCases() []Case {
 }
 
 func batchOf(s idempotency.Store) idempotency.BatchStore {
-	b, _ := s.(idempotency.BatchStore) // Case.Needs saw to it
+	b, _ := s.(idempotency.BatchStore) // Case.Needs has checked it
 	return b
 }
 
@@ -45,8 +45,8 @@ func positions(what string, got []int, err error, want ...int) error {
 	return nil
 }
 
-// batchPicksTheNew: in a batch with old and repeated keys the handler gets the
-// new ones, once, in their order.
+// batchPicksTheNew: in a batch with old and repeated keys the handler gets the new ones, once,
+// in their order.
 func batchPicksTheNew(ctx context.Context, h Harness) error {
 	e, s := newEffects(h), batchOf(h.Store)
 	if err := recordKeys(ctx, h, "group:old"); err != nil {
@@ -90,8 +90,7 @@ func batchPicksTheNew(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// batchAllOrNothing: an error, a panic and a key that is none leave no key of
-// the batch.
+// batchAllOrNothing: an error, a panic and an invalid key leave no key of the batch.
 func batchAllOrNothing(ctx context.Context, h Harness) error {
 	e, s := newEffects(h), batchOf(h.Store)
 	keys := []string{"group:1", "group:2"}
@@ -140,8 +139,8 @@ func batchAllOrNothing(ctx context.Context, h Harness) error {
 	return e.expect(ctx, "at the end", keys[1], keys[1], true, 1)
 }
 
-// batchOddKeys: keys are compared byte by byte in batches too, and the same key
-// is the same effect however it comes.
+// batchOddKeys: keys are compared byte by byte in batches too, and the same key is the same
+// effect in a batch and alone.
 func batchOddKeys(ctx context.Context, h Harness) error {
 	s := batchOf(h.Store)
 	keys := append(odd(), long()...)
@@ -163,7 +162,7 @@ func batchOddKeys(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// batchLarge is larger than what one statement takes.
+// batchLarge has a batch that is too large for one statement.
 func batchLarge(ctx context.Context, h Harness) error {
 	const n = 2345
 	s := batchOf(h.Store)

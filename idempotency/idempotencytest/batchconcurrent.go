@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// batchTakeover: a batch waits for a call that holds one of its keys, and has
-// the effect of that key when the call fails, and not when it succeeds.
+// batchTakeover: a batch waits for a call that holds one of its keys. The batch has the effect
+// of that key if the call fails, and not if it succeeds.
 func batchTakeover(ctx context.Context, h Harness) error {
 	for _, result := range []error{errHandler, nil} {
 		e := newEffects(h)
@@ -37,7 +37,7 @@ func batchTakeover(ctx context.Context, h Harness) error {
 				})
 				over <- end{fresh, err}
 			}()
-			select { // most likely it waits then; if not it must work as well
+			select { // most likely it waits now; if not, it must work as well
 			case early := <-over:
 				over <- early
 			case <-time.After(h.window() / 2):
@@ -63,9 +63,8 @@ func batchTakeover(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// batchStorm: several consumers get overlapping batches in an order of their
-// own, fail every third time, the first one included, and try again until they
-// succeed.
+// batchStorm: several consumers get overlapping batches in different orders, fail every third
+// time, the first one included, and retry until they succeed.
 func batchStorm(ctx context.Context, h Harness) error {
 	const consumers, batches, keys = 5, 8, 30
 	e := newEffects(h)

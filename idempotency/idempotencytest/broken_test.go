@@ -89,7 +89,7 @@ type defect struct {
 	with   func(s *sqlidempotency.Store, db *sql.DB) backend
 }
 
-// defects says, per broken backend, which cases must fail.
+// defects lists the cases that must fail for each broken backend.
 var defects = []defect{
 	{
 		"marks in a transaction before the handler's",
@@ -174,7 +174,7 @@ var defects = []defect{
 		[]string{"outer-commit", "outer-rollback", "same-key-inside"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
-				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer one
+				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer transaction
 				defer cancel()
 				return s.Once(withoutValues{ctx}, r, fn)
 			}}
@@ -280,7 +280,7 @@ var defects = []defect{
 	},
 }
 
-// rekeyed changes keys on their way in.
+// rekeyed changes keys before they reach the store.
 func rekeyed(s *sqlidempotency.Store, change func(string) string) backend {
 	return backend{
 		once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
@@ -295,7 +295,7 @@ type withoutValues struct{ context.Context }
 
 func (withoutValues) Value(any) any { return nil }
 
-// harness puts the defect into the store and into its peer.
+// harness gives the store and its peer the defect.
 func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) idempotencytest.Harness {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
@@ -342,7 +342,7 @@ func TestBrokenBackendsAreCaught(t *testing.T) {
 					t.Fatalf("there is no case %q", name)
 				}
 				h := harness(t, d.with)
-				h.Window = 2 * time.Second // for what it does wrong, however slow the machine
+				h.Window = 2 * time.Second // time for the defect to appear, even on a slow machine
 				if err := idempotencytest.Check(t.Context(), c, h); err == nil {
 					t.Errorf("%s does not notice a store that %s", name, d.name)
 				} else {
@@ -358,7 +358,7 @@ func TestBrokenBackendsAreCaught(t *testing.T) {
 	}
 }
 
-// The control: without a defect the same harness passes every case.
+// TestCorrectBackendPasses is the control: without a defect the same harness passes every case.
 func TestCorrectBackendPasses(t *testing.T) {
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
 		return harness(t, func(*sqlidempotency.Store, *sql.DB) backend { return backend{} })

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// batchDefects are those of OnceBatch and Fresh.
+// batchDefects are the defects of OnceBatch and Fresh.
 var batchDefects = []defect{
 	{
 		"forgets to look for repeated keys in a batch",
@@ -135,7 +135,7 @@ var batchDefects = []defect{
 		[]string{"fresh-needs-a-transaction", "fresh-in-a-transaction", "fresh-in-a-handler"},
 		func(s *sqlidempotency.Store, db *sql.DB) backend {
 			return backend{fresh: func(ctx context.Context, rs []idempotency.Record) (fresh []int, err error) {
-				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer one
+				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer transaction
 				defer cancel()
 				err = sqltx.Do(withoutValues{ctx}, db, func(ctx context.Context, _ *sql.Tx) error {
 					fresh, err = s.Fresh(ctx, rs)

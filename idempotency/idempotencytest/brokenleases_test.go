@@ -67,8 +67,7 @@ type leaseDefect struct {
 	with   func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases
 }
 
-// latest remembers the newest token of each key, as a store that does not
-// compare tokens would act on it.
+// latest holds the newest token of each key, for a store that does not compare tokens.
 type latest struct {
 	mu    sync.Mutex
 	token map[string]int64
@@ -95,7 +94,7 @@ func (l *latest) swap(c idempotency.Claim) idempotency.Claim {
 	return c
 }
 
-// answers changes what Claim answers.
+// answers changes the answers of Claim.
 func answers(s *sqlidempotency.Leases, change func(c *idempotency.Claim)) leases {
 	return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
@@ -162,7 +161,8 @@ func TestBrokenLeaseStoresAreCaught(t *testing.T) {
 	}
 }
 
-// The control: without a defect the same harness passes every case.
+// TestCorrectLeaseStorePasses is the control: without a defect the same harness passes every
+// case.
 func TestCorrectLeaseStorePasses(t *testing.T) {
 	idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
 		return leaseHarness(t, func(*sqlidempotency.Leases, idempotencytest.LeaseHarness) leases { return leases{} })

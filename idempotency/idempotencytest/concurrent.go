@@ -25,8 +25,8 @@ type outcome struct {
 	err   error
 }
 
-// concurrentOneEffect: while one call runs, duplicates come in through both
-// stores. None of their handlers may run.
+// concurrentOneEffect: while one call runs, duplicates arrive through both stores. None of
+// their handlers may run.
 func concurrentOneEffect(ctx context.Context, h Harness) error {
 	const duplicates = 4
 	e, key := newEffects(h), "group:1"
@@ -49,7 +49,7 @@ func concurrentOneEffect(ctx context.Context, h Harness) error {
 		}
 		select {
 		case <-intruder:
-			// Goes on: the count of effects tells the rest.
+			// Go on: the count of effects decides.
 		case <-time.After(h.window()):
 		}
 		return e.do(ctx, "one", nil)
@@ -65,8 +65,8 @@ func concurrentOneEffect(ctx context.Context, h Harness) error {
 	return errors.Join(err, e.expect(ctx, "at the end", key, "one", true, 1))
 }
 
-// concurrentTakeover: the first call fails while a duplicate waits, which then
-// runs its handler; in the same process and in another one.
+// concurrentTakeover: the first call fails while a duplicate waits, which then runs its
+// handler; in the same process and in another one.
 func concurrentTakeover(ctx context.Context, h Harness) error {
 	return errors.Join(takeover(ctx, h, h.Store, "1"), takeover(ctx, h, h.Peer, "2"))
 }
@@ -86,8 +86,8 @@ func takeover(ctx context.Context, h Harness, second idempotency.Store, name str
 			})
 			result <- outcome{fresh, err}
 		}()
-		// Gives the duplicate time to begin its wait. Should it come later, it
-		// finds the key free, which must work as well.
+		// This gives the duplicate time to begin its wait. If it arrives later, it finds the
+		// key free, which must work as well.
 		select {
 		case r := <-result: // too early
 			result <- r
@@ -107,9 +107,8 @@ func takeover(ctx context.Context, h Harness, second idempotency.Store, name str
 	return errors.Join(err, e.expect(ctx, "at the end", key, name, true, 1))
 }
 
-// storm: several consumers get every event in an order of their own, fail the
-// first time and then at random, and try again until they succeed. Each event has one effect and is
-// fresh once.
+// storm: several consumers get every event in different orders, fail the first time and then at
+// random, and retry until they succeed. Each event has one effect and is fresh once.
 func storm(ctx context.Context, h Harness) error {
 	const consumers, events = 6, 15
 	e := newEffects(h)

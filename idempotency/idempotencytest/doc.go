@@ -1,6 +1,6 @@
-// Package idempotencytest is the conformance suite of [idempotency.Store], with
-// [idempotency.BatchStore] where a store is one, and of [idempotency.LeaseStore].
-// Run it on a backend of your own:
+// Package idempotencytest is the conformance suite of [idempotency.Store], of
+// [idempotency.BatchStore] if the store is one, and of [idempotency.LeaseStore]. Run it on your
+// own backend:
 //
 //	func TestConformance(t *testing.T) {
 //		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
@@ -11,9 +11,9 @@
 //
 // and [RunLeases] in the same way.
 //
-// Each case returns an error that says which promise was broken and how, so the
-// suite can be run on a broken backend too; this package's own tests do that
-// and show that every promise is watched:
+// Each case returns an error that describes the broken guarantee, so the suite can be run on a
+// broken backend too. This package's own tests do that and show that every guarantee is
+// checked:
 //
 //	broken backend                                     caught by
 //	marks in a transaction before the handler's        error-leaves-no-key, panic-leaves-no-key, storm
@@ -27,7 +27,7 @@
 //	accepts an empty key                               empty-key
 //	cuts long keys                                     long-keys
 //	ignores case, or spaces at the end of keys         odd-keys
-//	does not heed its context                          cancelled-context, cancelled-in-handler
+//	does not obey its context                          cancelled-context, cancelled-in-handler
 //	prunes everything, or nothing                      prune-keeps-newer, prune-in-chunks
 //	ignores the limit of Prune                         prune-in-chunks, prune-bad-limit
 //	takes repeated keys in a batch for new             batch-picks-the-new
@@ -39,20 +39,20 @@
 //
 //	broken lease store                                 caught by
 //	does not compare tokens                            takeover-after-deadline, release-frees, ends-once
-//	says done when somebody else is at it              claim-complete, extend, one-winner
+//	says done while another worker holds the key       claim-complete, extend, one-winner
 //	never lets go of a lease, or too soon              deadline-by-the-clock, takeover-after-deadline
 //	ignores Extend, or keeps a released key            extend, release-frees
-//	refuses whoever is late, or a repeated end         late-is-not-lost, repeated-end
+//	refuses a late call, or a repeated end             late-is-not-lost, repeated-end
 //	ignores fingerprints                               other-request
 //	counts tokens from one again                       tokens-grow, release-frees
 //	cuts results, or keeps them as text                results
 //	looks and then takes                               one-winner, http-herd
 //	compares keys without regard to case               lease-keys
 //	takes any argument                                 lease-arguments
-//	does not heed its context                          lease-cancelled-context
-//	prunes nothing, too much, or what runs             lease-prune, lease-prune-bad-limit
+//	does not obey its context                          lease-cancelled-context
+//	prunes nothing, too much, or running leases        lease-prune, lease-prune-bad-limit
 //	claims inside a transaction                        lease-transactions
 //
-// A case that needs what the backend does not have (transactions, batches, a way
-// to backdate a key) prints n/a and why.
+// If the backend lacks a requirement of a case (transactions, batches, a way to backdate a
+// key), the case prints n/a and the reason.
 package idempotencytest

@@ -47,7 +47,7 @@ func forgottenKeys(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// forgetMany has more keys than one statement takes.
+// forgetMany has too many keys for one statement.
 func forgetMany(ctx context.Context, h Harness) error {
 	f, keys := forgetterOf(h.Store), make([]string, 2500)
 	for i := range keys {

@@ -21,7 +21,7 @@ func freshNeedsTransaction(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// freshInHandler: keys claimed inside a handler share its fate.
+// freshInHandler: keys claimed inside a handler are kept or dropped with its key.
 func freshInHandler(ctx context.Context, h Harness) error {
 	s := batchOf(h.Store)
 	for _, result := range []error{errHandler, nil} {
@@ -47,8 +47,7 @@ func freshInHandler(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// freshInTransaction: keys, effects and other work are one transaction of the
-// caller.
+// freshInTransaction: keys, effects and other work are in one transaction of the caller.
 func freshInTransaction(ctx context.Context, h Harness) error {
 	e, s := newEffects(h), batchOf(h.Store)
 	for _, result := range []error{errHandler, nil} {

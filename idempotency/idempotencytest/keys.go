@@ -30,8 +30,8 @@ func emptyKey(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// distinct checks that the keys are all different effects, each with
-// duplicates of its own only.
+// distinct checks that all keys are different effects, and that each key is a duplicate only of
+// itself.
 func distinct(ctx context.Context, h Harness, keys []string) error {
 	nothing := func(context.Context) error { return nil }
 	for i, key := range keys {
@@ -50,8 +50,8 @@ func distinct(ctx context.Context, h Harness, keys []string) error {
 	return nil
 }
 
-// longKeys differ in their last byte only. 10,000 bytes that do not compress
-// are above what PostgreSQL can index.
+// longKeys differ in their last byte only. PostgreSQL cannot index 10,000 bytes that do not
+// compress.
 func longKeys(ctx context.Context, h Harness) error { return distinct(ctx, h, long()) }
 
 func long() (keys []string) {
@@ -77,7 +77,7 @@ func odd() []string {
 	}
 }
 
-// noise returns n letters without repetition to compress, the same every time.
+// noise returns n letters that do not compress, the same every time.
 func noise(n int) string {
 	var b strings.Builder
 	state := uint32(2463534242)

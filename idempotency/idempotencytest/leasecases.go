@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// tokensGrow: every claim's token is above those before, however the one before
-// ended, and also when nothing is left of it.
+// tokensGrow: every claim's token is above the earlier ones, however the claim before ended,
+// and also after it was pruned.
 func tokensGrow(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
 	last := int64(0)
@@ -28,7 +28,7 @@ func tokensGrow(ctx context.Context, h LeaseHarness) error {
 				return err
 			}
 			_, err := h.Store.Prune(ctx, time.Now().Add(-minute), 100)
-			// What is pruned for real is older than any clock's resolution.
+			// A row is pruned only if it is older than the clock's resolution.
 			<-time.After(5 * time.Millisecond)
 			return err
 		},
@@ -95,8 +95,7 @@ func leaseArguments(ctx context.Context, h LeaseHarness) error {
 	return nil
 }
 
-// oneWinner: many workers claim at once, again and again; one gets the key each
-// time.
+// oneWinner: many workers claim at once, in several rounds; one gets the key each time.
 func oneWinner(ctx context.Context, h LeaseHarness) error {
 	const workers, rounds = 8, 10
 	r := record("group:1")
@@ -156,8 +155,8 @@ func leaseCancelled(ctx context.Context, h LeaseHarness) error {
 	return must("Complete", h.Store.Complete(ctx, c, nil))
 }
 
-// otherRequest: a fingerprint that differs is refused in every state but
-// released, in which nothing is left of the first request.
+// otherRequest: a different fingerprint is refused in every state but released, which keeps no
+// data of the first request.
 func otherRequest(ctx context.Context, h LeaseHarness) error {
 	mine, other := record("group:1"), record("group:1")
 	mine.Fingerprint, other.Fingerprint = "f1", "F1"

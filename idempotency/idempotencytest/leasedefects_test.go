@@ -13,9 +13,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// leaseDefects says, per broken lease store, which cases must fail.
+// leaseDefects lists the cases that must fail for each broken lease store.
 func leaseDefects() []leaseDefect {
-	l := &latest{token: map[string]int64{}} // of both sides of a harness, as a database would be
+	l := &latest{token: map[string]int64{}} // shared by both sides of a harness, like a database
 	return []leaseDefect{
 		{
 			"does not compare tokens",

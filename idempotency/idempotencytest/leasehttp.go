@@ -15,15 +15,15 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// httpHerd: a hundred requests with one key come in at once, at two instances.
-// One has the effect; the others get its response, or are told to come back.
+// httpHerd: a hundred requests with one key arrive at once, at two instances. One has the
+// effect; the others get its response, or a Retry-After.
 func httpHerd(ctx context.Context, h LeaseHarness) error {
 	const herd = 100
 	var effects, begun, answered atomic.Int32
 	met := make(chan struct{})
 	meet := sync.OnceFunc(func() { close(met) })
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		// Others come in meanwhile: half of them are answered, or one is at work.
+		// Others arrive meanwhile: half of them are answered, or a second one is at work.
 		if begun.Add(1) > 1 {
 			meet()
 		}

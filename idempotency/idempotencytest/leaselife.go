@@ -39,7 +39,7 @@ func claimComplete(ctx context.Context, h LeaseHarness) error {
 			return fmt.Errorf("the result came back as %q, want %q", done.Result, "paid")
 		}
 	}
-	// What is completed stays so, whatever the clock says.
+	// A completed key stays completed, regardless of the clock.
 	if err := h.Backdate(ctx, r.Key, time.Hour); err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func releaseFrees(ctx context.Context, h LeaseHarness) error {
 	return must("the second claim's Complete", h.Peer.Complete(ctx, second, nil))
 }
 
-// takeoverAfterDeadline: as after a crash. The first worker is only slow, and
-// none of its calls may count any more.
+// takeoverAfterDeadline: as after a crash. The first worker is only slow, and none of its later
+// calls may count.
 func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
 	first, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
@@ -103,9 +103,8 @@ func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) error {
 	return err
 }
 
-// deadlineByTheClock: a lease holds as long as it was asked for, and then no
-// longer. On a machine too slow to look at it in its second half it is tried with
-// a longer one.
+// deadlineByTheClock: a lease is valid for exactly the requested time. If the machine is too
+// slow to check it in its second half, a longer lease is tried.
 func deadlineByTheClock(ctx context.Context, h LeaseHarness) error {
 	for ttl := 150 * time.Millisecond; ; ttl *= 2 {
 		if seen, err := watchLease(ctx, h, ttl); seen || err != nil {
@@ -114,8 +113,8 @@ func deadlineByTheClock(ctx context.Context, h LeaseHarness) error {
 	}
 }
 
-// watchLease waits for a lease to end. It reports whether it was seen to hold in
-// the second half of its time.
+// watchLease waits for a lease to end. It reports whether it saw the lease held in the second
+// half of its time.
 func watchLease(ctx context.Context, h LeaseHarness, ttl time.Duration) (seen bool, err error) {
 	const slack = 10 * time.Millisecond
 	r := record(fmt.Sprint("group:", ttl))
@@ -123,7 +122,7 @@ func watchLease(ctx context.Context, h LeaseHarness, ttl time.Duration) (seen bo
 	if _, err := claim(ctx, h.Store, r, ttl, idempotency.Claimed); err != nil {
 		return false, err
 	}
-	claimed := time.Now() // it runs since some time between the two
+	claimed := time.Now() // the lease began between the two times
 	for {
 		asked := time.Now()
 		c, err := h.Peer.Claim(ctx, r, ttl)
@@ -171,7 +170,7 @@ func extend(ctx context.Context, h LeaseHarness) error {
 	return err
 }
 
-// lateIsNotLost: after the deadline, but before anybody took over.
+// lateIsNotLost: after the deadline, but before a takeover.
 func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
 	for name, change := range map[string]func(c idempotency.Claim) (idempotency.ClaimState, error){
 		"extend": func(c idempotency.Claim) (idempotency.ClaimState, error) {
@@ -203,7 +202,7 @@ func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
 	return nil
 }
 
-// endsOnce: what has ended in one way cannot end in the other.
+// endsOnce: a lease that has ended in one way cannot end in the other.
 func endsOnce(ctx context.Context, h LeaseHarness) error {
 	completed, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
 	if err != nil {
@@ -244,7 +243,7 @@ func endsOnce(ctx context.Context, h LeaseHarness) error {
 	return lost(ctx, "a token too high", h.Store, wrong)
 }
 
-// repeatedEnd: a call whose answer was lost can be made again.
+// repeatedEnd: a call whose answer was lost can be repeated.
 func repeatedEnd(ctx context.Context, h LeaseHarness) error {
 	c, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
 	if err != nil {

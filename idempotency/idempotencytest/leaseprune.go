@@ -49,7 +49,7 @@ func leasePrune(ctx context.Context, h LeaseHarness) error {
 	if _, err := claim(ctx, h.Store, record("group:young-completed"), minute, idempotency.Done); err != nil {
 		return fmt.Errorf("a key that is younger: %w", err)
 	}
-	// A lease that runs on is never pruned.
+	// A running lease is never pruned.
 	if _, err := h.Peer.Prune(ctx, time.Now().Add(24*time.Hour), 100); err != nil {
 		return fmt.Errorf("Prune of everything: %w", err)
 	}

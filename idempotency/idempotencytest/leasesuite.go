@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// LeaseHarness is one empty lease store and what the suite needs around it.
+// LeaseHarness is one empty lease store with the parts that the suite needs.
 type LeaseHarness struct {
 	// Store under test; required.
 	Store idempotency.LeaseStore
-	// Peer is the same store as another process sees it; Store when nil.
+	// Peer is the same store, opened by another process; Store when nil.
 	Peer idempotency.LeaseStore
 	// Backdate moves a key's deadline, or the time at which it ended, into the
 	// past by the given time; required.
@@ -23,21 +23,20 @@ type LeaseHarness struct {
 	// DB is the database that the store is on; nil for a store without
 	// transactions.
 	DB *sql.DB
-	// Expires says that keys go by themselves and Prune does nothing.
+	// Expires says that keys expire by themselves and Prune does nothing.
 	Expires bool
 }
 
-// LeaseCase is one promise of a lease store.
+// LeaseCase is one guarantee of a lease store.
 type LeaseCase struct {
 	Name string
-	// Needs lists what the harness must have; otherwise the case is n/a.
+	// Needs lists the requirements of the case; without them it is n/a.
 	Needs []Need
-	// Run checks the promise on a fresh harness and returns how it was broken.
+	// Run checks the guarantee on a new harness and returns an error if it is broken.
 	Run func(ctx context.Context, h LeaseHarness) error
 }
 
-// Missing returns the first need that the harness does not meet, "" when it
-// meets all.
+// Missing returns the first need that the harness does not meet, or "".
 func (c LeaseCase) Missing(h LeaseHarness) Need {
 	for _, n := range c.Needs {
 		if n == NeedDB && h.DB == nil || n == NeedPrune && h.Expires {
@@ -47,7 +46,7 @@ func (c LeaseCase) Missing(h LeaseHarness) Need {
 	return ""
 }
 
-// CheckLeases runs one case on a fresh harness.
+// CheckLeases runs one case on a new harness.
 func CheckLeases(ctx context.Context, c LeaseCase, h LeaseHarness) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -57,7 +56,7 @@ func CheckLeases(ctx context.Context, c LeaseCase, h LeaseHarness) error {
 	return c.Run(ctx, h)
 }
 
-// RunLeases runs every case as a subtest on a harness of its own.
+// RunLeases runs every case as a subtest, each on its own harness.
 func RunLeases(t *testing.T, open func(t *testing.T) LeaseHarness) {
 	t.Helper()
 	for _, c := range LeaseCases() {

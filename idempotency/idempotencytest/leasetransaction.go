@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// leaseTransactions: a claim must be visible at once; its end can be part of a
+// leaseTransactions: a claim must be visible at once; the end of a lease can be part of a
 // transaction.
 func leaseTransactions(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")

@@ -14,34 +14,32 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Harness is one empty store and what the suite needs around it.
+// Harness is one empty store with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
 	Store idempotency.Store
-	// Peer is the same store as another process sees it, on a connection pool
-	// of its own; Store when nil. Concurrent cases use both.
+	// Peer is the same store, opened by another process on its own connection pool; Store when
+	// nil. Concurrent cases use both.
 	Peer idempotency.Store
-	// DB is the database that Store's transactions run on; nil for a store
-	// without transactions. The suite makes the table idempotencytest_effects
-	// in it.
+	// DB is the database of Store's transactions; nil for a store without transactions. The
+	// suite creates the table idempotencytest_effects in it.
 	DB *sql.DB
-	// Backdate makes a recorded key older by the given time; nil when the
-	// backend has no way to.
+	// Backdate makes a recorded key older by the given time; nil if the backend cannot do this.
 	Backdate func(ctx context.Context, key string, by time.Duration) error
-	// Expires says that keys go by themselves and Prune does nothing.
+	// Expires says that keys expire by themselves and Prune does nothing.
 	Expires bool
-	// Window is how long a case holds a key open for what must not happen; 100 ms
-	// when zero. A correct store passes however short it is, and a broken one is
-	// caught if it needs less.
+	// Window is how long a case holds a key to check that a forbidden effect does not happen;
+	// 100 ms when zero. A correct store passes with any Window; a broken store is caught if its
+	// effect takes less than Window.
 	Window time.Duration
 }
 
 func (h Harness) window() time.Duration { return cmp.Or(h.Window, 100*time.Millisecond) }
 
-// Need is what a case asks of a harness.
+// Need is a requirement of a case.
 type Need string
 
-// The needs, as their n/a lines print them.
+// The needs; n/a lines print these texts.
 const (
 	NeedDB        Need = "the store has no transactions (Harness.DB is nil)"
 	NeedBackdate  Need = "a key's age cannot be changed (Harness.Backdate is nil)"
@@ -50,17 +48,16 @@ const (
 	NeedPrune     Need = "keys expire by themselves (Harness.Expires is set)"
 )
 
-// Case is one promise of a store.
+// Case is one guarantee of a store.
 type Case struct {
 	Name string
-	// Needs lists what the harness must have; otherwise the case is n/a.
+	// Needs lists the requirements of the case; without them it is n/a.
 	Needs []Need
-	// Run checks the promise on a fresh harness and returns how it was broken.
+	// Run checks the guarantee on a new harness and returns an error if it is broken.
 	Run func(ctx context.Context, h Harness) error
 }
 
-// Missing returns the first need that the harness does not meet, "" when it
-// meets all.
+// Missing returns the first need that the harness does not meet, or "".
 func (c Case) Missing(h Harness) Need {
 	_, batch := h.Store.(idempotency.BatchStore)
 	_, forgetter := h.Store.(idempotency.Forgetter)
@@ -73,11 +70,11 @@ func (c Case) Missing(h Harness) Need {
 	return ""
 }
 
-// Limit is how long one case may take; a store that deadlocks fails its case
-// then, provided that it heeds its context.
+// Limit bounds the time of one case: the case of a store that deadlocks fails then, provided
+// that the store obeys its context.
 const Limit = 30 * time.Second
 
-// Check runs one case on a fresh harness.
+// Check runs one case on a new harness.
 func Check(ctx context.Context, c Case, h Harness) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -92,7 +89,7 @@ func Check(ctx context.Context, c Case, h Harness) error {
 	return c.Run(ctx, h)
 }
 
-// Run runs every case as a subtest on a harness of its own.
+// Run runs every case as a subtest, each on its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, c := range Cases() {
@@ -121,8 +118,8 @@ func Cases() []Case {
 	return append(all, pruneCases()...)
 }
 
-// effects counts what handlers did: in the database's transaction when there is
-// one, so that a rollback takes it back, else only the successes.
+// effects counts the effects of handlers: in the database's transaction if there is one, so
+// that a rollback undoes the count, else only the successes.
 type effects struct {
 	h     Harness
 	mu    sync.Mutex
@@ -162,7 +159,7 @@ func (e *effects) of(ctx context.Context, name string) (n int, err error) {
 	return n, err
 }
 
-// expect compares the state with what it should be.
+// expect compares the state with the expected one.
 func (e *effects) expect(ctx context.Context, when, key, name string, seen bool, want int) error {
 	got, err := e.h.Store.Seen(ctx, key)
 	if err != nil {

@@ -55,8 +55,8 @@ func transactionInContext(ctx context.Context, h Harness) error {
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }
 
-// outerCommit: two guarded effects, a duplicate and other work in one
-// transaction of the caller.
+// outerCommit: two guarded effects, a duplicate and other work in one transaction of the
+// caller.
 func outerCommit(ctx context.Context, h Harness) error {
 	e := newEffects(h)
 	err := sqltx.Do(ctx, h.DB, func(ctx context.Context, outer *sql.Tx) error {
@@ -104,8 +104,8 @@ func outerRollback(ctx context.Context, h Harness) error {
 	if err := e.expect(ctx, "after the outer rollback", key, "one", false, 0); err != nil {
 		return err
 	}
-	// A handler that fails takes the outer transaction with it, also when its
-	// error is ignored there: what it wrote must not be committed.
+	// A failed handler dooms the outer transaction, even if its error is ignored there: the
+	// handler's writes must not be committed.
 	err = sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
 		_, _ = h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", errHandler) })
 		return nil
@@ -122,8 +122,7 @@ func outerRollback(ctx context.Context, h Harness) error {
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }
 
-// cancelledInHandler: the context ends while the handler runs, which does not
-// notice.
+// cancelledInHandler: the context ends while the handler runs, which does not notice.
 func cancelledInHandler(ctx context.Context, h Harness) error {
 	e, key := newEffects(h), "group:1"
 	inner, cancel := context.WithCancel(ctx)
@@ -138,8 +137,7 @@ func cancelledInHandler(ctx context.Context, h Harness) error {
 	return e.expect(ctx, "after the cancelled commit", key, "one", false, 0)
 }
 
-// sameKeyInside: a handler that comes back to its own key does not wait for
-// itself.
+// sameKeyInside: a handler that calls Once with its own key does not wait for itself.
 func sameKeyInside(ctx context.Context, h Harness) error {
 	e, key := newEffects(h), "group:1"
 	_, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// Recorded counts the keys that are recorded; see [idempotency.Forgetter].
+// Recorded counts the recorded keys; see [idempotency.Forgetter].
 func (s *Store) Recorded(ctx context.Context, keys []string) (int, error) {
 	return s.each(ctx, keys, func(string) {})
 }
@@ -17,7 +17,7 @@ func (s *Store) Forget(ctx context.Context, keys []string) (int, error) {
 	return s.each(ctx, keys, func(key string) { delete(s.handled, key) })
 }
 
-// each calls do for those of the keys that are recorded, each once, and counts them.
+// each calls do once for each of the keys that is recorded, and counts them.
 func (s *Store) each(ctx context.Context, keys []string, do func(key string)) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

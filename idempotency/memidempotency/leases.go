@@ -19,7 +19,7 @@ type lease struct {
 	state       leaseState
 	token       int64
 	fingerprint string
-	until       time.Time // the deadline; when it ended for the other states
+	until       time.Time // the deadline; in other states, the time of the end
 	result      []byte
 }
 
@@ -64,7 +64,7 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 		c.State, c.Wait = idempotency.Taken, l.until.Sub(now)
 		return c, nil
 	}
-	// Above what the key had before it was pruned, too.
+	// The token must also be above those of a pruned lease.
 	token := max(l.token+1, now.UnixMicro())
 	*l = lease{state: held, token: token, fingerprint: r.Fingerprint, until: now.Add(ttl)}
 	c.State, c.Token = idempotency.Claimed, token
@@ -85,7 +85,7 @@ func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Durat
 	})
 }
 
-// Complete keeps the key and the result.
+// Complete stores the result.
 func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
 	return s.change(ctx, c, func(l *lease) bool {
 		if l.state == held {
@@ -95,7 +95,7 @@ func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byt
 	})
 }
 
-// Release gives the key back.
+// Release frees the key.
 func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
 	return s.change(ctx, c, func(l *lease) bool {
 		if l.state == held {
@@ -117,7 +117,7 @@ func (s *Leases) change(ctx context.Context, c idempotency.Claim, f func(l *leas
 	return nil
 }
 
-// Prune forgets up to limit keys that ended before the given time.
+// Prune deletes up to limit keys that ended before the given time.
 func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
@@ -138,8 +138,8 @@ func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, err
 	return n, nil
 }
 
-// Backdate moves a key's deadline, or the time at which it ended, into the past,
-// as if that time had gone by: for tests of what comes after a crash.
+// Backdate moves a key's deadline, or the time at which it ended, into the past, as if that
+// time had passed. Use it in tests, for the state after a crash.
 func (s *Leases) Backdate(_ context.Context, key string, by time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ func New() *Store {
 	return &Store{handled: map[string]time.Time{}, running: map[string]chan struct{}{}}
 }
 
-// holding is the keys that one call holds, and the calls around it.
+// holding holds the keys of one call, and the calls around it.
 type holding struct {
 	store *Store
 	over  chan struct{}
@@ -55,7 +55,7 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 	return len(fresh) == 1, err
 }
 
-// OnceBatch runs fn with the new ones of many keys; see [idempotency.BatchStore].
+// OnceBatch runs fn with the new keys of a batch; see [idempotency.BatchStore].
 func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	outer, _ := ctx.Value(contextKey{}).(*holding)
 	h := &holding{store: s, over: make(chan struct{}), keys: map[string]struct{}{}, outer: outer}
@@ -86,8 +86,8 @@ func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn 
 	return fresh, nil
 }
 
-// Fresh takes the new ones of many keys for the call of Once or OnceBatch that
-// ctx comes from, with which they are kept or given back. Elsewhere it returns
+// Fresh takes the new keys of a batch for the call of Once or OnceBatch that ctx comes from;
+// they are kept or released with that call. Elsewhere it returns
 // [idempotency.ErrNoTransaction].
 func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
 	h := s.inside(ctx)
@@ -97,8 +97,8 @@ func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int,
 	return s.take(ctx, h, records)
 }
 
-// take waits until nobody else holds any of the keys, and then gives the new
-// ones to h, all at once: whoever waits holds nothing of this call.
+// take waits until no other call holds any of the keys, and then gives all new ones to h at
+// once: a waiting call holds no keys.
 func (s *Store) take(ctx context.Context, h *holding, records []idempotency.Record) ([]int, error) {
 	for _, r := range records {
 		if r.Key == "" {
@@ -120,7 +120,7 @@ func (s *Store) take(ctx context.Context, h *holding, records []idempotency.Reco
 	}
 }
 
-// tryTake returns who to wait for, if anybody.
+// tryTake returns the channel of a call to wait for, or the new keys.
 func (s *Store) tryTake(h *holding, records []idempotency.Record) (fresh []int, busy <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Store) tryTake(h *holding, records []idempotency.Record) (fresh []int, 
 		}
 		if over, running := s.running[r.Key]; running {
 			if h.owns(over) {
-				continue // waiting would be waiting for ourselves
+				continue // this call would wait for itself
 			}
 			return nil, over, nil
 		}
@@ -152,7 +152,7 @@ func (s *Store) tryTake(h *holding, records []idempotency.Record) (fresh []int, 
 	return fresh, nil, nil
 }
 
-// owns reports whether over is of this call or of one around it.
+// owns reports whether over belongs to this call or to one around it.
 func (h *holding) owns(over chan struct{}) bool {
 	for ; h != nil; h = h.outer {
 		if h.over == over {
@@ -194,7 +194,7 @@ func (s *Store) Seen(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// Prune forgets up to limit keys recorded before the given time.
+// Prune deletes up to limit keys recorded before the given time.
 func (s *Store) Prune(_ context.Context, before time.Time, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)

@@ -29,8 +29,8 @@ func TestConformance(t *testing.T) {
 	idempotencytest.Run(t, func(*testing.T) idempotencytest.Harness { return harness() })
 }
 
-// notApplicable lists the cases that a store without transactions rules out. A
-// case may not drop out of the suite unnoticed.
+// notApplicable lists the cases that a store without transactions rules out. No other case may
+// be skipped unnoticed.
 var notApplicable = []string{"transaction-in-context", "outer-commit", "outer-rollback", "cancelled-in-handler", "fresh-in-a-transaction"}
 
 func TestNotApplicable(t *testing.T) {
@@ -77,8 +77,8 @@ func TestLeaseConformance(t *testing.T) {
 	})
 }
 
-// A batch takes all its keys at once, so two that overlap in opposite orders
-// cannot wait for each other.
+// TestBatchesDoNotDeadlock: a batch takes all its keys at once, so two that overlap in opposite
+// orders cannot wait for each other.
 func TestBatchesDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memidempotency.New()
@@ -92,7 +92,7 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 					slices.Reverse(mine)
 				}
 				fresh, err := s.OnceBatch(t.Context(), mine, func(context.Context, []int) error {
-					time.Sleep(time.Second) // the bubble's clock
+					time.Sleep(time.Second) // synctest's clock
 					return nil
 				})
 				if err != nil {

@@ -4,9 +4,9 @@
 //	guard, err := idempotency.New[pgx.Tx](store, idempotency.Config{Group: "sales"})
 //	fresh, err := guard.Do(ctx, e, func(ctx context.Context, tx pgx.Tx) error { … })
 //
-// It is the store of package sqlidempotency, with the same tables and promises (TestStore
-// runs the same suite), in transactions of package pgxtx. Both may serve one table.
-// Failure modes are those of the two packages.
+// It is the store of package sqlidempotency, with the same tables and guarantees (TestStore
+// runs the same suite), in transactions of package pgxtx. Both may use one table. Failure modes
+// are those of the two packages.
 package pgidempotency
 
 import (
@@ -34,8 +34,8 @@ var (
 	_ idempotency.Forgetter       = (*Store)(nil)
 )
 
-// New makes a store on db, a pool of pgxtx.Open, which stays the caller's to close. The
-// dialect is PostgreSQL's. It does not touch the database; Migrate makes the table.
+// New creates a store on db, a pool of pgxtx.Open, which the caller closes. The dialect is
+// PostgreSQL's. New does not connect to the database; Migrate creates the table.
 func New(db *sql.DB, cfg sqlidempotency.Config) (*Store, error) {
 	cfg.Dialect = sqlidempotency.Postgres
 	s, err := sqlidempotency.New(db, cfg)
@@ -67,7 +67,8 @@ func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn 
 	return fresh, nil
 }
 
-// do begins the transaction that the store below joins, so that it is one of pgx as well.
+// do begins the transaction that the inner store joins, so that it is a transaction of pgx,
+// too.
 func (s *Store) do(ctx context.Context, fn func(ctx context.Context) error) error {
 	err := sqltx.Do(ctx, s.db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) }, sqltx.OnConn())
 	if sqltx.IsConflict(err) {

@@ -74,7 +74,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// The handler's rows by pgx and its key commit together, or neither does.
+// TestEffectAndKey: the handler's rows by pgx and its key commit together or not at all.
 func TestEffectAndKey(t *testing.T) {
 	pool := newPool(t, servicetest.PostgresURL(t))
 	guard, err := idempotency.New[pgx.Tx](newStore(t, pool), idempotency.Config{Group: "sales"})
@@ -104,7 +104,8 @@ func TestEffectAndKey(t *testing.T) {
 	}
 }
 
-// A store of database/sql carries no transaction of pgx, and says so at once.
+// TestOtherStoreIsRefused: a store of database/sql has no transaction of pgx, and New refuses
+// it.
 func TestOtherStoreIsRefused(t *testing.T) {
 	db := servicetest.Postgres(t)
 	s, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// BenchmarkPrecheck compares a duplicate and a new key with and without Redis
-// in front of the database.
+// BenchmarkPrecheck compares a duplicate and a new key with and without Redis in front of the
+// database.
 func BenchmarkPrecheck(b *testing.B) {
 	client := open(b, servicetest.Redis(b))
 	for name, connect := range map[string]struct {

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// Config of a [Store].
+// Config configures a [Store].
 type Config struct {
-	// Prefix of the Redis keys; "idempotency:" when empty. The prefix and an
-	// idempotency key of up to 255 bytes make a Redis key; of longer ones the
-	// SHA-256 stands for the end.
+	// Prefix of the Redis keys; "idempotency:" when empty. A Redis key is the prefix and an
+	// idempotency key of up to 255 bytes; the end of a longer key is replaced by its SHA-256.
 	Prefix string
-	// TTL is how long a handled key is remembered; 7 days when zero. A
-	// redelivery after it runs the handler again, or asks the store behind this
-	// one. Each key costs Redis about 100 bytes until then.
+	// TTL is how long a handled key is kept; 7 days when zero. A redelivery after that runs the
+	// handler again, or asks the store behind this one. Each key costs Redis about 100 bytes
+	// until then.
 	TTL time.Duration
-	// Lease is how long a crash inside a handler of [Store.Once] blocks its key;
-	// 30 s when zero. It is renewed each third of it while the handler works.
+	// Lease is how long a crash inside a handler of [Store.Once] blocks its key; 30 s when
+	// zero. It is renewed each third of it while the handler runs.
 	Lease time.Duration
 }
 
@@ -26,8 +25,8 @@ type Config struct {
 type LeaseConfig struct {
 	// Prefix of the Redis keys; "idempotency:lease:" when empty.
 	Prefix string
-	// TTL is how long a key is remembered after its last change; 7 days when
-	// zero. It must exceed the longest lease, and the redelivery horizon.
+	// TTL is how long a key is kept after its last change; 7 days when zero. It must exceed the
+	// longest lease, and the redelivery horizon.
 	TTL time.Duration
 }
 
@@ -53,8 +52,8 @@ const (
 // named returns the Redis key of an idempotency key.
 func named(prefix, key string) string {
 	const tail = 1 + 2*sha256.Size
-	// A key that looks like the name of a longer one is named by its own sum, or
-	// whoever chooses keys could take that one's place.
+	// A key that looks like the name of a longer key is hashed too; otherwise a crafted key
+	// could collide with the longer one.
 	if len(key) < maxKey || len(key) == maxKey && key[maxKey-tail] != '~' {
 		return prefix + key
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// A pool whose server was away looks for it every second, and finds then that it
-// is closed.
+// TestMain: a pool whose server was unreachable dials it every second, and only then notices
+// that the pool is closed.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
@@ -79,8 +79,8 @@ func harness(t testing.TB, client redis.UniversalClient) idempotencytest.Harness
 	return idempotencytest.Harness{Store: newStore(t, client, cfg), Peer: newStore(t, client, cfg), Expires: true}
 }
 
-// notApplicable lists the cases that Redis rules out, and why. A case may not
-// drop out of the suite unnoticed.
+// notApplicable lists the cases that Redis rules out, and the reason. No other case may be
+// skipped unnoticed.
 var notApplicable = map[idempotencytest.Need][]string{
 	idempotencytest.NeedDB: {"transaction-in-context", "outer-commit", "outer-rollback", "cancelled-in-handler"},
 	idempotencytest.NeedBatch: {"batch-picks-the-new", "batch-all-or-nothing", "batch-odd-keys", "batch-large", "batch-takeover",

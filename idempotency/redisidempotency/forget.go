@@ -12,7 +12,7 @@ import (
 // chunk is how many keys one round trip takes.
 const chunk = 1000
 
-// Recorded counts the keys that are handled; see [idempotency.Forgetter].
+// Recorded counts the handled keys; see [idempotency.Forgetter].
 func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) {
 	err = distinct(keys, func(keys []string) error {
 		known, err := s.Known(ctx, keys)
@@ -26,8 +26,7 @@ func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) 
 	return n, err
 }
 
-// Forget removes keys that are handled, and leaves alone those that a call holds; see
-// [idempotency.Forgetter].
+// Forget removes handled keys, and keeps those that a call holds; see [idempotency.Forgetter].
 func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	err = distinct(keys, func(keys []string) error {
 		gone, err := s.drop(ctx, keys)
@@ -62,7 +61,7 @@ func (s *Store) drop(ctx context.Context, keys []string) (n int, err error) {
 	return n, nil
 }
 
-// distinct hands the keys to do in chunks, without the repeated ones.
+// distinct calls do with the keys in chunks, without the repeated ones.
 func distinct(keys []string, do func(keys []string) error) error {
 	if slices.Contains(keys, "") {
 		return idempotency.ErrEmptyKey

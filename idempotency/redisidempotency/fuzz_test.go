@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// A script's answer is a claim in one of its states, or an error: what is not
-// understood never lets a caller go on.
+// FuzzClaim: a script's answer is a claim in one of its states, or an error. An unknown answer
+// never lets a caller go on.
 func FuzzClaim(f *testing.F) {
 	f.Add("key", "claimed\x007")
 	f.Add("key", "claimed")
@@ -37,8 +37,8 @@ func FuzzClaim(f *testing.F) {
 	})
 }
 
-// Different keys have different names, each within its length, also when one is
-// made to look like the other's.
+// FuzzNamed: different keys have different names, each within its length, even if one key is
+// made to look like the other's name.
 func FuzzNamed(f *testing.F) {
 	long := strings.Repeat("a", maxKey+1)
 	f.Add(long, named("", long))

@@ -21,7 +21,7 @@ type Leases struct {
 
 var _ idempotency.LeaseStore = (*Leases)(nil)
 
-// NewLeases makes a lease store on a client, which stays the caller's to close.
+// NewLeases creates a lease store on a client, which the caller closes.
 func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (*Leases, error) {
 	if client == nil {
 		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
@@ -65,7 +65,7 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 	return c, nil
 }
 
-// claimOf reads what claim.lua answers: a word, and for most what goes with it.
+// claimOf parses the answer of claim.lua: a word, and for most words a value.
 func claimOf(key string, answer []string) (c idempotency.Claim, err error) {
 	c.Key = key
 	if len(answer) == 0 || len(answer) == 1 && answer[0] != "mismatch" {
@@ -98,12 +98,12 @@ func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Durat
 	return s.change(ctx, "extend the lease of", s.scripts.extend, c, ttl.Microseconds(), s.cfg.TTL.Milliseconds())
 }
 
-// Complete keeps the key and the result.
+// Complete stores the result.
 func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
 	return s.change(ctx, "complete", s.scripts.complete, c, result, s.cfg.TTL.Milliseconds())
 }
 
-// Release gives the key back.
+// Release frees the key.
 func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
 	return s.change(ctx, "release", s.scripts.release, c)
 }
@@ -119,7 +119,7 @@ func (s *Leases) change(ctx context.Context, what string, script *redis.Script, 
 	return nil
 }
 
-// Prune does nothing: Redis forgets each key at the end of its TTL.
+// Prune does nothing: Redis deletes each key at the end of its TTL.
 func (s *Leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }

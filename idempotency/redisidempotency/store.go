@@ -14,12 +14,11 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// mark is the value of a handled key. A key that is being handled has a random
-// value of its holder, which is longer.
+// mark is the value of a handled key. The value of a key that is being handled is a random,
+// longer one of its holder.
 const mark = "1"
 
-// Store is an [idempotency.Precheck], and an [idempotency.Store] where a lost
-// key is tolerable.
+// Store is an [idempotency.Precheck], and an [idempotency.Store] if a lost key is tolerable.
 type Store struct {
 	client  redis.UniversalClient
 	cfg     Config
@@ -32,7 +31,7 @@ var (
 	_ idempotency.Forgetter = (*Store)(nil)
 )
 
-// New makes a store on a client, which stays the caller's to close.
+// New creates a store on a client, which the caller closes.
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if client == nil {
 		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
@@ -78,7 +77,7 @@ func (s *Store) Known(ctx context.Context, keys []string) ([]bool, error) {
 	return known, nil
 }
 
-// Mark remembers keys whose effects are committed, in one round trip.
+// Mark stores keys whose effects are committed, in one round trip.
 func (s *Store) Mark(ctx context.Context, keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -107,12 +106,12 @@ func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 	return known[0], nil
 }
 
-// Prune does nothing: Redis forgets each key at the end of its TTL.
+// Prune does nothing: Redis deletes each key at the end of its TTL.
 func (s *Store) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }
 
-// holding is the keys that the calls around this one hold, innermost first.
+// holding holds the keys of the calls around this one, innermost first.
 type holding struct {
 	store *Store
 	key   string
@@ -121,11 +120,10 @@ type holding struct {
 
 type contextKey struct{}
 
-// Once runs fn if the key is new, with Redis as the only truth. The key is
-// marked as handled after fn has returned nil. Until then it carries a lease,
-// so that a crash leaves it free after Config.Lease, and the effect, if there
-// was one, is had again. A concurrent duplicate asks every now and then until
-// the first is over.
+// Once runs fn if the key is new, with Redis as the only truth. The key is marked as handled
+// after fn has returned nil. Until then it is a lease, so that after a crash the key is free
+// after Config.Lease, and the effect, if there was one, is repeated. A concurrent duplicate
+// polls until the first call is over.
 func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
 	if r.Key == "" {
 		return false, idempotency.ErrEmptyKey
@@ -133,7 +131,7 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 	outer, _ := ctx.Value(contextKey{}).(*holding)
 	for h := outer; h != nil; h = h.outer {
 		if h.store == s && h.key == r.Key {
-			return false, nil // waiting would be waiting for ourselves
+			return false, nil // this call would wait for itself
 		}
 	}
 	holder := rand.Text()
@@ -149,7 +147,7 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 	worked := false
 	defer func() {
 		if !worked {
-			// When this fails too the key is free at its deadline.
+			// If this fails too, the key is free at its deadline.
 			_ = s.insist(ctx, func(ctx context.Context) error {
 				return s.change("release", r.Key, s.scripts.drop.Run(ctx, s.client, name, holder))
 			})
@@ -168,8 +166,8 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 	return err == nil, err
 }
 
-// take waits until nobody holds the key, and reports whether it is ours now or
-// was handled; and since when we have it.
+// take waits until no other call holds the key. It reports whether this call holds the key now
+// or the key was handled, and since when this call holds it.
 func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, fresh bool, err error) {
 	name := named(s.cfg.Prefix, key)
 	policy := backoff.Policy{Initial: 5 * time.Millisecond, Max: 200 * time.Millisecond, Jitter: 0.3}
@@ -186,7 +184,7 @@ func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, 
 		}
 		switch value, err := s.client.Get(ctx, name).Result(); {
 		case errors.Is(err, redis.Nil):
-			continue // given back just now
+			continue // released just now
 		case err != nil:
 			return began, false, failed("record", key, err)
 		case value == mark:
@@ -198,7 +196,7 @@ func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, 
 	}
 }
 
-// insist makes the end of a call known to Redis even when that takes a while.
+// insist retries the end of a call for the length of a lease.
 func (s *Store) insist(ctx context.Context, f func(context.Context) error) error {
 	return renewal.Insist(ctx, s.cfg.Lease, func(err error) bool { return errors.Is(err, idempotency.ErrLeaseLost) }, f)
 }

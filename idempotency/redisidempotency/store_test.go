@@ -24,8 +24,8 @@ func record(key string) idempotency.Record { return idempotency.Record{Key: key,
 
 func nothing(context.Context) error { return nil }
 
-// A handled key is a plain value with a TTL; while it is handled it expires
-// with the lease, so that a crash does not block it for a week.
+// TestTTL: a handled key is a plain value with a TTL; while it is being handled it expires with
+// the lease, so that a crash does not block it for a week.
 func TestTTL(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		p := redistest.Prefix(t, client)
@@ -62,15 +62,15 @@ func TestTTL(t *testing.T) {
 	})
 }
 
-// Another has the key when the lease ran out; the first one's end fails and
-// leaves the other's key alone.
+// TestLeaseRunsOut: another call takes the key after the lease ran out; the end of the first
+// call fails and does not change the other's key.
 func TestLeaseRunsOut(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		p := redistest.Prefix(t, client)
 		s := newStore(t, client, redisidempotency.Config{Prefix: p})
 		for _, result := range []error{nil, errFailed} {
 			fresh, err := s.Once(t.Context(), record("g:1"), func(ctx context.Context) error {
-				// As if it had expired while this process was stopped.
+				// As if the key had expired while this process was stopped.
 				if err := client.Set(ctx, p+"g:1", "another", 0).Err(); err != nil {
 					t.Error(err)
 				}
@@ -93,7 +93,7 @@ func TestLeaseRunsOut(t *testing.T) {
 
 var errFailed = errors.New("the handler failed")
 
-// A worker that crashed blocks its key until the lease ends.
+// TestCrash: a crashed worker blocks its key until the lease ends.
 func TestCrash(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		p := redistest.Prefix(t, client)
@@ -113,7 +113,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// renewed returns when the key was given more time.
+// renewed returns when the lease of the key was extended.
 func renewed(ctx context.Context, client redis.UniversalClient, key string) error {
 	for last := time.Hour; ; {
 		left, err := client.PTTL(ctx, key).Result()
@@ -129,8 +129,8 @@ func renewed(ctx context.Context, client redis.UniversalClient, key string) erro
 	}
 }
 
-// Without an answer nothing is known: alone the store refuses, and as a
-// pre-check it is skipped.
+// TestRedisDown: without an answer the state of the key is unknown: alone the store refuses,
+// and as a pre-check it is skipped.
 func TestRedisDown(t *testing.T) {
 	server := redistest.StartServer(t)
 	client := open(t, server.URL())
@@ -186,8 +186,9 @@ func TestRedisDown(t *testing.T) {
 	}
 }
 
-// Redis going away while a handler works: the effect was had and no key says
-// so. That is an error, and the reason not to use Redis alone for money.
+// TestRedisDiesInHandler: Redis becomes unreachable while a handler runs: the effect has
+// happened and no key records it. That is an error, and the reason not to use Redis alone for
+// money.
 func TestRedisDiesInHandler(t *testing.T) {
 	server := proxytest.Start(t, redistest.StartServer(t).Address)
 	client := open(t, "redis://"+server.Addr())
@@ -200,7 +201,7 @@ func TestRedisDiesInHandler(t *testing.T) {
 		t.Errorf("%v, %v (%v); want an infrastructure error", fresh, err, fault.Of(err))
 	}
 	server.Refuse(false)
-	// It may first meet connections that were cut.
+	// The client may first use connections that were cut.
 	for deadline := time.Now().Add(time.Minute); client.Ping(t.Context()).Err() != nil; {
 		if time.Now().After(deadline) {
 			t.Fatal("the client does not find the server again")
@@ -216,7 +217,8 @@ func TestRedisDiesInHandler(t *testing.T) {
 	}
 }
 
-// The suite on Redis before SQLite: the two together keep the truth's promises.
+// TestLayeredConformance runs the suite on Redis before SQLite: together they keep the truth's
+// guarantees.
 func TestLayeredConformance(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
@@ -238,7 +240,8 @@ func TestLayeredConformance(t *testing.T) {
 	})
 }
 
-// A server that lost its scripts, after a restart say, gets them again.
+// TestScriptsAreLoadedAgain: a server that lost its scripts, for example after a restart, gets
+// them again.
 func TestScriptsAreLoadedAgain(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	l := newLeases(t, client, redisidempotency.LeaseConfig{})

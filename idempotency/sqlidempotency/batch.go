@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// chunk is how many keys one statement takes; a larger batch is claimed in
-// several. Beyond it the time per key no longer falls.
+// chunk is how many keys one statement takes; a larger batch is claimed in several statements.
+// Beyond it the time per key no longer falls.
 const chunk = 1000
 
 // OnceBatch records the new keys with one statement and runs fn in the same
@@ -37,9 +37,8 @@ func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn 
 	return fresh, nil
 }
 
-// Fresh records the new keys in the transaction that ctx carries; see
-// [idempotency.BatchStore]. On MySQL a deadlock with another batch ends that
-// transaction; sqltx.Do then begins it again.
+// Fresh records the new keys in the transaction that ctx carries; see [idempotency.BatchStore].
+// On MySQL a deadlock with another batch ends that transaction; sqltx.Do then runs it again.
 func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
 	if _, ok := sqltx.On(ctx, s.db); !ok {
 		return nil, idempotency.ErrNoTransaction
@@ -49,7 +48,7 @@ func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int,
 		return nil, err
 	}
 	var fresh []int
-	// Joins, so that an error the caller ignores dooms its transaction.
+	// This joins the transaction, so that an error that the caller ignores dooms it.
 	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		fresh, err = s.claim(ctx, tx, b)
 		return err
@@ -60,11 +59,11 @@ func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int,
 	return fresh, nil
 }
 
-// batch is a batch's rows without the repeated ones, sorted by key: batches
-// that overlap then lock their keys in the same order.
+// batch holds a batch's rows without the repeated ones, sorted by key: batches that overlap
+// then lock their keys in the same order.
 type batch struct {
 	rows      [][]string
-	positions map[string]int // where each row comes from
+	positions map[string]int // the position of each row's record
 }
 
 // ident joins the columns of a row's key.
@@ -118,9 +117,9 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, b batch) ([]int, error) {
 	return fresh, nil
 }
 
-// claimMySQL does without RETURNING, which MySQL does not have and MariaDB not
-// with this form of INSERT. All new is the usual case and needs no more than the
-// insert; else the rows that carry the batch's number are looked up.
+// claimMySQL claims without RETURNING, which MySQL does not have, nor MariaDB with this form of
+// INSERT. Usually all keys are new and the insert is enough; otherwise the rows with the
+// batch's number are read.
 func (s *Store) claimMySQL(ctx context.Context, tx *sql.Tx, b batch, rows [][]string, text string, fresh []int) ([]int, error) {
 	number := rand.Int64()
 	res, err := tx.ExecContext(ctx, s.insertMany, number, text)

@@ -11,9 +11,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// BenchmarkFresh compares what a hundred new keys cost: each in a transaction
-// of its own, all one by one in one transaction, and in one statement; and a
-// statement of which nine tenths are duplicates.
+// BenchmarkFresh compares the costs of a hundred new keys: each in its own transaction, one by
+// one in one transaction, and in one statement; and of a statement with nine tenths duplicates.
 func BenchmarkFresh(b *testing.B) {
 	const size = 100
 	for _, on := range databases {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// Dialect is the SQL that the database speaks.
+// Dialect is the SQL dialect of the database.
 type Dialect string
 
 // The dialects.
@@ -15,7 +15,7 @@ const (
 	MySQL    Dialect = "mysql" // and MariaDB
 )
 
-// Layout is how the table looks.
+// Layout is the layout of the table.
 type Layout string
 
 // The layouts; the package comment lists their columns.
@@ -24,20 +24,20 @@ const (
 	ProcessedEvents Layout = "processed_events"
 )
 
-// Config of a [Store].
+// Config configures a [Store].
 type Config struct {
-	// Dialect of the database; required, since a *sql.DB does not tell.
+	// Dialect of the database; required, since a *sql.DB does not reveal it.
 	Dialect Dialect
 	// Layout of the table; EventHandled when empty.
 	Layout Layout
-	// Table is the table's name; the layout's name when empty. Lower-case
-	// letters, digits and _, at most 28, without a schema: set the search path
-	// on the connection instead. Each name has its own version table.
+	// Table is the table's name; the layout's name when empty. Lower-case letters, digits and
+	// _, at most 28, without a schema: set the search path on the connection instead. Each name
+	// has its own version table.
 	Table string
 }
 
-// A name goes into SQL text unquoted, so it must be plain; and the names made
-// of it must stay below PostgreSQL's 63 bytes.
+// The name goes into SQL text unquoted, so it must be plain; and the names derived from it must
+// stay below PostgreSQL's 63 bytes.
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,27}$`)
 
 func (d Dialect) validate(config string) error {

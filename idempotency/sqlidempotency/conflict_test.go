@@ -20,8 +20,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// counters makes two counters at 0 in db, whose transactions are serializable
-// from now on, on its so many connections.
+// counters creates two counters at 0 in db, which from now on uses serializable transactions,
+// on the given number of connections.
 func counters(t *testing.T, db *sql.DB, dialect sqlidempotency.Dialect, connections int) {
 	t.Helper()
 	exec := func(x sqltx.Execer, query string) {
@@ -36,7 +36,7 @@ func counters(t *testing.T, db *sql.DB, dialect sqlidempotency.Dialect, connecti
 	set := map[sqlidempotency.Dialect]string{
 		sqlidempotency.Postgres: `SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
 		sqlidempotency.MySQL:    `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
-		sqlidempotency.SQLite:   `SELECT 1`, // it knows nothing else
+		sqlidempotency.SQLite:   `SELECT 1`, // SQLite has no other isolation level
 	}[dialect]
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
@@ -65,8 +65,8 @@ func writeCounter(ctx context.Context, tx *sql.Tx, id, n int) error {
 	return err
 }
 
-// addCounter writes no more when the read has failed: on MySQL that would be
-// outside the transaction.
+// addCounter does not write after a failed read: on MySQL that write would be outside the
+// transaction.
 func addCounter(ctx context.Context, tx *sql.Tx, id int) error {
 	n, err := readCounter(ctx, tx, id)
 	if err != nil {
@@ -96,9 +96,9 @@ func eventOf(t *testing.T, number int) event.Event {
 	return e
 }
 
-// Handlers at SERIALIZABLE that read both counters and write what they have
-// read, crosswise; each event is delivered twice, by two processes at once. None
-// of the deliveries may fail: three failures in a row would be a dead letter.
+// TestCrossedHandlers: handlers at SERIALIZABLE increment both counters, in opposite orders;
+// each event is delivered twice, by two processes at once. No delivery may fail: three failures
+// in a row would be a dead letter.
 func TestCrossedHandlers(t *testing.T) {
 	const events, workers = 30, 2 // of each process
 	eachDatabase(t, func(t *testing.T, on database) {
@@ -155,7 +155,8 @@ func TestCrossedHandlers(t *testing.T) {
 	})
 }
 
-// PostgreSQL finds at COMMIT that two handlers each read what the other wrote.
+// TestConflictAtCommitIsHandledAgain: PostgreSQL finds at COMMIT that two handlers each read a
+// row that the other wrote.
 func TestConflictAtCommitIsHandledAgain(t *testing.T) {
 	db := servicetest.Postgres(t)
 	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
@@ -188,8 +189,8 @@ func TestConflictAtCommitIsHandledAgain(t *testing.T) {
 
 var conflict = &pgconn.PgError{Code: "40001", Message: "could not serialize access"}
 
-// A handler is run again after a conflict, alone or for a batch; its hooks run
-// once; and a conflict that does not end comes back as the handler's own error,
+// TestHandlerIsRunAgain: a handler is run again after a conflict, alone or for a batch; its
+// hooks run once; and a conflict that does not end is returned as the handler's own error,
 // transient, without a key.
 func TestHandlerIsRunAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, on database) {
@@ -240,7 +241,8 @@ func TestHandlerIsRunAgain(t *testing.T) {
 	})
 }
 
-// A nested call that failed, and was ignored, dooms the outer one, which says so.
+// TestIgnoredNestedHandler: a nested call that failed, and was ignored, dooms the outer one,
+// which returns an error.
 func TestIgnoredNestedHandler(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})

@@ -20,11 +20,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// database is where a test runs.
+// database is a database for tests.
 type database struct {
 	name string
 	sqlidempotency.Dialect
-	url  func(t testing.TB) string // of a fresh one
+	url  func(t testing.TB) string // of a new one
 	open func(url string) (*sql.DB, error)
 }
 
@@ -38,7 +38,7 @@ var databases = []database{
 	{"mysql", sqlidempotency.MySQL, servicetest.MySQLURL, mysqldb.Open},
 }
 
-// pools opens two pools on one fresh database, as two processes would.
+// pools opens two pools on one new database, like two processes.
 func pools(t testing.TB, on database) (a, b *sql.DB) {
 	t.Helper()
 	url := on.url(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Recorded counts the keys that are recorded; see [idempotency.Forgetter].
+// Recorded counts the recorded keys; see [idempotency.Forgetter].
 func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) {
 	err = s.some(keys, func(text string) error {
 		var some int
@@ -20,8 +20,8 @@ func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) 
 	return n, wrap(err, "count %d keys", len(keys))
 }
 
-// Forget deletes keys, a thousand in a transaction; see [idempotency.Forgetter]. A key
-// whose effect another transaction is about to commit is waited for.
+// Forget deletes keys, a thousand in a transaction; see [idempotency.Forgetter]. It waits for a
+// transaction that is about to commit the effect of a key.
 func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	err = s.some(keys, func(text string) error {
 		var some int64
@@ -38,8 +38,8 @@ func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	return n, wrap(err, "forget %d keys", len(keys))
 }
 
-// some hands the keys to do in chunks, without the repeated ones, sorted as batches are,
-// as JSON.
+// some calls do with the keys in chunks, as JSON, without the repeated ones, sorted like
+// batches.
 func (s *Store) some(keys []string, do func(text string) error) error {
 	ids := make([][]string, len(keys))
 	for i, key := range keys {

@@ -43,7 +43,7 @@ func (c Config) row(r idempotency.Record) ([]string, error) {
 	return append(id, c.Dialect.info(r.EventType), c.Dialect.info(r.AggregateID)), nil
 }
 
-// args makes a statement's arguments of texts.
+// args converts texts to a statement's arguments.
 func args(texts []string) []any {
 	out := make([]any, len(texts))
 	for i, t := range texts {
@@ -52,8 +52,8 @@ func args(texts []string) []any {
 	return out
 }
 
-// stored returns the text that stands for the key: itself, or its beginning and
-// its hash when it is too long or no text for a database.
+// stored returns the text to store for the key: itself, or its beginning and its hash if it is
+// too long or not text for a database.
 func stored(key string) string {
 	text := clean(key)
 	if len(key) <= maxKey && text == key {
@@ -64,8 +64,8 @@ func stored(key string) string {
 	return cut(text, maxKey-len(tail)) + tail
 }
 
-// info returns a text for a column that only informs. On MySQL such a column
-// holds 255 characters, and what is longer is cut.
+// info returns a text for an informational column. On MySQL such a column holds 255 characters,
+// and longer text is truncated.
 func (d Dialect) info(s string) string {
 	if d == MySQL {
 		return cut(clean(s), maxKey)
@@ -84,8 +84,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// clean drops what PostgreSQL refuses in text: NUL and broken UTF-8. Such bytes
-// in an informational column must not keep an event from being handled.
+// clean removes bytes that PostgreSQL refuses in text: NUL and broken UTF-8. Such bytes in an
+// informational column must not prevent an event from being handled.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
 }

@@ -18,12 +18,12 @@ import (
 // leasesTable is the table's name and the folder of its SQL.
 const leasesTable = "idempotency_leases"
 
-// attempts bounds how often a claim is tried that met another one.
+// attempts bounds how often a claim is retried after a concurrent one.
 const attempts = 20
 
 // LeaseConfig is the configuration of [Leases].
 type LeaseConfig struct {
-	// Dialect of the database; required, since a *sql.DB does not tell.
+	// Dialect of the database; required, since a *sql.DB does not reveal it.
 	Dialect Dialect
 	// Table is the table's name; idempotency_leases when empty. Lower-case
 	// letters, digits and _, at most 28, without a schema. Each name has its own
@@ -42,8 +42,8 @@ type Leases struct {
 
 var _ idempotency.LeaseStore = (*Leases)(nil)
 
-// NewLeases makes a lease store on db, which stays the caller's to close. It
-// does not touch the database; [Leases.Migrate] makes the table.
+// NewLeases creates a lease store on db, which the caller closes. It does not connect to the
+// database; [Leases.Migrate] creates the table.
 func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open a database")
@@ -70,7 +70,7 @@ func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
 	return s, nil
 }
 
-// row is a lease as the table has it.
+// row is a lease as stored in the table.
 type row struct {
 	state       string
 	token       int64
@@ -80,8 +80,8 @@ type row struct {
 	left        int64 // microseconds
 }
 
-// Claim takes the key; see [idempotency.LeaseStore]. It is two statements, each
-// committed by itself.
+// Claim takes the key; see [idempotency.LeaseStore]. It runs two statements, each of which
+// commits by itself.
 func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
 	if err := idempotency.CheckLease(r.Key, ttl); err != nil {
 		return idempotency.Claim{}, err
@@ -113,13 +113,13 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 	}
 }
 
-// answer says what the row means for the call with this fingerprint and number.
+// answer returns the meaning of the row for the call with this fingerprint and number.
 func (l row) answer(key, print string, number int64) idempotency.Claim {
 	c := idempotency.Claim{Key: key}
 	switch {
 	case l.state == "CLAIMED" && l.claim == number:
 		c.State, c.Token = idempotency.Claimed, l.token
-	case l.state == "RELEASED": // only just, or it would have been taken
+	case l.state == "RELEASED": // released just now, or this call would have taken it
 		c.State = idempotency.Taken
 	case l.fingerprint != print:
 		c.State = idempotency.Mismatch
@@ -151,18 +151,18 @@ func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Durat
 	return s.change(ctx, "extend", "CLAIMED", c, s.queries.extend, ttl.Microseconds())
 }
 
-// Complete keeps the key and the result.
+// Complete stores the result.
 func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
 	return s.change(ctx, "complete", "COMPLETED", c, s.queries.complete, result)
 }
 
-// Release gives the key back.
+// Release frees the key.
 func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
 	return s.change(ctx, "release", "RELEASED", c, s.queries.release)
 }
 
-// change runs a statement whose last arguments are the key and the token. When
-// it changed nothing the row tells why: a repeated call finds its own work done.
+// change runs a statement whose last arguments are the key and the token. If it changed no row,
+// the row's state decides: a repeated call finds its own work done.
 func (s *Leases) change(ctx context.Context, what, state string, c idempotency.Claim, query string, args ...any) error {
 	key := stored(c.Key)
 	exec := s.db.ExecContext
@@ -199,8 +199,8 @@ func (s *Leases) Prune(ctx context.Context, before time.Time, limit int) (int, e
 	return prune(ctx, s.db, s.queries.prune, at, limit)
 }
 
-// Migrate makes or updates the table. Several processes may do so at once. The
-// version is kept in millrace_idempotency_{table}_version.
+// Migrate creates or updates the table. Several processes may do so at once. The version is
+// kept in millrace_idempotency_{table}_version.
 func (s *Leases) Migrate(ctx context.Context) error {
 	set, err := s.sql.migrations()
 	if err != nil {
@@ -218,8 +218,7 @@ func (s *Leases) PrintMigrations(w io.Writer) error {
 	return set.Print(w)
 }
 
-// Migrations returns the migration files in goose's format, with the table's
-// name filled in.
+// Migrations returns the migration files in goose's format, with the table's name filled in.
 func (s *Leases) Migrations() (fs.FS, error) {
 	set, err := s.sql.migrations()
 	return set.FS, err

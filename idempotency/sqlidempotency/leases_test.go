@@ -90,7 +90,7 @@ func TestNewLeasesChecks(t *testing.T) {
 	}
 }
 
-// Keys and leases live in one database, each table with its own version.
+// TestLeaseMigrations: keys and leases are in one database, each table with its own version.
 func TestLeaseMigrations(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)

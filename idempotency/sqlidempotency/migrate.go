@@ -15,8 +15,7 @@ import (
 //go:embed sql
 var embedded embed.FS
 
-// files is the SQL for one table: which dialect's, of what layout, and the
-// table's own name.
+// files is the SQL for one table: its dialect, its layout, and its name.
 type files struct {
 	dialect Dialect
 	layout  string
@@ -35,8 +34,8 @@ func (f files) statement(name string) (string, error) {
 
 func (f files) named(text string) string { return strings.ReplaceAll(text, "{{table}}", f.table) }
 
-// migrations returns the files with a version of their own per table: several
-// tables in one database must not share one.
+// migrations returns the files with a separate version per table: several tables in one
+// database must not share one.
 func (f files) migrations() (migrate.Set, error) {
 	sub, err := fs.Sub(embedded, f.folder()+"/migrations")
 	if err != nil {
@@ -73,9 +72,9 @@ func up(ctx context.Context, set migrate.Set, db *sql.DB) error {
 
 func (c Config) files() files { return files{c.Dialect, string(c.Layout), c.Table} }
 
-// Migrate makes or updates the table. Several processes may do so at once. The
-// version is kept in millrace_idempotency_version, for tables of another name
-// in millrace_idempotency_{table}_version.
+// Migrate creates or updates the table. Several processes may do so at once. The version is
+// kept in millrace_idempotency_version, for tables of another name in
+// millrace_idempotency_{table}_version.
 func (s *Store) Migrate(ctx context.Context) error {
 	set, err := s.cfg.files().migrations()
 	if err != nil {
@@ -84,9 +83,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return up(ctx, set, s.db)
 }
 
-// PrintMigrations writes the migrations as one SQL script for an empty
-// database, for teams that run such scripts by themselves. Migrate then adds
-// only what is newer.
+// PrintMigrations writes the migrations as one SQL script for an empty database, for teams that
+// run such scripts by themselves. Migrate then adds only newer migrations.
 func (s *Store) PrintMigrations(w io.Writer) error {
 	set, err := s.cfg.files().migrations()
 	if err != nil {
@@ -95,8 +93,8 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 	return set.Print(w)
 }
 
-// Migrations returns the migration files in goose's format, with the table's
-// name filled in, for teams that embed them among their own.
+// Migrations returns the migration files in goose's format, with the table's name filled in,
+// for teams that embed them among their own.
 func (s *Store) Migrations() (fs.FS, error) {
 	set, err := s.cfg.files().migrations()
 	return set.FS, err

@@ -23,8 +23,8 @@ import (
 
 var onMySQL = sqlidempotency.Config{Dialect: sqlidempotency.MySQL}
 
-// plain opens the driver as an application would by itself, with other settings
-// than this module's.
+// plain opens the driver as an application would by itself, with other settings than this
+// module's.
 func plain(t *testing.T, server servicetest.MySQLServer, set func(*mysql.Config)) *sql.DB {
 	t.Helper()
 	u, err := url.Parse(server.URL(t))
@@ -44,7 +44,8 @@ func plain(t *testing.T, server servicetest.MySQLServer, set func(*mysql.Config)
 	return out
 }
 
-// However the client counts affected rows, isolates, and sends parameters.
+// TestMySQLClients runs with all ways in which clients count affected rows, isolate, and send
+// parameters.
 func TestMySQLClients(t *testing.T) { servicetest.EachMySQL(t, testMySQLClients) }
 
 func testMySQLClients(t *testing.T, server servicetest.MySQLServer) {
@@ -96,8 +97,8 @@ func testMySQLClients(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// When the first of many rolls back, InnoDB lets all that wait go on at once,
-// and they deadlock with each other: one survives. The others begin again.
+// TestRollbackWithManyWaiters: when the first of many transactions rolls back, InnoDB lets all
+// waiting ones continue at once, and they deadlock: one survives. The others begin again.
 func TestRollbackWithManyWaiters(t *testing.T) { servicetest.EachMySQL(t, testRollbackWithManyWaiters) }
 
 func testRollbackWithManyWaiters(t *testing.T, server servicetest.MySQLServer) {
@@ -141,8 +142,7 @@ func testRollbackWithManyWaiters(t *testing.T, server servicetest.MySQLServer) {
 
 var errFailed = errors.New("the handler failed")
 
-// waitForLocks returns when that many transactions wait for a lock of this
-// test's database.
+// waitForLocks returns when that many transactions wait for a lock of this test's database.
 func waitForLocks(t *testing.T, db *sql.DB, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
@@ -164,8 +164,8 @@ func waitForLocks(t *testing.T, db *sql.DB, want int) {
 	}
 }
 
-// deadlockIn makes the transaction of ctx the victim of a deadlock with one on
-// another connection, and returns the statement's error.
+// deadlockIn makes the transaction of ctx the victim of a deadlock with one on another
+// connection, and returns the statement's error.
 func deadlockIn(t *testing.T, ctx context.Context, db *sql.DB, tx *sql.Tx) error {
 	t.Helper()
 	other, err := db.BeginTx(context.WithoutCancel(ctx), nil)
@@ -174,7 +174,7 @@ func deadlockIn(t *testing.T, ctx context.Context, db *sql.DB, tx *sql.Tx) error
 	}
 	defer other.Rollback()
 	exec := func(tx *sql.Tx, q string) error { _, err := tx.ExecContext(context.WithoutCancel(ctx), q); return err }
-	// The other has changed more, so InnoDB picks ours.
+	// The other transaction has changed more rows, so InnoDB rolls ours back.
 	if err := errors.Join(exec(other, `UPDATE accounts SET n = n + 1 WHERE id > 1`), exec(tx, `UPDATE accounts SET n = n + 1 WHERE id = 1`)); err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +197,9 @@ func accounts(t *testing.T, db *sql.DB) {
 	}
 }
 
-// A deadlock inside the handler rolls everything back at the server, and the
-// session goes on without a transaction. A handler that ignores the error must
-// not end as if its key and effect were there.
+// TestIgnoredDeadlockIsNoSuccess: a deadlock inside the handler rolls everything back at the
+// server, and the session goes on without a transaction. A handler that ignores the error must
+// not end as if its key and effect were stored.
 func TestIgnoredDeadlockIsNoSuccess(t *testing.T) {
 	servicetest.EachMySQL(t, testIgnoredDeadlockIsNoSuccess)
 }
@@ -227,7 +227,7 @@ func testIgnoredDeadlockIsNoSuccess(t *testing.T, server servicetest.MySQLServer
 	if seen, err := s.Seen(t.Context(), "stats:1"); seen || err != nil {
 		t.Errorf("key recorded %v, %v", seen, err)
 	}
-	// One that returns the error has it back as it is.
+	// A handler that returns the error gets it back unchanged.
 	_, err = s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
 		tx, _ := sqltx.From(ctx)
 		return deadlockIn(t, ctx, db, tx)
@@ -237,9 +237,9 @@ func testIgnoredDeadlockIsNoSuccess(t *testing.T, server servicetest.MySQLServer
 	}
 }
 
-// In a transaction of the caller a deadlock at the key ends the whole of it:
-// the error is transient, and nothing is committed. The caller's sqltx.Do begins
-// it again.
+// TestDeadlockInOuterTransaction: in a transaction of the caller a deadlock at the key ends the
+// whole transaction: the error is transient, and nothing is committed. The caller's sqltx.Do
+// begins it again.
 func TestDeadlockInOuterTransaction(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
 		t.Run("once", func(t *testing.T) {
@@ -255,8 +255,8 @@ func TestDeadlockInOuterTransaction(t *testing.T) {
 	})
 }
 
-// rivals lets transactions of the caller wait for one key, and returns how many
-// of them ended with a deadlock.
+// rivals lets transactions of the caller wait for one key, and returns how many of them ended
+// with a deadlock.
 func rivals(t *testing.T, server servicetest.MySQLServer, attempts int) int32 {
 	const rivals = 4
 	db := server.DB(t)
@@ -300,8 +300,8 @@ func rivals(t *testing.T, server servicetest.MySQLServer, attempts int) int32 {
 	return victims.Load()
 }
 
-// Informational columns are bounded on MySQL; what is longer is cut, and never
-// keeps an event from being handled.
+// TestLongInformationIsCut: informational columns are bounded on MySQL; longer text is
+// truncated, and never prevents an event from being handled.
 func TestLongInformationIsCut(t *testing.T) { servicetest.EachMySQL(t, testLongInformationIsCut) }
 
 func testLongInformationIsCut(t *testing.T, server servicetest.MySQLServer) {

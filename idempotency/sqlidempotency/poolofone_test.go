@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Nothing asks for a second connection while it holds the only one: that would
+// TestPoolOfOne: no call requests a second connection while it holds the only one: that would
 // wait until the context ends.
 func TestPoolOfOne(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, on database) {
@@ -51,7 +51,7 @@ func guarded(t *testing.T, ctx context.Context, db *sql.DB, s *sqlidempotency.St
 	if !fresh || err != nil {
 		t.Errorf("Once: %v, %v", fresh, err)
 	}
-	// A conflict gives its connection back before the next attempt.
+	// After a conflict the connection is returned before the next attempt.
 	runs := 0
 	fresh, err = s.Once(ctx, record("stats:5"), func(context.Context) error {
 		if runs++; runs < 3 {
@@ -64,8 +64,8 @@ func guarded(t *testing.T, ctx context.Context, db *sql.DB, s *sqlidempotency.St
 	}
 }
 
-// leased works in a transaction on the only connection until the renewal of its
-// lease waits for it, and completes it there.
+// leased works in a transaction on the only connection until the renewal of its lease waits for
+// it, and completes it there.
 func leased(t *testing.T, ctx context.Context, db *sql.DB, store *sqlidempotency.Leases) {
 	t.Helper()
 	leases, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "stats", TTL: 6 * time.Second})
@@ -75,7 +75,7 @@ func leased(t *testing.T, ctx context.Context, db *sql.DB, store *sqlidempotency
 	waits := db.Stats().WaitCount
 	result, fresh, err := leases.Once(ctx, record("stats:1"), func(ctx context.Context, c idempotency.Claim) ([]byte, error) {
 		return []byte("done"), sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-			for db.Stats().WaitCount == waits { // the renewal comes after a third of the TTL
+			for db.Stats().WaitCount == waits { // the first renewal is after a third of the TTL
 				select {
 				case <-ctx.Done():
 					return ctx.Err()

@@ -27,9 +27,9 @@ var (
 	_ idempotency.Forgetter        = (*Store)(nil)
 )
 
-// New makes a store on db, which stays the caller's to close. It does not
-// touch the database; [Store.Migrate] makes the table. Handlers must write
-// through the same db for their effect to be in the transaction.
+// New creates a store on db, which the caller closes. It does not connect to the database;
+// [Store.Migrate] creates the table. Handlers must write through the same db for their effect
+// to be in the transaction.
 func New(db *sql.DB, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open the database that the effects go to")
@@ -82,8 +82,8 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 // [idempotency.TxStore].
 func (s *Store) Tx(ctx context.Context) (*sql.Tx, bool) { return sqltx.On(ctx, s.db) }
 
-// Seen reports whether the key is recorded. Inside a transaction on the same
-// database it sees what that has recorded.
+// Seen reports whether the key is recorded. Inside a transaction on the same database it also
+// sees the keys of that transaction.
 func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 	id, err := s.cfg.id(key)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 	return n > 0, nil
 }
 
-// Prune deletes up to limit keys recorded before the given time, oldest first,
-// in a transaction of its own or in the one that ctx carries.
+// Prune deletes up to limit keys recorded before the given time, oldest first, in its own
+// transaction or in the one that ctx carries.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	return prune(ctx, s.db, s.prune, s.cfg.Dialect.time(before), limit)
 }
@@ -124,7 +124,7 @@ func prune(ctx context.Context, db *sql.DB, query string, before any, limit int)
 	return int(n), nil
 }
 
-// time returns t as the dialect's tables hold it.
+// time returns t in the form of the dialect's tables.
 func (d Dialect) time(t time.Time) any {
 	switch d {
 	case SQLite:

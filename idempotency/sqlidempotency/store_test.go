@@ -45,7 +45,7 @@ func TestNewChecks(t *testing.T) {
 	}
 }
 
-// The names are a contract: other programs read these tables.
+// TestColumns: the names are a contract, because other programs read these tables.
 func TestColumns(t *testing.T) {
 	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
 		db, _ := pools(t, on)
@@ -92,7 +92,7 @@ func TestMigrations(t *testing.T) {
 		if err := printed.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate after the printed script: %v", err)
 		}
-		// A second table in the same database has a life of its own.
+		// A second table in the same database is independent.
 		cfg.Table = "other_" + string(cfg.Layout)
 		other := migrated(t, db, cfg)
 		for name, s := range map[string]*sqlidempotency.Store{"printed": printed, "other": other} {
@@ -129,7 +129,8 @@ func TestProcessedEventsNeedsAGroup(t *testing.T) {
 	}
 }
 
-// Text that PostgreSQL refuses must not keep an event from being handled.
+// TestBrokenTextIsStored: text that PostgreSQL refuses must not prevent an event from being
+// handled.
 func TestBrokenTextIsStored(t *testing.T) {
 	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
 		db, _ := pools(t, on)
@@ -144,8 +145,8 @@ func TestBrokenTextIsStored(t *testing.T) {
 	})
 }
 
-// On PostgreSQL a failed statement spoils the transaction. A handler that
-// ignores it must not end up with a key and no effect.
+// TestSwallowedErrorLeavesNoKey: on PostgreSQL a failed statement spoils the transaction. A
+// handler that ignores it must not end with a key and without its effect.
 func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 	db := servicetest.Postgres(t)
 	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
@@ -162,8 +163,8 @@ func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 	}
 }
 
-// Above READ COMMITTED a duplicate that waited fails with a transient error,
-// and works when its transaction begins again, which sqltx.Do sees to.
+// TestSerializableOuter: above READ COMMITTED a duplicate that waited fails with a transient
+// error, and works when sqltx.Do begins its transaction again.
 func TestSerializableOuter(t *testing.T) {
 	a, b := pools(t, databases[1])
 	cfg := sqlidempotency.Config{Dialect: sqlidempotency.Postgres}
@@ -198,7 +199,7 @@ func TestSerializableOuter(t *testing.T) {
 	}
 }
 
-// The driver's error stays visible to classifiers.
+// TestDatabaseErrorsKeepTheirClass: the driver's error stays visible to classifiers.
 func TestDatabaseErrorsKeepTheirClass(t *testing.T) {
 	db, err := pgdb.Open("postgres://u@127.0.0.1:1/nowhere?sslmode=disable")
 	if err != nil {

@@ -10,22 +10,20 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// errLost is the error of a handler that went on after the server had ended its
-// transaction.
+// errLost is the error of a handler that went on after the server had ended its transaction.
 var errLost = fault.MarkTransient(errors.New(
 	"the server rolled the transaction back while the handler ran, most likely to end a deadlock, and the handler ignored that error; return errors of statements from the handler"))
 
-// handlerError is an error of the caller's function, which comes back without a
-// word of ours.
+// handlerError is an error of the caller's function, which is returned unchanged.
 type handlerError struct{ err error }
 
 func (e *handlerError) Error() string { return e.err.Error() }
 func (e *handlerError) Unwrap() error { return e.err }
 
-// do claims keys, of which key names one that was new, and runs fn in one
-// transaction, begun or joined, if claim says that some are new. sqltx.Do does
-// both again when the database rolled the transaction back for a conflict; in an
-// outer one the caller must begin again.
+// do claims keys and runs fn in one transaction, begun or joined, if claim reports that some of
+// the keys are new. key names one of the new keys. sqltx.Do runs both again if the database
+// rolled the transaction back because of a conflict; in an outer transaction the caller must
+// begin again.
 func (s *Store) do(ctx context.Context, key func() string,
 	claim func(ctx context.Context, tx *sql.Tx) (fresh bool, err error), fn func(ctx context.Context) error,
 ) (fresh bool, err error) {
@@ -58,9 +56,9 @@ func (s *Store) do(ctx context.Context, key func() string,
 	return false, err
 }
 
-// stillThere refuses the commit of a transaction that is none any more. MySQL
-// ends a deadlock by rolling one transaction back, and lets its session go on
-// outside any: what follows commits by itself, and COMMIT says nothing.
+// stillThere refuses to commit if the transaction no longer exists. MySQL ends a deadlock by
+// rolling one transaction back, and its session goes on outside any transaction: later
+// statements commit by themselves, and COMMIT returns no error.
 func (s *Store) stillThere(ctx context.Context, key string) error {
 	ok, err := s.Seen(ctx, key)
 	if err == nil && !ok {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// The Kafka client counts in meters that share one goroutine for good.
+		// The Kafka client's meters share one goroutine that never ends.
 		goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
@@ -102,7 +102,7 @@ func TestColumnsExist(t *testing.T) {
 	}
 }
 
-// columnsOf reads the first words of the lines of a CREATE TABLE.
+// columnsOf returns the first words of the lines of a CREATE TABLE.
 func columnsOf(t *testing.T, schema, table string) (columns []string) {
 	t.Helper()
 	_, body, ok := strings.Cut(schema, table+" (\n")
@@ -120,7 +120,7 @@ func columnsOf(t *testing.T, schema, table string) (columns []string) {
 	return columns
 }
 
-// TestContentType has the consumers find what the codec writes.
+// TestContentType checks that consumers find the content type that the codec writes.
 func TestContentType(t *testing.T) {
 	e, err := event.New("T", "s", nil)
 	if err != nil {

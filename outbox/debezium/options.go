@@ -24,25 +24,25 @@ const (
 	Status Store = "status" // outbox_events
 )
 
-// Options of [Settings]. Database must be set.
+// Options configures [Settings]. Database must be set.
 type Options struct {
 	Database Database
 	// Store is Cursor when empty.
 	Store Store
-	// Name of the connector, and of its slot, publication and topics with _ for -;
-	// "millrace-outbox" when empty.
+	// Name of the connector; "millrace-outbox" when empty. Its slot, publication and topics
+	// have the same name with _ for -.
 	Name string
-	// Host, Port, User and DatabaseName say where the database is; localhost, the
-	// database's usual port, "debezium" and "app" when empty. The password is
-	// never part of the settings: they name the variable
-	// MILLRACE_DEBEZIUM_PASSWORD, which Kafka Connect reads from its environment.
+	// Host, Port, User and DatabaseName locate the database; localhost, the database's usual
+	// port, "debezium" and "app" when empty. The password is never part of the settings: they
+	// name the variable MILLRACE_DEBEZIUM_PASSWORD, which Kafka Connect reads from its
+	// environment.
 	Host, Port, User, DatabaseName string
 	// Schema of the table on PostgreSQL; "public" when empty.
 	Schema string
 	// Prefix of the table's name, as in the store's Config; "outbox" when empty.
 	Prefix string
-	// Brokers is where MySQL's and MariaDB's connectors keep the history of the
-	// schema; "localhost:9092" when empty.
+	// Brokers are the Kafka brokers on which MySQL's and MariaDB's connectors keep the history
+	// of the schema; "localhost:9092" when empty.
 	Brokers string
 	// ServerID must be unique among the replicas of a MySQL or MariaDB server;
 	// 184054 when zero.
@@ -100,7 +100,7 @@ func (o Options) validate() error {
 	}
 	for name, value := range map[string]string{"Host": o.Host, "Port": o.Port, "Brokers": o.Brokers} {
 		if !address.MatchString(value) {
-			return fmt.Errorf("debezium: Options.%s is no host, port or list of them", name) // it may hold a password
+			return fmt.Errorf("debezium: Options.%s is no host, port or list of them", name) // the value may hold a password
 		}
 	}
 	if o.ServerID < 0 {

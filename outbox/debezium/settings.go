@@ -14,7 +14,7 @@ type Setting struct {
 	Why         string // a sentence, or ""
 }
 
-// columns are the names that a store's table has for what the router asks for.
+// columns are the names of a store's table and of the columns for the router.
 type columns struct{ table, id, key string } // the table without its prefix
 
 var tables = map[Store]columns{
@@ -22,8 +22,8 @@ var tables = map[Store]columns{
 	Status: {table: "_events", id: "id", key: "event_key"},
 }
 
-// Settings returns the configuration of a Debezium connector with the outbox
-// event router, in the order in which it is best read.
+// Settings returns the configuration of a Debezium connector with the outbox event router, in
+// reading order.
 func Settings(o Options) ([]Setting, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {

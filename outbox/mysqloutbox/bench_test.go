@@ -21,8 +21,7 @@ type discard struct{}
 func (discard) Publish(string, ...*message.Message) error { return nil }
 func (discard) Close() error                              { return nil }
 
-// BenchmarkDrain publishes 50,000 events of 500 bytes to a publisher that does
-// nothing.
+// BenchmarkDrain publishes 50,000 events of 500 bytes to a publisher that does nothing.
 func BenchmarkDrain(b *testing.B) {
 	const rows, batch = 50_000, 1000
 	var drained time.Duration
@@ -58,7 +57,7 @@ func BenchmarkDrain(b *testing.B) {
 	b.ReportMetric(float64(rows*b.N)/drained.Seconds(), "drained/s")
 }
 
-// BenchmarkAppend appends one event of a key of its own per transaction.
+// BenchmarkAppend appends one event per transaction, each with its own key.
 func BenchmarkAppend(b *testing.B) {
 	store, db := open(b, mysqloutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})

@@ -1,50 +1,48 @@
-// Package mysqloutbox keeps an outbox in MySQL or in MariaDB. It is tested on MySQL
-// 9.7 and MariaDB 10.11, and needs what came with MySQL 8.0.13 and MariaDB 10.6.
+// Package mysqloutbox keeps an outbox in MySQL or in MariaDB. It is tested on MySQL 9.7 and
+// MariaDB 10.11, and needs features of MySQL 8.0.13 and MariaDB 10.6.
 //
-// Transactions do not commit in the order of their ids, so a reader that asks
-// for ids above the last one loses events; there are no snapshots that a cursor
-// could remember; and a reader that locks what it reads blocks the application's
-// inserts. Here an event gets its place in the order after its commit: the relay
-// finds what has committed by reads that take no lock, and gives places by
-// primary key. Its cursor is the last place that is published.
+// Transactions do not commit in the order of their ids, so a reader that asks for ids above the
+// last one loses events. There are no snapshots that a cursor could remember, and a reader that
+// locks its rows blocks the application's inserts. Here an event gets its place in the order
+// after its commit: the relay finds committed events by reads without locks, and assigns places
+// by primary key. Its cursor is the last published place.
 //
 //	property                                                  proven by
-//	everything that package outbox promises                   TestConformance
+//	all guarantees of package outbox                          TestConformance
 //	nothing lost, doubled or reordered under many writers,
-//	rollbacks and a long transaction, which delays nobody;
+//	rollbacks and a long transaction, which delays no event;
 //	the naive reader loses events in the same run             TestStress
-//	commits of other processes are heard of                   TestOtherProcessesAreHeard
-//	the oldest transaction is told with its holder            TestOldestSnapshot, TestOldestSnapshotHidden
+//	commits of other processes wake the relay                 TestOtherProcessesAreHeard
+//	the oldest transaction is found with its holder           TestOldestSnapshot, TestOldestSnapshotHidden
 //	a pool of one connection is enough                        TestPoolOfOneConnection
 //	a read that max_execution_time (MySQL) or
 //	max_statement_time (MariaDB) ends asks for less           TestReadEndedByTheServer
 //	after a failover to a replica that lags, or a crash that
-//	loses commits, what the server has is published           TestFailoverToALaggingReplica,
+//	loses commits, the remaining events are published         TestFailoverToALaggingReplica,
 //	                                                          TestCrashThatLosesCommits (package mysqllog)
 //	any pool of the driver will do                            TestPlainPool
 //	the schema can be printed and run by hand                 TestPrintedMigrations
 //	tables can be in another database and under another
 //	prefix, beside others; of either store                    TestNamedTables, TestTwoPrefixes
 //
-// There is nothing like LISTEN: relays of the process that appends are woken by
-// its commit, those of other processes look every 2 to 100 ms (Config.Poll).
+// There is nothing like LISTEN: a commit wakes the relays of its own process; those of other
+// processes look every 2 to 100 ms (Config.Poll).
 //
-// Any isolation level will do, but appending is fastest and waits least at READ
-// COMMITTED. Useful parameters of the driver: interpolateParams=true saves a round
-// trip per statement; clientFoundRows and parseTime are not needed. One Append
-// takes up to 7,281 events, each smaller than the server's max_allowed_packet;
-// keys, aggregate types and ids have up to 1,000 characters, topics and event ids
-// 255. A replica that is read by others or a binary log needs the format ROW (the
-// default of MySQL) or MIXED (that of MariaDB).
+// Any isolation level will do, but appending is fastest and waits least at READ COMMITTED.
+// Useful parameters of the driver: interpolateParams=true saves a round trip per statement;
+// clientFoundRows and parseTime are not needed. One Append takes up to 7,281 events, each
+// smaller than the server's max_allowed_packet; keys, aggregate types and ids have up to 1,000
+// characters, topics and event ids 255. A replica with readers or a binary log needs the format
+// ROW (the default of MySQL) or MIXED (that of MariaDB).
 //
-// A relay's lease ends with its server, by server id, host and port: servers that
-// replicate from each other have different ids. A proxy that sends reads to replicas
-// must not stand before a relay.
+// A relay's lease ends with its server, identified by server id, host and port: servers that
+// replicate from each other have different ids. Do not put a proxy that sends reads to replicas
+// between a relay and the server.
 //
-// Tables, where Config sets no other prefix: outbox_messages (append-only but for its column seq, the place; pruned
-// after RelayConfig.Retention), outbox_messages_lanes (the next place per shard),
-// outbox_cursors (the relay's place and lease), outbox_retries, outbox_failed,
-// outbox_settings (the number of shards). Times are UTC. outbox_messages carries
-// event_type, aggregate_type and aggregate_id for change-data-capture readers,
-// which see a row inserted and, when a relay runs beside them, updated once.
+// Tables, if Config sets no other prefix: outbox_messages (append-only but for its column seq,
+// the place; pruned after RelayConfig.Retention), outbox_messages_lanes (the next place per
+// shard), outbox_cursors (the relay's position and lease), outbox_retries, outbox_failed,
+// outbox_settings (the number of shards). Times are UTC. outbox_messages has event_type,
+// aggregate_type and aggregate_id for change-data-capture readers. They see an insert of each
+// row and, if a relay also runs, one update.
 package mysqloutbox

@@ -26,7 +26,7 @@ func open(t testing.TB, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
 	return openURL(t, servicetest.Chosen(t).URL(t), cfg)
 }
 
-// openURL is a process: a pool of its own and a store.
+// openURL opens a store with its own pool, like another process.
 func openURL(t testing.TB, url string, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
 	t.Helper()
 	db, err := mysqldb.Open(url)
@@ -78,7 +78,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// run starts a relay that asks for nothing by itself within the test.
+// run starts a relay that does not poll within the test.
 func run(t *testing.T, store outbox.Store) *outboxtest.Publisher {
 	t.Helper()
 	pub := &outboxtest.Publisher{}
@@ -124,8 +124,8 @@ func testOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
 	if err := box.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	// What an operator of another process retries is heard of, too, and the row
-	// that is appended again carries its labels.
+	// Events that an operator of another process retries also wake the relay, and the row that
+	// is appended again carries its labels.
 	if _, err := db.ExecContext(ctx, `
 		INSERT INTO outbox_failed (id, shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at)
 		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', NOW(6) FROM outbox_messages LIMIT 1`); err != nil {
@@ -144,8 +144,8 @@ func testOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// A pool as an application may have it: no time parsing, two round trips per
-// statement, rows counted when they change, REPEATABLE READ, another time zone.
+// A pool as an application may have it: no time parsing, two round trips per statement, rows
+// counted when they change, REPEATABLE READ, another time zone.
 func TestPlainPool(t *testing.T) { servicetest.EachMySQL(t, testPlainPool) }
 
 func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
@@ -193,7 +193,7 @@ func TestPrintedMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintedM
 
 func testPrintedMigrations(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
-	db, err := mysqldb.Open(url + "?multiStatements=true") // a script is many
+	db, err := mysqldb.Open(url + "?multiStatements=true") // a script has several statements
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func testPrintedMigrations(t *testing.T, server servicetest.MySQLServer) {
 	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Migrate(t.Context()); err != nil { // finds it all done
+	if err := store.Migrate(t.Context()); err != nil { // finds no work
 		t.Fatal(err)
 	}
 	for _, table := range []string{"outbox_messages", "outbox_cursors", "outbox_retries", "outbox_failed", "outbox_settings"} {

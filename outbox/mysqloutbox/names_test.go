@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-// namedStore is what both stores are.
+// namedStore has the common methods of both stores.
 type namedStore interface {
 	outbox.Store
 	Migrate(ctx context.Context) error
@@ -32,7 +32,7 @@ func namedStores() map[string]func(db *sql.DB, schema, prefix string, shards int
 	}
 }
 
-// elsewhere makes a database that is not the pool's.
+// elsewhere creates a database that is not the pool's.
 func elsewhere(t testing.TB, db *sql.DB) string {
 	t.Helper()
 	var schema string
@@ -50,14 +50,14 @@ func elsewhere(t testing.TB, db *sql.DB) string {
 	return schema
 }
 
-// everyStatement are cases of the suite that run each of the store's statements.
+// everyStatement lists cases of the suite that together run each of the store's statements.
 var everyStatement = []string{
 	"Faithful", "ManyShards", "ShardsAreFixed", "Fencing", "AsideIsRemembered", "ByKeyPasses", "MaxAgeParksStrict",
 	"MaxRetriesParks", "RetryParked", "Prune", "Stats", "Failing",
 }
 
-// TestNamedTables runs them on tables in another database and with
-// another prefix, beside an outbox under the default names, which stays empty.
+// TestNamedTables runs these cases on tables in another database and with another prefix,
+// beside an outbox under the default names, which stays empty.
 func TestNamedTables(t *testing.T) { servicetest.EachMySQL(t, testNamedTables) }
 
 func testNamedTables(t *testing.T, _ servicetest.MySQLServer) {
@@ -70,7 +70,7 @@ func testNamedTables(t *testing.T, _ servicetest.MySQLServer) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				store, err := make(db, schema, "lease", shards) // as columns begin, too
+				store, err := make(db, schema, "lease", shards) // column names begin with it, too
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func testNamedTablesErrors(t *testing.T, s servicetest.MySQLServer) {
 	}
 }
 
-// A table of another owner in the other database is refused by name.
+// A foreign table of the same name in the other database is refused by name.
 func TestNamedTablesBesideAForeignOne(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, s servicetest.MySQLServer) {
 		db := s.DB(t)

@@ -13,13 +13,13 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-// migrated is what the two kinds of stores have in common here.
+// migrated has the common methods of the two kinds of stores.
 type migrated interface {
 	outbox.Store
 	Migrate(ctx context.Context) error
 }
 
-// shared are the cases of the suite in which most happens at once.
+// shared lists the cases of the suite with the most concurrency.
 var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
 
 // TestPoolOfOneConnection runs cases of the suite with relays, watchers, writers,
@@ -51,8 +51,8 @@ func testPoolOfOneConnection(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// TestReadEndedByTheServer has a read that waits for a lock until the server's own
-// limit ends it: the relay is told to ask for less.
+// TestReadEndedByTheServer: a read waits for a lock until the server's own limit ends it. The
+// relay then asks for fewer events.
 func TestReadEndedByTheServer(t *testing.T) { servicetest.EachMySQL(t, testReadEndedByTheServer) }
 
 func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
@@ -69,7 +69,7 @@ func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { hasty.Close() })
-			hasty.SetMaxOpenConns(1) // so that the session's setting holds
+			hasty.SetMaxOpenConns(1) // so that the session's setting applies
 			var store migrated
 			table := "outbox_messages"
 			if status {

@@ -20,7 +20,7 @@ func (s *StatusStore) Read(ctx context.Context, l outbox.Lease, q outbox.Query) 
 	return b, slow(err)
 }
 
-// slow names the error of a read that the server ended.
+// slow marks the error of a read that the server ended as ErrSlow.
 func slow(err error) error {
 	if mysqldb.IsTimeout(err) {
 		return fmt.Errorf("%w: %w", outbox.ErrSlow, err)

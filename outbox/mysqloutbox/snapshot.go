@@ -16,7 +16,7 @@ import (
 //go:embed sql/oldest_snapshot.sql
 var oldestTransaction string
 
-// hidden is said where this user may not see transactions.
+// hidden is the Holder when this user may not see transactions.
 const hidden = "the transactions of the server are hidden: GRANT PROCESS ON *.* TO the user"
 
 // transactions finds the oldest open transaction of the server.
@@ -27,8 +27,8 @@ var (
 	_ outbox.Snapshotter = (*StatusStore)(nil)
 )
 
-// OldestSnapshot implements outbox.Snapshotter with the oldest open transaction, which
-// needs the PROCESS privilege: without it Holder says so, and Age is 0.
+// OldestSnapshot implements outbox.Snapshotter with the oldest open transaction. It needs the
+// PROCESS privilege: without it Holder says so, and Age is 0.
 func (t transactions) OldestSnapshot(ctx context.Context) (outbox.Snapshot, error) {
 	var thread, micros int64
 	var user, host, command string

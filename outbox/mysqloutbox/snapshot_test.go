@@ -30,9 +30,9 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s outbox.Snapshot
 	look("status", status)
 }
 
-// The oldest open transaction of the server is told, by its connection, and in UTC
-// whatever the session's time zone is. Transactions of other tests end, so that in the
-// end it is the one of this test.
+// TestOldestSnapshot: the oldest open transaction of the server is returned with its
+// connection, and in UTC regardless of the session's time zone. Transactions of other tests
+// end, so that this test's transaction becomes the oldest.
 func TestOldestSnapshot(t *testing.T) { servicetest.EachMySQL(t, testOldestSnapshot) }
 
 func testOldestSnapshot(t *testing.T, server servicetest.MySQLServer) {

@@ -19,24 +19,22 @@ import (
 //go:embed sql/status/*.sql
 var statusFiles embed.FS
 
-// StatusConfig of a [StatusStore]. The zero value works.
+// StatusConfig configures a [StatusStore]. The zero value works.
 type StatusConfig struct {
-	// Shards is into how many parts the outbox is cut, each published by one
-	// relay at a time; 1 when zero. It is stored on first use and cannot change
-	// while events are there. An idle relay costs one statement per second and
-	// shard, and what Poll costs.
+	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
+	// when zero. It is stored on first use and cannot change while there are events. An idle
+	// relay costs one statement per second and shard, plus the cost of Poll.
 	Shards int
-	// Schema is the database that holds the tables and their versions. It must be there
-	// before Migrate. Empty for that of the connection.
+	// Schema is the database of the tables and their versions. It must exist before Migrate.
+	// When empty, it is the database of the connection.
 	Schema string
-	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database
-	// have two prefixes. Lower-case letters, digits and _, at most 24.
+	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database have
+	// two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
-	// Poll is how often a relay looks for what other processes have committed
-	// when nothing comes. After something came it looks 2 ms later, then after a
-	// tenth of the time since. 100 ms when zero, negative for never: then
-	// RelayConfig.Interval is all they have. One look is one statement on an index,
-	// and writes nothing.
+	// Poll is how often a relay looks for commits of other processes when there are none;
+	// 100 ms when zero, negative for never. After it found one, it looks 2 ms later, then after a
+	// tenth of the time since. With a negative Poll, relays find those commits only after
+	// RelayConfig.Interval. One look is one statement on an index, and writes nothing.
 	Poll time.Duration
 }
 
@@ -45,31 +43,29 @@ type StatusConfig struct {
 // Listener, Pruner, Parking, Failing, Inspector, Snapshotter and Preferrer, and adds
 // Migrate, PrintMigrations and Migrations.
 //
-// Transactions do not commit in the order of their rows' numbers. A relay reads
-// on behind the last row it has read, then looks which rows before it are pending
-// that it has not in hand: those came late. A later event of a key is appended
-// after the earlier one has committed, so whoever sees it finds the earlier one.
-// Nothing is read with locks, and rows are marked by primary key, so nobody who
-// appends waits.
+// Transactions do not commit in the order of their rows' numbers. A relay reads the rows behind
+// the last one that it has read, and then looks for pending rows before it that are not in
+// flight: those were committed late. A later event of a key is appended after the earlier one
+// has committed, so a read that finds the later one finds the earlier one too. Reads take no
+// locks, and rows are marked by primary key, so no append waits.
 //
 //	property                                                  proven by
-//	everything that package outbox promises                   TestStatusConformance
+//	all guarantees of package outbox                          TestStatusConformance
 //	nothing lost, doubled or reordered under many writers,
-//	rollbacks and a long transaction, which delays nobody     TestStatusStress, TestStatusLateCommit
+//	rollbacks and a long transaction, which delays no event   TestStatusStress, TestStatusLateCommit
 //	state, published, published_at, retry_count, last_error
-//	and next_retry_at say how an event fares                  TestStatusRows
-//	marking and pruning wait for nobody who appends           TestStatusWaitsForNobody
+//	and next_retry_at show the state of an event              TestStatusRows
+//	marking and pruning do not wait for appends               TestStatusWaitsForNobody
 //	any pool will do                                          TestStatusPlainPool
 //	keys are compared byte by byte                            TestStatusKeysWithSpaces
-//	commits of other processes are heard                      TestStatusOtherProcessesAreHeard
+//	commits of other processes wake the relay                 TestStatusOtherProcessesAreHeard
 //	a failover ends the lease                                 TestStatusLeaseEndsWithTheServer
 //	only the events that were read are marked                 TestStatusMarksByID
 //
-// A transaction that keeps an old snapshot for hours keeps InnoDB from purging,
-// and each look for late rows then passes over one index entry for every event
-// published since. Event ids must be UUIDs in lower case; keys, types and
-// aggregates fit 1000 characters, topics 255. Published rows are deleted after
-// RelayConfig.Retention, failed ones only by you.
+// A transaction that holds an old snapshot for hours keeps InnoDB from purging, and each look
+// for late rows then reads one index entry for every event published since. Event ids must be
+// UUIDs in lower case; keys, types and aggregates have up to 1000 characters, topics 255.
+// Published rows are deleted after RelayConfig.Retention; only you delete failed rows.
 //
 // Tables: outbox_events, outbox_event_leases, outbox_event_settings.
 type StatusStore struct {
@@ -109,8 +105,7 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	return &StatusStore{Store: store, transactions: transactions{db}, poll: cfg.Poll}, nil
 }
 
-// Listen implements outbox.Listener by looking again and again, see
-// StatusConfig.Poll.
+// Listen implements outbox.Listener by polling, see StatusConfig.Poll.
 func (s *StatusStore) Listen(ctx context.Context, wake func()) error {
 	if s.poll < 0 {
 		return fmt.Errorf("mysqloutbox: StatusConfig.Poll is negative: %w", outbox.ErrUnsupported)

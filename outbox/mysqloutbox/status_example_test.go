@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 )
 
-// NewStatus sends nothing, so the schema can be printed without a server. With
-// one, the store is used as that of New.
+// NewStatus connects to no server, so the schema can be printed without one. With a server, use
+// the store like the store of New.
 func ExampleNewStatus() {
 	db, err := sql.Open("mysql", "app@tcp(localhost)/app")
 	if err != nil {

@@ -93,7 +93,7 @@ func testStatusRows(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// TestStatusLateCommit has an event commit after a later one was read.
+// TestStatusLateCommit: an event commits after a later one was read.
 func TestStatusLateCommit(t *testing.T) { servicetest.EachMySQL(t, testStatusLateCommit) }
 
 func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
@@ -124,7 +124,7 @@ func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	appendTo(t, db, store, newEvent(t, "late", 2))
-	// Nothing is settled yet: what is in flight must not come again.
+	// The batch is not settled yet: events in flight must not be read again.
 	second, err := store.Read(ctx, lease, outbox.Query{After: first.Next, Limit: 10})
 	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
 		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
@@ -138,9 +138,9 @@ func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// TestStatusWaitsForNobody marks, prunes and gives back events of a table that the
-// server's statistics take for tiny, beside a transaction that is appending: a
-// statement that read the whole table would wait for its row.
+// TestStatusWaitsForNobody marks, prunes and retries events of a table that the server's
+// statistics take for tiny, beside a transaction that is appending. A statement that read the
+// whole table would wait for that transaction's row.
 func TestStatusWaitsForNobody(t *testing.T) { servicetest.EachMySQL(t, testStatusWaitsForNobody) }
 
 func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
@@ -186,9 +186,9 @@ func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// TestStatusPlainPool uses a pool as an application may have it: REPEATABLE READ,
-// another time zone, no parsing of times, two round trips per statement, and a
-// count of the rows that change instead of those that are met.
+// TestStatusPlainPool uses a pool as an application may have it: REPEATABLE READ, another time
+// zone, no parsing of times, two round trips per statement, and a count of the changed rows
+// instead of the matched ones.
 func TestStatusPlainPool(t *testing.T) { servicetest.EachMySQL(t, testStatusPlainPool) }
 
 func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
@@ -229,7 +229,7 @@ func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// TestStatusKeysWithSpaces has keys that the collation takes for one.
+// TestStatusKeysWithSpaces has keys that the collation considers equal.
 func TestStatusKeysWithSpaces(t *testing.T) { servicetest.EachMySQL(t, testStatusKeysWithSpaces) }
 
 func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
@@ -266,8 +266,8 @@ func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// TestStatusOtherProcessesAreHeard has the writer and the relay on pools of
-// their own, and a relay that does not look by itself.
+// TestStatusOtherProcessesAreHeard has the writer and the relay on separate pools, and a relay
+// that does not poll.
 func TestStatusOtherProcessesAreHeard(t *testing.T) {
 	servicetest.EachMySQL(t, testStatusOtherProcessesAreHeard)
 }

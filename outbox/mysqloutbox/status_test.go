@@ -42,7 +42,7 @@ func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
 	})
 }
 
-// The lease of another server is lost, for whatever is done under it.
+// The lease of another server is lost, for every operation under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 	servicetest.EachMySQL(t, testStatusLeaseEndsWithTheServer)
 }
@@ -69,8 +69,8 @@ func testStatusLeaseEndsWithTheServer(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// TestStatusStress is TestStress on the status store, which has no cursor that a
-// naive reader could be compared with.
+// TestStatusStress is TestStress on the status store, which has no cursor to compare a naive
+// reader with.
 func TestStatusStress(t *testing.T) { servicetest.EachMySQL(t, testStatusStress) }
 
 func testStatusStress(t *testing.T, _ servicetest.MySQLServer) {

@@ -21,24 +21,23 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config of a [Store]. The zero value works.
+// Config configures a [Store]. The zero value works.
 type Config struct {
-	// Shards is into how many parts the outbox is cut, each published by one
-	// relay at a time; 1 when zero. It is stored on first use and cannot change
-	// while events are there. An idle relay costs one statement per second and
-	// shard, and what Poll costs.
+	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
+	// when zero. It is stored on first use and cannot change while there are events. An idle
+	// relay costs one statement per second and shard, plus the cost of Poll.
 	Shards int
-	// Schema is the database that holds the tables and their versions. It must be there
-	// before Migrate. Empty for that of the connection.
+	// Schema is the database of the tables and their versions. It must exist before Migrate.
+	// When empty, it is the database of the connection.
 	Schema string
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
-	// Poll is how often a relay looks for what other processes have committed
-	// when nothing comes. After something came it looks 2 ms later, then after a
-	// tenth of the time since. 100 ms when zero, negative for never: then
-	// RelayConfig.Interval is all they have. One look is one statement on an index,
-	// for all shards, and writes nothing.
+	// Poll is how often a relay looks for commits of other processes when there are none;
+	// 100 ms when zero, negative for never. After it found one, it looks 2 ms later, then after a
+	// tenth of the time since. With a negative Poll, relays find those commits only after
+	// RelayConfig.Interval. One look is one statement on an index, for all shards, and writes
+	// nothing.
 	Poll time.Duration
 }
 
@@ -85,7 +84,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	return &Store{Store: store, transactions: transactions{db}, log: log, poll: cfg.Poll}, nil
 }
 
-// Listen implements outbox.Listener by looking again and again, see Config.Poll.
+// Listen implements outbox.Listener by polling, see Config.Poll.
 func (s *Store) Listen(ctx context.Context, wake func()) error {
 	if s.poll < 0 {
 		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", outbox.ErrUnsupported)
@@ -93,5 +92,5 @@ func (s *Store) Listen(ctx context.Context, wake func()) error {
 	return s.log.Watch(ctx, s.poll, wake)
 }
 
-// Classify judges the errors of MySQL and MariaDB, for package fault.
+// Classify classifies the errors of MySQL and MariaDB, for package fault.
 func Classify(err error) fault.Class { return mysqldb.Classify(err) }

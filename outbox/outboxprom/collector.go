@@ -14,19 +14,19 @@ import (
 
 // Config is the configuration of a [Collector]. The Monitor is required.
 type Config struct {
-	// Labels are on every series; none by default. Two outboxes in one registry need
-	// a label that tells them apart.
+	// Labels are on every series; none by default. Two outboxes in one registry need a label
+	// that distinguishes them.
 	Labels prometheus.Labels
-	// Monitor says how the shards stand. The caller runs it.
+	// Monitor reports the state of the shards. The caller runs it.
 	Monitor *outbox.Monitor
-	// Shards is how many shards have series from the start; 1 by default. Each
-	// costs 9 series and a histogram.
+	// Shards is how many shards have series from the start; 1 by default. Each costs 9 series
+	// and a histogram.
 	Shards int
 	// Topics have their series from the start, at 0. Each costs 3 series and a
 	// histogram.
 	Topics []string
-	// MaxTopics is how many topics have series of their own; 100 by default. What
-	// goes to further ones is counted under the topic "other".
+	// MaxTopics is how many topics have their own series; 100 by default. Events of further
+	// topics are counted under the topic "other".
 	MaxTopics int
 	// Buckets of the histograms, in seconds; 1 ms to 5 min by default.
 	Buckets []float64
@@ -60,8 +60,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Collector is a [prometheus.Collector] of one outbox and of the relay that has its
-// Hooks. A scrape reads what is known, and does not ask the database.
+// Collector is a [prometheus.Collector] of one outbox and of the relay with the Collector's
+// Hooks. A scrape reads known values, and does not query the database.
 type Collector struct {
 	cfg                                                                Config
 	backlog, oldest, aside, failing, parked, taken, statsAge, snapshot *prometheus.Desc
@@ -70,7 +70,7 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// New makes a collector, to be registered by the caller.
+// New creates a collector; the caller registers it.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		shard := strconv.Itoa(s.Shard)
 		age, taken := 0.0, 0.0
 		if !s.Oldest.IsZero() {
-			// As of the answer: what nobody was asked about since does not age.
+			// At the time of the answer: an old answer must not look older with each scrape.
 			age = max(0, standing.At.Sub(s.Oldest).Seconds())
 		}
 		if s.Holder != "" {
@@ -129,7 +129,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.relay.each(func(r prometheus.Collector) { r.Collect(out) })
 }
 
-// shown are the shards that were told of, and those of the Config that were not.
+// shown returns the reported shards, and the shards of the Config without a report.
 func (c *Collector) shown(told []outbox.ShardStats) []outbox.ShardStats {
 	all := slices.Clone(told)
 	for i := range c.cfg.Shards {

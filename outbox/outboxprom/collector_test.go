@@ -58,7 +58,7 @@ func newStand(t *testing.T, store outbox.Inspector, cfg outboxprom.Config) *stan
 	return s
 }
 
-// run runs the monitor, and a relay, until the function that it returns is called.
+// run runs the monitor and a relay until the test calls stop.
 func (s *stand) run(cfg outbox.RelayConfig) (stop func()) {
 	s.Helper()
 	cfg.Hooks = s.collector.Hooks(cfg.Hooks)
@@ -99,7 +99,7 @@ func (s *stand) append(keys ...string) {
 	}
 }
 
-// expect compares series with what a scrape gives.
+// expect compares series with the result of a scrape.
 func (s *stand) expect(when string, want map[string]float64) {
 	s.Helper()
 	got := promtest.Read(s, labels, s.collector)
@@ -192,7 +192,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		if got["millrace_outbox_failed_total t"] < 1 || got["millrace_outbox_failing 0"] != 1 || got["millrace_outbox_aside 0"] != 1 || got["millrace_outbox_published_total t"] != 2 {
 			t.Errorf("with an event that fails: %v", got)
 		}
-		for range 30 { // others get through, so it is at fault itself
+		for range 30 { // others are published, so the event is at fault
 			s.append("more")
 			time.Sleep(2 * time.Second)
 		}
@@ -241,14 +241,14 @@ func TestScrapeAsksNobody(t *testing.T) {
 	})
 }
 
-// held is a store on a server where a session keeps a snapshot.
+// held is a store on a server where a session holds a snapshot.
 type held struct{ hanging }
 
 func (*held) OldestSnapshot(context.Context) (outbox.Snapshot, error) {
 	return outbox.Snapshot{Age: 90 * time.Minute, Holder: "session 17 of pg_dump"}, nil
 }
 
-// The age is a series; the holder is no label, or each would be a series for ever.
+// The age is a series; the holder is not a label, or each holder would stay a series for ever.
 func TestOldestSnapshotIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t, &held{}, outboxprom.Config{})
@@ -316,7 +316,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// sum is what a histogram's observations add up to.
+// sum returns the sum of a histogram's observations.
 func sum(t *testing.T, c prometheus.Collector, name string) (total float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()

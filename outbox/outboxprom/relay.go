@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// other is the topic of what goes to more topics than have series.
+// other is the topic of all events beyond MaxTopics topics.
 const other = "other"
 
-// relay counts what the hooks tell.
+// relay counts the calls of the hooks.
 type relay struct {
 	maxTopics int
 
@@ -26,8 +26,8 @@ type relay struct {
 	topics map[string]topic
 }
 
-// topic is the series of one topic, found once: the hook for what is published is
-// called for each event.
+// topic holds the series of one topic, looked up once: the hook Published is called for each
+// event.
 type topic struct {
 	published, failed, parked prometheus.Counter
 	latency                   prometheus.Observer
@@ -77,7 +77,7 @@ func (r *relay) each(do func(prometheus.Collector)) {
 	}
 }
 
-// topic is the series of a topic, or of all that are too many.
+// topic returns the series of a topic, or of "other" beyond MaxTopics.
 func (r *relay) topic(name string) topic {
 	r.mu.RLock()
 	t, ok := r.topics[name]
@@ -101,8 +101,8 @@ func (r *relay) topic(name string) topic {
 	return t
 }
 
-// Hooks count what a relay does, and call next. Give them to one relay as its
-// RelayConfig.Hooks; it may be run again.
+// Hooks returns hooks that count a relay's work and call next. Give them to one relay as its
+// RelayConfig.Hooks; the relay may run several times.
 func (c *Collector) Hooks(next outbox.Hooks) outbox.Hooks {
 	r := c.relay
 	return outbox.Hooks{

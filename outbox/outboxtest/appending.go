@@ -112,7 +112,7 @@ func invalid(ctx context.Context, h Harness) error {
 	var appended error
 	err = h.InTx(ctx, func(ctx context.Context, tx sqltx.Execer) error {
 		appended = w.box.Append(ctx, tx, good, bad)
-		return nil // the caller goes on in spite of it
+		return nil // the caller ignores the error
 	})
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func manyInOne(ctx context.Context, h Harness) error {
 	}
 	p := &Publisher{}
 	cfg := quick()
-	cfg.MinBatch, cfg.MaxBatch = 7, 333 // boundaries in odd places
+	cfg.MinBatch, cfg.MaxBatch = 7, 333 // batches that end at odd positions
 	if err := drain(ctx, h, p, cfg); err != nil {
 		return err
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Each store below breaks one promise, and the case that proves the promise
-// must notice.
+// Each store below breaks one guarantee, and the case that proves the guarantee must detect it.
 
 type unatomic struct{ *Memory }
 
@@ -85,7 +84,7 @@ func (s repeating) Settle(ctx context.Context, l outbox.Lease, set outbox.Settle
 	return s.Memory.Settle(ctx, l, set)
 }
 
-// hasty settles when it reads, so a crash loses what it had read.
+// hasty settles when it reads, so a crash loses the events that it had read.
 type hasty struct{ *Memory }
 
 func (s hasty) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
@@ -100,7 +99,7 @@ type deaf struct{ *Memory }
 
 func (deaf) Subscribe() (<-chan struct{}, func()) { return nil, func() {} }
 
-// returning takes the cursor back when it notes a failure.
+// returning moves the cursor back when it stores a failure.
 type returning struct{ *Memory }
 
 func (s returning) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
@@ -133,14 +132,14 @@ func (s blind) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 	return make([]outbox.ShardStats, len(s.shards)), nil
 }
 
-// endless lists what fails from the beginning on every page.
+// endless lists the failing events from the beginning on every page.
 type endless struct{ *Memory }
 
 func (s endless) Failing(ctx context.Context, _ int64, limit int) ([]outbox.FailingEvent, error) {
 	return s.Memory.Failing(ctx, 0, limit)
 }
 
-// accusing lists events that only wait behind a failing one as well.
+// accusing also lists events that only wait behind a failing one.
 type accusing struct{ *Memory }
 
 func (s accusing) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {

@@ -99,7 +99,7 @@ func prune(ctx context.Context, h Harness) error {
 	if n, err := store.Prune(ctx, 0, future, 4); err != nil || n != 4 {
 		return fmt.Errorf("a chunk of 4 deleted %d events, %v", n, err)
 	}
-	// The rest goes by the relay's own loop, and what is new is published.
+	// The relay's own loop deletes the rest, and new events are published.
 	cfg := quick()
 	cfg.Retention, cfg.PruneInterval, cfg.PruneChunk = time.Nanosecond, 20*time.Millisecond, 3
 	pruned := make(chan int, 100)

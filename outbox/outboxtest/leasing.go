@@ -50,8 +50,8 @@ func readAhead(ctx context.Context, h Harness) error {
 	if err := h.Store.Release(ctx, l); err != nil {
 		return err
 	}
-	// Nothing was settled, so another holder reads it all, and an item's mark is
-	// as good as a batch's.
+	// The batch was not settled, so another holder reads all of it. An item's mark is as good
+	// as a batch's.
 	l, err = h.Store.Lease(ctx, 0, "settler", time.Minute)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// failing lists an event that is held and one that stands aside, not the one that was
-// parked and not those that only wait.
+// failing lists a held event and a deferred one, but neither the parked one nor those that only
+// wait.
 func failing(ctx context.Context, h Harness) error {
 	store, ok := h.Store.(outbox.Failing)
 	if !ok {
@@ -67,8 +67,8 @@ func failing(ctx context.Context, h Harness) error {
 	return errors.Join(failingEnds(ctx, h, store, all[0].ID), w.close(ctx))
 }
 
-// failingEnds publishes the held event of settled and parks the one aside: neither is
-// listed any longer.
+// failingEnds publishes the held event of settled and parks the deferred one: neither is listed
+// any longer.
 func failingEnds(ctx context.Context, h Harness, store outbox.Failing, aside int64) error {
 	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
 	if err != nil {
@@ -98,7 +98,7 @@ func failingEnds(ctx context.Context, h Harness, store outbox.Failing, aside int
 	return h.Store.Release(ctx, l)
 }
 
-// failingOfMany pages through what fails in several shards, by id.
+// failingOfMany lists the failing events of several shards in pages, by id.
 func failingOfMany(ctx context.Context, h Harness) error {
 	store, ok := h.Store.(outbox.Failing)
 	if !ok {

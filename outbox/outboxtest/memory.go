@@ -34,10 +34,10 @@ type Memory struct {
 
 type memoryShard struct {
 	rows   []outbox.Item // in order; Mark is set
-	first  int           // the place of rows[0]
-	cursor int           // the place behind the last finished row
+	first  int           // the position of rows[0]
+	cursor int           // the position behind the last finished row
 	retry  map[int64]outbox.Failure
-	fails  map[int64]outbox.FailingEvent // held and aside
+	fails  map[int64]outbox.FailingEvent // held and deferred
 	aside  []*memoryAside
 
 	holder string
@@ -55,8 +55,8 @@ func NewMemory(shards int) *Memory {
 	return &Memory{shards: make([]memoryShard, max(shards, 1))}
 }
 
-// Do runs fn with a transaction that Append accepts, keeps what was appended
-// when fn returns nil, and then wakes the relays of this process.
+// Do runs fn with a transaction that Append accepts. If fn returns nil, Do keeps the appended
+// events and wakes the relays of this process.
 func (m *Memory) Do(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
 	tx := &memoryTx{store: m}
 	if err := fn(ctx, tx); err != nil {
@@ -85,12 +85,12 @@ type memoryTx struct {
 	items []outbox.Item
 }
 
-// ExecContext makes it an sqltx.Execer; there is no SQL to run.
+// ExecContext implements sqltx.Execer; there is no SQL to run.
 func (*memoryTx) ExecContext(context.Context, string, ...any) (sql.Result, error) {
 	return nil, errors.New("outboxtest: a memory transaction runs no SQL")
 }
 
-// InTransaction makes it an sqltx.Transaction.
+// InTransaction implements sqltx.Transaction.
 func (*memoryTx) InTransaction() bool { return true }
 
 func (m *Memory) intercept(op string) error {

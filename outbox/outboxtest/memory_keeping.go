@@ -37,10 +37,10 @@ func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]outbox.Par
 	return out, nil
 }
 
-// note keeps what Failing returns; forget takes it away.
+// note stores the event that Failing returns; forget removes it.
 func (s *memoryShard) note(shard int, it outbox.Item, f outbox.Failure, now time.Time) {
 	if f.Attempts == 0 {
-		return // it waits behind another
+		return // the event only waits behind another
 	}
 	if s.fails == nil {
 		s.fails = map[int64]outbox.FailingEvent{}

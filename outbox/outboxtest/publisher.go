@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Publisher records what is published.
+// Publisher records published messages.
 type Publisher struct {
-	// Fail, when not nil, is asked before each message; its error ends the
-	// Publish call there. It may be called from several goroutines.
+	// Fail, when not nil, is called before each message; its error ends the Publish call there.
+	// Several goroutines may call it at once.
 	Fail func(topic string, e event.Event) error
 
 	mu      sync.Mutex
@@ -54,15 +54,14 @@ func (p *Publisher) Publish(topic string, msgs ...*message.Message) error {
 // Close implements message.Publisher.
 func (*Publisher) Close() error { return nil }
 
-// Published returns what was published so far.
+// Published returns the messages published so far.
 func (p *Publisher) Published() []Publication {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.got[:len(p.got):len(p.got)]
 }
 
-// Wait returns when what was published satisfies done, or with an error when
-// ctx is done first.
+// Wait returns when the published messages satisfy done, or with an error if ctx ends first.
 func (p *Publisher) Wait(ctx context.Context, what string, done func([]Publication) bool) error {
 	for {
 		p.mu.Lock()
@@ -88,8 +87,8 @@ func (p *Publisher) WaitFor(ctx context.Context, n int) error {
 	return p.Wait(ctx, fmt.Sprintf("%d messages", n), func(got []Publication) bool { return len(got) >= n })
 }
 
-// Inversions counts events that were first published after a later one of
-// their key. Sequence numbers say what is later.
+// Inversions counts events that were first published after a later one of their key, by their
+// sequence numbers.
 func Inversions(got []Publication) (n int) {
 	type id struct {
 		key string
@@ -122,8 +121,8 @@ func Duplicates(got []Publication) (n int) {
 	return n
 }
 
-// NewEvent makes an event of the given key with a sequence number, which
-// [Publisher] and the suite judge order by.
+// NewEvent returns an event of the given key with a sequence number, by which [Publisher] and
+// the suite check the order.
 func NewEvent(key string, sequence int) (event.Event, error) {
 	e, err := event.New("Tested", "outboxtest", map[string]any{"key": key, "n": sequence})
 	if err != nil {

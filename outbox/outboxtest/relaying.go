@@ -13,15 +13,15 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// dying is a store as a process sees it that is killed between publishing and
-// settling: nothing of what it did arrives any more, only that it lives.
+// dying is the store of a process that is killed between publishing and settling: only renewals
+// of its lease arrive.
 type dying struct{ outbox.Store }
 
 var errKilled = errors.New("outboxtest: killed")
 
 func (d dying) Settle(ctx context.Context, l outbox.Lease, s outbox.Settlement) error {
 	if len(s.Published)+len(s.Failures) == 0 && s.Move == nil {
-		return d.Store.Settle(ctx, l, s) // a slow one keeps its lease until it has published
+		return d.Store.Settle(ctx, l, s) // a slow relay keeps its lease until it has published
 	}
 	return errKilled
 }
@@ -42,7 +42,7 @@ func crash(ctx context.Context, h Harness) error {
 	cfg.MinBatch, cfg.MaxBatch = 20, 50
 	cfg.LeaseTTL, cfg.ShutdownTimeout = 300*time.Millisecond, time.Millisecond
 	p := &Publisher{}
-	// Two die one after the other, the third lives.
+	// Two relays are killed one after the other, the third stays.
 	for i := range 2 {
 		before := len(p.Published())
 		stop, err := running(ctx, dying{h.Store}, p, cfg)
@@ -89,7 +89,7 @@ func twoRelays(ctx context.Context, h Harness) error {
 	return errors.Join(err, w.once(p.Published()), w.close(ctx))
 }
 
-// watched tells when a relay has found nothing to read.
+// watched signals when a relay has found no events to read.
 type watched struct {
 	outbox.Store
 	outbox.Signal
@@ -140,8 +140,8 @@ func wakeOnCommit(ctx context.Context, h Harness) error {
 	return errors.Join(err, w.once(p.Published()), w.close(ctx))
 }
 
-// single publishes one message per call: of a failed call for many it is not
-// known which were published, so some would be published twice.
+// single publishes one message per call: after a failed call with many messages, it is unknown
+// which were published, so some would be published twice.
 func single() outbox.RelayConfig {
 	cfg := quick()
 	cfg.Chunk = 1
@@ -230,14 +230,14 @@ func byKeyPasses(ctx context.Context, h Harness) error {
 	cfg := single()
 	cfg.Ordering, cfg.MaxAge, cfg.MaxRetries = outbox.ByKey, -1, -1
 	good := 0
-	step := func() error { // one more of each, and the good ones pass
+	step := func() error { // one more event of each, and the good ones pass
 		if err := w.write(ctx, "good", "bad", "good", "bad", "fine"); err != nil {
 			return err
 		}
 		good += 3
 		return p.WaitFor(ctx, good)
 	}
-	// The second relay goes on where the first one stopped.
+	// The second relay continues where the first one stopped.
 	for range 2 {
 		if err := with(ctx, h, &p.Publisher, cfg, func() error { return errors.Join(step(), step()) }); err != nil {
 			return err
@@ -286,7 +286,7 @@ func parks(o outbox.Ordering) func(context.Context, Harness) error {
 		cfg.Hooks.Parked = func(_ int, _, id string, _ error) { parked <- id }
 		err = with(ctx, h, &p.Publisher, cfg, func() error {
 			for {
-				if err := w.write(ctx, "good"); err != nil { // somebody else gets through
+				if err := w.write(ctx, "good"); err != nil { // another event is published
 					return err
 				}
 				select {
@@ -321,8 +321,8 @@ func parks(o outbox.Ordering) func(context.Context, Harness) error {
 	}
 }
 
-// unreachable refuses everything for many times the MaxAge: first with errors
-// that say so, then with errors that nobody has classified.
+// unreachable refuses all messages for many times the MaxAge: first with classified errors,
+// then with unclassified ones.
 func unreachable(o outbox.Ordering) func(context.Context, Harness) error {
 	return func(ctx context.Context, h Harness) error {
 		w, err := newWriter(h)

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// settled writes four events, settles one of each kind of failure, twice, and
-// returns the batch they came from.
+// settled writes four events, settles one of each kind of failure, twice, and returns their
+// batch.
 func settled(ctx context.Context, h Harness, w *writer) (outbox.Batch, error) {
 	if err := w.write(ctx, "parked", "aside", "aside", "held", "behind"); err != nil {
 		return outbox.Batch{}, err
@@ -67,7 +67,7 @@ func settleTwice(ctx context.Context, h Harness) error {
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
 }
 
-// cursorStays settles failures after a move: they must not take the cursor back.
+// cursorStays settles failures after a move: they must not move the cursor back.
 func cursorStays(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
 	if err != nil {
@@ -132,7 +132,7 @@ func heldRemembered(ctx context.Context, h Harness) error {
 	if b.Items[1].Attempts != 0 {
 		return errors.New("the event behind the held one has attempts")
 	}
-	// Once it is published nothing is left of it.
+	// After the event is published, none of its state is left.
 	err = h.Store.Settle(ctx, l, outbox.Settlement{Published: []*outbox.Item{held, &b.Items[1]}, Move: b.Next, TTL: time.Minute})
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func asideRemembered(ctx context.Context, h Harness) error {
 	if first.Mark != nil || first.Attempts != 2 || first.Age != time.Second || string(first.Payload) != string(before.Items[1].Payload) {
 		return fmt.Errorf("the event aside came back as %+v", first)
 	}
-	// It fails again, and then gets through.
+	// The event fails again, and is then published.
 	first.Attempts = 3
 	err = h.Store.Settle(ctx, l, outbox.Settlement{TTL: time.Minute, Failures: []outbox.Failure{
 		{Item: &first, State: outbox.MovedAside, Attempts: 3, Age: 2 * time.Second, Error: "again"},

@@ -24,7 +24,7 @@ func counting() outbox.RelayConfig {
 
 func isDeadLetter(topic string) bool { return strings.HasSuffix(topic, ".DLT") }
 
-// split parts what went to a dead letter topic from the rest.
+// split separates messages on dead letter topics from the rest.
 func split(got []Publication) (rest, dead []Publication) {
 	for _, g := range got {
 		if isDeadLetter(g.Topic) {
@@ -36,7 +36,7 @@ func split(got []Publication) (rest, dead []Publication) {
 	return rest, dead
 }
 
-// maxRetries has one event of a key fail while others get through.
+// maxRetries has one event of a key fail while others are published.
 func maxRetries(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
 	if err != nil {
@@ -60,7 +60,7 @@ func maxRetries(ctx context.Context, h Harness) error {
 	start := time.Now()
 	err = with(ctx, h, p, cfg, func() error {
 		for {
-			if err := w.write(ctx, "good"); err != nil { // somebody else gets through
+			if err := w.write(ctx, "good"); err != nil { // another event is published
 				return err
 			}
 			select {
@@ -68,7 +68,7 @@ func maxRetries(ctx context.Context, h Harness) error {
 				if id != first.ID {
 					return fmt.Errorf("parked %s, want the first event", id)
 				}
-				return p.WaitFor(ctx, len(w.all)) // one of them in the dead letter topic
+				return p.WaitFor(ctx, len(w.all)) // one of them on the dead letter topic
 			case <-time.After(10 * time.Millisecond):
 			case <-ctx.Done():
 				return fmt.Errorf("the failing event was not parked: %w", ctx.Err())
@@ -121,8 +121,8 @@ func parkedWith(ctx context.Context, h Harness, e event.Event, dead []Publicatio
 	return nil
 }
 
-// lonePoison has nothing beside the failing event: only its dead letter can
-// show that the publisher works.
+// lonePoison has no other event beside the failing one: only its dead letter can show that the
+// publisher works.
 func lonePoison(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
 	if err != nil {
@@ -153,8 +153,8 @@ func lonePoison(ctx context.Context, h Harness) error {
 	return errors.Join(parkedWith(ctx, h, w.all[0], dead, 4, start), w.close(ctx))
 }
 
-// awaySpendsNothing is away for many times the retries: with errors that say
-// so, then with errors that nobody has classified.
+// awaySpendsNothing has a publisher that is unreachable for many times the retries: with
+// classified errors, then with unclassified ones.
 func awaySpendsNothing(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
 	if err != nil {
@@ -190,7 +190,7 @@ func awaySpendsNothing(ctx context.Context, h Harness) error {
 	return errors.Join(w.once(p.Published()), w.close(ctx))
 }
 
-// refusedDeadLetter refuses the event wherever it goes, while others get through.
+// refusedDeadLetter refuses the event and its dead letter, while others are published.
 func refusedDeadLetter(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
 	if err != nil {

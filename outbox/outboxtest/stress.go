@@ -18,14 +18,13 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// StressConfig of [Stress]. Store, DB and Unrelated must be set.
+// StressConfig configures [Stress]. Store, DB and Unrelated must be set.
 type StressConfig struct {
 	Store outbox.Store
 	// DB is the writers' pool on the store's database.
 	DB *sql.DB
-	// Unrelated is the pool of the transaction that has nothing to do with the
-	// outbox and stays open: DB where several can write, a pool that cannot write
-	// on SQLite.
+	// Unrelated is the pool of a long transaction that does not touch the outbox: DB if several
+	// transactions can write, a read-only pool on SQLite.
 	Unrelated *sql.DB
 	// UnrelatedReads makes that transaction a reader.
 	UnrelatedReads bool
@@ -33,10 +32,9 @@ type StressConfig struct {
 	UnrelatedFor time.Duration
 
 	Duration time.Duration // of writing, at least; 20 s when zero
-	// Events is how many are committed at least: on a slow machine the writing goes
-	// on, for up to a minute, until there are so many, one of them was published
-	// beside the unrelated transaction, and the naive reader, if any, has skipped
-	// one. 100 when zero.
+	// Events is how many events are committed at least; 100 when zero. On a slow machine the
+	// writing goes on, for up to a minute, until there are so many, one of them was published
+	// beside the unrelated transaction, and the naive reader, if any, has skipped one.
 	Events   int
 	Writers  int           // 16 when zero
 	Keys     int           // aggregates; 50 when zero
@@ -46,20 +44,20 @@ type StressConfig struct {
 	Naive bool
 	Relay outbox.RelayConfig
 
-	// Faults, when not nil, lets relays and servers fail meanwhile.
+	// Faults, when not nil, lets relays and servers fail during the run.
 	Faults *StressFaults
 }
 
-// StressFaults is what happens to a stress run.
+// StressFaults injects faults into a stress run.
 type StressFaults struct {
-	// Relays publishes until ctx is done, in processes of its own, say, in place of
-	// the relay of the run. It tells of each event that was published.
+	// Relays publishes until ctx is done, for example in separate processes, instead of the
+	// relay of the run. It calls published for each published event.
 	Relays func(ctx context.Context, published func(id, aggregate string, version uint64)) error
-	// Strike is called while writers write, and returns when they may end. They
-	// ignore errors of the database until then.
+	// Strike is called while writers write, and returns when they may end. Until then they
+	// ignore errors of the database.
 	Strike func(ctx context.Context) error
-	// Committed returns the ids of the events that the database has at the end: after
-	// a failover some that were committed are gone.
+	// Committed returns the ids of the events in the database at the end: a failover can lose
+	// committed events.
 	Committed func(ctx context.Context) ([]string, error)
 }
 
@@ -74,7 +72,7 @@ func (c StressConfig) withDefaults() StressConfig {
 	return c
 }
 
-// StressResult is what a stress run found.
+// StressResult is the result of a stress run.
 type StressResult struct {
 	Appended    int // events whose transaction committed
 	Lost        int // of those, not published
@@ -87,7 +85,7 @@ type StressResult struct {
 	P50, P99 time.Duration // from the commit's return to the publisher
 }
 
-// String is one line for a report.
+// String returns one line for a report.
 func (r StressResult) String() string {
 	naive := "not run"
 	if r.NaiveLost >= 0 {
@@ -97,13 +95,13 @@ func (r StressResult) String() string {
 		r.Appended, r.Lost, r.Uncommitted, r.Duplicated, r.Inverted, r.Beside, r.P50.Round(10*time.Microsecond), r.P99.Round(10*time.Microsecond), naive)
 }
 
-// Stress appends from many writers whose transactions commit out of order or
-// roll back, beside a long unrelated transaction, and judges what a relay
-// publishes. Each event carries its aggregate's version, taken under the
-// aggregate's row lock, as its Sequence: that is the order of commits.
+// Stress appends from many writers whose transactions commit out of order or roll back, beside
+// a long unrelated transaction, and checks the events that a relay publishes. The Sequence of
+// each event is its aggregate's version, taken under the aggregate's row lock: that is the
+// order of commits.
 //
-// It makes the tables stress_aggregates and stress_noise, which it expects to be
-// absent or its own.
+// Stress creates the tables stress_aggregates and stress_noise. They must not exist, unless an
+// earlier run created them.
 func Stress(ctx context.Context, cfg StressConfig) (StressResult, error) {
 	cfg = cfg.withDefaults()
 	if cfg.Store == nil || cfg.DB == nil || cfg.Unrelated == nil {
@@ -131,11 +129,11 @@ type stress struct {
 	at      map[string]time.Time // event id → first publication
 	first   []publication        // first publications, in their order
 	turn    int                  // of the unrelated transactions
-	open    int                  // the turn of the one that is open; 0 when none is
+	open    int                  // the turn of the open one; 0 when none is open
 	began   map[string]int       // event id → open when its transaction began
 	beside  int
 	naive   map[string]bool
-	skipped bool // by the naive reader, for good
+	skipped bool // the naive reader has skipped an event for good
 }
 
 type publication struct {
@@ -153,7 +151,7 @@ func (s *stress) tables(ctx context.Context) error {
 		}
 	}
 	return sqltx.Do(ctx, s.cfg.DB, func(ctx context.Context, tx *sql.Tx) error {
-		// Numbers stand in the text, because placeholders differ by database.
+		// Numbers are in the text, because placeholders differ by database.
 		if _, err := tx.ExecContext(ctx, `DELETE FROM stress_aggregates`); err != nil {
 			return err
 		}
@@ -216,8 +214,7 @@ func (s *stress) run(ctx context.Context) (err error) {
 	return errors.Join(err, s.box.Close(ctx), ctx.Err())
 }
 
-// survivors forgets the commits that a fault has undone, and learns of those whose
-// answer was lost.
+// survivors removes the commits that a fault has undone, and adds those whose answer was lost.
 func (s *stress) survivors(ctx context.Context) error {
 	if s.cfg.Faults == nil {
 		return nil
@@ -236,7 +233,7 @@ func (s *stress) survivors(ctx context.Context) error {
 	return nil
 }
 
-// awaitEnough returns when the run can be judged, or is not going to be.
+// awaitEnough returns when the run has enough events, or after a minute more.
 func (s *stress) awaitEnough(ctx context.Context) {
 	const patience = time.Minute
 	_ = backoff.Sleep(ctx, s.cfg.Duration)
@@ -250,7 +247,7 @@ func (s *stress) awaitEnough(ctx context.Context) {
 	}
 }
 
-// settleDown waits until all is published, or nothing more comes for a while.
+// settleDown waits until all events are published, or no more arrive for a while.
 func (s *stress) settleDown(ctx context.Context) {
 	const patience = 30 * time.Second
 	last, since := -1, time.Now()
@@ -275,7 +272,7 @@ func (s *stress) settleDown(ctx context.Context) {
 		if missing != last {
 			last, since = missing, time.Now()
 		}
-		// What the naive reader has skipped never comes.
+		// The events that the naive reader has skipped never arrive.
 		if waited := time.Since(since); waited > patience || (lost == 0 && waited > time.Second) {
 			return
 		}
@@ -322,8 +319,8 @@ func (s *stress) result() StressResult {
 			r.Lost++
 			continue
 		}
-		if !committed.IsZero() { // the answer of its commit has come
-			// The relay may be there before the commit has returned to its writer.
+		if !committed.IsZero() { // the answer of its commit has arrived
+			// The relay may publish before the commit has returned to its writer.
 			latencies = append(latencies, max(0, s.at[id].Sub(committed)))
 		}
 	}
@@ -348,8 +345,8 @@ func (s *stress) result() StressResult {
 	return r
 }
 
-// inverted counts the events that were published after a later one of their
-// aggregate, both committed.
+// inverted counts the events that were published after a later one of their aggregate, both
+// committed.
 func (s *stress) inverted() (n int) {
 	highest := map[string]uint64{}
 	for _, p := range s.first {

@@ -2,9 +2,9 @@ package outboxtest
 
 import "testing"
 
-// RunStress runs [Stress] as a test: events have been published, also beside the
-// unrelated transaction, none is lost, uncommitted, published twice or out of
-// order, and the naive reader, if there is one, has lost some.
+// RunStress runs [Stress] as a test. It requires that events were published, some of them
+// beside the unrelated transaction; that none is lost, uncommitted, published twice or out of
+// order; and that the naive reader, if there is one, has lost some.
 func RunStress(t testing.TB, cfg StressConfig) {
 	t.Helper()
 	r, err := Stress(t.Context(), cfg)

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// write appends until ctx is done. The transaction in hand is ended properly.
+// write appends until ctx is done. The current transaction is ended properly.
 func (s *stress) write(ctx context.Context) error {
 	rolledBack := errors.New("rolled back on purpose")
 	detached := context.WithoutCancel(ctx)
@@ -67,14 +67,14 @@ func (s *stress) write(ctx context.Context) error {
 		case s.cfg.Faults == nil:
 			return fmt.Errorf("write: %w", err)
 		default:
-			_ = backoff.Sleep(ctx, 20*time.Millisecond) // the server fails, as it is meant to
+			_ = backoff.Sleep(ctx, 20*time.Millisecond) // the server fails on purpose
 		}
 	}
 	return nil
 }
 
-// unrelated keeps a transaction open that touches nothing of the outbox, until an
-// event has got through beside it.
+// unrelated holds a transaction open that does not touch the outbox, until an event has been
+// published beside it.
 func (s *stress) unrelated(ctx context.Context) error {
 	detached := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
@@ -111,7 +111,7 @@ func (s *stress) unrelated(ctx context.Context) error {
 	return nil
 }
 
-// readNaively is what the cursor must not be.
+// readNaively is the reader that loses events.
 func (s *stress) readNaively(ctx context.Context) error {
 	last := int64(0)
 	for {
@@ -151,7 +151,7 @@ func (s *stress) readAfter(ctx context.Context, last *int64) error {
 	if skipped {
 		return nil
 	}
-	// A row that is there now, below the last one read, and was not: skipped.
+	// A row below the last one read that was not visible before: skipped.
 	var n int
 	if err := s.cfg.DB.QueryRowContext(ctx, fmt.Sprintf(`SELECT count(*) FROM outbox_messages WHERE id <= %d`, *last)).Scan(&n); err != nil {
 		return err

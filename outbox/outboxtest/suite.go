@@ -26,19 +26,19 @@ type Harness struct {
 	Reopen func(shards int) (outbox.Store, error)
 }
 
-// Open makes a harness whose store has the given number of shards. What it
-// opens ends with t.
+// Open opens a harness whose store has the given number of shards. Its resources are closed
+// with t.
 type Open func(t testing.TB, shards int) Harness
 
 // Case is one property of a store, with the relay on it.
 type Case struct {
 	Name   string
 	Shards int // the store's, 1 when zero
-	// Run returns what is wrong.
+	// Run returns an error if the store breaks the property.
 	Run func(ctx context.Context, h Harness) error
 }
 
-// Run runs every case on a store of its own, or those of the given names alone.
+// Run runs every case, or those with the given names, each on a new store.
 func Run(t *testing.T, open Open, names ...string) {
 	cases := Cases()
 	for _, name := range names {
@@ -58,7 +58,7 @@ func Run(t *testing.T, open Open, names ...string) {
 	}
 }
 
-// Check runs the case on a fresh store.
+// Check runs the case on a new store.
 func (c Case) Check(t testing.TB, open Open) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -103,7 +103,7 @@ func Cases() []Case {
 	}
 }
 
-// quiet is for what the cases break on purpose.
+// quiet discards the logs of the failures that the cases cause.
 var quiet = slog.New(slog.DiscardHandler)
 
 // quick is a relay configuration whose waits are short.
@@ -152,7 +152,7 @@ func (w *writer) write(ctx context.Context, keys ...string) error {
 // close waits for the wake-ups, so that nothing outlives the case.
 func (w *writer) close(ctx context.Context) error { return w.box.Close(ctx) }
 
-// judge compares what was published with what was committed.
+// judge compares the published events with the committed ones.
 func (w *writer) judge(got []Publication) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *writer) judge(got []Publication) error {
 	return nil
 }
 
-// once is judge, and nothing was published twice.
+// once is judge, and also fails if an event was published twice.
 func (w *writer) once(got []Publication) error {
 	if n := Duplicates(got); n > 0 {
 		return fmt.Errorf("%d events were published twice without a crash", n)
@@ -182,7 +182,7 @@ func (w *writer) once(got []Publication) error {
 	return w.judge(got)
 }
 
-// drain publishes everything that waits.
+// drain publishes all waiting events.
 func drain(ctx context.Context, h Harness, p *Publisher, cfg outbox.RelayConfig) error {
 	r, err := outbox.NewRelay(h.Store, p, cfg)
 	if err != nil {
@@ -191,7 +191,7 @@ func drain(ctx context.Context, h Harness, p *Publisher, cfg outbox.RelayConfig)
 	return r.Drain(ctx)
 }
 
-// running starts a relay; the function it returns ends it.
+// running starts a relay; the returned function stops it.
 func running(ctx context.Context, store outbox.Store, p *Publisher, cfg outbox.RelayConfig) (stop func() error, err error) {
 	r, err := outbox.NewRelay(store, p, cfg)
 	if err != nil {
@@ -215,7 +215,7 @@ func with(ctx context.Context, h Harness, p *Publisher, cfg outbox.RelayConfig, 
 	return errors.Join(fn(), stop())
 }
 
-// eventually asks again and again, for what no signal announces.
+// eventually polls a condition that no signal announces.
 func eventually(ctx context.Context, what string, done func() (bool, error)) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

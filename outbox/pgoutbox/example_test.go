@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// New sends nothing, so the schema can be printed without a server. With one,
-// store.Migrate brings the tables up to date, and outbox.New and outbox.NewRelay
-// take the store.
+// New connects to no server, so the schema can be printed without one. With a server,
+// store.Migrate creates or updates the tables, and outbox.New and outbox.NewRelay use the
+// store.
 func ExampleNew() {
 	db, err := sql.Open("pgx", "postgres://app@localhost/app")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A position of outbox_event_progress is one of ours, or an error that shows it.
+// FuzzParsePosition: a text is a position of outbox_event_progress, or the error quotes it.
 func FuzzParsePosition(f *testing.F) {
 	f.Add("7000000000000000000|1:5:2,3|1:9:|10|7")
 	f.Add("7000000000000000000|1:5:2,3|1:9:7,8|10|7|6")
@@ -29,8 +29,7 @@ func FuzzParsePosition(f *testing.F) {
 		if behind != nil {
 			return
 		}
-		// What goes to PostgreSQL are numbers and arrays' literals, each an argument
-		// of its own.
+		// PostgreSQL gets numbers and array literals, each as a separate argument.
 		if len(args) != 8 {
 			t.Fatalf("%q is behind %v", text, args)
 		}

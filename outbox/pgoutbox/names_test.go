@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// namedStore is what both stores are.
+// namedStore has the common methods of both stores.
 type namedStore interface {
 	outbox.Store
 	outbox.Rebaser
@@ -32,7 +32,7 @@ func namedStores() map[string]func(db *sql.DB, schema, prefix string, shards int
 	}
 }
 
-// elsewhere makes a schema that is not on the pool's search path.
+// elsewhere creates a schema that is not on the pool's search path.
 func elsewhere(t testing.TB, db *sql.DB) string {
 	t.Helper()
 	var schema string
@@ -50,14 +50,14 @@ func elsewhere(t testing.TB, db *sql.DB) string {
 	return schema
 }
 
-// everyStatement are cases of the suite that run each of the store's statements.
+// everyStatement lists cases of the suite that together run each of the store's statements.
 var everyStatement = []string{
 	"Faithful", "ManyShards", "ShardsAreFixed", "Fencing", "AsideIsRemembered", "ByKeyPasses", "MaxAgeParksStrict",
 	"MaxRetriesParks", "RetryParked", "Prune", "Stats", "Failing",
 }
 
-// TestNamedTables runs them on tables in another schema and with
-// another prefix, beside an outbox under the default names, which stays empty.
+// TestNamedTables runs these cases on tables in another schema and with another prefix, beside
+// an outbox under the default names, which stays empty.
 func TestNamedTables(t *testing.T) {
 	for kind, make := range namedStores() {
 		t.Run(kind, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestNamedTables(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				store, err := make(db, schema, "lease", shards) // as columns begin, too
+				store, err := make(db, schema, "lease", shards) // column names begin with it, too
 				if err != nil {
 					t.Fatal(err)
 				}

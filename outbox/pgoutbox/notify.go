@@ -28,7 +28,7 @@ func listen(ctx context.Context, log *pglog.Log, wake func()) error {
 	return err
 }
 
-// tell wakes the relays of other processes after n events were given back.
+// tell wakes the relays of other processes after n events were retried.
 func tell(ctx context.Context, log *pglog.Log, n int, err error) error {
 	if err != nil || n == 0 {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// oneStore is what the two kinds of stores have in common here.
+// oneStore has the common methods of the two kinds of stores.
 type oneStore interface {
 	outbox.Store
 	outbox.Listener
@@ -43,7 +43,7 @@ func onOne(t testing.TB, shards int, status bool) (oneStore, outboxtest.Harness)
 	return store, outboxtest.Harness{Store: store, InTx: inTx(db)}
 }
 
-// shared are the cases of the suite in which most happens at once.
+// shared lists the cases of the suite with the most concurrency.
 var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
 
 // TestPoolOfOneConnection runs cases of the suite with relays, writers, pruners and statistics
@@ -59,8 +59,8 @@ func TestPoolOfOneConnection(t *testing.T) {
 	}
 }
 
-// TestListenNeedsASecondConnection wants an answer that names the remedy, and not a
-// connection that nothing else gets.
+// TestListenNeedsASecondConnection: Listen must return an error that names the remedy, and must
+// not hold the only connection.
 func TestListenNeedsASecondConnection(t *testing.T) {
 	for name, status := range map[string]bool{"cursor": false, "status": true} {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 	}
 }
 
-// TestReadEndedByTheServer has a read that waits for a lock until statement_timeout
-// ends it: the relay is told to ask for less.
+// TestReadEndedByTheServer: a read waits for a lock until statement_timeout ends it. The relay
+// then asks for fewer events.
 func TestReadEndedByTheServer(t *testing.T) {
 	for name, status := range map[string]bool{"cursor": false, "status": true} {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// other is a second process: another pool on the same schema, and a store.
+// other opens a store with another pool on the same schema, like a second process.
 func other(t testing.TB, url string) (*pgoutbox.Store, *sql.DB) {
 	t.Helper()
 	db, err := pgdb.Open(url)
@@ -135,7 +135,7 @@ func TestOtherProcessesAreWoken(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A bare transaction has no hook: its own COMMIT can be the wake-up.
+	// A bare transaction has no hook: its COMMIT can be the wake-up.
 	inside, err := outbox.New(writer, outbox.Config{Topic: "t", NotifyInTransaction: true})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestOtherProcessesAreWoken(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// And what an operator retries is published at once, too.
+	// Events that an operator retries are published at once, too.
 	if _, err := db.ExecContext(ctx, `
 		INSERT INTO outbox_failed (id, shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at)
 		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', now() FROM outbox_messages LIMIT 1`); err != nil {
@@ -250,7 +250,7 @@ func TestRebase(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(2)
-	// As after the dump was restored on another system.
+	// The same state as after the dump was restored on another system.
 	if _, err := db.ExecContext(ctx, `UPDATE outbox_cursors SET system_id = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -300,8 +300,8 @@ func TestIdleRelayAsksRarely(t *testing.T) {
 	asksRarely(t, &c, store)
 }
 
-// unwoken is a store that listens in vain: the tests of all packages in one
-// database wake each other's relays.
+// unwoken is a store whose Listen never wakes: the tests of all packages in one database wake
+// each other's relays.
 type unwoken struct{ listening }
 
 type listening interface {
@@ -315,14 +315,14 @@ func (s unwoken) Listen(ctx context.Context, _ func()) error {
 	return s.listening.Listen(ctx, func() {})
 }
 
-// asksRarely runs a relay with nothing to do on a store whose statements c counts.
+// asksRarely runs an idle relay on a store whose statements c counts.
 func asksRarely(t *testing.T, c *counter, store listening) {
 	t.Helper()
 	held := make(chan bool, 2)
 	run(t, unwoken{store}, outbox.RelayConfig{Interval: time.Second, LeaseTTL: 3 * time.Second,
 		Hooks: outbox.Hooks{Lease: func(_ int, h bool) { held <- h }}})
 	<-held
-	timer := time.NewTimer(1200 * time.Millisecond) // past the start's own statements
+	timer := time.NewTimer(1200 * time.Millisecond) // after the statements of the start
 	<-timer.C
 	began, before := time.Now(), c.n.Load()
 	timer.Reset(3 * time.Second)
@@ -347,7 +347,7 @@ func TestPrintedMigrations(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Migrate(t.Context()); err != nil { // finds it all done
+	if err := store.Migrate(t.Context()); err != nil { // finds no work
 		t.Fatal(err)
 	}
 	for _, table := range []string{"outbox_messages", "outbox_messages_pruned", "outbox_cursors", "outbox_cursors_progress", "outbox_retries", "outbox_failed", "outbox_settings"} {

@@ -15,7 +15,7 @@ import (
 //go:embed sql/oldest_snapshot.sql
 var oldestSnapshot string
 
-// hidden is said of sessions that this user may not see.
+// hidden is the Holder when this user may not see other users' sessions.
 const hidden = "sessions of other users are hidden: GRANT pg_read_all_stats TO the user"
 
 // snapshots finds the oldest snapshot on the server.
@@ -23,8 +23,8 @@ type snapshots struct {
 	db *sql.DB
 
 	mu sync.Mutex
-	// seen is when a holder's xmin was met first, where the server does not say how old
-	// it is. The age is then at least the time since.
+	// seen holds when a holder's xmin was first observed, for holders whose age the server does
+	// not know. The age is then at least the time since.
 	seen map[string]sighting
 }
 
@@ -38,9 +38,9 @@ var (
 	_ outbox.Snapshotter = (*StatusStore)(nil)
 )
 
-// OldestSnapshot implements outbox.Snapshotter. The age of a session's snapshot is that
-// of its transaction. What a replica keeps, by its slot or by hot_standby_feedback, is as
-// old as this store knows it, because the server does not date it.
+// OldestSnapshot implements outbox.Snapshotter. The age of a session's snapshot is the age of
+// its transaction. A snapshot that a replica holds, by its slot or by hot_standby_feedback, has
+// no date on the server: its age is the time since this store first saw it.
 func (s *snapshots) OldestSnapshot(ctx context.Context) (outbox.Snapshot, error) {
 	var oldest outbox.Snapshot
 	blind := false

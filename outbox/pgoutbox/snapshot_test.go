@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// ownDatabase is a database where nothing but this test has sessions. The function that
-// it returns opens a pool there, with further settings.
+// ownDatabase creates a database in which only this test has sessions. The returned function
+// opens a pool there, with further settings.
 func ownDatabase(t *testing.T) func(settings ...string) *sql.DB {
 	t.Helper()
 	raw := servicetest.PostgresURL(t)
@@ -59,7 +59,7 @@ func must(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// eachKind gives both stores over a pool.
+// eachKind runs look with both stores over a pool.
 func eachKind(t *testing.T, db *sql.DB, look func(kind string, s outbox.Snapshotter)) {
 	t.Helper()
 	cursor, err := pgoutbox.New(db, pgoutbox.Config{})
@@ -83,8 +83,8 @@ func oldest(t *testing.T, s outbox.Snapshotter) outbox.Snapshot {
 	return found
 }
 
-// A session that keeps a snapshot is named with its age, and is forgotten at its end; so
-// is one that keeps no snapshot and has written, because that holds as much back.
+// TestOldestSnapshot: a session that holds a snapshot is named with its age until the session
+// ends. So is a session that holds no snapshot but has written, because it holds back as much.
 func TestOldestSnapshot(t *testing.T) {
 	open := ownDatabase(t)
 	db, holders := open(), open("application_name", "nightly report")
@@ -123,8 +123,9 @@ func TestOldestSnapshot(t *testing.T) {
 	})
 }
 
-// What a replica holds back has no time on the server: its age is how long the store has
-// seen the same xmin. A view of the test takes the place of the server's.
+// TestOldestSnapshotOfAReplica: the server has no date for a snapshot that a replica holds
+// back; its age is how long the store has seen the same xmin. A view of the test replaces the
+// server's view.
 func TestOldestSnapshotOfAReplica(t *testing.T) {
 	open := ownDatabase(t)
 	admin := open()
@@ -150,7 +151,7 @@ func TestOldestSnapshotOfAReplica(t *testing.T) {
 		}
 		slot("777", "")
 	})
-	// PostgreSQL 17 says since when a slot has had no reader.
+	// PostgreSQL 17 shows since when a slot has had no reader.
 	slot("777", ", now() - interval '3 hours' AS inactive_since")
 	eachKind(t, open("search_path", "fake,pg_catalog"), func(kind string, s outbox.Snapshotter) {
 		if found := oldest(t, s); found.Age < 3*time.Hour || found.Age > 4*time.Hour {

@@ -23,26 +23,24 @@ import (
 //go:embed sql/status/*.sql
 var statusFiles embed.FS
 
-// StatusConfig of a [StatusStore]. The zero value works.
+// StatusConfig configures a [StatusStore]. The zero value works.
 type StatusConfig struct {
-	// Shards is into how many parts the outbox is cut, each published by one
-	// relay at a time; 1 when zero. It is stored on first use and cannot change
-	// while events are there. An idle relay costs one statement per second and
-	// shard.
+	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
+	// when zero. It is stored on first use and cannot change while there are events. An idle
+	// relay costs one statement per second and shard.
 	Shards int
-	// Schema is the schema that holds the tables and their versions. It must be there
-	// before Migrate. Empty for the first one of the search path.
+	// Schema is the schema of the tables and their versions. It must exist before Migrate. When
+	// empty, it is the first one of the search path.
 	Schema string
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one schema
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
 }
 
-// StatusStore is an outbox in PostgreSQL that keeps the state of each event in
-// its row. It implements outbox.Store and the optional outbox.Signal, Notifier,
-// Listener, Pruner, Parking, Failing, Inspector, Snapshotter, Rebaser, Adopter and
-// Preferrer,
-// and adds Migrate, PrintMigrations and Migrations.
+// StatusStore is an outbox in PostgreSQL that keeps the state of each event in its row. It
+// implements outbox.Store and the optional outbox.Signal, Notifier, Listener, Pruner, Parking,
+// Failing, Inspector, Snapshotter, Rebaser, Adopter and Preferrer, and adds Migrate,
+// PrintMigrations and Migrations.
 type StatusStore struct {
 	*statusstore.Store
 	*snapshots
@@ -105,8 +103,8 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	return s, nil
 }
 
-// statusLog reads and appends as the log of the cursor store does, on a table
-// with further columns.
+// statusLog reads and appends like the log of the cursor store, on a table with further
+// columns.
 func statusLog(db *sql.DB, names sqlname.Names) (*pglog.Log, error) {
 	log, err := pglog.New(db, sqllog.Tables{
 		Schema: names.Schema, Messages: names.Name("outbox_events"), Cursors: names.Name("outbox_event"),
@@ -131,7 +129,7 @@ func statusLog(db *sql.DB, names sqlname.Names) (*pglog.Log, error) {
 	return log, nil
 }
 
-// statusTexts fills the texts of statements in.
+// statusTexts sets the texts of the statements in into.
 func statusTexts(names sqlname.Names, into map[string]*string) error {
 	filled := strings.NewReplacer("{{server}}", pglog.Server, "{{running}}", pglog.Running)
 	for name, to := range into {
@@ -144,10 +142,10 @@ func statusTexts(names sqlname.Names, into map[string]*string) error {
 	return nil
 }
 
-// sweepEvery is after how many Settles of a shard old rows of progress are deleted.
+// sweepEvery is the number of Settles of a shard between two deletions of old progress rows.
 const sweepEvery = 64
 
-// Settle implements outbox.Store, and now and then deletes what earlier ones left.
+// Settle implements outbox.Store. Every sweepEvery-th call deletes old progress rows.
 func (s *StatusStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
 	if err := s.Store.Settle(ctx, l, set); err != nil {
 		return err
@@ -161,8 +159,8 @@ func (s *StatusStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Set
 	return nil
 }
 
-// Prune implements outbox.Pruner: in the order of the rows, up to the first that is
-// pending or not old enough. What failed stays until it is retried or deleted.
+// Prune implements outbox.Pruner. It deletes rows in order, up to the first that is pending or
+// not old enough. Failed rows stay until they are retried or deleted.
 func (s *StatusStore) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	return s.log.Prune(ctx, shard, before, limit)
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// BenchmarkStatusDrain publishes 50,000 events of 500 bytes to a publisher that
-// does nothing: by the status store with 10,000 keys and with 20 hot ones, and
-// by a plain relay that knows no keys, tables in turn. The ratios are what to
-// look at; the rates are those of the machine.
+// BenchmarkStatusDrain publishes 50,000 events of 500 bytes to a publisher that does nothing:
+// by the status store with 10,000 keys and with 20 hot ones, and by a plain relay without keys,
+// in turn. Compare the ratios; the rates depend on the machine.
 func BenchmarkStatusDrain(b *testing.B) {
 	const rows = 50_000
 	var cold, hot, naive time.Duration
@@ -71,8 +70,8 @@ func drainStatus(b *testing.B, rows, keys int) time.Duration {
 	return took
 }
 
-// drainPlain is the queue that a textbook makes of a table: batches of 1000 by
-// SKIP LOCKED, published and deleted in one transaction.
+// drainPlain is the textbook queue on a table: batches of 1000 by SKIP LOCKED, published and
+// deleted in one transaction.
 func drainPlain(b *testing.B, rows int) time.Duration {
 	b.Helper()
 	_, db := openStatus(b, pgoutbox.StatusConfig{})

@@ -34,8 +34,8 @@ func hold(t *testing.T, db *sql.DB) {
 
 var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
 
-// explained runs a statement of the status store, takes it back, and returns how many
-// pages it looked at.
+// explained runs a statement of the status store, rolls it back, and returns how many pages it
+// read.
 func explained(t *testing.T, db *sql.DB, name string, args ...any) (n int) {
 	t.Helper()
 	text, err := os.ReadFile("sql/status/" + name + ".sql")
@@ -71,7 +71,7 @@ func explained(t *testing.T, db *sql.DB, name string, args ...any) (n int) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	m := touched.FindStringSubmatch(plan.String()) // the first line is the whole statement's
+	m := touched.FindStringSubmatch(plan.String()) // the first line is the total of the statement
 	if m == nil {
 		t.Fatalf("%s: the plan has no buffers:\n%s", name, &plan)
 	}
@@ -89,7 +89,7 @@ func texts(args []any) (out []string) {
 	return out
 }
 
-// extend extends the lease so many times.
+// extend extends the lease several times.
 func extend(t *testing.T, store outbox.Store, l outbox.Lease, times int) {
 	t.Helper()
 	for range times {
@@ -108,7 +108,8 @@ func lease(t *testing.T, store outbox.Store, holder string) outbox.Lease {
 	return l
 }
 
-// Old rows of progress go as new ones come, and one that is held keeps them all.
+// TestStatusProgressIsSwept: old progress rows are deleted as new ones are added; a held
+// snapshot keeps all of them.
 func TestStatusProgressIsSwept(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	l := lease(t, store, "me")
@@ -144,8 +145,8 @@ func TestStatusProgressIsSwept(t *testing.T) {
 	}
 }
 
-// While a session keeps its snapshot nothing can be removed. A settle must not look at
-// what earlier ones have left.
+// TestStatusSettlesBesideAHeldSnapshot: while a session holds its snapshot, no row version can
+// be removed. A settle must not read the versions that earlier ones have left.
 func TestStatusSettlesBesideAHeldSnapshot(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	l := lease(t, store, "me")
@@ -169,8 +170,9 @@ func TestStatusSettlesBesideAHeldSnapshot(t *testing.T) {
 	}
 }
 
-// Two servers of which one was behind when it became the primary give out tokens that
-// are not equal, so that the holder on the one is not taken for the holder on the other.
+// TestStatusTokensOfTwoServersDiffer: if a server was behind when it became the primary, the
+// tokens of the two servers still differ, so that a holder on one server is not taken for the
+// holder on the other.
 func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
 	var tokens []int64
 	for range 2 {
@@ -182,7 +184,8 @@ func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
 	}
 }
 
-// A database of the release before is carried over, and its relays fail.
+// TestStatusMigrationCarriesLeasesOver: a database of the release before is migrated, and its
+// relays fail.
 func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
@@ -221,8 +224,8 @@ func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 	}
 }
 
-// Pruning reads what it deletes, also behind many rows that are dead and cannot be
-// removed, and behind rows that failed and stay.
+// TestStatusPruneReadsWhatItDeletes: pruning reads only the rows that it deletes, also behind
+// many dead rows that cannot be removed, and behind failed rows that stay.
 func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 	const chunk = 500
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
@@ -259,14 +262,14 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold(t, db)
-	// The chunk that passes what failed and ends in it deletes less than asked for.
+	// The chunk that passes the failed rows deletes fewer than asked for.
 	prune(store, chunk-7)
 	prune(store, 60_000-(chunk-7))
 	fresh, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	prune(fresh, 0) // it ends before what is pending
+	prune(fresh, 0) // stops before the pending rows
 	var place int64
 	if err := db.QueryRowContext(t.Context(), `SELECT place FROM outbox_events_pruned`).Scan(&place); err != nil {
 		t.Fatal(err)
@@ -280,7 +283,7 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 	prune(fresh, 10_001)
 }
 
-// As TestAdopt of package pglog, for the positions of both stores.
+// TestAdopt is TestAdopt of package pglog for the positions of both stores.
 func TestAdopt(t *testing.T) {
 	type adopter interface {
 		outbox.Store
@@ -332,7 +335,7 @@ func TestAdopt(t *testing.T) {
 			if _, err := db.ExecContext(ctx, tc.back); err != nil {
 				t.Fatal(err)
 			}
-			// Other tests have transactions open on this server, which end.
+			// Open transactions of other tests on this server will end.
 			for err = store.Adopt(ctx); err != nil && ctx.Err() == nil; err = store.Adopt(ctx) {
 				if !strings.Contains(err.Error(), "is stored") {
 					t.Fatal(err)

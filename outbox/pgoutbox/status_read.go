@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// windows reads what is pending in windows between two snapshots. The rows'
-// state says what is to be published; the position only spares a new tenure the
-// look at everything that is kept.
+// windows reads pending rows in windows between two snapshots. The rows' state alone decides
+// which rows are pending; the position only saves a new lease from reading published rows that
+// are kept.
 type windows struct {
 	db     *sql.DB
 	log    *pglog.Log
@@ -67,15 +67,15 @@ func (w *windows) Begin(ctx context.Context, position string) (outbox.Mark, erro
 	return &p, nil
 }
 
-// parsePosition reads what Position wrote, or what it wrote before it kept the floor;
-// "" is the beginning.
+// parsePosition reads the text of Position, also in the older form without the floor; "" is the
+// beginning.
 func parsePosition(text string) (system int64, p log.Position, err error) {
 	if text == "" {
 		return 0, p, nil
 	}
 	f := strings.Split(text, "|")
 	if len(f) == 5 {
-		f = append(f, "0") // of the release before
+		f = append(f, "0") // the older form
 	}
 	if len(f) != 6 {
 		return 0, p, fmt.Errorf("the position %q in the table of progress is none", text)
@@ -122,8 +122,8 @@ func (w *windows) identify(ctx context.Context) (int64, error) {
 	return id, nil
 }
 
-// Rebase implements outbox.Rebaser. What is pending is published whenever it was
-// appended, and what was published since the given time is published again.
+// Rebase implements outbox.Rebaser. Pending rows are published regardless of their age, and
+// rows published since the given time are published again.
 func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	shards, err := s.Shards(ctx)
 	if err != nil {

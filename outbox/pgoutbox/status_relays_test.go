@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// TestStatusLateCommit has an event commit after a later one was read.
+// TestStatusLateCommit: an event commits after a later one was read.
 func TestStatusLateCommit(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
@@ -51,7 +51,7 @@ func TestStatusLateCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	appendTo(t, db, store, newEvent(t, "late", 2))
-	// Nothing is settled yet: what is in flight must not come again.
+	// The batch is not settled yet: events in flight must not be read again.
 	second, err := store.Read(ctx, lease, outbox.Query{After: first.Next, Limit: 10})
 	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
 		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
@@ -65,7 +65,7 @@ func TestStatusLateCommit(t *testing.T) {
 	}
 }
 
-// killed is a store as a process sees it that is gone: nothing arrives.
+// killed is the store of a killed process: none of its calls arrive.
 type killed struct {
 	outbox.Store
 	gone chan struct{}
@@ -89,8 +89,8 @@ func (k killed) Release(ctx context.Context, l outbox.Lease) error {
 	}
 }
 
-// TestStatusManyRelays spreads four shards over three relays, each a process of
-// its own, on hot keys, and kills one of them half-way.
+// TestStatusManyRelays spreads four shards over three relays, each like a separate process, on
+// hot keys, and kills one of them half-way.
 func TestStatusManyRelays(t *testing.T) {
 	const batch = 50
 	url := servicetest.PostgresURL(t)
@@ -220,7 +220,7 @@ func TestStatusOtherProcessesAreWoken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// And what an operator retries is published at once, too.
+	// Events that an operator retries are published at once, too.
 	db, err := pgdb.Open(url)
 	if err != nil {
 		t.Fatal(err)
@@ -267,8 +267,8 @@ func TestStatusRebase(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(2)
-	// As after the dump was restored on another system, whose transaction ids lie
-	// behind those of the rows.
+	// The same state as after the dump was restored on another system whose transaction ids are
+	// below those of the rows.
 	for _, q := range []string{
 		`UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`,
 		`UPDATE outbox_events SET xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`,
@@ -301,8 +301,8 @@ func TestStatusRebase(t *testing.T) {
 	}
 }
 
-// Rows that were copied in, from a server whose transactions are ahead of this one, are
-// not published again and again, but refused until a rebase.
+// TestStatusRowsAhead: rows that were copied from a server whose transaction ids are ahead of
+// this one are refused until a rebase, not published again and again.
 func TestStatusRowsAhead(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	ctx := within(t, 20*time.Second)
@@ -333,7 +333,7 @@ func TestStatusRowsAhead(t *testing.T) {
 	}
 }
 
-// What was read on another run of the server ends the lease.
+// TestStatusReadOnAnotherServer: a position read in another run of the server ends the lease.
 func TestStatusReadOnAnotherServer(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	ctx := within(t, 20*time.Second)

@@ -151,8 +151,8 @@ func TestStatusRefusesOtherIDs(t *testing.T) {
 	}
 }
 
-// TestStatusPlans asks the planner what it would do with much history, few rows
-// and without statistics: never anything but walk an index.
+// TestStatusPlans asks the planner for its plans with much history, with few rows and without
+// statistics: all of them only walk an index.
 func TestStatusPlans(t *testing.T) {
 	_, db := openStatus(t, pgoutbox.StatusConfig{})
 	conn, err := db.Conn(t.Context())
@@ -177,8 +177,8 @@ func TestStatusPlans(t *testing.T) {
 		"prune_late":   "0, now(), 500, 20000, '{700,701}'",
 		"ahead":        "0",
 	}
-	// What a relay reads with near the end of a window, and after it, as if the first
-	// transaction had been running then.
+	// The reads of a relay near the end of a window, and after it, as if the first transaction
+	// had been running then.
 	reads := map[string]string{
 		"open_window": "0, 'NOW', HIGHEST, 10, 100000, ''",
 		"read_window": "0, 'FIRST', 'SNAPSHOT', 0, 29990, 30000, 10, ''",
@@ -289,10 +289,10 @@ func TestStatusPrintedMigrations(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Migrate(t.Context()); err != nil { // finds it all done
+	if err := store.Migrate(t.Context()); err != nil { // finds no work
 		t.Fatal(err)
 	}
-	// Both kinds may be in one schema, for a team that moves from one to the other.
+	// Both kinds of stores may be in one schema, for a team that moves from one to the other.
 	cursor, err := pgoutbox.New(db, pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func TestNewStatusRejects(t *testing.T) {
 	}
 }
 
-// TestStatusByHand sets a published row back as the package's doc says.
+// TestStatusByHand sets a published row back as the package's doc describes.
 func TestStatusByHand(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	e := newEvent(t, "a", 1)

@@ -40,7 +40,7 @@ func TestStatusConformance(t *testing.T) {
 	})
 }
 
-// The lease of a server that crashed since is lost, for whatever is done under it.
+// After a crash of the server the lease is lost, for every operation under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
 	event := func(seq int64) *outbox.Item { return &outbox.Item{ID: seq, MessageID: uuid.NewString()} }

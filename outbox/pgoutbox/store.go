@@ -23,15 +23,14 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config of a [Store]. The zero value works.
+// Config configures a [Store]. The zero value works.
 type Config struct {
-	// Shards is into how many parts the outbox is cut, each published by one
-	// relay at a time; 1 when zero. It is stored on first use and cannot change
-	// while events are there. An idle relay costs one statement per second and
-	// shard.
+	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
+	// when zero. It is stored on first use and cannot change while there are events. An idle
+	// relay costs one statement per second and shard.
 	Shards int
-	// Schema is the schema that holds the tables and their versions. It must be there
-	// before Migrate. Empty for the first one of the search path.
+	// Schema is the schema of the tables and their versions. It must exist before Migrate. When
+	// empty, it is the first one of the search path.
 	Schema string
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one schema
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
@@ -105,9 +104,9 @@ func (s *Store) RetryAll(ctx context.Context) (int, error) {
 // Adopt implements outbox.Adopter.
 func (s *Store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
-// Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after
-// the commit of its own; that of another transaction is not seen: call Outbox.Wake after it.
+// Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after the
+// commit of its own transactions; after the commit of any other, call Outbox.Wake.
 func Tx(tx pgx.Tx) sqltx.Execer { return pgdb.Tx(tx) }
 
-// Classify judges PostgreSQL's errors, for package fault.
+// Classify classifies PostgreSQL's errors, for package fault.
 func Classify(err error) fault.Class { return pgdb.Classify(err) }

@@ -40,7 +40,7 @@ func ExampleNew() {
 	publisher := &outboxtest.Publisher{} // any Watermill publisher
 	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{})
 	check(err)
-	check(relay.Drain(ctx)) // or relay.Run(ctx) for as long as the process lives
+	check(relay.Drain(ctx)) // or relay.Run(ctx), until the process ends
 	for _, p := range publisher.Published() {
 		fmt.Println(p.Topic, p.Event.Type, p.Event.Key())
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// namedStore is what both stores are.
+// namedStore has the common methods of both stores.
 type namedStore interface {
 	outbox.Store
 	Migrate(ctx context.Context) error
@@ -30,14 +30,14 @@ func namedStores() map[string]func(db *sql.DB, prefix string, shards int) (named
 	}
 }
 
-// everyStatement are cases of the suite that run each of the store's statements.
+// everyStatement lists cases of the suite that together run each of the store's statements.
 var everyStatement = []string{
 	"Faithful", "ManyShards", "ShardsAreFixed", "Fencing", "AsideIsRemembered", "ByKeyPasses", "MaxAgeParksStrict",
 	"MaxRetriesParks", "RetryParked", "Prune", "Stats", "Failing",
 }
 
-// TestNamedTables runs them on tables with another prefix, beside
-// an outbox under the default names, which stays empty.
+// TestNamedTables runs these cases on tables with another prefix, beside an outbox under the
+// default names, which stays empty.
 func TestNamedTables(t *testing.T) {
 	for kind, make := range namedStores() {
 		t.Run(kind, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNamedTables(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				store, err := make(db, "lease", shards) // as columns begin, too
+				store, err := make(db, "lease", shards) // column names begin with it, too
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,18 +15,18 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// shared are the cases of the suite in which most happens at once.
+// shared lists the cases of the suite with the most concurrency.
 var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
 
-// migrated is what the two kinds of stores have in common here.
+// migrated has the common methods of the two kinds of stores.
 type migrated interface {
 	outbox.Store
 	outbox.Listener
 	Migrate(ctx context.Context) error
 }
 
-// onOne opens a store of each kind over a pool of one connection, with a Reader of
-// one connection if asked.
+// onOne opens a store of each kind over a pool of one connection, and if asked with a Reader of
+// one connection.
 func onOne(t testing.TB, shards int, status, withReader bool) (migrated, outboxtest.Harness) {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
@@ -67,8 +67,8 @@ func TestPoolOfOneConnection(t *testing.T) {
 	}
 }
 
-// TestListenNeedsASecondConnection wants an answer that names the remedy, and not a
-// connection that nothing else gets.
+// TestListenNeedsASecondConnection: Listen must return an error that names the remedy, and must
+// not hold the only connection.
 func TestListenNeedsASecondConnection(t *testing.T) {
 	for name, status := range map[string]bool{"cursor": false, "status": true} {
 		t.Run(name, func(t *testing.T) {

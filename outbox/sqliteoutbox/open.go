@@ -9,15 +9,14 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// Open opens a SQLite file as the pool that [New] wants and that the
-// application uses for its own tables too; the file is made when it does not
-// exist, its folder is not. Transactions begin IMMEDIATE, the journal is a WAL,
-// commits are synced, foreign keys hold, and a lock of another process is waited
-// for up to 10 s. The pool has one connection, so writers of this process queue
-// in Go: a query whose rows are still open holds up all others. The caller
-// closes the pool.
+// Open opens a SQLite file as a pool for [New]; the application uses the pool for its own
+// tables too. A missing file is created, a missing folder is not. Transactions begin IMMEDIATE,
+// the journal is a WAL, commits are synced, foreign keys are enforced, and a statement waits up
+// to 10 s for a lock of another process. The pool has one connection, so writers of this
+// process queue in Go: a query whose rows are still open delays all others. The caller closes
+// the pool.
 //
-// Any other pool of modernc.org/sqlite will do with the data source name
+// Any other pool of modernc.org/sqlite works with the data source name
 //
 //	file:app.db?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)
 func Open(path string) (*sql.DB, error) {
@@ -28,9 +27,9 @@ func Open(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Migrate brings the outbox's tables up to date and stores the number of shards.
-// Many processes may run it at once. It refuses a pool whose writers would fail
-// instead of waiting for each other.
+// Migrate creates or updates the outbox's tables and stores the number of shards. Several
+// processes may call it at once. It refuses a pool whose writers would fail instead of waiting
+// for each other.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := impatient(ctx, s.db); err != nil {
 		return err
@@ -38,7 +37,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.Store.Migrate(ctx)
 }
 
-// Migrate brings the outbox's tables up to date, as that of [Store] does.
+// Migrate creates or updates the outbox's tables, like the Migrate of [Store].
 func (s *StatusStore) Migrate(ctx context.Context) error {
 	if err := impatient(ctx, s.db); err != nil {
 		return err
@@ -46,8 +45,8 @@ func (s *StatusStore) Migrate(ctx context.Context) error {
 	return s.Store.Migrate(ctx)
 }
 
-// impatient refuses a pool that is sure to fail sooner or later: one of several
-// connections of which none waits while another one writes.
+// impatient refuses a pool that will fail sooner or later: a pool of several connections which
+// do not wait while another one writes.
 func impatient(ctx context.Context, db *sql.DB) error {
 	if db.Stats().MaxOpenConnections == 1 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// TestOpenIsForWriters has two pools of Open write at once: neither fails. They
-// do so again and again, so that nobody waits for more than one transaction.
+// TestOpenIsForWriters writes with two pools of Open at once: no write fails. It repeats this
+// many times, so that no write waits for more than one transaction.
 func TestOpenIsForWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	const each = 50
@@ -87,7 +87,7 @@ func appendOne(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-		var seen int // reads before it writes, which a deferred transaction does not survive
+		var seen int // reads before it writes, which fails in a deferred transaction
 		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM outbox_messages`).Scan(&seen); err != nil {
 			return err
 		}
@@ -102,8 +102,8 @@ func TestOpenNamesThePath(t *testing.T) {
 	}
 }
 
-// TestImpatientPoolIsRefused has Migrate say what is wrong with a pool that
-// would fail with "database is locked" when the application is busy.
+// TestImpatientPoolIsRefused: Migrate refuses a pool that would fail with "database is locked"
+// when the application is busy.
 func TestImpatientPoolIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name, dsn string
@@ -139,7 +139,7 @@ func TestImpatientPoolIsRefused(t *testing.T) {
 	}
 }
 
-// TestMissingTablesAreNamed has the error of who forgot Migrate say so.
+// TestMissingTablesAreNamed: without Migrate, the errors name the missing call.
 func TestMissingTablesAreNamed(t *testing.T) {
 	db, err := sqliteoutbox.Open(filepath.Join(t.TempDir(), "app.db"))
 	if err != nil {

@@ -75,8 +75,8 @@ func TestConformanceWithReader(t *testing.T) {
 	})
 }
 
-// TestFailedLeaseIsGivenBack has reading fail right after a lease was taken:
-// nobody waits for its end.
+// TestFailedLeaseIsGivenBack: if reading fails right after a lease was taken, the lease is
+// released at once.
 func TestFailedLeaseIsGivenBack(t *testing.T) {
 	cursor, cursorDB, _ := open(t, sqliteoutbox.Config{})
 	status, statusDB, _ := openStatus(t, 1, false)
@@ -104,7 +104,7 @@ func TestFailedLeaseIsGivenBack(t *testing.T) {
 
 func TestOtherProcessesAreHeard(t *testing.T) {
 	_, db, path := open(t, sqliteoutbox.Config{})
-	// The relay's process: its own pools on the file, and an interval that never ends.
+	// The relay's process has its own pools on the file, and an interval that never ends.
 	own, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestWakeFollowsTheCommit(t *testing.T) {
 			<-wakes
 		}
 	}
-	// A bare transaction has no hook: its owner wakes.
+	// A bare transaction has no hook: its owner calls Wake.
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -205,8 +205,8 @@ func TestWakeFollowsTheCommit(t *testing.T) {
 	}
 }
 
-// TestFirstAppendCommitsTheNumberOfShards has tables that no Migrate of ours
-// has run on, so the first Append stores the number in the caller's transaction.
+// TestFirstAppendCommitsTheNumberOfShards has tables that were created without Migrate, so the
+// first Append stores the number in the caller's transaction.
 func TestFirstAppendCommitsTheNumberOfShards(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Shards: 2})

@@ -17,11 +17,11 @@ import (
 //go:embed sql/status/*.sql
 var statusFiles embed.FS
 
-// StatusConfig of a [StatusStore]. The zero value works.
+// StatusConfig configures a [StatusStore]. The zero value works.
 type StatusConfig struct {
-	// Shards is into how many parts the outbox is cut; 1 when zero. It is stored
-	// on first use and cannot change while events are there. SQLite has one
-	// writer, so more shards gain nothing but parallel publishing.
+	// Shards is the number of parts of the outbox; 1 when zero. It is stored on first use and
+	// cannot change while there are events. SQLite has one writer, so more shards only gain
+	// parallel publishing.
 	Shards int
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one file
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
@@ -44,9 +44,8 @@ var (
 	_ outbox.Listener = (*StatusStore)(nil)
 )
 
-// NewStatus makes a status store over db, a pool of [Open] or another whose
-// transactions begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate
-// once before use.
+// NewStatus creates a status store over db, a pool of [Open] or another pool whose transactions
+// begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
 func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")

@@ -98,8 +98,8 @@ func TestStatusRows(t *testing.T) {
 	}
 }
 
-// TestStatusOtherProcessesAreHeard has the writer and the relay on pools of
-// their own, and a relay that does not look by itself.
+// TestStatusOtherProcessesAreHeard has the writer and the relay on separate pools, and a relay
+// that does not poll.
 func TestStatusOtherProcessesAreHeard(t *testing.T) {
 	h, _, path := openStatus(t, 1, false)
 	relayDB, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})

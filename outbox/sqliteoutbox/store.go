@@ -20,19 +20,19 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config of a [Store]. The zero value works.
+// Config configures a [Store]. The zero value works.
 type Config struct {
-	// Shards is into how many parts the outbox is cut; 1 when zero. It is stored
-	// on first use and cannot change while events are there. SQLite has one
-	// writer, so more shards gain nothing but parallel publishing.
+	// Shards is the number of parts of the outbox; 1 when zero. It is stored on first use and
+	// cannot change while there are events. SQLite has one writer, so more shards only gain
+	// parallel publishing.
 	Shards int
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one file
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
-	// Reader is another pool on the same file, which may be one that cannot
-	// write. With it the relay reads beside a writer instead of waiting for one,
-	// and hears of other processes' commits within 50 ms instead of its Interval,
-	// for one connection of the pool. When nil, everything uses the first pool.
+	// Reader is another pool on the same file, which may be read-only. With it the relay reads
+	// beside a writer instead of waiting for one, and finds other processes' commits within
+	// 50 ms instead of its Interval, at the cost of one connection. When nil, the store uses only
+	// the first pool.
 	Reader *sql.DB
 }
 
@@ -49,8 +49,8 @@ var (
 	_ outbox.Listener = (*Store)(nil)
 )
 
-// New makes a store over db, a pool of [Open] or another whose transactions
-// begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
+// New creates a store over db, a pool of [Open] or another pool whose transactions begin
+// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
 func New(db *sql.DB, cfg Config) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
@@ -87,5 +87,5 @@ func listen(ctx context.Context, reader *sql.DB, wake func()) error {
 	return sqlitelog.Watch(ctx, reader, wake)
 }
 
-// Classify judges SQLite's errors, for package fault.
+// Classify classifies SQLite's errors, for package fault.
 func Classify(err error) fault.Class { return sqlitedb.Classify(err) }

@@ -4,11 +4,11 @@
 //	store, err := memratelimit.New(memratelimit.Config{})
 //
 //	property                                        proven by
-//	all that a store promises                       TestConformance
+//	all guarantees of a store                       TestConformance
 //	a wall clock that is set does not matter        TestClockIsMonotonic
 //	it holds in real time, with many callers        TestRealTime
 //
-// Failure modes: it starts empty with the process, and a second process has a
-// second budget. Where several processes call one upstream, use redisratelimit.
-// A budget in strict mode takes 8 bytes for each call of its rates.
+// Failure modes: the store is empty when the process starts, and a second process has a second
+// budget. If several processes call one upstream, use redisratelimit. A budget in strict mode
+// takes 8 bytes for each call of its rates.
 package memratelimit

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// Eight callers take all they can for a while; the store's own times of the grants
-// hold the bound, and no token is lost.
+// TestRealTime: eight callers take all they can for a while; the store's own times of the
+// grants keep the bound, and no token is lost.
 func TestRealTime(t *testing.T) {
 	s, err := memratelimit.New(memratelimit.Config{})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// Under a flood of high, of its own process and of another one, low gets LowShare,
-// and all that low does not get is high's. Callers of Allow get something, too.
+// TestLowIsServedUnderAFloodOfHigh: under a flood of high, of its own process and of another
+// one, low gets LowShare, and high gets the rest. Callers of Allow get some calls, too.
 func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -69,7 +69,7 @@ func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 								}
 							}
 						}
-						for range 600 { // more than a window has
+						for range 600 { // more than fit into a window
 							wg.Go(func() { ask(highs, ratelimit.High, true) })
 						}
 						for range 50 {
@@ -79,7 +79,7 @@ func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 						low, high := int(served[ratelimit.Low].Load()), int(served[ratelimit.High].Load())
 						least := tc.least
 						if how == "allow" {
-							least = least * 8 / 10 // they come a little later than they could
+							least = least * 8 / 10 // they arrive a little later than possible
 						}
 						if low < least || low > tc.at {
 							t.Errorf("low had %d calls, high %d; want %d to %d", low, high, least, tc.at)

@@ -10,16 +10,16 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Config of a [Store]. The zero value works.
+// Config configures a [Store]. The zero value works.
 type Config struct {
-	// Now is the clock; by default the time at which the store was made and what
-	// has passed since then, so that setting the wall clock changes nothing. With
-	// one of your own, a step forward fills the buckets once more.
+	// Now is the clock; by default the time at which the store was created plus the elapsed
+	// time, so that setting the wall clock changes nothing. With your own clock, a step forward
+	// fills the buckets once more.
 	Now func() time.Time
 }
 
-// Store is a [ratelimit.Store] in memory. It has no limit of its own: each call
-// brings the plan.
+// Store is a [ratelimit.Store] in memory. It has no limits of its own: each call passes the
+// plan.
 type Store struct {
 	now func() time.Time
 
@@ -38,7 +38,7 @@ func New(cfg Config) (*Store, error) {
 	return &Store{now: cfg.Now}, nil
 }
 
-// server names this process' clock; there is no other.
+// server is the name of this process' clock, the only one.
 const server = "here"
 
 // Acquire decides the runs; see [ratelimit.Store].

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fragile is a store that can be lost.
+// fragile is a store whose state can be lost.
 type fragile struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -68,7 +68,7 @@ func harness(t *testing.T) ratelimittest.Harness {
 
 func TestConformance(t *testing.T) { ratelimittest.Run(t, harness) }
 
-// A case may not drop out of the suite unnoticed: state in memory has one server.
+// TestNotApplicable: no case may be skipped unnoticed; state in memory has one server.
 func TestNotApplicable(t *testing.T) {
 	for _, c := range ratelimittest.Cases() {
 		if missing := c.Missing(harness(t)); (missing != "") != (c.Name == "another-server") {
@@ -86,7 +86,7 @@ func plan(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
 	return p
 }
 
-// By default a store counts the time that passes.
+// TestClockIsMonotonic: by default a store counts elapsed time.
 func TestClockIsMonotonic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := memratelimit.New(memratelimit.Config{})

@@ -9,15 +9,15 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Config is the configuration of a [Collector].
+// Config configures a [Collector].
 type Config struct {
-	// Labels are on every series; none by default. Two limiters in one registry
-	// need a label that tells them apart.
+	// Labels are on every series; none by default. Two limiters in one registry need a label
+	// that distinguishes them.
 	Labels prometheus.Labels
 }
 
-// Collector is a [prometheus.Collector] of one limiter. A scrape reads what the
-// limiter knows, and does not ask its store.
+// Collector is a [prometheus.Collector] of one limiter. A scrape reads the limiter's counts in
+// memory, and does not call its store.
 type Collector struct {
 	limiter                                              *ratelimit.Limiter
 	acquired, rejected, returned, calls                  *prometheus.Desc
@@ -26,7 +26,7 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// New makes a collector, to be registered by the caller.
+// New creates a collector; the caller registers it.
 func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
 	if limiter == nil {
 		return nil, errors.New("ratelimitprom: the limiter is nil; make one with ratelimit.New")

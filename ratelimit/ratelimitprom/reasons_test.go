@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// meter is a limiter whose counts a test looks at.
+// meter is a limiter whose counts a test checks.
 type meter struct {
 	*testing.T
 	limiter *ratelimit.Limiter
@@ -32,13 +32,13 @@ func newMeter(t *testing.T, store ratelimit.Store, limits ratelimit.Limits) mete
 	return meter{t, l}
 }
 
-// full lets the buckets fill, which begin empty.
+// full waits until the buckets, which begin empty, are full.
 func (m meter) full() {
 	_, _ = m.limiter.Allow(context.Background(), ratelimit.High)
 	time.Sleep(10 * time.Second)
 }
 
-// take takes calls until one is refused, and returns how many there were.
+// take takes calls until one is refused, and returns the number of granted ones.
 func (m meter) take(p ratelimit.Priority) (n int) {
 	m.Helper()
 	for {
@@ -53,8 +53,8 @@ func (m meter) take(p ratelimit.Priority) (n int) {
 	}
 }
 
-// refuses wants one more call to be counted as refused for the reason, and no other
-// refusal to move.
+// refuses checks that one more call is counted as refused for the reason, and that no other
+// count changes.
 func (m meter) refuses(p ratelimit.Priority, reason string) {
 	m.Helper()
 	before := scrape(m.T, m.limiter)
@@ -75,7 +75,7 @@ func (m meter) refuses(p ratelimit.Priority, reason string) {
 	}
 }
 
-// away is a store that nobody reaches.
+// away is an unreachable store.
 type away struct{}
 
 func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
@@ -86,8 +86,8 @@ func (away) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error {
 
 var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 
-// TestEveryReason causes a refusal of each priority for each reason that it can have:
-// the cap and yielding concern low priority alone, and its share high.
+// TestEveryReason causes a refusal of each priority for each possible reason: the cap and
+// yielding concern only low priority, and its share only high.
 func TestEveryReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memratelimit.New(memratelimit.Config{})
@@ -109,7 +109,7 @@ func TestEveryReason(t *testing.T) {
 		m.refuses(ratelimit.High, "global")
 		m.refuses(ratelimit.Low, "global")
 
-		// A high call of another process waits for the next one, so low lets it go first.
+		// A high call of another process waits for the next free call, so low lets it go first.
 		time.Sleep(10 * time.Second)
 		for left := 1; left > 0; {
 			d, err := m.limiter.Allow(context.Background(), ratelimit.High)
@@ -135,7 +135,7 @@ func TestEveryReason(t *testing.T) {
 		m.full()
 		m.take(ratelimit.High)
 		m.refuses(ratelimit.Low, "global")
-		time.Sleep(4 * time.Millisecond) // one call is there, and is left to low
+		time.Sleep(4 * time.Millisecond) // one call is free, and is left to low
 		m.refuses(ratelimit.High, "low_share")
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestEveryReason(t *testing.T) {
 	})
 }
 
-// TestRateAndTokens: what was granted within the last second, and what is left in both
+// TestRateAndTokens: the calls granted within the last second, and the remaining ones in both
 // buckets.
 func TestRateAndTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ func boundCases() []Case {
 	}
 }
 
-// use is a permit that was used.
+// use is a used permit.
 type use struct {
 	at       time.Duration // true time
 	priority ratelimit.Priority
@@ -29,7 +29,7 @@ type use struct {
 	store    int64
 }
 
-// history is what was used, in true time, which no clock sets back.
+// history holds the uses, in true time, which is never set back.
 type history struct {
 	p    *player
 	now  time.Duration
@@ -41,8 +41,8 @@ func (h *history) pass(d time.Duration) {
 	h.p.h.Move(d)
 }
 
-// within checks the most that any span of time may have, by taking the span that
-// ends at each use. Low has its own bound.
+// within checks the maximum of any span of time, by checking the span that ends at each use.
+// Low has its own bound.
 func (h *history) within(span time.Duration, bound [2]int) error {
 	var sum [2]int // of low, and of all
 	from := 0
@@ -66,8 +66,8 @@ func (h *history) within(span time.Duration, bound [2]int) error {
 	return nil
 }
 
-// covered checks spans of every length at once: the uses of each W are at most
-// burst + rate*W just when a bucket of true time, which begins full, covers them.
+// covered checks spans of every length at once: the uses of each W are at most burst + rate*W
+// exactly if a bucket of true time, which begins full, covers them.
 func (h *history) covered(rate, burst int, of ...ratelimit.Priority) error {
 	most := int64(burst) * 1_000_000 // millionths
 	tokens, last := most, time.Duration(0)
@@ -83,7 +83,7 @@ func (h *history) covered(rate, burst int, of ...ratelimit.Priority) error {
 	return nil
 }
 
-// bounds checks what a plan promises.
+// bounds checks the bounds of a plan.
 func (h *history) bounds(p *ratelimit.Plan) error {
 	if p.Strict {
 		return h.within(p.Window, [2]int{p.LowRate, p.Rate})
@@ -91,8 +91,8 @@ func (h *history) bounds(p *ratelimit.Plan) error {
 	return errors.Join(h.covered(p.Rate, p.Burst, low, high), h.covered(p.LowRate, p.LowBurst, low))
 }
 
-// boundOverHistories asks at random, and has what may go wrong go wrong: state is
-// lost, the clock is set back, permits come back. Forward it only goes with time.
+// boundOverHistories asks at random while failures happen: state is lost, the clock is set
+// back, permits are given back. The clock never steps forward.
 func boundOverHistories(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{
 		limits, {HardLimit: 40, Rate: 20, LowRate: 15}, {HardLimit: 2000, Rate: 1000, LowRate: 10, Burst: 300},
@@ -161,7 +161,7 @@ func (h *history) play(ctx context.Context, seed uint64) error {
 	return nil
 }
 
-// maybeReturn gives the last one back, if it still can be.
+// maybeReturn gives the last permit back, if that is still possible.
 func (h *history) maybeReturn() error {
 	if len(h.uses) == 0 {
 		return nil
@@ -174,9 +174,8 @@ func (h *history) maybeReturn() error {
 	return h.p.giveBack(ratelimit.Returned{Priority: u.priority, Size: u.size, At: u.store})
 }
 
-// boundWithReturns takes a burst, uses what is refilled, and gives the burst back in
-// the last moment to use that as well: what a permit takes must not be refilled
-// and given back.
+// boundWithReturns takes a burst, uses the refill, and gives the burst back in the last moment
+// to use it as well: the size of a permit must not be both refilled and given back.
 func boundWithReturns(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{limits, {HardLimit: 2000, Rate: 1000, Burst: 10}, strict} {
 		p, err := full(ctx, h, l)
@@ -210,8 +209,8 @@ func boundWithReturns(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// strictIsUsedFully takes all that it can at each ms for some windows, and the
-// beginning of one more.
+// strictIsUsedFully takes all it can at each ms for some windows, and the beginning of one
+// more.
 func strictIsUsedFully(ctx context.Context, h Harness) error {
 	p, err := full(ctx, h, strict)
 	if err != nil {

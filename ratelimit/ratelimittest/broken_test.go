@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// copied does not share the rings' entries.
+// copied returns a copy that does not share the rings' entries.
 func copied(s *budget.State) *budget.State {
 	c := *s
 	c.Windows.Global.Times = slices.Clone(c.Windows.Global.Times)
@@ -26,8 +26,7 @@ func copied(s *budget.State) *budget.State {
 	return &c
 }
 
-// backend is a correct store with at most one defect, which replaces one of its
-// parts.
+// backend is a correct store with at most one defect, which replaces one of its parts.
 type backend struct {
 	mu       sync.Mutex
 	state    *budget.State
@@ -114,7 +113,7 @@ func (b *backend) harness() ratelimittest.Harness {
 	}
 }
 
-// withPlan is a defect that takes other limits for granted.
+// withPlan is a defect that uses other limits.
 func withPlan(change func(p *ratelimit.Plan)) *backend {
 	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 		other := *p
@@ -123,7 +122,7 @@ func withPlan(change func(p *ratelimit.Plan)) *backend {
 	}}
 }
 
-// withAsk is a defect that reads another ask.
+// withAsk is a defect that changes the ask.
 func withAsk(change func(a *ratelimit.Ask)) *backend {
 	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 		a.Runs = slices.Clone(a.Runs)
@@ -132,7 +131,7 @@ func withAsk(change func(a *ratelimit.Ask)) *backend {
 	}}
 }
 
-// withGrant is a defect that answers something else.
+// withGrant is a defect that changes the answer.
 func withGrant(change func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant)) *backend {
 	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 		g := b.state.Acquire(p, a, b.at)
@@ -141,7 +140,7 @@ func withGrant(change func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ra
 	}}
 }
 
-// withReturn is a defect that takes something else back.
+// withReturn is a defect that changes a returned permit.
 func withReturn(change func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned)) *backend {
 	return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
 		other := *p
@@ -182,7 +181,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}
 }
 
-// safely takes a panic for a failure.
+// safely converts a panic to an error.
 func safely(ctx context.Context, c ratelimittest.Case, b *backend) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

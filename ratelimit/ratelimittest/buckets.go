@@ -64,7 +64,7 @@ func burstIsTheMost(ctx context.Context, h Harness) error {
 	)
 }
 
-// refill counts what comes back, which is never rounded up.
+// refill counts the refill, which is never rounded up.
 func refill(ctx context.Context, h Harness) error {
 	p, err := full(ctx, h, limits)
 	if err != nil {
@@ -99,7 +99,7 @@ func lowLeavesTheReserve(ctx context.Context, h Harness) error {
 	if err := p.expect("high after it", high, 5000, p.plan.Burst-p.plan.LowBurst); err != nil {
 		return err
 	}
-	// In the long run low has its rate, and high the difference.
+	// In the long run low gets its rate, and high the difference.
 	var got [2]int
 	for range 1000 {
 		h.Move(time.Millisecond)
@@ -132,7 +132,7 @@ func refusedLowCostsNothing(ctx context.Context, h Harness) error {
 			return nil
 		},
 		func() error { return p.expect("high", high, 1000, p.plan.Burst-p.plan.LowBurst) },
-		// And the other way round: what global refuses costs no low cap.
+		// And the other way round: a refusal by the global bucket does not charge the low cap.
 		func() error { h.Move(time.Hour); return p.expect("high", high, 1000, p.plan.Burst) },
 		func() error {
 			for range 100 {
@@ -196,8 +196,7 @@ func strictMissingBlocks(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// strictWindowIsExact takes calls at odd times; each has its place again just one
-// window later.
+// strictWindowIsExact takes calls at odd times; each becomes free exactly one window later.
 func strictWindowIsExact(ctx context.Context, h Harness) error {
 	p, err := full(ctx, h, strict)
 	if err != nil {
@@ -205,7 +204,7 @@ func strictWindowIsExact(ctx context.Context, h Harness) error {
 	}
 	const step = 7 * time.Millisecond
 	sizes := []int{5, 1, 9, 2, 3, 1, 1, 8, 10} // 40
-	// The last of them goes round the end of a ring of 40 that begins with 7 others.
+	// The last of them wraps around the end of a ring of 40 that begins with 7 others.
 	if err := p.expect("others", high, 7, 7); err != nil {
 		return err
 	}
@@ -220,7 +219,7 @@ func strictWindowIsExact(ctx context.Context, h Harness) error {
 		return err
 	}
 	h.Move(p.plan.Window - time.Duration(len(sizes))*step)
-	// Three times round the ring.
+	// Three times around the ring.
 	for round := range 3 {
 		for i, n := range sizes {
 			h.Move(-time.Microsecond)

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// clockStepsAreCovered sets the clock forward, once within a second and the delay
-// at most: the burst that it mints is in the arithmetic.
+// clockStepsAreCovered sets the clock forward, at most once within a second plus the delay: the
+// arithmetic includes the burst that this step creates.
 func clockStepsAreCovered(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{
 		{HardLimit: 500, Rate: 450, LowRate: 350, Processes: 1, ClockSteps: true},
@@ -42,12 +42,12 @@ func clockStepsAreCovered(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// refilled is what comes back within a span, rounded up.
+// refilled returns the refill within a span, rounded up.
 func refilled(rate int, span time.Duration) int {
 	return int((int64(rate)*span.Microseconds() + 999_999) / 1_000_000)
 }
 
-// take uses what is granted of a run.
+// take uses the granted calls of a run.
 func (h *history) take(run ratelimit.Run) error {
 	g, err := h.p.ask(run)
 	if err != nil {
@@ -59,8 +59,8 @@ func (h *history) take(run ratelimit.Run) error {
 	return nil
 }
 
-// limitsThatChange has processes with different limits share the state, as during
-// a deploy: together they have the highest burst and the highest rate.
+// limitsThatChange has processes with different limits share the state, as during a deploy:
+// together they have the highest burst and the highest rate.
 func limitsThatChange(ctx context.Context, h Harness) error {
 	before, after := limits, ratelimit.Limits{HardLimit: 500, Rate: 200, LowRate: 190, Burst: 120, LowBurst: 20}
 	p, err := full(ctx, h, before)
@@ -88,8 +88,8 @@ func limitsThatChange(ctx context.Context, h Harness) error {
 	)
 }
 
-// strictLimitsThatChange lowers the rate, which holds at once, and raises it, for
-// which a window is waited.
+// strictLimitsThatChange lowers the rate, which takes effect at once, and raises it, which
+// blocks for a window.
 func strictLimitsThatChange(ctx context.Context, h Harness) error {
 	p, err := full(ctx, h, strict)
 	if err != nil {

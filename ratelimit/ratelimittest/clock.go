@@ -39,7 +39,7 @@ func clockForward(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// clockALittleBack stands still for up to a second.
+// clockALittleBack checks that time stands still for up to a second.
 func clockALittleBack(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{limits, strict} {
 		p, err := full(ctx, h, l)
@@ -77,7 +77,7 @@ func clockFarBack(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// random is the same in every run.
+// random returns the same numbers in every run.
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 4)) }
 
 func retryAfterIsExact(ctx context.Context, h Harness) error {
@@ -112,7 +112,7 @@ func retryAfterIsExact(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// twoStoresOneCount asks from two processes at once while the clock stands.
+// twoStoresOneCount asks from two processes at once while the clock stands still.
 func twoStoresOneCount(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{limits, strict} {
 		p, err := full(ctx, h, l)

@@ -16,13 +16,13 @@ func dayCases() []Case {
 	}
 }
 
-// daily are limits of 100 a day, 30 of them for high; the day begins at 09:00 UTC.
+// daily returns limits of 100 a day, 30 of them for high; the day begins at 09:00 UTC.
 func daily(l ratelimit.Limits) ratelimit.Limits {
 	l.Day = ratelimit.DayLimit{Limit: 100, HighReserve: 30, Offset: 9 * time.Hour}
 	return l
 }
 
-// spend takes up to n calls, with pauses, and returns how many there were.
+// spend takes up to n calls, with pauses, and returns how many it got.
 func (p *player) spend(priority ratelimit.Priority, n int, seen *ratelimit.DayCount) (got int, last ratelimit.Grant, err error) {
 	for range 20 {
 		p.h.Move(2 * p.plan.Window)
@@ -91,7 +91,7 @@ func dayAndItsReserve(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// midnight goes to the beginning of the upstream's next day.
+// midnight moves to the beginning of the upstream's next day.
 func (p *player) midnight() error {
 	g, err := p.ask(one(low))
 	if err != nil {
@@ -116,7 +116,7 @@ func daySurvivesALoss(ctx context.Context, h Harness) error {
 		func() error { old = seen; return p.spends("then", high, 10, 10, &seen) },
 		func() error { return p.spends("somebody who has seen nothing", high, 5, 5, &nothing) },
 		func() error { return h.Lose(ctx) },
-		// Who has seen most decides: 65, also for those who have seen less.
+		// The highest count decides: 65, also for processes that have seen less.
 		func() error { return p.spends("after a loss", high, 5, 5, &ratelimit.DayCount{}) },
 		func() error { return p.spends("with an old count", high, 1, 1, &old) },
 		func() error { seen.Used = 65; return p.spends("with the count", high, 1000, 35, &seen) },
@@ -124,8 +124,8 @@ func daySurvivesALoss(ctx context.Context, h Harness) error {
 	)
 }
 
-// dayAndAClockSetBack goes over midnight and back: what was used of the new day
-// stays used, and the new day is not given twice.
+// dayAndAClockSetBack goes over midnight and back: the used calls of the new day stay used, and
+// the new day is not given twice.
 func dayAndAClockSetBack(ctx context.Context, h Harness) error {
 	for _, gone := range []string{"nothing", "state", "caller's count"} {
 		if err := h.Lose(ctx); err != nil {
@@ -155,7 +155,7 @@ func dayAndAClockSetBack(ctx context.Context, h Harness) error {
 			func() error { return p.spends("before midnight again", high, 10, 10, &seen) },
 			func() error { h.Move(2 * time.Hour); return p.spends("after midnight again", high, 1000, 30, &seen) },
 			func() error { h.Move(24 * time.Hour); return p.spends("a day later", high, 1000, 100, &seen) },
-			// Months ahead is a mistake, which must not cost months.
+			// A date months ahead is a mistake, which must not block for months.
 			func() error { h.Move(100 * 24 * time.Hour); return p.spends("months later", high, 50, 50, &seen) },
 			func() error { h.Move(-100 * 24 * time.Hour); return p.spends("set right", high, 1, 1, &seen) },
 			func() error { h.Move(24 * time.Hour); return p.spends("a day after that", high, 1000, 100, &seen) },

@@ -15,10 +15,10 @@ type defect struct {
 	name   string
 	caught []string
 	with   func() *backend
-	only   bool // the other cases have no second caller, for whom it waits
+	only   bool // the other cases have no second caller to wait for
 }
 
-// defects names all that the suite watches for.
+// defects lists all defects that the suite detects.
 func defects() []defect {
 	return slices.Concat(amountDefects(), timeDefects(), dayDefects(), runDefects(), returnDefects(), strictDefects())
 }
@@ -130,7 +130,7 @@ func timeDefects() []defect {
 	}
 }
 
-// readsThenWrites has two callers both read before either writes.
+// readsThenWrites lets two callers both read before either writes.
 func readsThenWrites() *backend {
 	var mu sync.Mutex
 	calls := 0
@@ -141,7 +141,7 @@ func readsThenWrites() *backend {
 		calls++
 		n := calls
 		mu.Unlock()
-		// The first call fills; the second and the third are of two callers.
+		// The first call fills; the second and the third come from two callers.
 		switch n {
 		case 2:
 			<-second

@@ -8,17 +8,17 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// player plays one process on a harness.
+// player acts as one process on a harness.
 type player struct {
 	ctx  context.Context
 	h    Harness
 	plan *ratelimit.Plan
 }
 
-// limits that most cases use: 450 per second, 350 for low, bursts of 40 and 31.
+// limits are used by most cases: 450 per second, 350 for low, bursts of 40 and 31.
 var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 
-// strict are the same in strict mode, few enough to count.
+// strict is the same in strict mode, with numbers small enough to count.
 var strict = ratelimit.Limits{HardLimit: 50, Rate: 40, LowRate: 30, Strict: true}
 
 func newPlayer(ctx context.Context, h Harness, l ratelimit.Limits) (*player, error) {
@@ -29,7 +29,7 @@ func newPlayer(ctx context.Context, h Harness, l ratelimit.Limits) (*player, err
 	return &player{ctx, h, plan}, nil
 }
 
-// full is newPlayer with state that was left alone until all is granted that can be.
+// full is newPlayer on a state that had time to fill up.
 func full(ctx context.Context, h Harness, l ratelimit.Limits) (*player, error) {
 	p, err := newPlayer(ctx, h, l)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *player) take(priority ratelimit.Priority, count int) (int, error) {
 	return g.Runs[0].Granted, nil
 }
 
-// expect takes and compares.
+// expect takes calls and compares their number.
 func (p *player) expect(when string, priority ratelimit.Priority, count, want int) error {
 	got, err := p.take(priority, count)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *player) expect(when string, priority ratelimit.Priority, count, want in
 	return nil
 }
 
-// remains compares what is left, by asking for more than there can be.
+// remains compares the remaining calls, by asking for more than there can be.
 func (p *player) remains(when string, low, high int) error {
 	g, err := p.ask(ratelimit.Run{Priority: ratelimit.High, Size: p.plan.Burst, Count: 1})
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *player) remains(when string, low, high int) error {
 	}
 	if g.Runs[0].Granted > 0 {
 		g.Remaining[ratelimit.High] += p.plan.Burst
-		g.Remaining[ratelimit.Low] = low // it took what low had
+		g.Remaining[ratelimit.Low] = low // the call took the calls of low
 	}
 	if g.Remaining != [2]int{low, high} {
 		return fmt.Errorf("%s: %d remain for low and %d for high, want %d and %d", when, g.Remaining[0], g.Remaining[1], low, high)
@@ -112,7 +112,7 @@ func one(p ratelimit.Priority) ratelimit.Run {
 // waiting is a single call of high priority that waits.
 var waiting = ratelimit.Run{Priority: ratelimit.High, Size: 1, Count: 1, Wait: true}
 
-// steps runs one after the other until one fails.
+// steps runs the steps in order until one fails.
 func steps(all ...func() error) error {
 	for _, step := range all {
 		if err := step(); err != nil {
@@ -122,7 +122,7 @@ func steps(all ...func() error) error {
 	return nil
 }
 
-// exact checks that a call is refused until just before its time, and granted then.
+// exact checks that a call is refused until just before its retry time, and granted then.
 func (p *player) exact(r ratelimit.Run) error {
 	r.Count = 1
 	g, err := p.ask(r)

@@ -35,10 +35,11 @@ func (p *player) giveBack(r ratelimit.Returned) error {
 	return nil
 }
 
-// slow fills one place in 100 ms, so that what comes back can be told from it.
+// slow fills one place in 100 ms, so that returned calls can be distinguished from refilled
+// ones.
 var slow = ratelimit.Limits{HardLimit: 100, Rate: 10, LowRate: 8, Burst: 40, LowBurst: 30}
 
-// slowStrict forgives the same.
+// slowStrict is the same in strict mode.
 var slowStrict = ratelimit.Limits{HardLimit: 50, Rate: 40, LowRate: 30, Strict: true}
 
 func returnGivesBack(ctx context.Context, h Harness) error {
@@ -103,7 +104,7 @@ func returnTooLate(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// returnOfLostState gives back what the new state never granted.
+// returnOfLostState gives back permits that the new state never granted.
 func returnOfLostState(ctx context.Context, h Harness) error {
 	losses := map[string]func(context.Context) error{"loss": h.Lose}
 	if h.Restart != nil {
@@ -174,7 +175,7 @@ func returnToTheDay(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// strictReturn takes the permit's own entries out, wherever they are in the ring.
+// strictReturn removes the permit's own entries, wherever they are in the ring.
 func strictReturn(ctx context.Context, h Harness) error {
 	p, err := full(ctx, h, strict)
 	if err != nil {
@@ -190,7 +191,7 @@ func strictReturn(ctx context.Context, h Harness) error {
 			h.Move(step)
 		}
 		gone := (1 + 3*round) % len(all) // once at the end of a ring of 40
-		for range 2 {                    // the second time it is not there any more
+		for range 2 {                    // the second time it is gone already
 			if err := p.giveBack(all[gone]); err != nil {
 				return err
 			}
@@ -198,7 +199,7 @@ func strictReturn(ctx context.Context, h Harness) error {
 		if err := p.expect("in its place", high, 100, 5); err != nil {
 			return err
 		}
-		// The others are where they were: each is free again a window after it.
+		// The other entries are unchanged: each becomes free a window after its grant.
 		h.Move(p.plan.Window - time.Duration(len(all))*step - time.Microsecond)
 		for i := range all {
 			want := 5

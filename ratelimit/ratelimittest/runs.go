@@ -71,7 +71,7 @@ func runsAreCalls(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// remainingIsExact takes what remains, and one more.
+// remainingIsExact takes the remaining calls, and one more.
 func remainingIsExact(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{limits, strict, daily(limits)} {
 		p, err := full(ctx, h, l)
@@ -95,15 +95,15 @@ func remainingIsExact(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// yields has low step back for a call of high priority that waits, until that one
-// is granted, or has gone away. It has no share that it would not yield.
+// yields checks that low yields to a waiting call of high priority until that call is granted
+// or its caller has left. Low has no share that is exempt from the yield.
 func yields(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{sharing(limits, 0), sharing(strict, 0)} {
 		p, err := full(ctx, h, l)
 		if err != nil {
 			return err
 		}
-		if p.plan.Strict { // a place gets free each 5 ms
+		if p.plan.Strict { // a place becomes free each 5 ms
 			for range 10 {
 				if err := p.expect("spread", high, 1, 1); err != nil {
 					return err
@@ -160,7 +160,7 @@ func yields(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// drained is what yields has spread before.
+// drained returns the number of calls that yields has used before.
 func drained(p *player) int {
 	if p.plan.Strict {
 		return 10

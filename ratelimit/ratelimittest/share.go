@@ -15,14 +15,14 @@ func shareCases() []Case {
 	}
 }
 
-// sharing are limits with another LowShare, in percent.
+// sharing returns limits with another LowShare, in percent.
 func sharing(l ratelimit.Limits, percent int) ratelimit.Limits {
 	l.LowShare = &percent
 	return l
 }
 
-// lowShare has a process ask for high priority without end, and another one wait for
-// low. Low gets its share and no more, and nothing of the rate is lost.
+// lowShare has a process ask for high priority without end, and another one wait for low. Low
+// gets its share and no more, and the whole rate is used.
 func lowShare(ctx context.Context, h Harness) error {
 	const seconds, step = 4, 4 * time.Millisecond
 	for _, l := range []ratelimit.Limits{limits, sharing(limits, 20), sharing(limits, 0), strict, sharing(strict, 40), sharing(strict, 0)} {
@@ -30,14 +30,14 @@ func lowShare(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		if _, err := p.take(high, 1000); err != nil { // a burst is not of these seconds
+		if _, err := p.take(high, 1000); err != nil { // the burst is not part of these seconds
 			return err
 		}
 		var got [2]int
 		next := time.Duration(0)
 		run := seconds * p.second()
 		if p.plan.Strict {
-			run += p.plan.Window // the first one is full
+			run += p.plan.Window // the first window is full
 		}
 		for now := time.Duration(0); now < run; now += step {
 			h.Move(step)
@@ -49,7 +49,7 @@ func lowShare(ctx context.Context, h Harness) error {
 			if now < next {
 				continue
 			}
-			// Three wait, in another process, which asks again when it was told to.
+			// Three callers wait in another process, which asks again at its retry time.
 			peer := *p
 			peer.h.Store = h.Peer
 			if g, err = peer.ask(ratelimit.Run{Priority: low, Size: 1, Count: 3, Wait: true}); err != nil {
@@ -70,7 +70,7 @@ func lowShare(ctx context.Context, h Harness) error {
 	return nil
 }
 
-// second is the time that has Rate calls.
+// second returns the time in which Rate calls are granted.
 func (p *player) second() time.Duration {
 	if p.plan.Strict {
 		return p.plan.Window
@@ -78,14 +78,14 @@ func (p *player) second() time.Duration {
 	return time.Second
 }
 
-// lowShareEnds has high leave the share to a call of low priority that was refused,
-// and take it when that one does not come back.
+// lowShareEnds checks that high leaves the share free for a refused call of low priority, and
+// takes the share if that call does not return.
 func lowShareEnds(ctx context.Context, h Harness) error {
 	p, err := full(ctx, h, limits)
 	if err != nil {
 		return err
 	}
-	var until time.Duration // high leaves the share alone
+	var until time.Duration // high leaves the share free
 	refuse := func() error {
 		g, err := p.ask(one(low))
 		if until = g.Runs[0].RetryAfter + p.plan.Hold; err == nil && g.Runs[0].Granted > 0 {

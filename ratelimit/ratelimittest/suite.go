@@ -8,39 +8,37 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Harness is a store without state, and what the suite needs around it.
+// Harness is a store without state, with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
 	Store ratelimit.Store
-	// Peer is the same store as another process sees it; Store when nil.
+	// Peer is the same store, opened by another process; Store when nil.
 	Peer ratelimit.Store
-	// Move sets the store's clock forward or back; required. The clock stands
-	// still otherwise, and shows whole µs.
+	// Move sets the store's clock forward or back; required. Otherwise the clock stands still,
+	// and shows whole µs.
 	Move func(d time.Duration)
-	// Lose makes the store forget everything, as a flush does; required.
+	// Lose makes the store lose all state, like a flush; required.
 	Lose func(ctx context.Context) error
-	// Restart has another server go on with the same data; nil when that cannot
-	// be.
+	// Restart replaces the server but keeps its data; nil if that is impossible.
 	Restart func(ctx context.Context) error
 }
 
-// Need is what a case asks of a harness.
+// Need is a requirement of a case.
 type Need string
 
-// NeedRestart is as its n/a lines print it.
+// NeedRestart is the text of its n/a lines.
 const NeedRestart Need = "the state does not outlive its server (Harness.Restart is nil)"
 
-// Case is one promise of a store.
+// Case is one guarantee of a store.
 type Case struct {
 	Name string
-	// Needs lists what the harness must have; otherwise the case is n/a.
+	// Needs lists the requirements of the case; without them it is n/a.
 	Needs []Need
-	// Run checks the promise on a fresh harness and returns how it was broken.
+	// Run checks the guarantee on a new harness and returns an error if it is broken.
 	Run func(ctx context.Context, h Harness) error
 }
 
-// Missing returns the first need that the harness does not meet, "" when it
-// meets all.
+// Missing returns the first need that the harness does not meet, or "".
 func (c Case) Missing(h Harness) Need {
 	for _, n := range c.Needs {
 		if n == NeedRestart && h.Restart == nil {
@@ -50,10 +48,10 @@ func (c Case) Missing(h Harness) Need {
 	return ""
 }
 
-// Limit is how long one case may take.
+// Limit bounds the time of one case.
 const Limit = time.Minute
 
-// Check runs one case on a fresh harness.
+// Check runs one case on a new harness.
 func Check(ctx context.Context, c Case, h Harness) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
@@ -63,7 +61,7 @@ func Check(ctx context.Context, c Case, h Harness) error {
 	return c.Run(ctx, h)
 }
 
-// Run runs every case as a subtest on a harness of its own.
+// Run runs every case as a subtest, each on its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, c := range Cases() {

@@ -15,9 +15,8 @@ func waitCases() []Case {
 	return []Case{{Name: "waits-outlive-lost-answers", Run: waitsOutliveLostAnswers}}
 }
 
-// lossy keeps every third answer back until the caller's timeout, as a connection
-// does that stalls: the store has decided, and nobody learns what. Its clock goes on
-// with each call.
+// lossy keeps every third answer back until the caller's timeout, like a stalled connection:
+// the store has decided, but its answer is lost. Its clock advances with each call.
 type lossy struct {
 	ratelimit.Store
 	move         func(time.Duration)
@@ -47,8 +46,8 @@ func (l *lossy) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit
 	return ratelimit.Grant{}, ctx.Err()
 }
 
-// waitsOutliveLostAnswers has callers of Wait on a store whose answers get lost. None
-// of them fails, and what was granted without an answer is used by none.
+// waitsOutliveLostAnswers has callers of Wait on a store whose answers get lost. None of them
+// fails, and grants without an answer are not used.
 func waitsOutliveLostAnswers(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{limits, strict} {
 		if err := h.Lose(ctx); err != nil {
@@ -69,7 +68,7 @@ func waitsOutliveLostAnswers(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		// Bursts are had at once, so the callers need more than one call.
+		// Bursts are granted at once, so the callers need more than one call.
 		served, errs := waitInTurn(ctx, limiter, p.plan.Burst+10)
 		if errs != nil {
 			return fmt.Errorf("%+v: %d served: %w", l, served, errs)

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// Buckets that were stored without a share keep what is in them, in Acquire and in
-// Return; a share begins empty.
+// TestStateWithoutAShare: buckets that were stored without a share keep their content, in
+// Acquire and in Return; a share begins empty.
 func TestStateWithoutAShare(t *testing.T) {
 	client := open(t, servicetest.Redis(t))
 	budget := name(t, client)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Config of a [Store]. The zero value works.
+// Config configures a [Store]. The zero value works.
 type Config struct {
-	// Name of the budget, and the hash tag of its keys: "rate" by default, hence
-	// {rate}:global. Two limiters with one name on one Redis share the budget; up
-	// to 200 bytes without braces, spaces or control characters.
+	// Name is the name of the budget, and the hash tag of its keys: "rate" by default, hence
+	// {rate}:global. Two limiters with one name on one Redis share the budget. Up to 200 bytes
+	// without braces, spaces or control characters.
 	Name string
 }
 
@@ -26,7 +26,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// keys of a budget, which all have one slot of a Cluster.
+// keys holds the keys of a budget, which are all in one slot of a Cluster.
 type keys struct{ buckets, windows []string }
 
 func keysOf(name string) keys {

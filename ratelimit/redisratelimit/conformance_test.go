@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// moment is a clock that stands still, of a server that can be replaced.
+// moment is a clock that stands still, of a replaceable server.
 type moment struct {
 	mu      sync.Mutex
 	now     time.Time
@@ -42,8 +42,8 @@ func (m *moment) restart(context.Context) error {
 	return nil
 }
 
-// harness is two stores with one clock, each with a pool of its own. The scripts
-// are the real ones, but for the time and the server's id.
+// harness has two stores with one clock, each with its own pool. The scripts are the real ones,
+// except for the time and the server's id.
 func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) ratelimittest.Harness {
 	t.Helper()
 	client := connect(t)
@@ -70,7 +70,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// Nothing in the suite is n/a.
+// TestNotApplicable: no case of the suite is n/a.
 func TestNotApplicable(t *testing.T) {
 	h := harness(t, servers["redis"])
 	for _, c := range ratelimittest.Cases() {

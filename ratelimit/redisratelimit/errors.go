@@ -9,16 +9,16 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify judges Redis errors: unreachable, slow beyond the timeout, loading,
-// out of memory or read-only is infrastructure.
+// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading, out of
+// memory or read-only is infrastructure.
 func Classify(err error) fault.Class { return redisdb.Classify(err) }
 
-// failed wraps an error of a script. Whether the calls were charged is unknown.
+// failed wraps an error of a script. It is unknown whether the calls were charged.
 func failed(what, name string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 	case redisdb.Forbidden(err):
-		// A rule of the server, as NOPERM is: nothing that another try mends.
+		// A rule of the server, such as NOPERM: a retry cannot help.
 		err = fmt.Errorf("the Redis user may not run what the script needs; allow it +evalsha +eval +info +time +mget +get +set +getrange +setrange +pexpire on the keys {%s}:*: %w", name, err)
 		err = fault.MarkInfrastructure(err)
 	case Classify(err) == fault.Infrastructure:

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// A client of the limiter's own: it neither tries again nor waits beyond a context.
+// The limiter has its own client, which neither retries nor waits beyond a context.
 func ExampleNew() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,

@@ -34,7 +34,7 @@ func Clocked(s *Store, moment func() (server string, now int64)) {
 	}
 }
 
-// Keys are the keys of a mode.
+// Keys returns the keys of a mode.
 func Keys(s *Store, strict bool) []string {
 	if strict {
 		return s.keys.windows

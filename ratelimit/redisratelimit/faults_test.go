@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// modes have a key each for their state, which nothing else tells from the other.
+// modes have one key each for their state, by which the test distinguishes them.
 var modes = map[string]struct {
 	limits ratelimit.Limits
 	key    string
@@ -33,15 +33,15 @@ type victim struct {
 
 func (v *victim) restart() { v.server.Kill(); v.server.Start() }
 
-// TestFaults takes all that it can just before and just after each of the faults:
-// a whole window of the strict mode, and what buckets have that begin empty.
+// TestFaults takes all it can just before and just after each of the faults: a whole window of
+// the strict mode, and the content of buckets, which begin empty.
 func TestFaults(t *testing.T) {
 	faults := []struct {
 		name    string
 		options []string
 		hurt    func(v *victim)
-		data    bool // is there after it
-		granted bool // something may be at once
+		data    bool // the data exists after the fault
+		granted bool // calls may be granted at once
 	}{
 		{"flush", nil, func(v *victim) {
 			if err := v.admin.FlushAll(v.t.Context()).Err(); err != nil {
@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 		}, true, true},
 		{"stopped and gone on", nil, func(v *victim) {
 			v.server.Stop()
-			// What is asked of it meanwhile it decides later, and charges for nobody.
+			// The server decides the calls of this time later, and charges them to no caller.
 			for range 3 {
 				ctx, cancel := context.WithTimeout(v.t.Context(), 20*time.Millisecond)
 				_, err := v.store.Acquire(ctx, v.usage.plan, all)
@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// exists asks a server that may still be loading.
+// exists checks a key on a server that may still be loading.
 func exists(t *testing.T, admin redis.UniversalClient, key string) bool {
 	t.Helper()
 	var there bool

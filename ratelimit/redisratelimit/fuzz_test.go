@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Only an answer of the right length, with reasons that there are, grants anything.
+// FuzzGrant: only an answer of the right length, with known reasons, grants anything.
 func FuzzGrant(f *testing.F) {
 	f.Add([]byte(doubles{}.and(1_000_000, 5, 3, 20_000, 7, 1, 0, 0)), uint16(1))
 	f.Add([]byte(doubles{}.and(1, 0, 0, 0, 0, 0, 99, 0)), uint16(1))

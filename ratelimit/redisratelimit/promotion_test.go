@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// TestPromotion makes a master of a replica that has not heard of the last grants.
+// TestPromotion promotes a replica that has not received the last grants.
 func TestPromotion(t *testing.T) {
 	for mode, m := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -32,13 +32,13 @@ func TestPromotion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// To the replica, what the master grants from now on is still there.
+			// The replica has not received the master's grants from now on.
 			if err := replica.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
 				t.Fatal(err)
 			}
 			u.gain(before)
 			old.Kill()
-			// What was replicated is there, and is not believed.
+			// The replicated state exists, and is not used.
 			if got, err := replica.Get(t.Context(), m.key).Bytes(); err != nil || string(got) != string(value) {
 				t.Fatalf("the replica has %x, %v; want %x", got, err, value)
 			}
@@ -52,8 +52,8 @@ func TestPromotion(t *testing.T) {
 	}
 }
 
-// TestClusterPromotion has a replica of a Cluster take the slots of its master,
-// which is gone; the client of the Cluster finds it.
+// TestClusterPromotion: a replica of a Cluster takes the slots of its stopped master; the
+// client of the Cluster finds it.
 func TestClusterPromotion(t *testing.T) {
 	options := []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"}
 	old, next := redistest.StartServer(t, options...), redistest.StartServer(t, options...)
@@ -77,7 +77,7 @@ func TestClusterPromotion(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: []string{old.Address, next.Address}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 		ClusterStateReloadInterval: 50 * time.Millisecond,
-		PoolSize:                   10_000, // after so many failures the pool itself tries for ever
+		PoolSize:                   10_000, // after so many failures the pool itself dials for ever
 	})
 	t.Cleanup(func() { client.Close() })
 	cluster := newStore(t, client, "rate")
@@ -96,7 +96,7 @@ func TestClusterPromotion(t *testing.T) {
 	u.check()
 }
 
-// linked says why a replica is not in step with its master.
+// linked returns an error if a replica is not in sync with its master.
 func linked(t *testing.T, replica redis.UniversalClient) error {
 	info, err := replica.Info(t.Context(), "replication").Result()
 	if err == nil && !strings.Contains(info, "master_link_status:up") {
@@ -105,7 +105,7 @@ func linked(t *testing.T, replica redis.UniversalClient) error {
 	return err
 }
 
-// replicated waits until the replica has all.
+// replicated waits until the replica has all writes.
 func replicated(t *testing.T, master redis.UniversalClient) {
 	t.Helper()
 	n, err := master.Do(t.Context(), "WAIT", 1, 0).Int()

@@ -16,11 +16,11 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// all asks for more than there can be.
+// all asks for more calls than there can be.
 var all = ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 10_000}}}
 
-// away checks that a server is answered for as trouble with our own Redis, for
-// the reason that it gives.
+// away checks that the error of a server is an infrastructure failure, with the server's
+// reason.
 func away(t *testing.T, s *redisratelimit.Store, p *ratelimit.Plan, reason string) {
 	t.Helper()
 	_, err := s.Acquire(t.Context(), p, all)
@@ -29,8 +29,8 @@ func away(t *testing.T, s *redisratelimit.Store, p *ratelimit.Plan, reason strin
 	}
 }
 
-// A server that hangs is left when the context ends, long before the client's own
-// timeout.
+// TestHungServer: a call to a hanging server ends with its context, long before the client's
+// own timeout.
 func TestHungServer(t *testing.T) {
 	s := redistest.StartServer(t)
 	client, err := redisdb.Open(s.URL(), redisdb.Config{Timeout: 5 * time.Minute})
@@ -58,7 +58,7 @@ func TestHungServer(t *testing.T) {
 	}
 }
 
-// A replica is no place for a budget.
+// TestReadOnly: a replica cannot hold a budget.
 func TestReadOnly(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	if err := client.SlaveOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
@@ -67,7 +67,8 @@ func TestReadOnly(t *testing.T) {
 	away(t, newStore(t, client, "rate"), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}), "READONLY")
 }
 
-// A user who may not run INFO is told what to allow, without a password.
+// TestForbidden: for a user without the right to run INFO, the error lists the rights to grant,
+// without a password.
 func TestForbidden(t *testing.T) {
 	s := redistest.StartServer(t)
 	admin := open(t, s.URL())
@@ -82,7 +83,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// A server without memory grants nothing and charges nothing.
+// TestOutOfMemory: a server without memory grants nothing and charges nothing.
 func TestOutOfMemory(t *testing.T) {
 	for mode, m := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// A server that loads its data says so, and is believed to be away.
+// TestLoading: a server that loads its data says so, and counts as unavailable.
 func TestLoading(t *testing.T) {
 	s := redistest.StartServer(t, "--rdbcompression", "no")
 	client := open(t, s.URL())
@@ -134,7 +135,8 @@ func TestLoading(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Kill()
-	// A key takes 300 ms now, after each of which it answers. It is not waited for.
+	// Each key now takes 300 ms to load, and the server answers after each. The store does not
+	// wait for it.
 	s.Start("--key-load-delay", "300000", "--loading-process-events-interval-bytes", "1024")
 	away(t, newStore(t, client, "rate"), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}), "LOADING")
 }

@@ -22,7 +22,7 @@ var (
 	returnWindowText string
 )
 
-// scripts of one mode.
+// scripts holds the scripts of one mode.
 type scripts struct{ acquire, giveBack *redis.Script }
 
 func bucketScripts() scripts {
@@ -33,8 +33,8 @@ func windowScripts() scripts {
 	return scripts{redis.NewScript(acquireWindowText), redis.NewScript(returnWindowText)}
 }
 
-// doubles are the numbers that scripts are told and answer, packed. Lua has no other
-// numbers, and one string of them costs the script less than each in its own.
+// doubles are the packed numbers of a script's arguments and answer. Lua has only doubles, and
+// one string of them costs the script less than one argument each.
 type doubles []byte
 
 func (d doubles) and(numbers ...int64) doubles {
@@ -51,15 +51,15 @@ func numberAt(answer string, i int) int64 {
 	return int64(math.Float64frombits(binary.LittleEndian.Uint64([]byte(answer[i*double : (i+1)*double]))))
 }
 
-// planArgs is what all scripts are told; see plan.lua. span is the yield, or the
-// delay where a permit comes back.
+// planArgs returns the arguments of all scripts; see plan.lua. span is the yield, or the delay
+// for a permit that is given back.
 func planArgs(p *ratelimit.Plan, span time.Duration, seen ratelimit.DayCount, room int) doubles {
 	return make(doubles, 0, (13+room)*double).and(
 		int64(p.Rate), int64(p.LowRate), int64(p.Burst), int64(p.LowBurst), p.Window.Microseconds(), span.Microseconds(),
 		int64(p.LowShare), p.Hold.Microseconds(), p.Day.Limit, p.Day.HighReserve, p.Day.Offset.Microseconds(), seen.Day, seen.Used)
 }
 
-// kinds of runs, as the scripts tell them apart.
+// The kinds of runs, as the scripts number them.
 const (
 	kindLow         = 0
 	kindHigh        = 1
@@ -91,7 +91,7 @@ func returnArgs(p *ratelimit.Plan, r ratelimit.Returned) doubles {
 // reasons as the scripts number them.
 var reasons = [...]ratelimit.Reason{"", ratelimit.ReasonDay, ratelimit.ReasonGlobal, ratelimit.ReasonLowCap, ratelimit.ReasonYield, ratelimit.ReasonLowShare}
 
-// grantOf reads the answer of an acquire script; false when it is none.
+// grantOf parses the answer of an acquire script; false if it is invalid.
 func grantOf(answer string, runs int) (ratelimit.Grant, bool) {
 	const head, each = 5, 3
 	if len(answer) != (head+each*runs)*double {

@@ -14,9 +14,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// TestWaitOverABadNetwork stalls the connection to Redis for longer than the
-// limiter's timeout, again and again: no wait ends. Then Redis is away, and the open
-// breaker ends them all.
+// TestWaitOverABadNetwork repeatedly stalls the connection to Redis for longer than the
+// limiter's timeout: no wait ends. Then Redis is stopped, and the open breaker ends all waits.
 func TestWaitOverABadNetwork(t *testing.T) {
 	server := redistest.StartServer(t)
 	network := proxytest.Start(t, server.Address)

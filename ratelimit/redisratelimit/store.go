@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Store is a [ratelimit.Store] in Redis or a Redis Cluster, with Redis' own
-// clock. It has no limit of its own: each call brings the plan, and all who share
-// the name should bring the same.
+// Store is a [ratelimit.Store] in Redis or a Redis Cluster, with Redis' own clock. It has no
+// limits of its own: each call passes the plan, and all processes that share the name should
+// pass the same plan.
 type Store struct {
 	client  redis.UniversalClient
 	name    string
@@ -26,10 +26,10 @@ type Store struct {
 
 var _ ratelimit.Store = (*Store)(nil)
 
-// New makes a store on a client, which stays the caller's to close. The client
-// should be the limiter's own, with short timeouts. It is refused when it does not
-// heed contexts (a server that hangs would hold callers beyond theirs) or repeats
-// calls (one that is carried out twice is charged twice):
+// New creates a store on a client, which the caller closes. The client should be the limiter's
+// own, with short timeouts. New refuses a client that ignores contexts (a server that hangs
+// would block callers beyond theirs) or that repeats calls (a call that is executed twice is
+// charged twice):
 //
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
@@ -50,7 +50,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
 }
 
-// mode picks the scripts and the keys of a plan. The last key is that of the day.
+// mode returns the scripts and the keys of a plan. The last key is the key of the day.
 func (s *Store) mode(p *ratelimit.Plan) (scripts, []string) {
 	scripts, keys := s.buckets, s.keys.buckets
 	if p.Strict {
@@ -79,7 +79,7 @@ func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit
 	return g, nil
 }
 
-// maxRuns is how many runs one script takes, so that it cannot hold up the server.
+// maxRuns bounds the runs of one script, so that a script cannot block the server.
 const maxRuns = 1000
 
 func check(plan *ratelimit.Plan, ask ratelimit.Ask) error {

@@ -23,7 +23,7 @@ var (
 	servers = redistest.Servers
 )
 
-// name is a budget of the test's own on a shared server, removed at its end.
+// name returns the test's own budget on a shared server; it is removed at the test's end.
 func name(t testing.TB, client redis.UniversalClient) string {
 	t.Helper()
 	n := "t_" + strings.ToLower(rand.Text())

@@ -21,8 +21,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// The scripts answer and store what the Go of package budget does, whatever comes:
-// asks, returns, time that passes or is set, lost keys, other servers and plans.
+// TestTwins: the scripts answer and store the same as the Go of package budget, for random
+// histories: asks, returns, time that passes or is set, lost keys, other servers and plans.
 func TestTwins(t *testing.T) {
 	client := open(t, servicetest.Redis(t))
 	// The same histories in every run; -rapid.seed has others.
@@ -84,7 +84,7 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 	plan := plans.Draw(t, "plan")
 	model := twin{}
 	var granted []ratelimit.Returned
-	var edges []int64 // times at which something turns
+	var edges []int64 // times at which an answer changes
 	seen := ratelimit.DayCount{}
 	for range rapid.IntRange(1, 40).Draw(t, "steps") {
 		switch rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "return", "time", "edge", "edge", "odd"}).Draw(t, "step") {
@@ -112,7 +112,7 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 			if len(granted) == 0 {
 				continue
 			}
-			// Mostly of the last ones, and at times twice.
+			// Mostly of the last ones, and sometimes twice.
 			r := granted[len(granted)-1-rapid.IntRange(0, min(4, len(granted)-1)).Draw(t, "which")]
 			r.Day = seen
 			model.Return(plan, r, m)
@@ -158,10 +158,10 @@ func runOf(p *ratelimit.Plan) *rapid.Generator[ratelimit.Run] {
 	})
 }
 
-// twin is the state as the Go holds it.
+// twin is the state in Go.
 type twin struct{ budget.State }
 
-// odd is what should not happen, and does.
+// odd does something that should never happen.
 func (w *twin) odd(t *rapid.T, ctx context.Context, client redis.UniversalClient, keys []string, m *budget.Moment, seen *ratelimit.DayCount) {
 	lose := func(key int) {
 		if err := client.Del(ctx, keys[key]).Err(); err != nil {
@@ -196,8 +196,8 @@ func (w *twin) odd(t *rapid.T, ctx context.Context, client redis.UniversalClient
 	}
 }
 
-// comparable is the state with the rings' entries that still count, and nothing of
-// what a lost key would have held.
+// comparable returns the state with the rings' entries that still count, and without the
+// content of lost keys.
 func (w *twin) comparable() twin {
 	c := *w
 	c.Windows.Global, c.Windows.Low = live(c.Windows.Global), live(c.Windows.Low)
@@ -219,7 +219,7 @@ func live(r budget.Ring) budget.Ring {
 	return r
 }
 
-// stored reads what the scripts have stored.
+// stored reads the state that the scripts have stored.
 func stored(ctx context.Context, client redis.UniversalClient, keys []string, strict bool) (twin, error) {
 	var values [3]string
 	for i, key := range keys {

@@ -18,7 +18,7 @@ func planOfLimits(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
 	return p
 }
 
-// usage is what was granted, by the server's clock, which nobody sets here.
+// usage holds the grants, by the server's clock, which is never set here.
 type usage struct {
 	t    *testing.T
 	plan *ratelimit.Plan
@@ -26,7 +26,7 @@ type usage struct {
 	at   []int64 // in order, as one caller asks at a time
 }
 
-// ask takes what there is, and returns how much.
+// ask takes all free calls, and returns their number.
 func (u *usage) ask(s *redisratelimit.Store) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -40,7 +40,7 @@ func (u *usage) ask(s *redisratelimit.Store) (int, error) {
 	return g.Runs[0].Granted, nil
 }
 
-// must is ask of a server that just came back, which may still be loading.
+// must is ask for a server that has just restarted, which may still be loading.
 func (u *usage) must(s *redisratelimit.Store) int {
 	u.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -54,7 +54,7 @@ func (u *usage) must(s *redisratelimit.Store) int {
 	}
 }
 
-// gain asks until something is granted again.
+// gain asks until a call is granted again.
 func (u *usage) gain(s *redisratelimit.Store) {
 	u.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); u.must(s) == 0; time.Sleep(time.Millisecond) {
@@ -84,7 +84,7 @@ func (u *usage) check() {
 	}
 }
 
-// Two processes take all they can from one budget in real time.
+// TestRealTime: two processes take all they can from one budget in real time.
 func TestRealTime(t *testing.T) {
 	for mode, l := range map[string]ratelimit.Limits{
 		"buckets": {HardLimit: 500, Rate: 300, Burst: 40}, "strict": {HardLimit: 500, Rate: 60, Strict: true},

@@ -53,7 +53,7 @@ func (s *still) giveBack(at int64) {
 
 var changes = regexp.MustCompile(`rdb_changes_since_last_save:(\d+)`)
 
-// writes counts what do makes the server write.
+// writes counts the server's writes during do.
 func (s *still) writes(do func()) int {
 	s.t.Helper()
 	count := func() int {
@@ -106,7 +106,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 	}
 }
 
-// pass has time pass for the scripts and for what the server forgets.
+// pass lets time pass for the scripts and for the server's expiry.
 func (s *still) pass(d time.Duration) {
 	s.t.Helper()
 	s.clock.move(d)
@@ -123,7 +123,7 @@ func (s *still) pass(d time.Duration) {
 	}
 }
 
-// one is granted.
+// one asks for one call, which is granted.
 func (s *still) one(p ratelimit.Priority) ratelimit.Grant {
 	s.t.Helper()
 	g, err := s.store.Acquire(s.t.Context(), s.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: p, Size: 1, Count: 1}}})
@@ -133,8 +133,8 @@ func (s *still) one(p ratelimit.Priority) ratelimit.Grant {
 	return g
 }
 
-// TestExpiry has days pass in which each kind of write is the first of an hour, and
-// looks at all keys that it used.
+// TestExpiry lets days pass in which each kind of write is the first of an hour, and checks all
+// keys that it used.
 func TestExpiry(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	for mode, strict := range map[string]bool{"buckets": false, "strict": true} {
@@ -144,7 +144,7 @@ func TestExpiry(t *testing.T) {
 				t.Helper()
 				for _, key := range keys {
 					left, err := client.PTTL(t.Context(), key).Result()
-					// The test itself takes some of it.
+					// The test itself takes some time.
 					if err != nil || left <= 47*time.Hour-time.Minute || left > 48*time.Hour {
 						t.Fatalf("%s at %s: %s is kept for %s, want 47 to 48 h: %v", mode, s.clock.now, key, left, err)
 					}
@@ -175,7 +175,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// A script that the server has lost is sent again, and charges once.
+// TestLostScriptChargesOnce: a script that the server has lost is sent again, and charges once.
 func TestLostScriptChargesOnce(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	for mode, strict := range map[string]bool{"buckets": false, "strict": true} {

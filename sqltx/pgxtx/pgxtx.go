@@ -12,16 +12,16 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// ErrNotYours is returned by Commit and Rollback of a transaction of [Do], which ends it
-// when its function has returned.
+// ErrNotYours is returned by Commit and Rollback of a transaction of [Do]: Do ends the
+// transaction itself, after its function has returned.
 var ErrNotYours = errors.New("pgxtx: Do ends this transaction; return nil to commit it and an error to roll it back")
 
 // Open returns pool as a database/sql pool. It keeps no connections of its own, and
 // closing it leaves pool open.
 func Open(pool *pgxpool.Pool) *sql.DB { return pgdb.OverPool(pool) }
 
-// Do runs fn in a transaction on db, a pool of [Open], and commits it when fn returns nil:
-// see [sqltx.Do]. FN CAN RUN MORE THAN ONCE. The isolation level and the like are those of
+// Do runs fn in a transaction on db, a pool of [Open], and commits it when fn returns nil: see
+// [sqltx.Do]. FN CAN RUN MORE THAN ONCE. Set the isolation level and other options with
 // [sqltx.WithOptions].
 func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx pgx.Tx) error, opts ...sqltx.Option) error {
 	return sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error {
@@ -59,7 +59,7 @@ type tx struct {
 	other *sql.Tx
 }
 
-// Execer is how stores of this module see it; see pgoutbox.Tx.
+// Execer returns the transaction for stores of this module; see pgoutbox.Tx.
 func (t tx) Execer() sqltx.Execer { return t.other }
 
 // Commit is refused: see [ErrNotYours].

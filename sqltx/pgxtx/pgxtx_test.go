@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// opened is a pgxpool with a table, and the same pool for database/sql.
+// opened returns a pgxpool with a table, and the same pool for database/sql.
 func opened(t *testing.T) (*pgxpool.Pool, *sql.DB) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), servicetest.PostgresURL(t))
@@ -43,7 +43,7 @@ func count(t *testing.T, pool *pgxpool.Pool, want int) {
 	if err := pool.QueryRow(t.Context(), `SELECT COUNT(*) FROM counters`).Scan(&n); err != nil || n != want {
 		t.Errorf("%d rows, %v; want %d", n, err, want)
 	}
-	// A broken one is closed in the background.
+	// A broken connection is closed in the background.
 	require.Eventually(t, func() bool { return pool.Stat().AcquiredConns() == 0 }, time.Minute, time.Millisecond, "connections did not come back")
 }
 
@@ -95,8 +95,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// Two writers at SERIALIZABLE read what the other writes: one of them is rolled back at
-// COMMIT, and begins again.
+// TestConflict: two writers at SERIALIZABLE each read the rows that the other writes. One is
+// rolled back at COMMIT and runs again.
 func TestConflict(t *testing.T) {
 	pool, db := opened(t)
 	if _, err := pool.Exec(t.Context(), `INSERT INTO counters VALUES (1, 0), (2, 0)`); err != nil {

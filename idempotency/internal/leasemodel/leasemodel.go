@@ -1,5 +1,5 @@
-// Package leasemodel checks a lease store against a model of a dozen lines:
-// random calls by several workers, each answered as the model says.
+// Package leasemodel checks a lease store against a model of a dozen lines: several workers
+// make random calls, and the store must answer like the model.
 //
 //	property                                            proven by
 //	a correct store agrees with the model               TestLeaseModel of each store
@@ -31,8 +31,8 @@ type entry struct {
 	result      string
 }
 
-// Check runs random histories on the store. It opens one, and gives each
-// history keys of its own.
+// Check runs random histories on the store. It opens one store, and gives each history its own
+// keys.
 func Check(t *testing.T, open func(t testing.TB) (idempotency.LeaseStore, Backdate)) {
 	t.Helper()
 	store, backdate := open(t)
@@ -44,11 +44,11 @@ func Check(t *testing.T, open func(t testing.TB) (idempotency.LeaseStore, Backda
 	})
 }
 
-// run makes one history and returns where the store disagrees with the model.
+// run runs one history and returns an error if the store disagrees with the model.
 func run(t *rapid.T, store idempotency.LeaseStore, backdate Backdate, prefix string) error {
 	ctx := context.Background()
 	keys := map[string]*entry{}
-	var claims []idempotency.Claim // ever given, stale ones too
+	var claims []idempotency.Claim // all claims, including stale ones
 	var history []string
 	for range rapid.IntRange(1, 25).Draw(t, "steps") {
 		action := rapid.SampledFrom([]string{"claim", "claim", "claim", "extend", "complete", "release", "expire"}).Draw(t, "action")
@@ -78,7 +78,7 @@ func run(t *rapid.T, store idempotency.LeaseStore, backdate Backdate, prefix str
 	return nil
 }
 
-// claim compares the answer with what the model would say, and follows it.
+// claim compares the answer with the model's, and updates the model.
 func (e *entry) claim(c idempotency.Claim, print string) error {
 	want := idempotency.Claimed
 	switch e.state {
@@ -105,7 +105,7 @@ func (e *entry) claim(c idempotency.Claim, print string) error {
 	return nil
 }
 
-// change makes a call with a claim, which may be stale, and follows it.
+// change makes a call with a claim, which may be stale, and updates the model.
 func (e *entry) change(ctx context.Context, store idempotency.LeaseStore, backdate Backdate, action string, c idempotency.Claim, result string) error {
 	held := e.token == c.Token && (e.state == "claimed" || e.state == "expired")
 	var err error

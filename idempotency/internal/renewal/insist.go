@@ -7,9 +7,8 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// Insist calls f until it returns nil or an error that is final, for as long as
-// the given time. The context's own end does not stop it: the work is done, and
-// only its record is missing.
+// Insist calls f until it returns nil or a final error, for the given time at most. It goes on
+// after the context has ended: the work is done, and only its record is missing.
 func Insist(ctx context.Context, within time.Duration, final func(error) bool, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package renewal keeps a lease alive while somebody works under it.
+// Package renewal keeps a lease alive while its holder works.
 //
 //	property                                                   proven by
 //	the lease is extended while the work lasts                 TestExtends
@@ -23,11 +23,10 @@ type Keeper struct {
 	lost   atomic.Bool
 }
 
-// Start returns a context for the work and begins to extend the lease, which was
-// asked for at the time began and lasts for ttl. The work's context ends with
-// the cause lost when extend returns an error that is it, and when the lease
-// could not be extended in time. Extensions go on when ctx ends, since the work
-// may need a while to notice; call Stop in any case.
+// Start returns a context for the work and begins to extend the lease, which was requested at
+// the time began and lasts for ttl. The work's context ends with the cause lost when extend
+// returns lost, or when the lease could not be extended in time. Extensions continue after ctx
+// has ended, since the work may need a while to notice; always call Stop.
 func Start(ctx context.Context, began time.Time, ttl time.Duration, lost error, extend func(context.Context) error) (context.Context, *Keeper) {
 	work, cancel := context.WithCancelCause(ctx)
 	until, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -44,8 +43,7 @@ func Start(ctx context.Context, began time.Time, ttl time.Duration, lost error, 
 	return work, k
 }
 
-// Stop ends the extensions, waits for a running one, and ends the context of
-// the work.
+// Stop ends the extensions, waits for a running one, and cancels the context of the work.
 func (k *Keeper) Stop() {
 	k.stop()
 	<-k.over

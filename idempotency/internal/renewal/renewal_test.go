@@ -36,7 +36,7 @@ func TestExtends(t *testing.T) {
 			t.Errorf("the work was ended: %v, lost %v", context.Cause(work), k.Lost())
 		}
 		cancel()
-		time.Sleep(20 * time.Second) // the work takes its time to end
+		time.Sleep(20 * time.Second) // the work takes a while to end
 		k.Stop()
 		time.Sleep(time.Minute)
 		if len(at) != 8 || at[0] != 10*time.Second || at[7] != 80*time.Second {
@@ -47,10 +47,10 @@ func TestExtends(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// The claim took 2 s to come back: the lease is that much older.
+		// The claim took 2 s to return: the lease is that much older.
 		began := time.Now().Add(-2 * time.Second)
 		work, k := renewal.Start(t.Context(), began, ttl, errLost, func(ctx context.Context) error {
-			<-ctx.Done() // a call that hangs
+			<-ctx.Done() // a hanging call
 			return ctx.Err()
 		})
 		defer k.Stop()

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Append implements outbox.Store. The first Append of a process takes one
-// statement more, which makes sure that the number of shards is the stored one.
+// Append implements outbox.Store. The first Append of a process runs one more statement, which
+// checks that the stored number of shards is the configured one.
 func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Record) error {
 	if err := s.number.Ensure(ctx, tx); err != nil {
 		return err

@@ -85,8 +85,8 @@ func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]log.E
 	return entries, nil
 }
 
-// relabel reads the labels from the message. A message that its codec alone can
-// read goes without: the relay does not need them.
+// relabel reads the labels from the message. A message that only its own codec can read gets no
+// labels: the relay does not need them.
 func relabel(e log.Entry) []string {
 	msg := message.NewMessage(e.MessageID, e.Payload)
 	var d headers.Decoder
@@ -110,7 +110,7 @@ func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 		}
 		out[i] = outbox.ShardStats{Shard: i, Backlog: n, Oldest: oldest}
 	}
-	// A shard beyond ours cannot be: the number of shards is checked.
+	// A shard out of range is impossible: the number of shards is checked.
 	at := func(i int) *outbox.ShardStats {
 		if i < 0 || i >= len(out) {
 			return &outbox.ShardStats{}

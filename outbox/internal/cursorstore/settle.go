@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Settle implements outbox.Store: one statement when nothing failed, and a
-// transaction with the cursor's move otherwise.
+// Settle implements outbox.Store. It runs one statement if no item failed, and otherwise a
+// transaction that includes the cursor's move.
 func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
 	t, err := tenureOf(l)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 	return nil
 }
 
-// recovered are published items that have a row of their own.
+// recovered returns the ids of published items that have their own row.
 func recovered(published []*outbox.Item) (ids []int64) {
 	for _, it := range published {
 		if it.Attempts > 0 || it.Mark == nil {
@@ -74,7 +74,7 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, f
 			err = fail.exec(ctx, tx, s.sql.retryFail, it.ID, f.Attempts, f.Age.Microseconds(), text, f.Wait.Microseconds())
 		default:
 			aside := f.State == outbox.MovedAside
-			var payload []byte // null: the log has it
+			var payload []byte // null: the log has the payload
 			if aside {
 				payload = bytesOf(it.Payload)
 			}
@@ -114,7 +114,7 @@ func (p *statement) close() {
 	}
 }
 
-// bytesOf keeps an empty payload from becoming null.
+// bytesOf returns an empty payload for nil, which would become null.
 func bytesOf(p []byte) []byte {
 	if p == nil {
 		return []byte{}

@@ -1,7 +1,6 @@
-// Package cursorstore is the outbox's cursor store over any log of package
-// log: an append-only table that is read behind a leased cursor, with what
-// failed kept in tables beside it. The databases differ in their log and in the
-// text of their statements.
+// Package cursorstore is the outbox's cursor store over any log of package log: an append-only
+// table that is read behind a leased cursor, with failed events in tables beside it. The
+// databases differ in their log and in the text of their statements.
 package cursorstore
 
 import (
@@ -26,8 +25,8 @@ import (
 // consumer is the relays' name in the log's cursors.
 const consumer = "relay"
 
-// Tables is the outbox's log. Its labels are there for change-data-capture
-// readers, which route by columns.
+// Tables describes the outbox's log. Its labels are for change-data-capture readers, which
+// route by columns.
 func Tables(names sqlname.Names) sqllog.Tables {
 	return sqllog.Tables{
 		Schema: names.Schema, Messages: names.Name("outbox_messages"), Cursors: names.Name("outbox_cursors"),
@@ -36,8 +35,8 @@ func Tables(names sqlname.Names) sqllog.Tables {
 	}
 }
 
-// Store implements outbox.Store and its optional interfaces, but for those that
-// reach other processes.
+// Store implements outbox.Store and its optional interfaces, except those that reach other
+// processes.
 type Store struct {
 	pulse.Pulse
 
@@ -60,9 +59,8 @@ var (
 	_ outbox.Rebaser   = (*Store)(nil)
 )
 
-// New makes a store with 1 shard when shards is 0. files holds the statements
-// and the migrations NNNN_name.sql in the dialect of the log, with the default names.
-// It does no I/O.
+// New creates a store, with 1 shard when shards is 0. files holds the statements and the
+// migrations NNNN_name.sql in the dialect of the log, with the default names. It does no I/O.
 func New(db *sql.DB, log sqllog.Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
 	number, err := sqlstore.NewShards(shards, "Config.Shards", names.Table("outbox_settings"))
 	if err != nil {
@@ -88,8 +86,8 @@ func New(db *sql.DB, log sqllog.Log, dialect string, files fs.FS, names sqlname.
 	return s, nil
 }
 
-// Migrate brings the outbox's tables up to date and stores the number of shards.
-// Many processes may run it at once.
+// Migrate creates or updates the outbox's tables and stores the number of shards. Several
+// processes may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	for _, set := range s.sets {
 		if err := set.Up(ctx, s.db); err != nil {
@@ -122,12 +120,12 @@ func (s *Store) Release(ctx context.Context, l outbox.Lease) error {
 	return wrap("release", s.log.Release(ctx, t.lease))
 }
 
-// Prune implements outbox.Pruner. What failed and moved aside or was parked has
-// a row of its own, so nothing that is still needed goes.
+// Prune implements outbox.Pruner. Deferred and parked events have their own rows, so Prune
+// deletes no event that is still needed.
 func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	if !s.started[shard].Load() {
-		// The log spares what a cursor has yet to read; before the first relay
-		// there is no cursor to spare anything for.
+		// The log keeps events that a cursor has yet to read; before the first relay there is
+		// no cursor to keep events for.
 		var n int
 		if err := s.db.QueryRowContext(ctx, s.sql.cursorExists, consumer, shard).Scan(&n); err != nil || n == 0 {
 			return 0, wrap("prune", err)
@@ -152,7 +150,7 @@ func (s *Store) cursor(shard int) log.Cursor {
 	return log.Cursor{Consumer: consumer, Lane: shard}
 }
 
-// wrap names the operation and turns the log's states into the outbox's.
+// wrap names the operation and converts the log's errors to the outbox's.
 func wrap(doing string, err error) error {
 	switch {
 	case err == nil:

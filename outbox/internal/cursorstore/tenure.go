@@ -12,14 +12,14 @@ import (
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
-// tenure is what a lease's State holds.
+// tenure is the State of a lease.
 type tenure struct {
-	start log.Position // where the cursor stood when the lease was taken
-	// held is what earlier holders noted of events that kept their place.
+	start log.Position // the cursor's position when the lease was taken
+	// held holds the attempts at events that kept their place, as earlier holders stored them.
 	held map[int64]attempts
 
 	mu    sync.Mutex
-	lease log.Lease // its Position is where the cursor stands
+	lease log.Lease // its Position is the cursor's current position
 }
 
 type attempts struct {
@@ -54,7 +54,7 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	return l, nil
 }
 
-// recall reads what earlier holders noted of failures.
+// recall reads the failures that earlier holders stored.
 func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
 	err := s.each(ctx, s.sql.asideKeys, []any{l.Shard}, func(rows *sql.Rows) error {
 		a, err := sqlstore.ScanAside(rows)
@@ -125,7 +125,7 @@ func (s *Store) readAside(ctx context.Context, shard int, q outbox.Query) (outbo
 	return b, wrap("read aside", err)
 }
 
-// each runs a query on the pool and hands over its rows.
+// each runs a query on the pool and calls row for each of its rows.
 func (s *Store) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
 	return sqlstore.Each(ctx, s.db, query, args, row)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Texts that are no headers are errors, and leave nothing behind for the next
-// message of the same text; those that are come back the same.
+// FuzzDecode: a text that is not headers is an error and does not affect the next message with
+// the same text; headers decode and encode to the same text.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"a":"b"}`, "k")
 	f.Add(`{"a":1}`, "")

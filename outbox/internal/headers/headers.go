@@ -1,6 +1,6 @@
-// Package headers is how a message's metadata stands in the outbox: a JSON
-// object of strings. The partition key is left out, because it has a column of
-// its own; so messages of one kind share one text, which is decoded once.
+// Package headers encodes a message's metadata for the outbox: as a JSON object of strings. The
+// partition key is left out, because it has its own column. So messages of one kind share one
+// text, which is decoded once.
 package headers
 
 import (
@@ -27,14 +27,14 @@ func Encode(m message.Metadata, key string) string {
 	return jsonmap.Encode(m, event.KeyHeader)
 }
 
-// Decoder turns texts back into metadata and remembers the last one. The zero
-// value is ready; it is not safe for concurrent use.
+// Decoder decodes texts to metadata and caches the last one. The zero value is ready; it is not
+// safe for concurrent use.
 type Decoder struct {
 	text string
 	m    map[string]string
 }
 
-// Decode fills metadata.
+// Decode adds the decoded headers to into.
 func (d *Decoder) Decode(into message.Metadata, text, key string) error {
 	if text != d.text {
 		var m map[string]string

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// GiveBack releases a lease whose holder will not hear of it, because what comes
-// after taking it failed. Else others would wait until it runs out.
+// GiveBack releases a lease when a step after taking it failed, so that its holder will never
+// know of it. Otherwise other relays would wait until the lease runs out.
 func GiveBack(ctx context.Context, release func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = release(ctx) // it runs out by itself
+	_ = release(ctx) // the lease also runs out by itself
 }

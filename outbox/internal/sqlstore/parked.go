@@ -10,7 +10,7 @@ import (
 // chunk bounds one transaction of RetryAll.
 const chunk = 500
 
-// RetryAll retries what is parked, in transactions of bounded size.
+// RetryAll retries parked events, in transactions of bounded size.
 func RetryAll(ctx context.Context, s outbox.Parking) (total int, err error) {
 	for after := int64(0); ; {
 		parked, err := s.Parked(ctx, after, chunk)

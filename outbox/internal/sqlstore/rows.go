@@ -33,7 +33,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Each runs a query and hands over its rows.
+// Each runs a query and calls row for each of its rows.
 func Each(ctx context.Context, q Querier, query string, args []any, row func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -48,19 +48,19 @@ func Each(ctx context.Context, q Querier, query string, args []any, row func(*sq
 	return rows.Err()
 }
 
-// Array is a JSON array, which all databases take apart in SQL.
+// Array returns a JSON array, which all databases can expand in SQL.
 func Array[T int64 | string](values []T) string {
 	text, err := json.Marshal(values)
 	if err != nil {
-		return "[]" // integers and strings always can be
+		return "[]" // integers and strings always marshal
 	}
 	return string(text)
 }
 
-// longestError is how much of an error's text is kept.
+// longestError bounds the stored text of an error, in bytes.
 const longestError = 2000
 
-// Clean makes an error's text fit a column of text.
+// Clean makes an error's text fit a text column.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 	if len(s) > longestError {
@@ -69,10 +69,10 @@ func Clean(s string) string {
 	return s
 }
 
-// Micros is a span of so many microseconds.
+// Micros returns a duration of n microseconds.
 func Micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Instant is the time of so many microseconds since 1970, and zero of 0.
+// Instant returns the time n microseconds after 1970, and the zero time for 0.
 func Instant(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

@@ -1,5 +1,5 @@
-// Package sqlstore is what the cursor store and the status store have in common:
-// the number of shards kept in a table, parked events, and rows in every dialect.
+// Package sqlstore holds the common parts of the cursor store and the status store: the stored
+// number of shards, parked events, and rows in every dialect.
 package sqlstore
 
 import (
@@ -13,26 +13,25 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// MaxShards is the most that a store takes; each shard is polled on its own.
+// MaxShards is the most shards of a store; each shard is polled by itself.
 const MaxShards = 1024
 
 // setting is the row of the settings table that holds the number.
 const setting = "shards"
 
-// Shards compares a store's number of shards with the one that its tables were
-// made for.
+// Shards compares a store's number of shards with the number in its tables.
 type Shards struct {
 	N            int
-	Field, Table string // of the configuration, and of the settings; for the error
-	// Put writes a setting that is not there, Check meets one row if it has the
-	// value, and Get reads it, "" when it is not there.
+	Field, Table string // names of the configuration and of the settings, for the error
+	// Put writes a setting unless it exists, Check affects one row if the setting has the
+	// value, and Get reads the setting, "" when it does not exist.
 	Put, Check func(ctx context.Context, x sqltx.Execer, name, value string) (int64, error)
 	Get        func(ctx context.Context, name string) (string, error)
 
-	checked atomic.Bool // the stored number is ours
+	checked atomic.Bool // the stored number is the configured one
 }
 
-// NewShards takes 0 for 1.
+// NewShards checks n; 0 means 1.
 func NewShards(n int, field, table string) (*Shards, error) {
 	if n < 0 || n > MaxShards {
 		return nil, fmt.Errorf("outbox: %s is %d; use 1 to %d", field, n, MaxShards)
@@ -40,7 +39,7 @@ func NewShards(n int, field, table string) (*Shards, error) {
 	return &Shards{N: max(n, 1), Field: field, Table: table}, nil
 }
 
-// Store writes the number where none is stored yet, and compares it.
+// Store writes the number if none is stored yet, and compares the stored one.
 func (s *Shards) Store(ctx context.Context, db sqltx.Execer) (int, error) {
 	if _, err := s.Put(ctx, db, setting, strconv.Itoa(s.N)); err != nil {
 		return 0, fmt.Errorf("outbox: store the number of shards: %w", s.withoutTables(err))
@@ -56,8 +55,8 @@ func (s *Shards) Store(ctx context.Context, db sqltx.Execer) (int, error) {
 	return s.N, nil
 }
 
-// Ensure compares the number within the caller's transaction, because the pool
-// may have no second connection to give. Once it has matched it costs nothing.
+// Ensure compares the number within the caller's transaction, because the pool may have no
+// second connection. After the first match it costs nothing.
 func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 	if s.checked.Load() {
 		return nil
@@ -76,14 +75,14 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 			return fmt.Errorf("store the number of shards: %w", s.withoutTables(err))
 		}
 		if n > 0 {
-			return nil // ours, if this transaction commits; so the next one looks again
+			return nil // stored, if this transaction commits; so the next Append checks again
 		}
 	}
 	return s.mismatch("another number")
 }
 
-// withoutTables says what to do where the error is that the tables are not
-// there, by the words and codes of the three databases.
+// withoutTables adds the remedy if the error means that the tables are missing, by the words
+// and codes of the three databases.
 func (s *Shards) withoutTables(err error) error {
 	text := err.Error()
 	for _, sign := range []string{"no such table", "SQLSTATE 42P01", "Error 1146"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// TestMissingTables knows the words of each driver for a table that is not
-// there, and leaves other errors alone.
+// TestMissingTables checks that each driver's error for a missing table is recognised, and that
+// other errors are unchanged.
 func TestMissingTables(t *testing.T) {
 	for text, missing := range map[string]bool{
 		`SQL logic error: no such table: outbox_settings (1)`:                 true,

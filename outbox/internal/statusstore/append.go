@@ -23,8 +23,8 @@ type Appender func(ctx context.Context, x sqltx.Execer, rows []log.Entry) error
 // Labels are the columns of an entry's labels.
 func Labels() []string { return []string{"event_type", "aggregate_type", "aggregate_id"} }
 
-// Append implements outbox.Store. The first Append of a process takes one
-// statement more, which makes sure that the number of shards is the stored one.
+// Append implements outbox.Store. The first Append of a process runs one more statement, which
+// checks that the stored number of shards is the configured one.
 func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Record) error {
 	rows := make([]log.Entry, len(records))
 	for i, r := range records {
@@ -44,8 +44,8 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 	return s.append(ctx, tx, rows)
 }
 
-// fits refuses what the columns would, or what a server without strict mode
-// would cut.
+// fits refuses values that the columns would refuse, or that a server without strict mode would
+// truncate.
 func (s *Store) fits(r outbox.Record) error {
 	if id, err := uuid.Parse(r.Message.UUID); err != nil || id.String() != r.Message.UUID {
 		return errors.New("its id is no UUID in lower case, which the column id of the table is")
@@ -64,15 +64,15 @@ func (s *Store) fits(r outbox.Record) error {
 	return nil
 }
 
-// columns of one appended row, and how many values a statement takes at most:
-// SQLite binds 32,766, MySQL 65,535.
+// columns is the number of columns of an appended row, and maxValues how many values a
+// statement takes at most: SQLite binds 32,766, MySQL 65,535.
 const (
 	columns   = 9
 	maxValues = 32_766
 )
 
-// appendValues repeats the placeholders of append.sql, which end with those of
-// one row. More rows than fit one statement take several.
+// appendValues repeats the placeholders of append.sql, which end with those of one row. If the
+// rows do not fit one statement, it runs several.
 func (s *Store) appendValues(ctx context.Context, x sqltx.Execer, rows []log.Entry) error {
 	at := strings.LastIndex(s.sql.append.text, "(")
 	row := strings.TrimSpace(s.sql.append.text[at:])

@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// tenure is what a lease's State holds.
+// tenure is the State of a lease.
 type tenure struct {
 	start outbox.Mark
-	// held is what earlier holders noted of events that kept their place, where
-	// the reader does not return it.
+	// held holds the attempts at events that kept their place, as earlier holders stored them,
+	// if the reader does not return the attempts.
 	held map[int64]attempts
 }
 
@@ -25,8 +25,7 @@ type attempts struct {
 	since      time.Time
 }
 
-// Lease implements outbox.Store. A standby's try is one statement that changes
-// nothing.
+// Lease implements outbox.Store. An attempt of a standby is one statement that changes nothing.
 func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
 	if shard < 0 || shard >= s.shards {
 		return outbox.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
@@ -78,7 +77,7 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	return l, nil
 }
 
-// recall reads what earlier holders noted of failures.
+// recall reads the failures that earlier holders stored.
 func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
 	err := s.sql.asideKeys.each(ctx, s.db, func(rows *sql.Rows) error {
 		a, err := sqlstore.ScanAside(rows)

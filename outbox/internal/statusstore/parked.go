@@ -79,11 +79,11 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 // RetryAll implements outbox.Parking, in transactions of bounded size.
 func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
-// Prune implements outbox.Pruner. Only the first published rows are looked at,
-// because their numbers grow with age, and as long as there are old ones the next call
-// goes on behind them: where a snapshot keeps deleted rows, it would pass over them
-// each time. Then it begins again with the first, for rows may be published late. What
-// failed stays until it is retried or deleted.
+// Prune implements outbox.Pruner. It only reads the first published rows, because their numbers
+// grow with age. While there are old rows, the next call continues behind the deleted ones: if
+// a snapshot keeps deleted row versions, it would otherwise read past them each time. Then it
+// begins again with the first, because rows may be published late. Failed rows stay until they
+// are retried or deleted.
 func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	var ids []int64
 	err := s.sql.pruneFind.each(ctx, s.reads, func(rows *sql.Rows) error {

@@ -11,25 +11,25 @@ import (
 
 // pending reads events by their state and the order of their rows.
 //
-// Where transactions commit out of that order (late is set), rows appear behind
-// a mark. So a mark carries, beside the last row read, which rows before it are
-// in flight: read, and not settled yet. What is pending there and not in flight
-// came late. It is looked for after the rows behind the mark were read: when an
-// event is seen then, the one before it in its key has committed, and is found.
+// If transactions commit out of that order (late is set), rows appear before the position of a
+// mark. So a mark carries, besides the last row read, the rows before it that are in flight:
+// read, and not settled yet. Pending rows there that are not in flight were committed late.
+// They are read after the rows behind the mark: if an event is found there, the earlier events
+// of its key have committed, and are found.
 type pending struct {
 	db               *sql.DB
 	ids              func([]int64) any
 	read, late, some statement
 }
 
-// place is a mark. It is not kept in the database: the rows' state says it all.
+// place is a mark. It is not stored in the database: the rows' state is enough.
 type place struct {
 	last   int64
 	flight []row // ascending
 }
 
-// row is an event by the number of its row and its id: after a failover another
-// event may have the number.
+// row identifies an event by the number of its row and its id: after a failover another event
+// may have the number.
 type row struct {
 	seq int64
 	id  string
@@ -76,7 +76,8 @@ func (p *pending) Read(ctx context.Context, shard int, after outbox.Mark, limit 
 	return outbox.Batch{Items: items, Next: next}, nil
 }
 
-// behind returns what is still in flight of a mark, and what came late.
+// behind returns the rows of a mark that are still in flight, and the rows that were committed
+// late.
 func (p *pending) behind(ctx context.Context, shard int, from *place, limit int) (flight []row, late []outbox.Item, err error) {
 	var fresh []int64
 	err = p.late.each(ctx, p.db, func(rows *sql.Rows) error {

@@ -8,19 +8,19 @@ import (
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
-// Reader reads what is pending in a shard and does not stand aside, in an order
-// that is the order of commits for every key. Reading ahead of what is settled
-// must neither repeat nor skip events.
+// Reader reads the pending events of a shard that are not deferred, in an order that is the
+// order of commits for every key. Reading ahead of the settled position must neither repeat nor
+// skip events.
 type Reader interface {
-	// Begin is where a new tenure reads on. position is what was kept of the last
-	// mark that was settled, "" at first.
+	// Begin returns the mark at which a new lease begins to read. position is the stored
+	// position of the last settled mark, "" at first.
 	Begin(ctx context.Context, position string) (outbox.Mark, error)
 	// Read returns events after a mark.
 	Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error)
-	// Position is what to keep of a mark; "" for nothing.
+	// Position returns the position of a mark to store; "" for none.
 	Position(m outbox.Mark) string
-	// Behind is what the statement that counts a backlog needs to know of a
-	// position, beside the shard and the limit.
+	// Behind returns the arguments for the statement that counts a backlog behind a position,
+	// in addition to the shard and the limit.
 	Behind(position string) ([]any, error)
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Settle implements outbox.Store. The lease's row is met first, and by its
-// token, so that a holder who lost the lease marks nothing, and a new holder
-// waits for all of it. Rows are marked by their event's id, too: after a failover
-// another event may have the seq.
+// Settle implements outbox.Store. Its first statement changes the lease's row, by its token, so
+// that a holder that lost the lease marks no rows, and a new holder waits for the whole
+// transaction. Rows are also marked by their event's id: after a failover another event may
+// have the seq.
 func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
 	position := ""
 	if set.Move != nil {
@@ -66,7 +66,7 @@ func settled(doing string, n int64, err error) error {
 	return wrap(doing, err)
 }
 
-// pairs is rows as a JSON array of [seq, id]. Ids are UUIDs, which need no escapes.
+// pairs returns rows as a JSON array of [seq, id]. Ids are UUIDs, which need no escapes.
 func pairs(seqs []int64, ids []string) []any {
 	text := append(make([]byte, 0, 2+len(seqs)*50), '[')
 	for i, seq := range seqs {
@@ -79,7 +79,7 @@ func pairs(seqs []int64, ids []string) []any {
 	return []any{string(append(text, ']'))}
 }
 
-// note writes down what failed.
+// note stores the failures.
 func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, failures []outbox.Failure) error {
 	for _, f := range failures {
 		text := sql.NullString{String: sqlstore.Clean(f.Error), Valid: f.Attempts > 0}

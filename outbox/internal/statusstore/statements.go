@@ -30,7 +30,7 @@ type statements struct {
 	held                 statement // for a reader that does not return attempts
 	read, late, readSome statement // see pending
 	watch                statement
-	pruneFind, prune     statement // of a store that has no Prune of its own
+	pruneFind, prune     statement // for a store without its own Prune
 }
 
 func (s *statements) load(files fs.FS, dialect, server string) error {
@@ -72,8 +72,8 @@ func (s *statements) load(files fs.FS, dialect, server string) error {
 	return nil
 }
 
-// statement is a text whose parameters are numbered. MySQL knows no numbers, so
-// there every mention of a parameter is an argument of its own.
+// statement is a text with numbered parameters. MySQL has no numbers, so there every mention of
+// a parameter is a separate argument.
 type statement struct {
 	text  string
 	order []int // the argument of each placeholder, from 0; nil as given
@@ -91,7 +91,7 @@ func parse(text, dialect string) statement {
 	}
 	st := statement{order: []int{}}
 	st.text = numbered.ReplaceAllStringFunc(text, func(p string) string {
-		n, _ := strconv.Atoi(p[1:]) // digits, by the expression
+		n, _ := strconv.Atoi(p[1:]) // digits, by the regular expression
 		st.order = append(st.order, n-1)
 		return "?"
 	})
@@ -111,7 +111,7 @@ func (st statement) args(given []any) []any {
 	return out
 }
 
-// exec runs the statement and returns how many rows it met.
+// exec runs the statement and returns how many rows it affected.
 func (st statement) exec(ctx context.Context, x sqltx.Execer, args ...any) (int64, error) {
 	res, err := x.ExecContext(ctx, st.text, st.args(args)...)
 	if err != nil {
@@ -120,7 +120,7 @@ func (st statement) exec(ctx context.Context, x sqltx.Execer, args ...any) (int6
 	return res.RowsAffected()
 }
 
-// each runs the statement and hands over its rows.
+// each runs the statement and calls row for each of its rows.
 func (st statement) each(ctx context.Context, q sqlstore.Querier, row func(*sql.Rows) error, args ...any) error {
 	return sqlstore.Each(ctx, q, st.text, st.args(args), row)
 }

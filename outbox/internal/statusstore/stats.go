@@ -16,7 +16,7 @@ func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 			return nil, wrap("stats", err)
 		}
 	}
-	// A shard beyond ours cannot be: the number of shards is checked.
+	// A shard out of range is impossible: the number of shards is checked.
 	var shard int
 	err := s.sql.failCounts.each(ctx, s.reads, func(rows *sql.Rows) error {
 		var n int
@@ -46,7 +46,7 @@ func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 	return out, nil
 }
 
-// count fills in what waits in a shard.
+// count sets the counts of a shard's waiting events.
 func (s *Store) count(ctx context.Context, shard int, st *outbox.ShardStats) error {
 	var token, oldest int64
 	var position string

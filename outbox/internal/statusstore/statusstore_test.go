@@ -31,8 +31,8 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-// TestLateRows has rows become visible behind a mark, as a transaction that
-// commits late makes them.
+// TestLateRows: rows become visible before a mark, as those of a transaction that commits late
+// do.
 func TestLateRows(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	exec := func(query string, args ...any) {

@@ -15,38 +15,38 @@ import (
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
-// Database is what the databases do in their own way.
+// Database holds the differences between the databases.
 type Database struct {
 	Pool *sql.DB
-	// Reads, when not nil, is another pool for what changes nothing.
+	// Reads, when not nil, is another pool for reads.
 	Reads *sql.DB
 	// Dialect is that of package migrate.
 	Dialect string
 	// Files holds the statements and the migrations NNNN_name.sql, with the default
 	// names.
 	Files fs.FS
-	// Names are what the tables are called instead.
+	// Names are the names of the tables.
 	Names sqlname.Names
-	// Server is the expression that {{server}} stands for in the statements, where
-	// what was read does not outlive a server that crashes.
+	// Server is the expression for {{server}} in the statements, on databases where a read
+	// position is invalid after a crash of the server.
 	Server string
-	// Reader reads what is pending; nil is one that stands on the file read.sql.
+	// Reader reads pending events; nil means a reader with the statement of read.sql.
 	Reader Reader
-	// Append writes rows in one statement; nil repeats the values in append.sql.
+	// Append writes rows in one statement; when nil, the values of append.sql are repeated.
 	Append Appender
-	// IDs and Texts make one argument of a list; nil is a JSON array.
+	// IDs and Texts convert a list to one argument; nil means a JSON array.
 	IDs   func([]int64) any
 	Texts func([]string) any
-	// Rows makes the last arguments of the statements that mark rows, of their seqs
-	// and ids; nil is one JSON array of pairs.
+	// Rows converts the seqs and ids of rows to the last arguments of the statements that mark
+	// rows; nil means one JSON array of pairs.
 	Rows func(seqs []int64, ids []string) []any
-	// MaxName and MaxText are how many characters a topic fits, and a key or a
-	// type; 0 when there is no such bound.
+	// MaxName and MaxText are the longest topic, and the longest key or type, in characters; 0
+	// when there is no such bound.
 	MaxName, MaxText int
 }
 
-// Store implements outbox.Store and its optional interfaces, but for those that
-// reach other processes.
+// Store implements outbox.Store and its optional interfaces, except those that reach other
+// processes.
 type Store struct {
 	pulse.Pulse
 
@@ -57,7 +57,7 @@ type Store struct {
 	texts     func([]string) any
 	rows      func([]int64, []string) []any
 	shards    int
-	pruned    []atomic.Int64 // per shard, behind which row pruning goes on
+	pruned    []atomic.Int64 // per shard, the row behind which pruning continues
 	maxName   int
 	maxText   int
 	number    *sqlstore.Shards
@@ -75,7 +75,7 @@ var (
 	_ outbox.Inspector = (*Store)(nil)
 )
 
-// New makes a store with 1 shard when shards is 0. It does no I/O.
+// New creates a store, with 1 shard when shards is 0. It does no I/O.
 func New(d Database, shards int) (*Store, error) {
 	number, err := sqlstore.NewShards(shards, "StatusConfig.Shards", d.Names.Table("outbox_event_settings"))
 	if err != nil {
@@ -119,8 +119,8 @@ func New(d Database, shards int) (*Store, error) {
 	return s, nil
 }
 
-// Prefer implements outbox.Preferrer: an event that fails stands aside for
-// others, and after 3 retries it is parked with a dead letter.
+// Prefer implements outbox.Preferrer: a failing event is deferred so that others pass, and
+// after 3 retries it is parked with a dead letter.
 func (*Store) Prefer(cfg outbox.RelayConfig) outbox.RelayConfig {
 	if cfg.Ordering == 0 {
 		cfg.Ordering = outbox.ByKey
@@ -134,8 +134,8 @@ func (*Store) Prefer(cfg outbox.RelayConfig) outbox.RelayConfig {
 	return cfg
 }
 
-// Migrate brings the outbox's tables up to date, stores the number of shards and
-// makes their leases. Many processes may run it at once.
+// Migrate creates or updates the outbox's tables, stores the number of shards and creates their
+// leases. Several processes may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.set.Up(ctx, s.db); err != nil {
 		return fmt.Errorf("outbox: %w", err)
@@ -155,7 +155,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// origin is the position of a new lease.
+// origin returns the position of a new lease.
 func (s *Store) origin(ctx context.Context) (string, error) {
 	start, err := s.reader.Begin(ctx, "")
 	if err != nil {

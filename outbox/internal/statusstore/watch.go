@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// WatchInterval is how often Watch looks when nothing comes, by default.
+	// WatchInterval is how often Watch looks by default when it finds no events.
 	WatchInterval = 100 * time.Millisecond
-	// watchQuick is how long after something came it looks again.
+	// watchQuick is how long after finding events it looks again.
 	watchQuick = 2 * time.Millisecond
 )
 
-// Watch calls wake when other events are pending than at the last look, and
-// after looks that failed, since something may have been missed. It looks 2 ms after
-// something came, and then after a tenth of the time since, up to the interval: one
-// statement that changes nothing. It returns when ctx is done.
+// Watch calls wake when the pending events differ from those of the last look, and after failed
+// looks, since events may have been missed. After it found events it looks again 2 ms later,
+// then after a tenth of the time since, up to the interval. A look is one statement that
+// changes nothing. Watch returns when ctx is done.
 func (s *Store) Watch(ctx context.Context, interval time.Duration, wake func()) error {
 	retry := backoff.Policy{Initial: interval, Max: max(2*time.Second, interval), Jitter: 0.2}
 	poll := backoff.Poll{Quick: watchQuick, Idle: interval}
@@ -43,7 +43,7 @@ func (s *Store) Watch(ctx context.Context, interval time.Duration, wake func()) 
 	}
 }
 
-// ends are the first and the last pending event of each shard that has any.
+// ends returns the first and the last pending event of each shard with pending events.
 func (s *Store) ends(ctx context.Context) (map[int][2]int64, error) {
 	out := map[int][2]int64{}
 	err := s.sql.watch.each(ctx, s.reads, func(rows *sql.Rows) error {

@@ -2,20 +2,19 @@ package budget
 
 import "github.com/millrace-go/millrace/ratelimit"
 
-// Buckets is the state of a budget in buckets; the zero value is state that is
-// missing.
+// Buckets is the state of a budget in buckets; the zero value means missing state.
 type Buckets struct {
 	Server string
 	Born   int64 // when the buckets were empty for the first time, µs
 	Global Bucket
-	Yield  int64 // low priority is refused before this time, but for its share
-	Share  int64 // what the share of low priority had at the time of Global
-	Waits  int64 // high priority leaves the share before this time
+	Yield  int64 // low priority is refused before this time, except for its share
+	Share  int64 // the content of low priority's share at the time of Global
+	Waits  int64 // high priority leaves the share free before this time
 	HasLow bool
 	Low    Bucket
 }
 
-// Bucket is what was in a bucket at a time.
+// Bucket is the content of a bucket at a time.
 type Bucket struct {
 	Time   int64 // µs
 	Tokens int64 // millionths
@@ -24,14 +23,14 @@ type Bucket struct {
 // at returns the tokens at a later time.
 func (b Bucket) at(now int64, rate, burst int) int64 {
 	full := int64(burst) * micro
-	// Beyond this the product could leave the 53 bits.
+	// Beyond this the product could exceed 53 bits.
 	if elapsed := max(0, now-b.Time); elapsed < ceilDiv(full, int64(rate)) {
 		return min(full, b.Tokens+elapsed*int64(rate))
 	}
 	return full
 }
 
-// level is the tokens while a decision is made.
+// level holds the tokens during a decision.
 type level struct {
 	tokens int64
 	rate   int64
@@ -48,8 +47,8 @@ func (l *level) wait(size int64) int64 {
 	return 0
 }
 
-// Acquire decides the runs, one call after the other. Only what a grant, a start
-// or a change of the yield makes new is stored.
+// Acquire decides the runs, one call after the other. It only stores changes made by a grant, a
+// start or a change of the yield.
 func (b *Buckets) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Moment) ratelimit.Grant {
 	now := m.Now
 	keepGlobal, keepLow := false, false
@@ -95,7 +94,7 @@ func (b *Buckets) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Mo
 	day.giveBack(p.Day, r, now)
 }
 
-// filled is the bucket after a permit came back.
+// filled returns the bucket after a permit was given back.
 func (b Bucket) filled(now int64, rate, burst int, r ratelimit.Returned) Bucket {
 	give := max(0, int64(r.Size)*micro-(now-r.At)*int64(rate))
 	return Bucket{now, min(int64(burst)*micro, b.at(now, rate, burst)+give)}

@@ -14,22 +14,21 @@ type Day struct {
 
 const dayLength = int64(24 * time.Hour / time.Microsecond)
 
-// dayOf numbers the upstream's days.
+// dayOf returns the number of the upstream's day.
 func dayOf(l ratelimit.DayLimit, now int64) int64 {
 	return (now - l.Offset.Microseconds()) / dayLength
 }
 
-// tally is the count of the current day while a decision is made.
+// tally is the count of the current day during a decision.
 type tally struct {
 	limit ratelimit.DayLimit
 	ratelimit.DayCount
 }
 
-// tally goes on from the higher of what is stored and what the caller has seen.
-// A count of tomorrow is that of a clock that has been set back over midnight: it
-// is gone on with until tomorrow is over, so that tomorrow is not given twice. A
-// day that is further away is a mistake that must not last: what is stored of it
-// counts for today, what a caller tells of it does not count.
+// tally continues from the higher of the stored count and the caller's. A count of tomorrow
+// comes from a clock that was set back over midnight: it is continued until tomorrow is over,
+// so that tomorrow is not given twice. A day that is further away is a mistake that must not
+// last: the stored count of it counts for today, and a caller's count of it is ignored.
 func (d *Day) tally(l ratelimit.DayLimit, seen ratelimit.DayCount, now int64) tally {
 	t := tally{limit: l}
 	if l.Limit == 0 {
@@ -52,7 +51,7 @@ func (d *Day) tally(l ratelimit.DayLimit, seen ratelimit.DayCount, now int64) ta
 	return t
 }
 
-// room is how much of the day a priority can use.
+// room returns how much of the day a priority can use.
 func (t *tally) room(p ratelimit.Priority) int64 {
 	room := t.limit.Limit - t.Used
 	if p == ratelimit.Low {
@@ -61,13 +60,13 @@ func (t *tally) room(p ratelimit.Priority) int64 {
 	return max(0, room)
 }
 
-// end is when the day is over.
+// end returns when the day is over.
 func (t *tally) end() int64 { return (t.Day+1)*dayLength + t.limit.Offset.Microseconds() }
 
-// limited says whether there is a limit at all.
+// limited reports whether there is a limit.
 func (t *tally) limited() bool { return t.limit.Limit > 0 }
 
-// giveBack takes a permit of the same day out of the count.
+// giveBack subtracts a permit of the same day from the count.
 func (d *Day) giveBack(l ratelimit.DayLimit, r ratelimit.Returned, now int64) {
 	if l.Limit == 0 || dayOf(l, r.At) != dayOf(l, now) {
 		return

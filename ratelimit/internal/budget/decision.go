@@ -6,27 +6,27 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// account is a bucket or a window while a decision is made.
+// account is a bucket or a window during a decision.
 type account interface {
 	free() int64           // how many can be granted
 	take(n int64)          // charges n
-	wait(size int64) int64 // until a call of the size could be granted, µs; 0 when it can be
+	wait(size int64) int64 // time until a call of the size can be granted, µs; 0 if it can be now
 }
 
-// decision is an Acquire under way.
+// decision is an Acquire in progress.
 type decision struct {
 	plan        *ratelimit.Plan
 	now         int64
 	behind      int64 // how far the clock is behind now
 	today       tally
-	yield       int64 // low priority is refused before this time, but for its share
-	waits       int64 // high priority leaves the share before this time
+	yield       int64 // low priority is refused before this time, except for its share
+	waits       int64 // high priority leaves the share free before this time
 	share       share
 	global, low account
 	taken       [2]int64 // by priority
 }
 
-// decide grants what it can of each run, in their order.
+// decide grants as many calls of each run as possible, in their order.
 func (d *decision) decide(runs []ratelimit.Run) ratelimit.Grant {
 	g := ratelimit.Grant{Runs: make([]ratelimit.RunGrant, len(runs)), At: d.now}
 	for i, run := range runs {
@@ -46,8 +46,8 @@ func (d *decision) decide(runs []ratelimit.Run) ratelimit.Grant {
 	return g
 }
 
-// run charges what fits. Calls of one size that come one after the other are
-// granted until one is refused, so their number is a division.
+// run charges the calls that fit. Consecutive calls of one size are granted until one is
+// refused, so their number is a division.
 func (d *decision) run(run ratelimit.Run) ratelimit.RunGrant {
 	size, count := int64(run.Size), int64(run.Count)
 	isLow := run.Priority == ratelimit.Low
@@ -82,8 +82,8 @@ func (d *decision) run(run ratelimit.Run) ratelimit.RunGrant {
 	return ratelimit.RunGrant{Granted: int(n), Reason: why.reason, RetryAfter: time.Duration(why.wait) * time.Microsecond}
 }
 
-// why finds out what refuses a call, and makes low priority yield to one of high
-// priority that waits for tokens, and high priority leave the share to one of low.
+// why finds the reason of a refusal. It makes low priority yield to a waiting call of high
+// priority, and high priority leave the share free for a refused call of low.
 func (d *decision) why(run ratelimit.Run, size int64) (why refusal) {
 	dayLeft := !d.today.limited() || d.today.room(run.Priority) >= size
 	if !dayLeft {
@@ -114,15 +114,15 @@ func (d *decision) why(run ratelimit.Run, size int64) (why refusal) {
 	return why
 }
 
-// keepDay stores the count of the day when it grew.
+// keepDay stores the count of the day if it grew.
 func (d *decision) keepDay(day *Day) {
 	if d.today.limited() && d.taken[ratelimit.Low]+d.taken[ratelimit.High] > 0 {
 		*day = Day{Known: true, DayCount: d.today.DayCount}
 	}
 }
 
-// refusal collects why a call is not granted: the reason that lasts longest, and
-// for how long, in µs.
+// refusal collects the reasons of a refusal: the one that lasts longest, and its duration in
+// µs.
 type refusal struct {
 	reason ratelimit.Reason
 	wait   int64

@@ -1,6 +1,6 @@
-// Package budget is the arithmetic of a rate limit, as plain Go on a state and a
-// time: memratelimit stands on it, and the scripts of redisratelimit are its
-// twins, answer for answer and number for number.
+// Package budget is the arithmetic of a rate limit, as plain Go on a state and a time.
+// memratelimit is built on it, and the scripts of redisratelimit do exactly the same, answer
+// for answer and number for number.
 //
 //	property                                             proven by
 //	at most Burst + Rate*W are used within any W,
@@ -16,47 +16,44 @@
 //
 // # Buckets
 //
-// Tokens are counted in millionths, and a refill of Rate per second is Rate
-// millionths per µs, so nothing is ever rounded. Every number stays below 2^53,
-// in which Lua counts. State that is missing is empty buckets, and so is state of
-// another server or from more than a second in the future. Time does not go back:
-// a clock that was set back a little stands still until it has caught up.
+// Tokens are counted in millionths, and a refill of Rate per second is Rate millionths per µs,
+// so no number is ever rounded. Every number stays below 2^53, the exact range of Lua's
+// numbers. Missing state means empty buckets; so does state of another server or from more than
+// a second in the future. Time does not go back: if the clock was set back a little, time
+// stands still until the clock has caught up.
 //
-// # What is given back
+// # Permits given back
 //
-// A permit that is given back may be worth less than it took, or else the bound
-// breaks: while it is out, its place in the bucket fills up once more. Take
-// Burst 10, Rate 1 per ms, and a full bucket: all ten are taken; 9.9 ms later the
-// refill is used, and then the ten are given back and used as well: 19 at once.
-// Hence a permit gives back its size less what was refilled since its grant, which
-// is never more than what it would have overflowed by.
+// A permit that is given back may be worth less than it took, otherwise the bound breaks: while
+// the permit is out, its place in the bucket fills up again. Take Burst 10, Rate 1 per ms, and
+// a full bucket: all ten are taken; 9.9 ms later the refill is used, and then the ten are given
+// back and used as well: 19 at once. Hence a permit gives back its size minus the refill since
+// its grant; this never subtracts more than the permit would have overflowed by.
 //
-// To see that this holds the bound, compare with the bucket b* of the same limits
-// that only ever saw the permits that were used. At all times
+// To see that this keeps the bound, compare with the bucket b* of the same limits that only
+// ever saw the used permits. At all times
 //
 //	b* >= b + the sum, over permits that are still to be given back, of
 //	      max(0, size - Rate * time since its grant)
 //
-// A used permit lowers both sides by its size. One to be given back moves its size
-// from b into the sum; when it is given back, its term moves from the sum into b,
-// or less when b is full. Time adds Rate to b and to b*, and takes at least
-// Rate from the sum unless the sum is 0; b* can miss its part only when it is
-// full, and then the right side did not grow, or is b alone, which is full at the
-// same height. So b* is never below b, never below 0, and what was used fits a
-// bucket: at most Burst + Rate*W within W.
+// A used permit lowers both sides by its size. A permit that will be given back moves its size
+// from b into the sum; when it is given back, its term moves from the sum into b, or less when
+// b is full. Time adds Rate to b and to b*, and takes at least Rate from the sum unless the sum
+// is 0; b* can miss its part only when it is full, and then the right side did not grow, or is
+// b alone, which is full at the same height. So b* is never below b, never below 0, and the
+// used permits fit a bucket: at most Burst + Rate*W within W.
 //
 // # The share of low
 //
-// The share is a bucket beside the others, whose refill is LowShare hundredths of
-// LowRate, and which every call of low priority empties. It grants nothing by itself:
-// a call needs all that it needs otherwise. What is in it lets low pass where low
-// would yield, and is left alone by high for a time after low was refused. So no
-// bound depends on it.
+// The share is a bucket beside the others, with a refill of LowShare hundredths of LowRate;
+// every call of low priority takes from it. It grants nothing by itself: a call needs
+// everything else, too. Its content lets low pass when low would otherwise yield, and high
+// leaves it free for a time after low was refused. So no bound depends on it.
 //
 // # Windows
 //
-// The strict mode keeps the time of each of the last Rate grants in a ring. A
-// window may be full of what was forgotten, so missing state blocks for one Window.
-// A permit given back takes its own entries out, and the next grant finds the
-// same ring as if it had never been.
+// The strict mode keeps the time of each of the last Rate grants in a ring. Lost state may have
+// had a full window, so missing state blocks for one Window. A permit that is given back
+// removes its own entries, and the next grant finds the same ring as if the permit had never
+// existed.
 package budget

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Moment is when a decision falls, and on whose clock.
+// Moment is the time of a decision, and the server whose clock it is.
 type Moment struct {
 	Server string // of the clock; another one makes the state start again
 	Now    int64  // µs since 1970
@@ -15,24 +15,23 @@ type Moment struct {
 const (
 	// micro is the millionths of a token.
 	micro = 1_000_000
-	// ahead is how far the stored time may be before the clock, in µs. A clock
-	// that was set back by more would block for that long.
+	// ahead is how far the stored time may be ahead of the clock, in µs. A clock that was set
+	// back by more would block for that long.
 	ahead = 1_000_000
 )
 
-// follows says whether state of the server, last changed then, can be gone on
-// with.
+// follows reports whether state of the server, last changed then, can be continued.
 func (m Moment) follows(server string, then int64) bool {
 	return server != "" && server == m.Server && then <= m.Now+ahead
 }
 
-// returnable says whether a grant of state that was born then, at a time that is
-// not before it, can be given back now. Nothing is ever granted at its birth.
+// returnable reports whether a grant at the given time, of state that was born then, can be
+// given back now. No grant happens at the birth itself.
 func returnable(p *ratelimit.Plan, at, born, now int64) bool {
 	return at > born && at <= now && now-at <= p.Delay.Microseconds()
 }
 
-// Check says what is wrong with what a store was asked for.
+// Check returns an error if an Ask is invalid.
 func Check(p *ratelimit.Plan, ask ratelimit.Ask) error {
 	if len(ask.Runs) == 0 {
 		return fmt.Errorf("an Ask without Runs; give at least one")
@@ -57,7 +56,7 @@ func Check(p *ratelimit.Plan, ask ratelimit.Ask) error {
 // MaxCount is how many calls a run may have, so that counts stay exact in Lua.
 const MaxCount = 1_000_000
 
-// CheckReturned is Check for a permit that comes back.
+// CheckReturned is Check for a permit that is given back.
 func CheckReturned(r ratelimit.Returned) error {
 	if r.Size < 1 {
 		return fmt.Errorf("Returned.Size is %d; give what the permit took", r.Size)

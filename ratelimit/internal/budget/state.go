@@ -2,8 +2,8 @@ package budget
 
 import "github.com/millrace-go/millrace/ratelimit"
 
-// State is all that a store keeps of a budget; the zero value is state that is
-// missing. The two modes have a state each, and the day in common.
+// State is the stored state of a budget; the zero value means missing state. Each mode has its
+// own state; both share the day.
 type State struct {
 	Buckets Buckets
 	Windows Windows

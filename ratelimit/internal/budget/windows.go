@@ -7,29 +7,27 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Windows is the state of a strict budget; the zero value is state that is
-// missing.
+// Windows is the state of a strict budget; the zero value means missing state.
 type Windows struct {
 	Server string
 	Time   int64 // of the last change, µs
-	Yield  int64 // low priority is refused before this time, but for its share
-	Share  int64 // what the share of low priority had at Time
-	Waits  int64 // high priority leaves the share before this time
+	Yield  int64 // low priority is refused before this time, except for its share
+	Share  int64 // the content of low priority's share at Time
+	Waits  int64 // high priority leaves the share free before this time
 	Global Ring
 	Low    Ring
 }
 
-// Ring is the times of the last grants. The entry of the i-th grant since the
-// ring began is at i modulo Size; those from Tail to Count are in the window, the
-// oldest first.
+// Ring holds the times of the last grants. The entry of the i-th grant since the ring began is
+// at i modulo Size; those from Tail to Count are in the window, the oldest first.
 type Ring struct {
-	Size        int64 // entries that there is place for; 0 when the ring is missing
+	Size        int64 // the number of entries; 0 when the ring is missing
 	Born        int64 // when it began; it blocks for a window, µs
 	Tail, Count int64
 	Times       []int64 // as far as they were ever written
 }
 
-// at is the time of the i-th grant.
+// at returns the time of the i-th grant.
 func (r *Ring) at(i int64) int64 { return r.Times[i%r.Size] }
 
 // put writes the entries from the i-th on.
@@ -43,19 +41,19 @@ func (r *Ring) put(i int64, times ...int64) {
 	}
 }
 
-// view is a ring while a decision is made.
+// view is a ring during a decision.
 type view struct {
 	ring   *Ring
 	tail   int64 // the oldest entry in the window
-	count  int64 // with what was granted in this decision
+	count  int64 // including the grants of this decision
 	most   int64
 	window int64
 	now    int64
 	keep   bool
 }
 
-// look begins a decision. A ring that is missing, or too small for the plan,
-// begins anew.
+// look begins a decision. A ring that is missing, or too small for the plan, is replaced by a
+// new one.
 func (r *Ring) look(now int64, most int, window int64) view {
 	v := view{ring: r, most: int64(most), window: window, now: now}
 	if r.Size < v.most {
@@ -101,7 +99,7 @@ func (v *view) store() {
 	r.Tail, r.Count = v.tail, v.count
 }
 
-// Acquire decides the runs, one call after the other, as that of [Buckets] does.
+// Acquire decides the runs, one call after the other, like the Acquire of [Buckets].
 func (w *Windows) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Moment) ratelimit.Grant {
 	now := m.Now
 	if m.follows(w.Server, w.Time) && w.Global.Size >= int64(p.Rate) {
@@ -125,7 +123,7 @@ func (w *Windows) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Mome
 	return g
 }
 
-// Return takes the entries of a permit out.
+// Return removes the entries of a permit.
 func (w *Windows) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Moment) {
 	if !m.follows(w.Server, w.Time) {
 		return
@@ -143,18 +141,18 @@ func (w *Windows) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Mo
 	day.giveBack(p.Day, r, now)
 }
 
-// after is the first entry that is newer than a time.
+// after returns the first entry that is newer than a time.
 func (r *Ring) after(at int64) int64 {
 	return r.Tail + int64(sort.Search(int(r.Count-r.Tail), func(i int) bool { return r.at(r.Tail+int64(i)) > at }))
 }
 
-// holds says whether there are so many entries of a time.
+// holds reports whether there are so many entries of a time.
 func (r *Ring) holds(at, size int64) bool {
 	first := r.after(at) - size
 	return first >= r.Tail && r.at(first) == at
 }
 
-// remove takes so many entries of a time out and moves the newer ones up.
+// remove removes so many entries of a time and moves the newer ones up.
 func (r *Ring) remove(at, size int64) {
 	for i := r.after(at); i < r.Count; i++ {
 		r.put(i-size, r.at(i))

@@ -1,4 +1,4 @@
-// Package statustest is what the status stores' tests of all databases share.
+// Package statustest holds tests that the status stores of all databases share.
 package statustest
 
 import (
@@ -40,9 +40,9 @@ func add(t *testing.T, store outbox.Store, db *sql.DB, n int) {
 	}
 }
 
-// MarksByID has other events take the rows of those that a relay has read, as after
-// a failover to a replica that lags: none of them is marked, whatever becomes of
-// what was read.
+// MarksByID has other events take the rows of events that a relay has read, as after a failover
+// to a replica that lags: none of them is marked, regardless of the outcome of the events that
+// were read.
 func MarksByID(t *testing.T, store outbox.Store, db *sql.DB) {
 	ctx := t.Context()
 	marked := func() (n int) {

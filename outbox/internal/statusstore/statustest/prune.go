@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// PruneGoesOn deletes in chunks: each goes on behind the one before, and what is
-// published late before them goes in the next round.
+// PruneGoesOn deletes in chunks: each chunk continues behind the one before, and rows before
+// them that are published late are deleted in the next round.
 func PruneGoesOn(t *testing.T, store interface {
 	outbox.Store
 	outbox.Pruner
@@ -33,7 +33,7 @@ func PruneGoesOn(t *testing.T, store interface {
 	}
 	prune(2)
 	exec(`UPDATE outbox_events SET state = 'PUBLISHED'`)
-	prune(2) // behind the first two: not the one that was late
+	prune(2) // behind the first two: not the late one
 	prune(0)
 	prune(1)
 }
