@@ -20,7 +20,7 @@
 // it names; allbus names all of them. Handlers, middleware, publishers and messages are
 // Watermill's.
 //
-// # What is promised
+// # Guarantees
 //
 // Delivery is at least once, so handlers must be idempotent. The guards of package idempotency
 // make a handler idempotent; set one as the consumer's Guarded:

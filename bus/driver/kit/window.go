@@ -55,8 +55,8 @@ func (w *Window[P]) Leave(p P) {
 	w.wake()
 }
 
-// Take takes at most most messages' room, and returns how much it took. If it takes none, the
-// partition is kicked when it may try again.
+// Take reserves room for up to most messages, and returns the number. If it is 0, the window
+// kicks the partition when it may try again.
 func (w *Window[P]) Take(p P, most int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
