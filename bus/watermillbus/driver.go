@@ -58,7 +58,7 @@ func (d *Driver) Source(ctx context.Context, topic, group string, _ int) (driver
 			return nil, err
 		}
 		return Source(ctx, subscriber, topic)
-	}, func(s driver.Source) { s.Close() }) //nolint:errcheck // its caller no longer waits
+	}, func(s driver.Source) { s.Close() }) //nolint:errcheck // nobody waits for it any more
 	if err != nil {
 		return nil, d.judge(fmt.Errorf("subscribe to %s in %s: %w", topic, group, err))
 	}

@@ -24,7 +24,7 @@ func (d *Driver) own(source driver.Source) (driver.Source, error) {
 	}
 	d.mu.Unlock()
 	if closed {
-		s.Close() //nolint:errcheck // the driver is closed, which is the more useful error
+		s.Close() //nolint:errcheck // the driver is closed, which says more
 		return nil, errClosed
 	}
 	return s, nil
