@@ -89,9 +89,9 @@ type Position struct {
 	// Floor is an id below every row whose transaction began after From; 0 elsewhere and where
 	// it is not known.
 	Floor int64
-	// Server is the run of the server that the position was read on, where what was
-	// read there means nothing on another one: after a crash, after a failover, behind
-	// a proxy that reaches two servers. "" is not compared.
+	// Server identifies the run of the server on which the position was read, if positions have
+	// no meaning on another: after a crash, after a failover, behind a proxy that reaches two
+	// servers. "" is not compared.
 	Server string
 }
 

@@ -112,8 +112,8 @@ type Directory interface {
 	// Alone records that a message is being handled alone, and how often it has been; "" records
 	// that none is.
 	Alone(ctx context.Context, c log.Cursor, message string, times int) error
-	// Progress sets the number of starts of the cursors to 0, and deletes the state that Stopped stored
-	// for them.
+	// Progress sets the number of starts of the cursors to 0, and deletes the state that Stopped
+	// stored for them.
 	Progress(ctx context.Context, cursors []log.Cursor) error
 	// Stopped records an orderly stop of a cursor: the number of starts is 0, and done is stored
 	// for the next holder. It joins a transaction of the context.
