@@ -11,12 +11,12 @@
 // visible now and was not visible then. The window is drained by id, then the present snapshot
 // becomes the covered one.
 //
-// A read passes over the rows it returns, for any number of retained rows. Rows of transactions
-// that began after the covered snapshot are above its floor, the highest id that was assigned by
-// then, because a transaction gets its xid before it takes an id: the column's default
-// guarantees that. Rows of transactions that were running then are found by their xids. Both are
-// merged by id. Rows that must still be passed over, such as those of a writer that is still
-// running, are limited to a number of ids at a time.
+// A read passes over only the rows it returns, for any number of retained rows. Rows of
+// transactions that began after the covered snapshot are above its floor, the highest id that
+// was assigned by then, because a transaction gets its xid before it takes an id: the column's
+// default guarantees that. Rows of transactions that were running then are found by their xids.
+// Both are merged by id. Rows that must still be passed over, such as those of a writer that is
+// still running, are limited to a number of ids at a time.
 //
 //	property                                          why
 //	no committed row is skipped                       every transaction becomes visible between exactly two
@@ -83,7 +83,7 @@
 //	another system is refused              TestForeignDatabaseIsRefusedAndRebased
 //	… and adopted if its ids continue      TestAdopt
 //	rows ahead of the server are refused   TestRowsAheadOfTheServer, TestRowsAheadAreNotReadBetweenLooks
-//	statements pass over their results     TestPlansUseTheIndexes, TestPlansMadeForAnEmptyTable, TestPlansWithOldStatistics,
+//	statements read only their results     TestPlansUseTheIndexes, TestPlansMadeForAnEmptyTable, TestPlansWithOldStatistics,
 //	                                       TestBacklogOfAFreshTableGetsStatistics, TestReadPassesOverWhatIsNotYetThere
 //	late rows are merged by id             TestLateRowsAmongManyRetained, TestLateRowsOfTheNewestTransaction,
 //	                                       TestWindowsAgainstAModel

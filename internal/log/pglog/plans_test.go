@@ -67,7 +67,7 @@ func explain(t testing.TB, db *sql.DB, mode, statement string, args []any) (plan
 	return plan, pages
 }
 
-// Each statement of a reader passes over the rows it returns, for any content of the table and
+// Each statement of a reader passes over only the rows it returns, for any content of the table and
 // any statistics of the planner: over 100,000 retained rows, with open transactions that began
 // before all of them, with one that committed since, and in the middle of a backlog.
 func TestPlansUseTheIndexes(t *testing.T) {
