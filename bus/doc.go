@@ -203,13 +203,13 @@
 //
 // # Failure modes
 //
-//   - A process that is killed redelivers the messages it had not committed: at most Window
-//     messages per consumer, also those behind the first unacknowledged one that were handled
-//     already.
+//   - When a process is killed, the messages it had not committed are redelivered: at most
+//     Window messages per consumer, also those behind the first unacknowledged one that were
+//     handled already.
 //   - A message that kills its process kills four processes where the transport counts starts
-//     without progress, and every process elsewhere. Messages of the partition before it are
-//     handled again each time. A message of another consumer of the process that is handled
-//     alone at two such moments is mistaken for the culprit.
+//     without progress, and elsewhere every process that gets it. Messages of the partition
+//     before it are handled again each time. A message of another consumer of the process that
+//     is handled alone at two such moments is mistaken for the culprit.
 //   - A handler that ignores its context delays the end of Run. Its message was handed back
 //     before that, so another instance may handle it meanwhile.
 //   - A dead letter is published before its message is acknowledged. A crash between the two

@@ -151,8 +151,8 @@ type Log interface {
 	// cursor of the lane has passed, and returns the number.
 	Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error)
 
-	// Backlog returns the number of entries after the consumer's cursors in lanes lanes from
-	// c.Lane on (in each counted up to limit), and the time at which the oldest of them was
+	// Backlog returns the number of entries after the consumer's cursors in consecutive lanes
+	// from c.Lane on (in each counted up to limit), and the time at which the oldest of them was
 	// appended (zero when there is none).
 	Backlog(ctx context.Context, c Cursor, lanes, limit int) (n int, oldest time.Time, err error)
 }

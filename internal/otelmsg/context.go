@@ -67,7 +67,7 @@ func unhex(into []byte, s string) bool {
 	return err == nil && n == len(into)
 }
 
-// Pack writes a context into one text of at most most bytes: without its state if that is too
+// Pack writes a context into one text of up to most bytes: without its state if that is too
 // long, and "" if it does not fit.
 func Pack(sc trace.SpanContext, most int) string {
 	parent, state := Format(sc)

@@ -14,7 +14,7 @@ import (
 )
 
 // rounds follows Watermill's subscriber from transaction to transaction. It is its logger and
-// determines its pauses: only there does Watermill report that a transaction has ended and
+// determines its pauses, because Watermill reports only there that a transaction has ended, and
 // whether it succeeded. An acknowledgement alone does not mean that anything was committed.
 type rounds struct {
 	life      context.Context // of Watermill's subscriber, which has none

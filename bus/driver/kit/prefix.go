@@ -80,8 +80,8 @@ func (t *Tracker[P]) Behind() (all []P) {
 	return all
 }
 
-// EncodeDone writes numbers as runs, in at most this number of bytes; if they do not fit, the
-// greatest are left out. [DecodeDone] reads them with the same base, which is below all of them.
+// EncodeDone writes numbers as runs, in up to most bytes; if they do not fit, the greatest are
+// left out. [DecodeDone] reads them with the same base, which is below all of them.
 func EncodeDone(base int64, numbers []int64, most int) string {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)

@@ -45,7 +45,7 @@ func (w *Window[P]) Join(p P) {
 	w.taken[p] = 0
 }
 
-// Leave returns all that the partition holds.
+// Leave removes a partition and frees the room that it holds.
 func (w *Window[P]) Leave(p P) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

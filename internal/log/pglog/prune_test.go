@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fill appends n old rows to lane 0 at once.
+// fillAged appends n rows of an age to lane 0 at once.
 func fillAged(t testing.TB, db *sql.DB, n int, age time.Duration) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), `INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload, created_at)
