@@ -142,13 +142,13 @@
 // since the outage may be their cause.
 //
 // A pause concerns one consumer. Every message stays unacknowledged. After 1 s, 2 s, 4 s … 30 s
-// the consumer probes with one message: by turns of a key that has not failed, and of a key that
-// has. Any outcome other than another infrastructure error ends the pause, and all waiting
-// messages are tried at once. If the probe was of another key, the failed messages become
-// suspects: the fault may be in the message, for instance in a query that takes longer than the
-// database allows. The failures of a suspect do not pause the consumer. Only its key waits, up
-// to 30 s between attempts; when 20 windows of other messages have passed it, or after 15
-// minutes, its failures count as transient, but never in a pause.
+// the consumer probes with one message; the probes alternate between a key that has not failed
+// and one that has. Any outcome other than another infrastructure error ends the pause, and all
+// waiting messages are tried at once. If the probe was of another key, the failed messages
+// become suspects: the fault may be in the message, for instance in a query that takes longer
+// than the database allows. The failures of a suspect do not pause the consumer. Only its key
+// waits, up to 30 s between attempts; when 20 windows of other messages have passed it, or after
+// 15 minutes, its failures count as transient, but never in a pause.
 //
 // # Batches, pairs and outdated events
 //

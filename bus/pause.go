@@ -87,9 +87,9 @@ func (s *subscription) paused(d *delivery, probe bool) {
 	}
 }
 
-// nextProbe returns the message that may be tried now, or nil: in turn of a key that has not
-// failed and of one that has. If there was no other key so far, the first message of another key
-// is tried at once.
+// nextProbe returns the message that may be tried now, or nil. It alternates between a key that
+// has not failed and one that has. If there was no other key so far, the first message of
+// another key is tried at once.
 func (s *subscription) nextProbe(now time.Time) *delivery {
 	switch {
 	case s.pause.probe != nil:

@@ -1,5 +1,5 @@
 // Package lease is a lease from its holder's point of view: how long it may be used, when it is
-// extended, and the loop that extends it. The outbox's shards, a log's partitions and members,
+// extended, and the loop that extends it. The outbox's partitions, a log's partitions and members,
 // the keys of package idempotency and live streams use it for their leases.
 //
 //	property                                                      proven by

@@ -2,7 +2,7 @@
 // The cursor outbox, the counters' changes and the transports on PostgreSQL, MySQL, SQLite
 // and Redis are this log.
 //
-// A log is divided into lanes, numbered by its owner (an outbox shard; a partition of a topic).
+// A log is divided into lanes, numbered by its owner (partitions of an outbox or of a topic).
 // Entries of one key go to one lane. A consumer (the relay; a consumer group) keeps one cursor
 // per lane. The holder of the cursor's lease reads, and the cursor moves only under the lease's
 // fencing token:

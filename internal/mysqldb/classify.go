@@ -19,7 +19,7 @@ import (
 // driver's connection errors. All other errors are unclassified.
 //
 //	infrastructure  unreachable, shut down, out of connections, memory or disk,
-//	                read-only (a failover), refused at the door; network errors
+//	                read-only (a failover), connection refused; network errors
 //	transient       deadlock, lock wait timeout, statement timeout
 //	permanent       SQLSTATE 22 data and 23 constraint, and data errors that
 //	                have no state of their own

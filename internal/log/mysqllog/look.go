@@ -24,8 +24,8 @@ type view struct {
 	rows    []log.Entry // these rows, without places, if they were selected
 }
 
-// look selects as many committed rows without a place as a pass may take, the first ones, of
-// which wanted are wanted. It returns whole rows if no more than these may be needed.
+// look selects the first committed rows without a place, up to the size of a pass for a reader
+// of wanted rows. It returns whole rows if these may be all that are needed.
 func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, wanted int) (v view, err error) {
 	v.unread, v.checked = u, u.last[lane]
 	most := l.passFor(wanted)

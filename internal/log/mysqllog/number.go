@@ -244,8 +244,8 @@ func (l *Log) takeNext(lane int, after log.Position, max int) *pass {
 	return nil
 }
 
-// passFor returns the number of rows in a pass when wanted rows are wanted at once: no more, so
-// that they can be returned, except for a reader of few rows. Several passes have one size.
+// passFor returns the number of rows in a pass for a reader of wanted rows: no more, so that they
+// can be returned, unless the reader wants few. If several passes are needed, they have one size.
 func (l *Log) passFor(wanted int) int {
 	rows, size := max(wanted, fewRows), l.passSize()
 	passes := (rows + size - 1) / size
