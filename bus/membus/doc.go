@@ -25,6 +25,6 @@
 //
 // Failure modes: Publish never waits. When a topic is full and a group has not acknowledged the
 // oldest message, Publish fails with ErrFull until that group reads: a group without consumers
-// fills its topic in the end, and so do dead letters that are not redriven or dropped. Retention
+// eventually fills its topic, and so do dead letters that are not redriven or dropped. Retention
 // by time, partitions and replication in a declaration are accepted and have no effect.
 package membus
