@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// maxDeaths is how many processes a message may take with it.
+// maxDeaths is how many process deaths are charged to a message before it is a dead letter.
 const maxDeaths = 2
 
 // crashed is the error of a message that kills processes.
@@ -19,14 +19,14 @@ func (crashed) FailureReason() string { return ReasonCrashed }
 
 var errCrashed = fault.MarkPermanent(crashed{errors.New("bus: the process died twice while this message was handled alone; its handler was not run again")})
 
-// suspected reports whether nothing else of the consumer may be handled with it.
+// suspected reports whether d has to be handled alone, with no other message of the consumer.
 func (d *delivery) suspected() bool {
 	s, ok := d.from.(driver.Suspected)
 	return ok && s.Alone()
 }
 
-// mayGo reports whether d may be handed out beside what is out, and notes whether it has
-// to be alone.
+// mayGo reports whether d may be handed out beside the messages that are out. It records whether
+// d has to be alone.
 func (s *subscription) mayGo(d *delivery) bool {
 	d.secluded = s.dispatcher.runs() && d.suspected()
 	if d.secluded && s.busy > 0 {
@@ -36,9 +36,9 @@ func (s *subscription) mayGo(d *delivery) bool {
 	return true
 }
 
-// alone runs the handler of a message. If it is handled alone, that is noted where it
-// survives a crash, and a message that was handled alone when processes died is not run
-// again: it fails with errCrashed.
+// alone runs the handler of a message. For a message that is handled alone, it first leaves a
+// note that survives a crash. A message that was alone when processes died is not run again: it
+// fails with errCrashed.
 func (c *consumer) alone(ctx context.Context, d *delivery, run func() error) error {
 	if !d.secluded {
 		return run()

@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// suspicious is a driver that suspects the messages whose ids begin with "alone", and
-// knows how often they had been handled alone when a process died.
+// suspicious is a driver that suspects the messages whose ids begin with "alone". deaths is how
+// often each was handled alone when a process died.
 type suspicious struct {
 	bus.Driver
 	deaths map[string]int
@@ -72,8 +72,8 @@ func (d suspiciousDelivery) Begin(context.Context) (int, error) {
 
 func (d suspiciousDelivery) End(context.Context) error { return d.note("end " + d.Message().ID) }
 
-// A suspected message is handled while nothing else of its consumer is, noted before and
-// after; one that was at work in two processes that died becomes a dead letter.
+// A suspected message is handled while no other message of its consumer is, with a note before
+// and after. A message that was alone in two processes that died becomes a dead letter.
 func TestSuspectedMessagesAreHandledAlone(t *testing.T) {
 	eachKind(t, func(t *testing.T, consume func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer) {
 		s := &suspicious{Driver: memBus(t).Driver(), deaths: map[string]int{"alone-1#1": 1, "alone-2#1": 2}}

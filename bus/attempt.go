@@ -44,7 +44,7 @@ func (c *consumer) run(d *delivery) {
 	})
 }
 
-// recovered counts a message that was handled, and tells of one that had failed.
+// recovered counts a handled message, and calls OnRecovered if it had failed before.
 func (c *consumer) recovered(ctx context.Context, d *delivery) {
 	c.handled.Add(1)
 	if f := c.Hooks.OnRecovered; f != nil && d.attempts+d.pauses > 0 {
@@ -53,8 +53,8 @@ func (c *consumer) recovered(ctx context.Context, d *delivery) {
 }
 
 func (c *consumer) failed(ctx context.Context, d *delivery, err error) {
-	// The message is no longer ours, or the handler gave up because the process
-	// is stopping: neither says anything about the message.
+	// The message was revoked, or the handler stopped because the process is stopping: neither
+	// says anything about the message.
 	if ctx.Err() != nil || d.stopping() && errors.Is(err, context.Canceled) {
 		c.end(d, handBack, outcomeOf(handBack), err)
 		return
@@ -73,8 +73,8 @@ func (c *consumer) failed(ctx context.Context, d *delivery, err error) {
 	}
 }
 
-// classOf is the class of a failure. One for a dependency is transient where the message
-// is condemned.
+// classOf returns the class of a failure. An infrastructure failure of a condemned message is
+// transient.
 func (c *consumer) classOf(d *delivery, err error) fault.Class {
 	class := fault.Of(err, c.Classifiers...)
 	if class == fault.Infrastructure && d.condemned {
@@ -83,11 +83,10 @@ func (c *consumer) classOf(d *delivery, err error) fault.Class {
 	return class
 }
 
-// leastWait is the least that a message waits for another worker.
+// leastWait is the shortest time that a message waits for another worker.
 const leastWait = 10 * time.Millisecond
 
-// judge notes a failure of one message and says what becomes of it; done means
-// a dead letter.
+// judge records a failure of one message and returns the verdict; done means a dead letter.
 func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) verdict {
 	now := time.Now()
 	if d.firstFailure.IsZero() {
@@ -101,8 +100,8 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 		d.pauses++
 		return pauseAll
 	case held:
-		// A dependency went down while this handler ran. Whether its failure is
-		// its own shows when everything works again.
+		// A dependency went down while this handler ran. The next attempt, after the pause,
+		// shows whether the message itself is at fault.
 		return afterPause
 	case class == fault.Busy:
 		d.pauses++
@@ -121,7 +120,7 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 	}
 }
 
-// retrying tells of a failed attempt that will be followed by another.
+// retrying reports a failed attempt that will be followed by another.
 func (c *consumer) retrying(ctx context.Context, d *delivery, err error, class fault.Class) {
 	c.retried.Add(1)
 	if class == fault.Busy {
@@ -138,8 +137,8 @@ func (c *consumer) retrying(ctx context.Context, d *delivery, err error, class f
 	}
 }
 
-// bury publishes the dead letter of d. If that fails, the consumer pauses and the
-// message waits until it works: the handler is not run again for it.
+// bury publishes the dead letter of d. If publishing fails, the consumer pauses, and the message
+// waits until it succeeds: the handler is not run again.
 func (c *consumer) bury(ctx context.Context, d *delivery) {
 	d.letter.SetContext(ctx)
 	if err := c.publishLetter(d.letter); err != nil {
@@ -157,7 +156,7 @@ func (c *consumer) bury(ctx context.Context, d *delivery) {
 	c.end(d, done, outcomeDeadLetter, nil)
 }
 
-// buried tells of a dead letter that was published.
+// buried reports a dead letter that was published.
 func (c *consumer) buried(d *delivery) {
 	c.deadLettered.Add(1)
 	info := d.letterInfo

@@ -9,11 +9,12 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// absence is how a consumer waits for a server that is absent.
+// absence is the backoff of a consumer that waits for an absent server.
 var absence = backoff.Policy{Initial: 500 * time.Millisecond, Max: 30 * time.Second, Jitter: 0.2}
 
-// await calls do until its error is no longer one of infrastructure, and logs each
-// such error with what is waited for. If ctx ends first, await returns its cause.
+// await calls do until it returns nil or an error that is not infrastructure. It logs each
+// infrastructure error with the name of the operation. If ctx ends first, await returns its
+// cause.
 func await(ctx context.Context, log *slog.Logger, what string, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()

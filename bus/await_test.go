@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// away is a driver whose server is absent, as far as Declare and Source know.
+// away is a driver whose server is absent for Declare and Source.
 type away struct {
 	bus.Driver
 	mu              sync.Mutex
@@ -93,7 +93,7 @@ func awayRunner(t *testing.T, b *bus.Bus, log *said, seen chan string) *bus.Runn
 	return r
 }
 
-// Run waits at both ends: for the topics, and for each subscription.
+// Run waits twice: for the topics, and for each subscription.
 func TestRunWaitsForAnAbsentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, log, seen := &away{declare: errRefused, source: errRefused}, &said{}, make(chan string, 1)
@@ -151,7 +151,7 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 	}
 }
 
-// What waiting does not mend ends Run.
+// An error that is not infrastructure ends Run.
 func TestAPermanentErrorEndsRun(t *testing.T) {
 	for name, a := range map[string]*away{"declare": {declare: errName}, "subscribe": {source: errName}} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAPermanentErrorEndsRun(t *testing.T) {
 	}
 }
 
-// Subscribe waits until its context ends, or it is closed.
+// Subscribe waits until its context ends, or its subscriber is closed.
 func TestSubscribeWaitsForAnAbsentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, log := &away{source: errRefused}, &said{}

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// Backoff says how delays grow from one attempt to the next. It is a value
-// without state: the attempt is counted by the caller.
+// Backoff describes how delays grow from one attempt to the next. It has no state: the caller
+// counts the attempts.
 type Backoff struct {
 	Initial    time.Duration // first delay; 1 s when zero
 	Max        time.Duration // cap of every delay, jitter included; 10 s when zero, or Initial when that is longer
@@ -31,9 +31,8 @@ func (b Backoff) validate(field string) error {
 	return nil
 }
 
-// RetryPolicy says how often a message that failed transiently is tried again
-// before it becomes a dead letter, and how a pause is probed. The zero value is
-// [DefaultRetry].
+// RetryPolicy says how often a message that fails transiently is retried before it becomes a
+// dead letter, and how a paused consumer probes. The zero value is [DefaultRetry].
 type RetryPolicy struct {
 	// MaxRetries after the first attempt; 0 means 3, negative means none.
 	MaxRetries int
@@ -44,16 +43,16 @@ type RetryPolicy struct {
 	Probe Backoff
 }
 
-// DefaultRetry waits 1 s, 2 s and 4 s (± 20 %), then gives up.
+// DefaultRetry waits 1 s, 2 s and 4 s (± 20 %); then the message becomes a dead letter.
 func DefaultRetry() RetryPolicy { return RetryPolicy{}.withDefaults() }
 
-// FixedRetry waits the same interval before each of n retries. FixedRetry(time.Second, 1)
-// is one second, one retry, then the dead letter.
+// FixedRetry waits the same interval before each of n retries: FixedRetry(time.Second, 1)
+// retries once, after one second, and then publishes the dead letter.
 func FixedRetry(interval time.Duration, n int) RetryPolicy {
 	if n <= 0 {
 		n = -1
 	}
-	// An interval of zero means at once, not the default.
+	// An interval of zero means no wait, not the default.
 	interval = max(interval, time.Nanosecond)
 	return RetryPolicy{MaxRetries: n, Backoff: Backoff{Initial: interval, Max: interval, Multiplier: 1}}
 }

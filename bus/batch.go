@@ -13,27 +13,25 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// BatchHandler handles messages together. nil means that all are done; a
-// [BatchError] names those that failed; any other error is one of the whole
-// batch. The context ends when none of the messages is this consumer's to handle
-// any more; each message's own says so for that message.
+// BatchHandler handles messages together. nil means that all are done; a [BatchError] names
+// those that failed; any other error applies to the whole batch. The context ends when every
+// message of the batch was taken back; each message's own context ends when that one is.
 type BatchHandler func(ctx context.Context, messages []*message.Message) error
 
 // BatchEventHandler is a [BatchHandler] of decoded events; see [HandleBatch].
 type BatchEventHandler func(ctx context.Context, events []event.Event) error
 
-// BatchConsumer is a [Consumer] whose handler gets up to Size messages at once:
-// for work that costs little more for a hundred than for one, such as an upsert.
-// Only Topic, Group and one of Handler and Guarded are required.
+// BatchConsumer is a [Consumer] whose handler gets up to Size messages at once. Use it for work
+// that costs little more for a hundred messages than for one, such as an upsert. Only Topic,
+// Group and one of Handler and Guarded are required.
 //
-// A batch holds the messages of a key in the order they arrived, and while it is
-// out no other batch has messages of its keys. A message that failed comes again
-// before any later one of its key that was not handed over with it. Those that
-// were handed over with it are done unless the handler names them too: one that
-// works message by message stops a key at its first failure and names the rest
-// of that key with [ErrHeldBack].
+// A batch holds the messages of a key in the order they arrived. While a batch is out, no other
+// batch holds messages of its keys. A failed message is redelivered before any later message of
+// its key that was not in the batch. Later messages of the key in the same batch are done unless
+// the handler names them too: a handler that works message by message stops a key at its first
+// failure and reports the rest of that key with [ErrHeldBack].
 //
-//	what the handler returns        what happens
+//	result of the handler           effect
 //	nil                             all are acknowledged
 //	a BatchError                    those it names fail, each by its own error as in a Consumer: retry,
 //	                                dead letter or pause; the others are acknowledged
@@ -42,31 +40,30 @@ type BatchEventHandler func(ctx context.Context, events []event.Event) error
 //	permanent, of several messages  each is handed over alone at once, so that only the culprit is a dead letter
 //	any error, of a single message  as in a Consumer
 //
-// A batch needs messages to choose from: it fills from the Window that the
-// transport hands over unacknowledged. Over a transport that hands over one
-// unacknowledged message per partition a batch is at most one message per
-// partition, and goes out after Wait.
+// A batch fills from the Window of unacknowledged messages that the transport hands over. If the
+// transport hands over one unacknowledged message per partition, a batch holds at most one
+// message per partition, and is handed over after Wait.
 type BatchConsumer struct {
 	Topic   string
 	Group   string
 	Handler BatchHandler // see [HandleBatch]
-	// Guarded takes the place of Handler where each event must have one effect. The
-	// guard of another group than Group is refused.
+	// Guarded replaces Handler where each event must have one effect. A guard of a group other
+	// than Group is refused.
 	Guarded GuardedBatch
 
 	// Size is the most messages of one batch; 100 by default.
 	Size int
-	// Wait is how long a batch that is not full waits, from when the first of its
-	// messages could be handed over; 100 ms by default, negative for not at all.
-	// It adds to the latency of a quiet topic.
+	// Wait is how long a batch that is not full waits, counted from the moment at which its
+	// first message could be handed over. The default is 100 ms; a negative value means no wait.
+	// Wait adds to the latency of a quiet topic.
 	Wait time.Duration
 	// Concurrency is how many batches, of different keys, are out at once; 1 by
 	// default.
 	Concurrency int
-	// Window is how many messages are held unacknowledged; by default 1024, or
-	// twice what the batches hold when that is more.
+	// Window is how many messages are held unacknowledged. The default is 1024, or twice the
+	// capacity of the concurrent batches if that is more.
 	Window int
-	// Timeout ends the context that a handler is given with its batch; see [Consumer].
+	// Timeout ends the context of a handler that takes longer; see [Consumer].
 	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
 	Retry RetryPolicy
@@ -74,8 +71,8 @@ type BatchConsumer struct {
 	DeadLetter DeadLetterPolicy
 	// Classifiers judge errors that carry no class, usually a database driver's.
 	Classifiers []fault.Classifier
-	// Current makes the consumer skip events that are out of date; see [Current].
-	// It is asked once per key and batch.
+	// Current makes the consumer skip events that are out of date; see [Current]. It is called
+	// once per key and batch.
 	Current Current
 	Hooks   Hooks
 }
@@ -128,11 +125,11 @@ func (c BatchConsumer) plan() (plan, error) {
 	return plan{consumers: []*consumer{made}}, nil
 }
 
-// HandleBatch makes a [BatchHandler] that decodes the events, in either
-// encoding, and calls fn with those of the given types, or all when none is
-// given; other types are acknowledged, counted and logged as by [ByType]. What is no
-// event fails permanently, alone. In a [BatchError] of fn an index is one of the
-// events that fn was given.
+// HandleBatch makes a [BatchHandler] that decodes the events, in either encoding, and calls fn
+// with those of the given types, or with all when no type is given. Other types are
+// acknowledged, counted and logged as by [ByType]. A message that is not an event fails
+// permanently, alone. The indexes of a [BatchError] from fn refer to the events that fn
+// received.
 func HandleBatch(fn BatchEventHandler, types ...string) BatchHandler {
 	types = slices.Clone(types)
 	return onlyTypesOf(func(t string) bool { return len(types) == 0 || slices.Contains(types, t) }, fn)
@@ -162,9 +159,8 @@ func onlyTypesOf(handles func(eventType string) bool, fn BatchEventHandler) Batc
 	}
 }
 
-// translated carries the result of a handler that was given only some messages
-// of a batch, those at indexes, over to the whole batch. failed has what is
-// known of the others.
+// translated maps the result of a handler that received only the messages at indexes to the
+// whole batch. failed holds the failures of the others.
 func translated(err error, indexes []int, failed *BatchError) error {
 	if err == nil {
 		return failed.OrNil()
@@ -174,7 +170,7 @@ func translated(err error, indexes []int, failed *BatchError) error {
 		if len(failed.failed) == 0 {
 			return err
 		}
-		// The others' failure is their own; this one is of all that were given.
+		// The others failed on their own; this error applies to all that the handler received.
 		for _, i := range indexes {
 			failed.Add(i, wholeError{err, len(indexes)})
 		}
@@ -189,8 +185,7 @@ func translated(err error, indexes []int, failed *BatchError) error {
 	return failed.OrNil()
 }
 
-// wholeError is the error of a whole batch where it has to stand in a BatchError
-// beside others.
+// wholeError is the error of a whole batch inside a BatchError that holds others too.
 type wholeError struct {
 	error
 	of int // how many messages share it

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// batched is a batch consumer whose calls and hooks are written down.
+// batched is a batch consumer whose calls and hooks are recorded.
 func batched(j *journal, c bus.BatchConsumer) bus.BatchConsumer {
 	h := c.Handler
 	c.Topic, c.Group = "t", "g"
@@ -55,7 +55,7 @@ func fill(t *testing.T, b *bus.Bus, key string, from, to int) {
 	}
 }
 
-// settle lets everything happen that happens within d.
+// settle waits for d and for everything that is due by then.
 func settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -67,7 +67,7 @@ func TestABatchGoesOutWhenItIsFullOrOldEnough(t *testing.T) {
 		r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{Handler: nothing, Size: 5, Wait: 100 * time.Millisecond}))
 		fill(t, b, "a", 1, 7) // five of one key at once, two that wait
 		settle(50 * time.Millisecond)
-		fill(t, b, "b", 1, 1) // does not begin to wait anew
+		fill(t, b, "b", 1, 1) // does not restart the wait
 		settle(time.Second)
 		fill(t, b, "a", 8, 8)
 		settle(time.Second)
@@ -95,8 +95,8 @@ func TestBatchesOfOneKeyTakeTurnsAndConcurrencyBounds(t *testing.T) {
 		}))
 		settle(time.Minute)
 		r.stop(t)
-		// The subscription fills one message at a time, so the first batches may
-		// be smaller; what matters is who goes when.
+		// The subscription fills one message at a time, so the first batches may be smaller. The
+		// test checks which keys are out at the same time.
 		busy := map[string]string{}
 		for _, line := range j.lines {
 			at, keys, _ := strings.Cut(line, " batch ")
@@ -158,8 +158,8 @@ func TestABatchErrorFailsOnlyWhatItNames(t *testing.T) {
 	})
 }
 
-// A permanent error that names no message is one message's fault, and nobody
-// knows whose: only that one may become a dead letter.
+// A permanent error that names no message is the fault of one unknown message: only that one may
+// become a dead letter.
 func TestAWholeBatchThatFailsIsTakenApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -286,8 +286,8 @@ func TestRevokedMessagesOfABatch(t *testing.T) {
 	})
 }
 
-// Over a subscriber that hands over one unacknowledged message per partition a
-// batch is one message per partition; over one with a window it is full.
+// Over a subscriber that hands over one unacknowledged message per partition, a batch is one
+// message per partition; over one with a window it is full.
 func TestHowFarABatchFills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &partitioned{stop: make(chan struct{})}

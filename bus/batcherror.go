@@ -7,20 +7,19 @@ import (
 	"slices"
 )
 
-// ErrHeldBack is what a [BatchHandler] gives in a [BatchError] for a message
-// that it did not try, because an earlier one of its key failed. The message
-// comes again behind that one, and nothing is counted.
+// ErrHeldBack marks, in a [BatchError], a message that the [BatchHandler] did not try because an
+// earlier message of its key failed. The message is redelivered after the earlier one, and the
+// attempt is not counted.
 var ErrHeldBack = errors.New("bus: held back behind an earlier message of its key")
 
-// BatchError is what a [BatchHandler] returns when only some messages of its
-// batch failed. The messages it does not name are done. The zero value is ready
-// to use.
+// BatchError is the error of a [BatchHandler] when only some messages of its batch failed. The
+// messages it does not name are done. The zero value is ready to use.
 type BatchError struct {
 	failed map[int]error
 }
 
-// Add says that the message with this index in the batch failed; a nil error is
-// ignored. The last error of an index counts.
+// Add records that the message at this index of the batch failed. A nil error is ignored. If an
+// index is added twice, the last error counts.
 func (e *BatchError) Add(index int, err error) {
 	if err == nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/internal/consuming"
 )
 
-// batching says how a subscription gathers messages; the zero value hands them
-// out one by one.
+// batching configures the batches of a subscription. With the zero value, messages are handed
+// out singly.
 type batching struct {
 	size int
 	wait time.Duration
@@ -18,26 +18,26 @@ type batching struct {
 
 func (b batching) on() bool { return b.size > 0 }
 
-// batch is what is handed out at once: the first messages of one or more lanes,
-// each lane's in order. Its deliveries belong to whoever handles it until answer.
+// batch is a group of messages handed out at once: the first messages of one or more lanes, each
+// lane's in order. Until answer, the handling goroutine owns its deliveries.
 type batch struct {
 	sub        *subscription
 	deliveries []*delivery
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	span       trace.Span // nil when none is made
+	span       trace.Span // nil when no span is made
 	probe      bool
 	epoch      int
 }
 
-// Group is the group that it was delivered to, "" where that is not known.
+// Group returns the consumer group of the batch, "" where it is not known.
 func (b *batch) Group() string { return b.sub.dispatcher.group }
 
-// run is that of an attempt.
+// run runs an attempt of the batch.
 func (b *batch) run() { b.sub.dispatcher.handleBatch(b) }
 
-// gather returns the batch that may be handed out now, or nil. It changes
-// nothing but for messages that the transport took back.
+// gather returns the batch that may be handed out now, or nil. Its only side effect is to drop
+// messages that the transport took back.
 func (s *subscription) gather(now time.Time) *batch {
 	cfg := s.dispatcher.batch
 	var taken []*delivery
@@ -69,12 +69,13 @@ func (s *subscription) gather(now time.Time) *batch {
 	return b
 }
 
-// fillUntil is when a batch that is not full goes out all the same.
+// fillUntil is the time at which a batch that is not full is handed out anyway.
 func (s *subscription) fillUntil() time.Time {
 	return s.lanes.ready[0].since.Add(s.dispatcher.batch.wait)
 }
 
-// dropRevoked drops what another instance has by now, or will be delivered anew.
+// dropRevoked drops messages that the transport took back: another instance has them, or they
+// will be redelivered.
 func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
 	for _, d := range taken {
 		if d.revoked() {
@@ -86,7 +87,7 @@ func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
 	return any
 }
 
-// takeBatch notes that the batch is out.
+// takeBatch records that the batch is out.
 func (s *subscription) takeBatch(b *batch) {
 	s.lanes.takeAll(b.deliveries)
 	if b.probe {
@@ -96,7 +97,7 @@ func (s *subscription) takeBatch(b *batch) {
 	s.count(len(b.deliveries))
 }
 
-// settle acts on the verdicts of a batch that came back.
+// settle acts on the verdicts of a batch that is finished.
 func (b *batch) settle() {
 	s := b.sub
 	b.cancel(nil)
@@ -113,7 +114,7 @@ func (b *batch) settle() {
 		}
 	}
 	if s.stopping.Load() {
-		// What is not done stays in its lane; end hands it back.
+		// Messages that are not done stay in their lane; end hands them back.
 		for _, taken := range byLane(b.deliveries) {
 			s.lanes.keep(taken, func(d *delivery) bool { return d.verdict != done })
 		}
@@ -134,7 +135,7 @@ func (b *batch) settle() {
 		}
 	}
 	if down != nil && !s.pause.on && b.epoch != s.epoch {
-		// It began before the last pause ended, so its failure is old news.
+		// The batch began before the last pause ended, so its failure is outdated.
 		down = nil
 	}
 	for _, taken := range byLane(b.deliveries) {
@@ -148,7 +149,7 @@ func (b *batch) settle() {
 	}
 }
 
-// putBack puts what is left of a busy lane where its first message belongs.
+// putBack puts the remaining messages of a busy lane back in the order of arrival.
 func (s *subscription) putBack(taken []*delivery, paused bool) {
 	ln := taken[0].lane
 	head := s.lanes.keep(taken, func(d *delivery) bool { return d.verdict != done })

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// The same in batches: what is handed over of a key goes on where it stopped, in
-// order, whatever part of a batch failed.
+// The same in batches: after a partial failure, the messages of a key resume in order where they
+// stopped.
 func TestRandomHistoriesOfBatchesKeepOrderAndLoseNothing(t *testing.T) {
 	histories(t, 2, 60, 100, func(h *history) bus.AnyConsumer {
 		handle := func(ctx context.Context, messages []*message.Message) (err error) {

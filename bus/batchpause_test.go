@@ -52,8 +52,7 @@ func TestInfrastructurePausesABatchConsumer(t *testing.T) {
 	})
 }
 
-// The failure of another batch while the consumer is paused may be another face
-// of what is down.
+// If another batch fails while the consumer is paused, the outage may be the cause.
 func TestABatchThatFailsDuringAPauseIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()

@@ -35,9 +35,9 @@ func (c *consumer) runAll(b *batch) {
 	})
 }
 
-// copies makes what the handler gets, as delivery.offer does for one message.
-// The contexts end with the batch, or when the transport takes a message back;
-// when it took all of them, so does the batch's own.
+// copies makes the messages for the handler, as delivery.offer does for one message. The
+// contexts end with the batch; a message's context also ends when the transport takes the
+// message back, and the batch's own when all are taken back.
 func (b *batch) copies() (messages []*message.Message, release func()) {
 	messages = make([]*message.Message, len(b.deliveries))
 	cancels := make([]context.CancelCauseFunc, len(b.deliveries))
@@ -70,11 +70,11 @@ func (b *batch) copies() (messages []*message.Message, release func()) {
 	}
 }
 
-// runBatch skips what is obsolete and calls the handler with the rest.
+// runBatch skips obsolete messages and calls the handler with the rest.
 func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.Message) error {
 	if c.Current == nil {
 		c.batches.Add(1)
-		// A handler may change its slice; the verdicts go by ours.
+		// A handler may change its slice; the verdicts use ours.
 		return c.timed(len(messages), func() error { return c.callBatch(ctx, slices.Clone(messages)) })
 	}
 	if err := c.findObsolete(ctx, b, messages); err != nil {
@@ -100,14 +100,14 @@ func (c *consumer) callBatch(ctx context.Context, messages []*message.Message) e
 	return c.bounded(ctx, handle, func() []any { return []any{"messages", len(messages), eventlog.Message(messages[0])} })
 }
 
-// findObsolete marks the deliveries that are out of date. It asks for a key once.
+// findObsolete marks the deliveries that are out of date. It calls Current once per key.
 func (c *consumer) findObsolete(ctx context.Context, b *batch, messages []*message.Message) error {
 	known := map[string]uint64{}
 	for i, m := range messages {
 		b.deliveries[i].obsolete = false
 		e, err := event.Decode(m)
 		if err != nil || e.Sequence == 0 {
-			continue // the handler's to judge
+			continue // the handler decides
 		}
 		key := e.Key()
 		current, ok := known[key]
@@ -174,8 +174,8 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 	c.buryAll(b, letters)
 }
 
-// judgeOf judges a failure that a message shares with others: which of them is
-// at fault shows when each is tried alone.
+// judgeOf judges a failure that a message shares with others. The message at fault shows when
+// each is tried alone.
 func (c *consumer) judgeOf(d *delivery, err error, class fault.Class, held bool, of int) verdict {
 	if of == 1 || held || class == fault.Infrastructure {
 		return c.judge(d, err, class, held)
@@ -188,8 +188,8 @@ func (c *consumer) judgeOf(d *delivery, err error, class fault.Class, held bool,
 	return retryLater // at once
 }
 
-// buryAll publishes dead letters together. If that fails, the consumer pauses and
-// they wait until it works: the handler is not run again for them.
+// buryAll publishes dead letters together. If publishing fails, the consumer pauses and the dead
+// letters wait until it succeeds: the handler is not run again for them.
 func (c *consumer) buryAll(b *batch, dead []*delivery) {
 	if len(dead) == 0 {
 		return
@@ -197,7 +197,7 @@ func (c *consumer) buryAll(b *batch, dead []*delivery) {
 	letters := make([]*message.Message, len(dead))
 	for i, d := range dead {
 		d.letter.SetContext(b.ctx)
-		// A publisher may change what it publishes, and there may be a next time.
+		// A publisher may change the messages, and this letter may be published again.
 		letters[i] = d.letter.CopyWithContext()
 	}
 	all := c.publisher.Publish(c.deadLetterTopic, letters...)

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/bus/membus"
 )
 
-// BenchmarkConsume is what a consumer costs per message beside its handler and
-// its transport: the engine and the acknowledgement.
+// BenchmarkConsume measures the cost of a consumer per message beside its handler and its
+// transport: the engine and the acknowledgement.
 func BenchmarkConsume(b *testing.B) {
 	for _, keys := range []int{1, 8, 1000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {

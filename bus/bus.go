@@ -21,11 +21,11 @@ type Bus struct {
 
 	mu     sync.Mutex
 	closed bool
-	open   map[*Dispatcher]struct{} // what Close has to close first
+	open   map[*Dispatcher]struct{} // closed before the driver
 }
 
-// New makes a Bus of a driver that is open already; most programs use an
-// [Opener]. The Bus owns the driver from then on. name is shown to operators.
+// New makes a Bus of a driver that is open already; most programs use an [Opener]. The Bus owns
+// the driver from then on. name is shown to operators.
 func New(name string, d Driver) *Bus {
 	b := &Bus{name: name, driver: d, open: map[*Dispatcher]struct{}{}}
 	b.pub = &publisher{bus: b, next: d.Publisher()}
@@ -35,25 +35,25 @@ func New(name string, d Driver) *Bus {
 // Name is the scheme the bus was opened with.
 func (b *Bus) Name() string { return b.name }
 
-// Capabilities says what the transport can do.
+// Capabilities returns the capabilities of the transport.
 func (b *Bus) Capabilities() Capabilities { return b.driver.Capabilities() }
 
 // Driver returns the transport's driver, for its optional interfaces.
 func (b *Bus) Driver() Driver { return b.driver }
 
-// Publisher returns the shared publisher. Its Close does nothing, so that a
-// Router or a handler that closes "its" publisher closes nobody else's.
+// Publisher returns the shared publisher. Its Close does nothing, so a Router or a handler can
+// close its publisher without an effect on others.
 //
-// An error of the transport is classified as infrastructure unless the driver
-// said otherwise: a consumer whose handler cannot publish pauses.
+// An error of the transport is classified as infrastructure unless the driver classified it
+// otherwise: a consumer whose handler cannot publish pauses.
 func (b *Bus) Publisher() message.Publisher { return b.pub }
 
 // Subscriber returns a [Dispatcher] for a consumer group: a message.Subscriber
 // that hands out at most one unacknowledged message per key. Each Subscribe
 // opens its own subscriber of the transport. Close it, or close the Bus.
 //
-// Subscribe waits for a server that is absent: it tries again with a backoff of at
-// most 30 s and logs each failure. The end of its context, or Close, ends the wait.
+// Subscribe waits for a server that is absent: it retries with a backoff of at most 30 s and
+// logs each failure. The wait ends with its context, or with Close.
 func (b *Bus) Subscriber(group string, cfg SubscriberConfig) (message.Subscriber, error) {
 	d, err := b.dispatcher(group, cfg, observer{})
 	if err != nil {
@@ -91,11 +91,11 @@ func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*Dis
 	return d, nil
 }
 
-// Declare makes topics and groups. A durable consumer group that is declared
-// receives everything published from then on, whenever it starts to consume.
+// Declare makes topics and groups. A durable consumer group that is declared receives everything
+// published from then on, even if it starts to consume later.
 //
-// It does not wait for a server that is absent: the error is classified as
-// infrastructure. A [Runner] declares what its consumers need, and waits.
+// Declare does not wait for an absent server: the error is classified as infrastructure. A
+// [Runner] declares the topics and groups of its consumers, and waits.
 func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 	for _, t := range topics {
 		switch {
@@ -114,9 +114,9 @@ func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 	return nil
 }
 
-// Ping asks the transport's server whether it is there, once; it makes no topic. The
-// error of a server that does not answer is classified as infrastructure. It is
-// errors.ErrUnsupported where there is nothing to ask.
+// Ping asks the transport's server once whether it is there, and makes no topic. If the server
+// does not answer, the error is classified as infrastructure. The error is errors.ErrUnsupported
+// where the transport has no server to ask.
 func (b *Bus) Ping(ctx context.Context) error {
 	p, ok := b.driver.(Pinger)
 	if !ok {
@@ -131,8 +131,8 @@ func (b *Bus) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Lag says how far the groups are behind; the error is errors.ErrUnsupported
-// where the transport cannot tell.
+// Lag returns how far the groups are behind; the error is errors.ErrUnsupported where the
+// transport cannot tell.
 func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
 	l, ok := b.driver.(Lagger)
 	if !ok {
@@ -171,8 +171,8 @@ func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.M
 	return i.Browse(ctx, topic, limit)
 }
 
-// Pending shows what a group has not acknowledged, oldest first, without
-// consuming it; the error is errors.ErrUnsupported where the transport cannot.
+// Pending shows the messages that a group has not acknowledged, oldest first, without consuming
+// them; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	p, ok := b.driver.(Pender)
 	if !ok {
@@ -214,11 +214,11 @@ func (b *Bus) isClosed() bool {
 	return b.closed
 }
 
-// Stats count what was published through this bus, dead letters included.
+// Stats counts the messages published through this bus, dead letters included.
 type Stats struct {
 	Published int64 // messages that the transport took
-	// Failed are the messages of calls that failed; some of them may have been
-	// taken. What the caller cancelled itself does not count.
+	// Failed counts the messages of calls that failed; the transport may have taken some of
+	// them. Calls that the caller cancelled are not counted.
 	Failed int64
 }
 
@@ -227,7 +227,7 @@ func (b *Bus) Stats() Stats {
 	return Stats{Published: b.pub.published.Load(), Failed: b.pub.failed.Load()}
 }
 
-// publisher shields the driver's publisher from being closed by its users.
+// publisher prevents users from closing the driver's publisher.
 type publisher struct {
 	bus  *Bus
 	next message.Publisher
@@ -235,9 +235,9 @@ type publisher struct {
 	published, failed atomic.Int64
 }
 
-// Publish hands all messages to the transport in one call, so that it can send
-// them together. If the context of a message has ended, it publishes none. A [PublishError]
-// says what became of each message.
+// Publish hands all messages to the transport in one call, so that the transport can send them
+// together. If the context of a message has ended, Publish publishes none. A [PublishError]
+// gives the result for each message.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if topic == "" {
 		return fault.MarkPermanent(errors.New("bus: publish: topic is empty"))
@@ -273,7 +273,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 		err = fmt.Errorf("bus: %w", known)
 	}
 	if errors.Is(err, context.Canceled) {
-		return err // the caller's own doing says nothing about the transport
+		return err // a cancellation by the caller says nothing about the transport
 	}
 	n := int64(len(known.Unpublished()))
 	p.published.Add(int64(len(messages)) - n)

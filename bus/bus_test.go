@@ -20,7 +20,7 @@ func TestPublishErrorsAreInfrastructureUnlessTheDriverKnowsBetter(t *testing.T) 
 		"unclassified": {errors.New("connection reset"), fault.Infrastructure},
 		"permanent":    {fault.MarkPermanent(errors.New("message too large")), fault.Permanent},
 		"transient":    {fault.MarkTransient(errors.New("lock timeout")), fault.Transient},
-		"cancelled":    {context.Canceled, fault.Transient}, // says nothing of the transport
+		"cancelled":    {context.Canceled, fault.Transient}, // says nothing about the transport
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := bus.New("x", &flaky{Driver: memBus(t).Driver(), refuse: func(string) error { return c.err }})
@@ -58,7 +58,7 @@ func TestDeclareErrorsNameTheTopic(t *testing.T) {
 	}
 }
 
-// stuck is a driver that does not notice its Close.
+// stuck is a driver whose Close has no effect.
 type stuck struct{ bus.Driver }
 
 func (stuck) Close() error { return nil }

@@ -21,20 +21,20 @@ type Consumer struct {
 	Topic   string
 	Group   string
 	Handler message.NoPublishHandlerFunc // see [Handle] and [ByType]
-	// Guarded takes the place of Handler where each event must have one effect. The
-	// guard of another group than Group is refused.
+	// Guarded replaces Handler where each event must have one effect. A guard of a group other
+	// than Group is refused.
 	Guarded Guarded
 
-	// Middleware wraps the handler, the first outermost. It runs anew for every
-	// attempt; retry, recovery and dead letters lie outside it.
+	// Middleware wraps the handler, the first outermost. It runs for every attempt; retry,
+	// recovery and dead letters lie outside it.
 	Middleware []message.HandlerMiddleware
 	// Concurrency is how many keys are handled in parallel; 8 by default.
 	Concurrency int
 	// Window is how many messages are held unacknowledged; see [SubscriberConfig].
 	Window int
 	// Timeout ends the context of a handler that takes longer, with the cause
-	// [ErrHandlerTimeout]; its failure is transient. 0, the default, is no bound. A
-	// handler that goes on for 5 s more is logged with its key and age, and counted in
+	// [ErrHandlerTimeout]; the failure is transient. 0, the default, means no timeout. A handler
+	// that runs on for 5 s more is logged with its key and age, and counted in
 	// ConsumerStatus.Overdue.
 	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
@@ -48,13 +48,13 @@ type Consumer struct {
 	Hooks   Hooks
 }
 
-// AnyConsumer is what a [Runner] takes: a [Consumer], a [BatchConsumer] or a
-// [Pair] of them.
+// AnyConsumer is anything that a [Runner] can run: a [Consumer], a [BatchConsumer] or a [Pair]
+// of them.
 type AnyConsumer interface {
 	plan() (plan, error)
 }
 
-// plan is what an AnyConsumer comes to.
+// plan is an AnyConsumer in the form in which a Runner runs it.
 type plan struct {
 	consumers []*consumer
 	pair      *pair
@@ -78,7 +78,7 @@ func (c Consumer) plan() (plan, error) {
 	return plan{consumers: []*consumer{newConsumer(c)}}, nil
 }
 
-// newConsumer makes what both kinds of consumers have in common.
+// newConsumer makes the part that both kinds of consumers share.
 func newConsumer(c Consumer) *consumer {
 	if c.DeadLetter == nil {
 		c.DeadLetter = DLT()
@@ -86,7 +86,7 @@ func newConsumer(c Consumer) *consumer {
 	return &consumer{Consumer: c, overdue: map[*overdue]struct{}{}, retry: c.Retry.withDefaults(), deadLetterTopic: c.DeadLetter(c.Topic, c.Group)}
 }
 
-// validate checks everything but the handler.
+// validate checks all fields except the handler.
 func (c Consumer) validate() error {
 	switch {
 	case c.Topic == "":
@@ -146,8 +146,7 @@ type consumer struct {
 	unhandled map[string]bool // types that were ignored, as far as they were logged
 }
 
-// observer connects the consumer to its subscription. lost has room for an error of
-// every consumer.
+// observer connects the consumer to its subscription. lost has room for one error per consumer.
 func (c *consumer) observer(lost chan<- error) observer {
 	return observer{
 		probe:    c.retry.Probe,

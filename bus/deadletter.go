@@ -13,41 +13,41 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Metadata that a dead letter carries beside the original's own.
+// Metadata that a dead letter carries beside the metadata of the original.
 const (
 	DLQOriginalTopic = "dlq_original_topic"
 	DLQGroup         = "dlq_group"
-	DLQReason        = "dlq_reason" // one of the Reason constants, or what the error's FailureReason says
+	DLQReason        = "dlq_reason" // one of the Reason constants, or the error's FailureReason
 	DLQClass         = "dlq_class"  // "transient" or "permanent"
 	DLQError         = "dlq_error"  // the last error's text, at most 4 KiB
-	DLQStack         = "dlq_stack"  // where it panicked, or what the error itself knows; at most 16 KiB
+	DLQStack         = "dlq_stack"  // stack of the panic, or the error's own stack; at most 16 KiB
 	DLQAttempts      = "dlq_attempts"
 	DLQFirstFailure  = "dlq_first_failure" // RFC 3339, UTC
 	DLQLastFailure   = "dlq_last_failure"
 	DLQWorker        = "dlq_worker"
 )
 
-// DLQRedrive is metadata of a message that was redriven: how often, from 1. A
-// dead letter keeps it when the message fails again.
+// DLQRedrive is metadata of a redriven message: the number of redrives. A dead letter keeps it
+// when the message fails again.
 const DLQRedrive = "dlq_redrive"
 
-// DLQEdits is metadata of a dead letter whose payload was edited: how often, from 1.
+// DLQEdits is metadata of a dead letter whose payload was edited: the number of edits.
 const DLQEdits = "dlq_edits"
 
-// RedriveGroup is the consumer group of every dead letter topic that package
-// redrive reads with: what it has not acknowledged is still to be looked at.
+// RedriveGroup is the consumer group with which package redrive reads every dead letter topic.
+// The dead letters it has not acknowledged are still to be handled.
 const RedriveGroup = "redrive"
 
-// Values of dlq_reason, unless the error brings its own, see [Reasoner].
+// Values of dlq_reason, unless the error has its own; see [Reasoner].
 const (
 	ReasonPermanent = "PERMANENT"         // the error is of class permanent
 	ReasonExhausted = "RETRIES_EXHAUSTED" // the last retry failed too
-	ReasonPanic     = "PANIC"             // as exhausted, and the last attempt panicked
+	ReasonPanic     = "PANIC"             // as RETRIES_EXHAUSTED, and the last attempt panicked
 	ReasonCrashed   = "CRASHED"           // its process died twice while it was handled alone
 )
 
-// Reasoner is implemented by errors that say in one stable word why a message
-// failed; it becomes the dead letter's dlq_reason.
+// Reasoner is implemented by errors that give the reason of a failure in one stable word. The
+// word becomes the dead letter's dlq_reason.
 type Reasoner interface {
 	error
 	FailureReason() string
@@ -61,7 +61,7 @@ func DLT() DeadLetterPolicy {
 	return func(topic, _ string) string { return topic + ".DLT" }
 }
 
-// DLQ names "dlq.{domain}", whatever the topic.
+// DLQ names "dlq.{domain}" for every topic.
 func DLQ(domain string) DeadLetterPolicy {
 	return func(string, string) string { return "dlq." + domain }
 }
@@ -85,16 +85,16 @@ const (
 	shortErrorText = 256
 )
 
-// LetterBytes is what a dead letter has beside the bytes of its message at most, once
-// its stack is left out and its error is cut. A transport that bounds messages keeps so
-// much free in those that are published, so that each fits into its dead letter.
+// LetterBytes is the most that a dead letter adds to the bytes of its message, once its stack is
+// removed and its error is cut. A transport that bounds messages keeps this much free in each
+// published message, so that its dead letter fits too.
 const LetterBytes = 2 << 10
 
 // IsLetter reports whether a message is a dead letter.
 func IsLetter(m *message.Message) bool { return m.Metadata[DLQOriginalTopic] != "" }
 
-// shrink takes from a dead letter that was refused what it can do without: the stack,
-// then all but the beginning of the error. It returns false if there is nothing left.
+// shrink removes from a refused dead letter the parts that are not essential: the stack, then
+// all but the beginning of the error. It returns false when nothing is left to remove.
 func shrink(letter *message.Message) bool {
 	text := letter.Metadata[DLQError]
 	switch {
@@ -108,10 +108,10 @@ func shrink(letter *message.Message) bool {
 	return true
 }
 
-// publishLetter publishes a dead letter, a smaller one if the transport refuses it.
+// publishLetter publishes a dead letter, and a smaller one if the transport refuses the first.
 func (c *consumer) publishLetter(letter *message.Message) error {
 	for {
-		// A publisher may change what it publishes, and there may be a next time.
+		// A publisher may change the messages, and this letter may be published again.
 		err := c.publisher.Publish(c.deadLetterTopic, letter.CopyWithContext())
 		if err == nil || fault.Of(err) != fault.Permanent || !shrink(letter) {
 			return err
@@ -119,8 +119,8 @@ func (c *consumer) publishLetter(letter *message.Message) error {
 	}
 }
 
-// deadLetter makes the dead letter of d: the source's payload and metadata
-// untouched, and the same UUID, so that an idempotent consumer still knows it.
+// deadLetter makes the dead letter of d. It has the source's payload, metadata and UUID, so that
+// an idempotent consumer recognizes the message.
 func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*message.Message, DeadLetter) {
 	info := DeadLetter{
 		Topic: c.Topic, Group: c.Group, To: c.deadLetterTopic,
@@ -160,8 +160,8 @@ func reasonOf(err error, class fault.Class) string {
 	}
 }
 
-// stackOf returns the stack of a panic, or the verbose form of an error that
-// has one, as those of pkg/errors do; "" when nobody knows where it was made.
+// stackOf returns the stack of a panic, or the verbose form of an error that has one, as those
+// of pkg/errors do; "" when the error has no stack.
 func stackOf(err error) string {
 	var p *PanicError
 	if errors.As(err, &p) {

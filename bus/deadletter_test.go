@@ -38,7 +38,7 @@ type reasoned struct{}
 func (reasoned) Error() string         { return "GET /artists/7: 404" }
 func (reasoned) FailureReason() string { return "API_4XX" }
 
-// verbose is an error that knows where it was made, as those of pkg/errors do.
+// verbose is an error with a stack, as those of pkg/errors.
 type verbose struct{ error }
 
 func (v verbose) Format(s fmt.State, verb rune) {
@@ -90,7 +90,7 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 		})
 		m := message.NewMessage("id-1", []byte{0, 1, 2, 255})
 		m.Metadata.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-		m.Metadata.Set(bus.DLQAttempts, "17") // of an earlier life; replaced
+		m.Metadata.Set(bus.DLQAttempts, "17") // of an earlier dead letter; replaced
 		begin := time.Now().UTC().Format(time.RFC3339Nano)
 		publish(t, b, "t", m)
 		synctest.Wait()
@@ -119,8 +119,8 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 	return dead
 }
 
-// A dead letter that the transport refuses is published without its stack, and then with
-// the beginning of its error only; one that is refused all the same holds its key.
+// A dead letter that the transport refuses is published without its stack, and then with only
+// the beginning of its error; one that is still refused blocks its key.
 func TestADeadLetterIsMadeToFit(t *testing.T) {
 	failure := fault.MarkPermanent(verbose{errors.New(strings.Repeat("bad row ", 1000))})
 	sizeOf := func(m *message.Message) (n int) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// topicsOf returns what the consumers need to exist: their topics with all
-// groups, and the dead letter topics.
+// topicsOf returns the topics that the consumers need: their own with all groups, and the dead
+// letter topics.
 func topicsOf(consumers []*consumer, retention time.Duration) []Topic {
 	var topics []Topic
 	index := map[string]int{}

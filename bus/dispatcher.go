@@ -19,19 +19,17 @@ type SubscriberConfig struct {
 	// Concurrency is how many keys are handled in parallel; 8 by default. It
 	// bounds the messages that are out, and the goroutines.
 	Concurrency int
-	// Window is how many messages are taken from the transport and not yet
-	// acknowledged, waiting ones included; 1024 by default. It bounds memory,
-	// what a crash redelivers, and how far other keys can get ahead of a key
-	// that is being retried.
+	// Window is how many messages are taken from the transport and not yet acknowledged, waiting
+	// ones included; 1024 by default. It bounds memory, the messages that a crash redelivers,
+	// and how far other keys can get ahead of a key that is being retried.
 	Window int
 	// Redelivery is the wait after a nack before the same message is handed out
 	// again; 100 ms × 2, cap 10 s, jitter 20 % by default.
 	Redelivery Backoff
-	// DrainTimeout is how long Close waits for what is out to be acknowledged.
-	// 0 does not wait: what is out is handed back at once.
+	// DrainTimeout is how long Close waits for the acknowledgement of messages that are out.
+	// With 0, Close does not wait: they are handed back at once.
 	DrainTimeout time.Duration
-	// Logger hears that Subscribe waits for a server that is absent;
-	// slog.Default() by default.
+	// Logger logs that Subscribe waits for a server that is absent; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -65,23 +63,21 @@ func (c SubscriberConfig) validate() error {
 	return c.Redelivery.validate("Redelivery")
 }
 
-// Dispatcher is a message.Subscriber that stands before another one and gives
-// its consumer keys in parallel and order within a key:
+// Dispatcher is a message.Subscriber in front of another subscriber. It delivers keys in
+// parallel, and the messages of a key in order:
 //
-//   - it takes messages from the transport in order and queues them by
-//     event.Key; messages without a key count as one key;
-//   - it hands out at most one unacknowledged message per key, and at most
-//     Concurrency in all;
-//   - what it hands out is a copy with a context of its own, which ends with the
-//     acknowledgement, when the transport takes the message back, or at the end
-//     of the drain timeout, and not when a Router closes;
-//   - an ack of the copy acknowledges the original; a nack hands the same
-//     message out again after a backoff, and its key waits meanwhile;
-//   - when it stops, what is unfinished goes back to the transport.
+//   - It takes messages from the transport in order and queues them by event.Key. Messages
+//     without a key count as one key.
+//   - It hands out at most one unacknowledged message per key, and at most Concurrency in all.
+//   - Each message it hands out is a copy with a context of its own. The context ends with the
+//     acknowledgement, when the transport takes the message back, or at the end of the drain
+//     timeout, and not when a Router closes.
+//   - An ack of the copy acknowledges the original. After a nack, the same message is handed out
+//     again after a backoff, and its key waits meanwhile.
+//   - When it stops, it hands unfinished messages back to the transport.
 //
-// Over a subscriber that hands out one unacknowledged message at a time, as
-// most of Watermill's do per partition, it keeps all of this; the partitions
-// are then the parallelism.
+// Most subscribers of Watermill hand out one unacknowledged message per partition. Over such a
+// subscriber all of this holds, and the partitions are the parallelism.
 type Dispatcher struct {
 	group   string // "" over a subscriber that is not ours
 	open    func(ctx context.Context, topic string) (driver.Source, error)
@@ -91,13 +87,13 @@ type Dispatcher struct {
 	batch   batching
 	gate    *gate
 	onClose func()
-	// initialize is SubscribeInitialize, where there is anything to do.
+	// initialize is SubscribeInitialize; nil if there is nothing to do.
 	initialize func(ctx context.Context, topic string) error
 
-	// In a Runner these run attempts. Without them messages are handed out on a channel.
+	// A Runner sets these to run attempts. Without them messages are handed out on a channel.
 	handle      func(*delivery)
 	handleBatch func(*batch)
-	workers     sync.WaitGroup // that have an attempt
+	workers     sync.WaitGroup // with an attempt under way
 
 	closing chan struct{} // closed by Close: stop the intake, drain
 	done    chan struct{} // closed when Close has finished
@@ -109,8 +105,8 @@ type Dispatcher struct {
 	err     error
 }
 
-// NewDispatcher makes a Dispatcher over any Watermill subscriber, which it owns
-// from then on. [Bus.Subscriber] makes one over a transport of this package.
+// NewDispatcher makes a Dispatcher over any Watermill subscriber, and owns that subscriber from
+// then on. [Bus.Subscriber] makes one over a transport of this package.
 func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (*Dispatcher, error) {
 	if source == nil {
 		return nil, errors.New("bus: NewDispatcher: source is nil; give the subscriber to stand before")
@@ -136,10 +132,10 @@ func newDispatcher(open func(context.Context, string) (driver.Source, error), cf
 	}
 }
 
-// Subscribe hands out the messages of a topic. When ctx is cancelled nothing
-// more is handed out and the channel is closed; what is out can still be
-// acknowledged, and the transport's subscription ends with the last of it, or
-// with Close. Subscribe waits for a server that is absent; see [Bus.Subscriber].
+// Subscribe hands out the messages of a topic. When ctx is cancelled, it hands out no more and
+// closes the channel. Messages that are out can still be acknowledged; the transport's
+// subscription ends with the last of them, or with Close. Subscribe waits for a server that is
+// absent; see [Bus.Subscriber].
 func (d *Dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if topic == "" {
 		return nil, errors.New("bus: subscribe: topic is empty")
@@ -193,8 +189,8 @@ func (d *Dispatcher) untilClosed(ctx context.Context) (context.Context, context.
 	return ctx, func() { close(ended); cancel(nil) }
 }
 
-// tryOpen opens a source. The end of ctx ends the attempt. The source goes on until the
-// drain is over, whatever happens to ctx then.
+// tryOpen opens a source. If ctx ends first, the attempt ends. An opened source ignores ctx and
+// runs until the drain is over.
 func (d *Dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, error) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -210,8 +206,8 @@ func (d *Dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, 
 	return source, nil
 }
 
-// SubscribeInitialize is Watermill's request to prepare a topic: it makes the topic and
-// the group, or asks the subscriber that the Dispatcher stands before.
+// SubscribeInitialize is Watermill's request to prepare a topic. It makes the topic and the
+// group, or asks the subscriber behind the Dispatcher.
 func (d *Dispatcher) SubscribeInitialize(topic string) error {
 	if d.initialize == nil {
 		return nil
@@ -222,10 +218,9 @@ func (d *Dispatcher) SubscribeInitialize(topic string) error {
 	return nil
 }
 
-// Close stops the intake, closes the channels, waits up to DrainTimeout for
-// what is out, lets the transport commit, and then cancels the contexts of what
-// is still out. When it returns, no goroutine of the dispatcher is left. Every
-// call returns the same error.
+// Close stops the intake, closes the channels, waits up to DrainTimeout for messages that are
+// out, lets the transport commit, and then cancels the contexts of messages that are still out.
+// When it returns, no goroutine of the dispatcher is left. Every call returns the same error.
 func (d *Dispatcher) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -237,7 +232,7 @@ func (d *Dispatcher) Close() error {
 	d.mu.Unlock()
 
 	close(d.closing)
-	d.opening.Wait() // what waits for a server ends now
+	d.opening.Wait() // waits for a server end now
 	d.mu.Lock()
 	subs := make([]*subscription, 0, len(d.subs))
 	for s := range d.subs {
@@ -263,10 +258,10 @@ func (d *Dispatcher) Close() error {
 	return d.err
 }
 
-// runs reports whether attempts are run here, and not by the reader of a channel.
+// runs reports whether the dispatcher runs attempts itself, instead of the reader of a channel.
 func (d *Dispatcher) runs() bool { return d.handle != nil || d.handleBatch != nil }
 
-// forget drops a subscription that has ended.
+// forget removes a subscription that has ended.
 func (d *Dispatcher) forget(s *subscription) {
 	d.mu.Lock()
 	delete(d.subs, s)

@@ -87,7 +87,7 @@ func TestCloseHandsBackWhatIsUnfinished(t *testing.T) {
 		if got := ids(out); got != "out#1 queued#1" {
 			t.Fatalf("out: %s", got)
 		}
-		// Acknowledged in the same moment as the close: it counts.
+		// An acknowledgement at the moment of the close counts.
 		out[1].Ack()
 		closeOK(t, d)
 		if got := f.answers(); got != "done#1:ack parked#1:nack parked#2:nack out#1:nack out#2:nack queued#1:ack" {

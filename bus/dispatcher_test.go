@@ -95,7 +95,7 @@ func TestNackRedeliversAfterBackoffAndHoldsTheKey(t *testing.T) {
 				t.Fatalf("attempt %d: %s after %s, want a#1 after %s", attempt+1, m.UUID, time.Since(begin), at*time.Second)
 			}
 			f.put(keyed(fmt.Sprint("other", attempt), 1))
-			synctest.Wait() // it is in line before a is
+			synctest.Wait() // it is queued before a is
 			if attempt == 3 {
 				m.Ack()
 				break
@@ -135,8 +135,8 @@ func TestTheCopyIsItsOwn(t *testing.T) {
 	})
 }
 
-// A transport takes a message back by ending its context, when a lease or a
-// partition went to another instance.
+// A transport takes a message back by ending its context, when a lease or a partition moves to
+// another instance.
 func TestRevokedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed()
@@ -159,7 +159,7 @@ func TestRevokedMessages(t *testing.T) {
 		if err := context.Cause(out[0].Context()); !errors.Is(err, bus.ErrRevoked) {
 			t.Errorf("the handler of a revoked message sees %v", err)
 		}
-		f.put(keyed("a", 1), keyed("b", 1)) // the transport starts over
+		f.put(keyed("a", 1), keyed("b", 1)) // the transport redelivers
 		if got := drain(ch); len(got) != 0 {
 			t.Errorf("%s came while a#1 was still being handled", ids(got))
 		}

@@ -36,7 +36,7 @@ func ExampleNewOpener() {
 	// bus: open mem: unknown parameter "retenton"; known are: retention
 }
 
-// A transport of one's own, or one opened by hand, becomes a Bus with New.
+// A transport of your own, or one opened by hand, becomes a Bus with New.
 func ExampleNew() {
 	driver, err := membus.Open(membus.Config{Retention: 1000})
 	if err != nil {
@@ -79,8 +79,7 @@ func ExampleNewRunner() {
 	if err != nil {
 		panic(err)
 	}
-	// The group does not exist before Run or Declare, but it starts at the
-	// earliest message.
+	// The group does not exist before Run or Declare, but it starts at the earliest message.
 	for _, typ := range []string{"PaymentSuccess", "PaymentFailed", "PaymentRefunded"} {
 		e, err := event.New(typ, "shop", nil)
 		if err != nil {
@@ -105,7 +104,7 @@ func ExampleNewRunner() {
 	// stopped 1 handled, 1 ignored, 1 dead
 }
 
-// chat is a foreign subscriber: it hands everything over at once, in order.
+// chat is a foreign subscriber: it hands all messages over at once, in order.
 type chat []string
 
 func (c chat) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
@@ -122,7 +121,7 @@ func (c chat) Subscribe(ctx context.Context, _ string) (<-chan *message.Message,
 func (chat) Close() error { return nil }
 
 func ExampleNewDispatcher() {
-	// Any Watermill subscriber will do.
+	// Any Watermill subscriber works.
 	d, err := bus.NewDispatcher(chat{"a: hello", "a: anyone?", "b: hi"}, bus.SubscriberConfig{Concurrency: 4})
 	if err != nil {
 		panic(err)
@@ -206,7 +205,7 @@ func ExampleBatchConsumer() {
 	// batch of 1
 }
 
-// Low gives way while high is more than a thousand messages behind.
+// Low is held while high is more than a thousand messages behind.
 func ExamplePair() {
 	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
 	if err != nil {
@@ -252,7 +251,7 @@ func ExampleNewLagMonitor() {
 	show()
 	running, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- monitor.Run(running) }() // an application's, until it ends
+	go func() { done <- monitor.Run(running) }() // in an application, until it ends
 	stop()
 	if err := <-done; err != nil {
 		panic(err)
@@ -260,7 +259,7 @@ func ExampleNewLagMonitor() {
 	// Output: known: false stale: true behind: 0
 }
 
-// A caller that wants to go on with what was not published finds it in the error.
+// The error lists the messages that were not published, for a caller that continues with them.
 func ExamplePublishError() {
 	err := error(&bus.PublishError{
 		Topic: "seats", First: 1, ID: "b", Err: errors.New("message too large"),

@@ -37,7 +37,7 @@ func (s *subscription) fetch() {
 	}
 }
 
-// mayFetch returns how many messages may be fetched now, and until when.
+// mayFetch returns how many messages may be fetched now, and the context that limits the fetch.
 func (s *subscription) mayFetch() (ctx context.Context, cancel context.CancelFunc, room int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,10 +55,10 @@ func (s *subscription) mayFetch() (ctx context.Context, cancel context.CancelFun
 	return ctx, cancel, room
 }
 
-// watchGate interrupts what is under way when the gate closes, and goes on when it opens.
+// watchGate interrupts the fetch when the gate closes, and resumes when it opens.
 func (s *subscription) watchGate() {
 	for {
-		changed := s.gate.changed() // before asking whether it is held
+		changed := s.gate.changed() // before reading the state of the gate
 		s.mu.Lock()
 		if !s.gate.held() {
 			s.dispatch()
@@ -81,7 +81,7 @@ func (s *subscription) makeRoom() {
 	}
 }
 
-// add queues what was fetched.
+// add queues the fetched messages.
 func (s *subscription) add(deliveries []driver.Delivery) {
 	if len(deliveries) == 0 {
 		return

@@ -24,7 +24,7 @@ func (spelled) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	// As drivers do: they repeat what they were given.
+	// As drivers do: they repeat the URL.
 	return nil, fmt.Errorf("dial %s: refused", u)
 }
 
@@ -50,8 +50,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A parameter is what it says or an error that names it; one that nobody asked for is
-// never passed over.
+// A parameter has the value in the URL, or the error names it. A parameter that is never read is
+// always an error.
 func FuzzParams(f *testing.F) {
 	f.Add("partitions=3&poll=500ms&cluster=true")
 	f.Add("partitions=-1")

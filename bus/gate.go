@@ -2,18 +2,18 @@ package bus
 
 import "sync"
 
-// gate holds a consumer back: while it is closed nothing more is taken from the
-// transport or handed out, and what is out is finished. A nil gate is open.
+// gate holds a consumer back. While it is closed, no messages are fetched or handed out; those
+// that are out are finished. A nil gate is open.
 type gate struct {
 	mu     sync.Mutex
 	closed bool
-	reason string        // why it is closed, or why not
+	reason string        // why it is closed, or open
 	turn   chan struct{} // closed and replaced by every change
 }
 
 func newGate() *gate { return &gate{turn: make(chan struct{})} }
 
-// set closes or opens the gate and reports whether that changed anything.
+// set closes or opens the gate and reports whether its state changed.
 func (g *gate) set(closed bool, reason string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,7 +41,7 @@ func (g *gate) state() (held bool, reason string) {
 	return g.closed, g.reason
 }
 
-// changed is closed at the next change.
+// changed returns a channel that is closed at the next change.
 func (g *gate) changed() <-chan struct{} {
 	if g == nil {
 		return nil

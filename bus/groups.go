@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// ErrNoGroup is returned by ResetGroup and DeleteGroup when the topic has no such
-	// group; neither makes one. [Bus.Declare] does.
+	// ErrNoGroup is returned by ResetGroup and DeleteGroup when the topic has no such group.
+	// They do not create it; [Bus.Declare] does.
 	ErrNoGroup = errors.New("bus: the topic has no such group")
 	// ErrGroupLive is returned by ResetGroup and DeleteGroup when the group has members.
 	ErrGroupLive = errors.New("bus: the group has live members; stop its consumers on this topic, and try again")
@@ -20,33 +20,33 @@ var (
 // Group is a consumer group of a topic.
 type Group struct {
 	Lag
-	// Positions has the position of each partition: that of the first message that the
-	// group has not acknowledged, by the numbers of the transport (offsets on Kafka, row
-	// numbers in SQL, milliseconds × 2^20 + n on Redis). A position that the transport
-	// does not know is -1; a transport without positions leaves Positions nil.
+	// Positions has the position of each partition: the position of the first message that the
+	// group has not acknowledged, in the transport's numbers (offsets on Kafka, row numbers in
+	// SQL, milliseconds × 2^20 + n on Redis). An unknown position is -1; for a transport without
+	// positions, Positions is nil.
 	Positions []int64
-	// Live is whether the group has members. A crashed member counts as one until its
-	// lease or session ends.
+	// Live reports whether the group has members. A crashed member counts until its lease or
+	// session ends.
 	Live bool
 }
 
-// Place is where reading begins in a topic. The zero Place is before the earliest
-// retained message; at most one of Latest, Since and Positions is set.
+// Place is a position at which reading begins in a topic. The zero Place is before the earliest
+// retained message; set at most one of Latest, Since and Positions.
 type Place struct {
 	// Latest is behind the newest message.
 	Latest bool
-	// Since is before the first message of each partition that was published at this
-	// time or later, to the millisecond, by the transport's clock.
+	// Since is before the first message of each partition that was published at this time or
+	// later, to the millisecond, by the transport's clock.
 	Since time.Time
-	// Positions is before the first message at or behind the position of each
-	// partition. Partitions that are left out stay where they are.
+	// Positions is before the first message at or behind the position of each partition.
+	// Partitions that are left out keep their position.
 	Positions map[int]int64
-	// OnlyBack is for a reset: partitions that stand before the place stay where they are,
-	// so that nothing is skipped.
+	// OnlyBack applies to a reset: partitions whose position is before the place keep it, so
+	// that nothing is skipped.
 	OnlyBack bool
 }
 
-// checked is the place as drivers get it: the times of some transports are milliseconds.
+// checked returns the place as drivers expect it: some transports store times in milliseconds.
 func (p Place) checked() (Place, error) {
 	p.Since = p.Since.Truncate(time.Millisecond)
 	return p, p.validate()
@@ -73,19 +73,18 @@ func (p Place) validate() error {
 	return nil
 }
 
-// Moved is what a reset means for the group, counted while nothing moves: messages that are
-// published meanwhile may be among them, and messages that were acknowledged behind the
-// old position may be missing. Kafka counts offsets, also those of transaction markers.
+// Moved is the effect of a reset on the group. It is counted while the group does not move:
+// messages published meanwhile may be included, and messages acknowledged behind the old
+// position may be missing. Kafka counts offsets, also those of transaction markers.
 type Moved struct {
-	Again   int64 // messages before the group's old position that it gets again
-	Skipped int64 // messages behind the old position that it does not get
+	Again   int64 // messages before the group's old position that the group gets again
+	Skipped int64 // messages behind the old position that the group does not get
 }
 
 // GroupAdmin is implemented by drivers whose groups can be listed and deleted.
 type GroupAdmin interface {
-	// Groups lists the groups of the topics, of all topics when none is named, by topic
-	// and name. Where the transport cannot list them it returns those that this process
-	// knows.
+	// Groups lists the groups of the topics, or of all topics when none is named, by topic and
+	// name. Where the transport cannot list them, Groups returns those that this process knows.
 	Groups(ctx context.Context, topics ...string) ([]Group, error)
 	// DeleteGroup removes a group that has no members from a topic.
 	DeleteGroup(ctx context.Context, topic, group string) error
@@ -93,23 +92,23 @@ type GroupAdmin interface {
 
 // GroupResetter is implemented by drivers whose groups can get messages again.
 type GroupResetter interface {
-	// ResetGroup moves a group that has no members, and forgets everything else that
-	// the transport keeps of it: acknowledgements behind its position, counts of crashes.
-	// A member that starts meanwhile gets the group before or after the reset, never
-	// between. With dryRun it changes nothing.
+	// ResetGroup moves a group that has no members, and deletes everything else that the
+	// transport stores for the group: acknowledgements behind its position, counts of crashes. A
+	// member that starts meanwhile gets the group before or after the reset, never between. With
+	// dryRun it changes nothing.
 	ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (Moved, error)
 }
 
 // Reader is implemented by drivers that can read a topic's retained messages from a place.
 type Reader interface {
-	// Read calls fn for each message from the place to the present end, partition by
-	// partition, in the order of each. It consumes nothing. An error of fn ends it.
+	// Read calls fn for each message from the place to the present end, partition by partition,
+	// in the order of each. It consumes nothing. If fn returns an error, Read stops.
 	Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error
 }
 
-// Groups lists the consumer groups of the topics, or of all topics, with their lag. On
-// RabbitMQ they are those that this process declared or subscribed. The error is
-// errors.ErrUnsupported where the transport cannot list groups.
+// Groups lists the consumer groups of the topics, or of all topics, with their lag. On RabbitMQ
+// they are those that this process declared or subscribed. The error is errors.ErrUnsupported
+// where the transport cannot list groups.
 func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 	a, ok := b.driver.(GroupAdmin)
 	if err := b.can("groups", ok); err != nil {
@@ -118,9 +117,9 @@ func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 	return a.Groups(ctx, topics...)
 }
 
-// ResetGroup moves a group to a place, so that it gets messages again, or skips some. It
-// fails with [ErrGroupLive] while the group has members, with [ErrNoGroup] when there is
-// no such group, and with errors.ErrUnsupported where the transport cannot. With dryRun it
+// ResetGroup moves a group to a place, so that it gets messages again, or skips some. It fails
+// with [ErrGroupLive] while the group has members, with [ErrNoGroup] when the group does not
+// exist, and with errors.ErrUnsupported where the transport cannot reset groups. With dryRun it
 // changes nothing, and also answers for a group that has members.
 func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (Moved, error) {
 	r, ok := b.driver.(GroupResetter)
@@ -141,8 +140,8 @@ func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dry
 	return moved, nil
 }
 
-// DeleteGroup removes a group from a topic with all that the transport keeps of it. A
-// consumer of that name makes the group anew. It fails as [Bus.ResetGroup] does.
+// DeleteGroup removes a group from a topic with everything that the transport stores for it. A
+// later consumer of that name creates the group again. It fails as [Bus.ResetGroup] does.
 func (b *Bus) DeleteGroup(ctx context.Context, topic, group string) error {
 	a, ok := b.driver.(GroupAdmin)
 	err := b.can("delete group", ok)
@@ -158,9 +157,9 @@ func (b *Bus) DeleteGroup(ctx context.Context, topic, group string) error {
 	return nil
 }
 
-// Read calls fn for the retained messages of a topic from a place to the present end,
-// partition by partition, in the order of each, without consuming them. An error of fn ends it,
-// and comes back. The error is errors.ErrUnsupported where the transport cannot.
+// Read calls fn for the retained messages of a topic from a place to the present end, partition
+// by partition, in the order of each, without consuming them. If fn returns an error, Read stops
+// and returns it. The error is errors.ErrUnsupported where the transport cannot read.
 func (b *Bus) Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error {
 	r, ok := b.driver.(Reader)
 	if err := b.can("read", ok); err != nil {
@@ -173,7 +172,7 @@ func (b *Bus) Read(ctx context.Context, topic string, from Place, fn func(*messa
 	return r.Read(ctx, topic, from, fn)
 }
 
-// can is the error of something that the transport cannot do, or not any more.
+// can returns the error of an operation that the transport does not support, or of a closed bus.
 func (b *Bus) can(what string, ok bool) error {
 	if !ok {
 		return fmt.Errorf("bus: %s: %s: %w", what, b.name, errors.ErrUnsupported)

@@ -30,8 +30,8 @@ func guardOf(t *testing.T, store idempotency.Store, group string) *idempotency.G
 	return g
 }
 
-// A process that was killed holds the leases of what it had at work; the next one waits for
-// their deadline, however many retries that would be.
+// A killed process leaves the leases of the messages it was handling. The next process waits for
+// their deadline, for any number of retries.
 func TestLeasesOfADeadProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, b := memidempotency.NewLeases(), memBus(t)
@@ -106,8 +106,8 @@ func TestAGuardOfAnotherGroupIsRefused(t *testing.T) {
 	}
 }
 
-// A guard that the runner cannot see is refused by the first event: the consumer
-// pauses, and acknowledges nothing.
+// A guard that the runner cannot see is refused at the first event: the consumer pauses, and
+// acknowledges nothing.
 func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memidempotency.New()
@@ -149,7 +149,7 @@ func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
 	})
 }
 
-// The transaction is handed over, and what the handler writes commits with the key.
+// The handler gets the transaction, and its writes commit with the key.
 func TestGuardedConsumersGetTheTransaction(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	keys, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})

@@ -10,14 +10,14 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// EventHandler handles one decoded event. Its context ends when the message is
-// no longer this consumer's to handle. The class of the error it returns, see
-// package fault, decides what happens to the message.
+// EventHandler handles one decoded event. Its context ends when this consumer no longer holds
+// the message. The class of the returned error, see package fault, decides what happens to the
+// message.
 type EventHandler = func(ctx context.Context, e event.Event) error
 
-// Handle makes a Watermill handler that decodes the event of a message, in
-// either encoding, and calls fn with it. A message that is no event fails
-// permanently, so it becomes a dead letter at once.
+// Handle makes a Watermill handler that decodes the event of a message, in either encoding, and
+// calls fn with it. A message that is not an event fails permanently, so it becomes a dead
+// letter at once.
 func Handle(fn EventHandler) message.NoPublishHandlerFunc {
 	return func(msg *message.Message) error {
 		e, err := event.Decode(msg)
@@ -28,10 +28,9 @@ func Handle(fn EventHandler) message.NoPublishHandlerFunc {
 	}
 }
 
-// ByType calls the handler of the event's type. An event of any other type is
-// acknowledged: a topic may carry what this group has no interest in. A [Runner]
-// counts it as ignored and logs each such type once, since the name of a type can
-// also be wrong here.
+// ByType calls the handler of the event's type. An event of any other type is acknowledged: a
+// topic may carry types that this group does not need. A [Runner] counts it as ignored and logs
+// each such type once, since the type may also be misspelt in handlers.
 func ByType(handlers map[string]EventHandler) message.NoPublishHandlerFunc {
 	handlers = maps.Clone(handlers)
 	return onlyTypes(func(t string) bool { return handlers[t] != nil }, func(ctx context.Context, e event.Event) error {
@@ -39,7 +38,7 @@ func ByType(handlers map[string]EventHandler) message.NoPublishHandlerFunc {
 	})
 }
 
-// onlyTypes is Handle for the types that are handled.
+// onlyTypes is Handle for the types that have a handler.
 func onlyTypes(handles func(eventType string) bool, fn EventHandler) message.NoPublishHandlerFunc {
 	return Handle(func(ctx context.Context, e event.Event) error {
 		if !handles(e.Type) {

@@ -64,7 +64,7 @@ func TestByTypeAcknowledgesWhatItDoesNotHandle(t *testing.T) {
 	want, calls := errors.New("from the handler"), 0
 	handlers := map[string]bus.EventHandler{"A": func(context.Context, event.Event) error { calls++; return want }}
 	h := bus.ByType(handlers)
-	delete(handlers, "A") // the map is the caller's
+	delete(handlers, "A") // the map belongs to the caller
 	if err := h(encoded(t, "A", event.Structured{})); !errors.Is(err, want) {
 		t.Errorf("A: %v", err)
 	}

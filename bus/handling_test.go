@@ -41,8 +41,8 @@ func TestHandlersInParallelAreBoundedByConcurrency(t *testing.T) {
 	})
 }
 
-// The handler's message is not the one the dispatcher watches: what a handler
-// does to it counts when it returns, and the next message of the key waits.
+// The handler gets another message than the dispatcher watches: its acks and nacks count when
+// the handler returns, and the next message of the key waits until then.
 func TestWhatHandlersDoToTheirMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		handle func(*message.Message) error
@@ -119,7 +119,8 @@ func TestMiddleware(t *testing.T) {
 		r := start(t, b, bus.RunnerConfig{},
 			bus.Consumer{Topic: "t", Group: "order", Handler: noop, Middleware: []message.HandlerMiddleware{named("outer"), named("inner")}},
 			bus.Consumer{Topic: "t", Group: "produces", Handler: noop, DeadLetter: bus.DLQ("produces"), Middleware: []message.HandlerMiddleware{produces}},
-			// A middleware's own timeout is a failure of the handler, not the end of the message.
+			// A middleware's own timeout is a failure of the handler; the message's context goes
+			// on.
 			bus.Consumer{Topic: "t", Group: "timeout", DeadLetter: bus.DLQ("timeout"), Retry: bus.FixedRetry(time.Second, 1), Middleware: []message.HandlerMiddleware{timesOut},
 				Handler: func(m *message.Message) error { <-m.Context().Done(); return m.Context().Err() }})
 		publish(t, b, "t", keyed("k", 1))

@@ -18,9 +18,9 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ledger checks what handlers do against what is promised: one message per key
-// at a time, and a key's messages settled in the order they were published.
-// A message may come again after it was settled, since delivery is at least once.
+// ledger checks handlers against the guarantees: one message per key at a time, and a key's
+// messages settled in the order they were published. A message may be redelivered after it was
+// settled, since delivery is at least once.
 type ledger struct {
 	mu      sync.Mutex
 	busy    map[string]int // handlers at work, by key
@@ -48,8 +48,8 @@ func (l *ledger) end(key string, n int, settled bool) {
 	}
 }
 
-// beginBatch and endBatch are begin and end of a batch: the messages of a key
-// are in no other batch meanwhile, and lie in it without a gap.
+// beginBatch and endBatch are begin and end for a batch: the messages of a key are in no other
+// batch at that time, and are consecutive in this one.
 func (l *ledger) beginBatch(messages []*message.Message, number func(*message.Message) int) {
 	last := map[string]int{}
 	for _, m := range messages {
@@ -83,12 +83,12 @@ func (l *ledger) bury(key string, n int) {
 	l.settled[key] = max(l.settled[key], n)
 }
 
-// history is a random one: messages of some keys are published, and a consumer
-// is stopped and started in the middle of it. What is random is so by the seed.
+// history is a random run: messages of some keys are published, and a consumer is stopped and
+// started in between. The seed determines all random choices.
 type history struct {
 	ledger
 	each  int // messages of a key
-	pause int // between two of them, up to so many milliseconds
+	pause int // between two of them, at most, in milliseconds
 	dice  sync.Mutex
 	rnd   *rand.Rand
 }
@@ -104,18 +104,18 @@ func (h *history) roll(n int) int {
 // millis is a random time, in milliseconds below n.
 func (h *history) millis(n int) time.Duration { return time.Duration(h.roll(n)) * time.Millisecond }
 
-// number is which of its key's messages m is.
+// number returns the number of m within its key.
 func (h *history) number(m *message.Message) (n int) {
 	fmt.Sscanf(string(m.Payload), event.Key(m)+"#%d", &n) //nolint:errcheck // our own payload
 	return n
 }
 
-// hooks tell the ledger of dead letters.
+// hooks reports dead letters to the ledger.
 func (h *history) hooks() bus.Hooks {
 	return bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { h.bury(event.Key(d.Message), h.number(d.Message)) }}
 }
 
-// work takes its time, unless the context ends before.
+// work waits a random time, unless the context ends before.
 func (h *history) work(ctx context.Context) error {
 	select {
 	case <-time.After(h.millis(300)):
@@ -125,7 +125,7 @@ func (h *history) work(ctx context.Context) error {
 	}
 }
 
-// histories runs one for each of 25 seeds, on a consumer of its own making.
+// histories runs one history for each of 25 seeds, with a consumer from the caller.
 func histories(t *testing.T, stream uint64, each, pause int, consumer func(h *history) bus.AnyConsumer) {
 	for seed := range uint64(25) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -187,7 +187,7 @@ func (h *history) run(t *testing.T, b *bus.Bus, consumer bus.AnyConsumer) {
 	}
 }
 
-// Handlers that succeed, fail in every class, panic and take their time.
+// Handlers that succeed, fail in every class, panic and take a random time.
 func TestRandomHistoriesKeepOrderAndLoseNothing(t *testing.T) {
 	histories(t, 1, 40, 200, func(h *history) bus.AnyConsumer {
 		handle := func(m *message.Message) (err error) {

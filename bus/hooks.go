@@ -8,19 +8,18 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Hooks report what a consumer does besides handling: for metrics, alerts and
-// tests. Each may be nil. They are called synchronously, so a slow hook slows
-// its consumer; they must not panic. Messages in them are copies, whose Ack and
-// Nack mean nothing.
+// Hooks report the events of a consumer, for metrics, alerts and tests. Each may be nil. They
+// are called synchronously, so a slow hook slows its consumer; they must not panic. Their
+// messages are copies: Ack and Nack on them have no effect.
 type Hooks struct {
 	OnRetry      func(Retry)      // an attempt failed and another will follow
-	OnRecovered  func(Recovery)   // a message that had failed before was handled after all
+	OnRecovered  func(Recovery)   // a message that had failed before was handled
 	OnDeadLetter func(DeadLetter) // a dead letter was published
 	OnPause      func(Pause)      // a dependency is down; nothing is handed out but probes
-	OnResume     func(Resume)     // a probe got through
-	OnObsolete   func(Obsolete)   // an event was skipped because a newer one counts
+	OnResume     func(Resume)     // a probe succeeded
+	OnObsolete   func(Obsolete)   // an event was skipped because there is a newer one
 	OnIgnored    func(Ignored)    // an event was acknowledged because its type has no handler
-	OnHandled    func(Handling)   // a handler ran, whatever came of it
+	OnHandled    func(Handling)   // a handler ran, with any result
 }
 
 // and makes hooks that call both, h first.
@@ -51,11 +50,11 @@ type Handling struct {
 	Topic, Group string
 	Messages     int // of the batch; 1 for a consumer without batches
 	Took         time.Duration
-	Err          error // what the handler returned, a *[BatchError] for parts of a batch
-	Panicked     bool  // it returned nothing
+	Err          error // the handler's result; a *[BatchError] if a part of the batch failed
+	Panicked     bool  // the handler did not return; Err is nil
 }
 
-// timed runs a handler for so many messages and tells how long it took.
+// timed runs a handler for this number of messages and reports the time it took.
 func (c *consumer) timed(messages int, run func() error) error {
 	tell := c.Hooks.OnHandled
 	if tell == nil {
@@ -78,7 +77,7 @@ type Retry struct {
 	Message      *message.Message
 	Err          error
 	Class        fault.Class   // Transient, Infrastructure for a failed probe, or Busy
-	Attempt      int           // the attempt that failed, from 1; a probe does not count, nor one that was Busy
+	Attempt      int           // the attempt that failed, from 1; probes and Busy attempts do not count
 	Delay        time.Duration // until the next attempt
 }
 
@@ -118,7 +117,7 @@ type Obsolete struct {
 	Topic, Group string
 	Message      *message.Message
 	Sequence     uint64 // the event's own
-	Current      uint64 // what counts now
+	Current      uint64 // the newest sequence of the key
 }
 
 // Ignored describes an event that was acknowledged because the consumer has no

@@ -7,19 +7,19 @@ import (
 	"github.com/millrace-go/millrace/eventlog"
 )
 
-// maxUnhandled bounds the names of types that a consumer remembers: a producer
-// could make up a new one for each event.
+// maxUnhandled bounds the type names that a consumer remembers: a producer could use a new type
+// for each event.
 const maxUnhandled = 100
 
-// ignore notes that e has no handler. ctx is that of its message; outside a Runner
-// nothing is noted.
+// ignore records that e has no handler. ctx is the context of its message; outside a Runner,
+// ignore does nothing.
 func ignore(ctx context.Context, e event.Event) {
 	if d := deliveryOf(ctx); d != nil {
 		d.ignored = e.Type
 	}
 }
 
-// ignore tells of an event that has no handler.
+// ignore reports an event that has no handler.
 func (c *consumer) ignore(ctx context.Context, d *delivery) {
 	c.ignored.Add(1)
 	if c.firstOfType(d.ignored) {
@@ -31,7 +31,8 @@ func (c *consumer) ignore(ctx context.Context, d *delivery) {
 	}
 }
 
-// firstOfType reports whether the type has not been logged.
+// firstOfType reports whether the type is to be logged: it was not logged before, and there is
+// room.
 func (c *consumer) firstOfType(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

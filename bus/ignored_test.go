@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// A type without a handler is acknowledged; it is counted, told, and logged once.
+// A type without a handler is acknowledged; it is counted, reported, and logged once.
 func TestTypesWithoutAHandlerAreIgnored(t *testing.T) {
 	never := func(context.Context, event.Event) error { return nil }
 	for name, consumer := range map[string]func(bus.Hooks) bus.AnyConsumer{
@@ -64,7 +64,7 @@ func TestTypesWithoutAHandlerAreIgnored(t *testing.T) {
 	}
 }
 
-// A producer that makes up types does not fill the memory or the log of a consumer.
+// A producer that invents types does not fill the memory or the log of a consumer.
 func TestIgnoredTypesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines bytes.Buffer

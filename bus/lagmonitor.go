@@ -11,20 +11,20 @@ import (
 
 // LagMonitorConfig configures a [LagMonitor]. The zero value works.
 type LagMonitorConfig struct {
-	// Every is how often the transport is asked; 5 s by default. Asking costs
-	// the transport a query per group, or a round trip to the broker.
+	// Every is the interval between queries; 5 s by default. A query costs the transport one
+	// statement per group, or a round trip to the broker.
 	Every time.Duration
-	// Timeout of one question; 5 s by default.
+	// Timeout of one query; 5 s by default.
 	Timeout time.Duration
-	// MaxAge is how old the last answer may be before it counts as stale; three
-	// times Every by default.
+	// MaxAge is how old the last answer may be before it counts as stale; three times Every by
+	// default.
 	MaxAge time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// LagMonitor keeps what the transport says about lag at hand, refreshed in the
-// background, so that a request or a metrics scrape never waits for a broker.
+// LagMonitor holds the transport's lag in memory and refreshes it in the background, so that a
+// request or a metrics scrape never waits for a broker.
 type LagMonitor struct {
 	bus *Bus
 	cfg LagMonitorConfig
@@ -39,11 +39,11 @@ type LagMonitor struct {
 // LagSnapshot is the last answer of the transport.
 type LagSnapshot struct {
 	Lags  []Lag
-	Age   time.Duration // since the answer; meaningless when not Known
+	Age   time.Duration // since the answer; undefined when not Known
 	Known bool          // there was an answer
 	Stale bool          // the answer is older than MaxAge, or there was none
-	// Err is why the latest question failed; nil when it did not.
-	// errors.ErrUnsupported means that the transport can never tell.
+	// Err is the error of the latest query; nil when it succeeded. errors.ErrUnsupported means
+	// that the transport can never tell.
 	Err error
 }
 
@@ -80,9 +80,9 @@ func NewLagMonitor(b *Bus, cfg LagMonitorConfig) (*LagMonitor, error) {
 	return &LagMonitor{bus: b, cfg: cfg}, nil
 }
 
-// Run asks the transport at once and then every interval, until ctx is
-// cancelled; then it returns nil. An error keeps the last answer, which ages.
-// Over a transport that cannot tell it waits for ctx.
+// Run queries the transport at once and then at every interval, until ctx is cancelled; then it
+// returns nil. After an error the last answer remains, and its age grows. For a transport that
+// cannot tell its lag, Run only waits for ctx.
 func (m *LagMonitor) Run(ctx context.Context) error {
 	tick := time.NewTicker(m.cfg.Every)
 	defer tick.Stop()
@@ -106,7 +106,7 @@ func (m *LagMonitor) refresh(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
-		// Once per outage, not once per question.
+		// Once per outage, not once per query.
 		if m.err == nil {
 			m.cfg.Logger.Warn("bus: the lag is unknown", "error", err)
 		}
@@ -123,8 +123,8 @@ func (m *LagMonitor) refresh(ctx context.Context) {
 	}
 }
 
-// Snapshot returns the last answer about all groups. The caller must not change
-// its Lags. It never waits for the transport.
+// Snapshot returns the last answer about all groups. The caller must not change its Lags.
+// Snapshot never waits for the transport.
 func (m *LagMonitor) Snapshot() LagSnapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +146,7 @@ func (m *LagMonitor) Of(topic, group string) LagReading {
 	return r
 }
 
-// age says how old the last answer is. The caller holds m.mu.
+// age returns the age of the last answer, and whether it is stale. The caller holds m.mu.
 func (m *LagMonitor) age() (time.Duration, bool) {
 	if m.at.IsZero() {
 		return 0, true

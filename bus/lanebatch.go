@@ -2,7 +2,7 @@ package bus
 
 import "slices"
 
-// byLane splits a batch into its lanes, which lie one after the other in it.
+// byLane splits a batch into its lanes, which are contiguous in it.
 func byLane(deliveries []*delivery) [][]*delivery {
 	var all [][]*delivery
 	for from, i := 0, 1; i <= len(deliveries); i++ {
@@ -14,9 +14,9 @@ func byLane(deliveries []*delivery) [][]*delivery {
 	return all
 }
 
-// gather returns up to size messages for one batch, from the front of the line:
-// of each lane as many as there are, so a busy key fills a batch alone. A
-// message that has to go alone is a batch of its own.
+// gather returns up to size messages for one batch, in the order of the ready lanes. It takes
+// all messages of a lane, so a busy key can fill a batch alone. A message that has to be alone
+// is a batch of its own.
 func (l *lanes) gather(size int) []*delivery {
 	var taken []*delivery
 	for _, ln := range l.ready {
@@ -24,7 +24,7 @@ func (l *lanes) gather(size int) []*delivery {
 			if len(taken) == 0 {
 				return []*delivery{ln.queue[0]}
 			}
-			continue // its turn comes when it stands first
+			continue // it is handed out when its lane is first
 		}
 		for _, d := range ln.queue {
 			if d.solo() {
@@ -55,8 +55,8 @@ func (l *lanes) takeAll(deliveries []*delivery) {
 	}
 }
 
-// keep removes those of the first messages of a busy lane that keep is false
-// for, and returns the first that stays.
+// keep removes those of the first messages of a busy lane for which keep returns false, and
+// returns the first message that remains.
 func (l *lanes) keep(taken []*delivery, keep func(*delivery) bool) (head *delivery) {
 	queue := taken[0].lane.queue
 	at := len(taken)
@@ -73,7 +73,7 @@ func (l *lanes) keep(taken []*delivery, keep func(*delivery) bool) (head *delive
 	return head
 }
 
-// remove takes one message out of a lane that is ready or waiting.
+// remove removes one message from a lane that is ready or waiting.
 func (l *lanes) remove(d *delivery) {
 	ln := d.lane
 	ln.queue = slices.DeleteFunc(ln.queue, func(other *delivery) bool { return other == d })

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// lane is the queue of one key. Its head is the only message of the key that
-// may be out, or in a batch the first few are; everything behind waits.
+// lane is the queue of one key. Only its head may be out, or in a batch its first few messages;
+// the messages behind wait.
 type lane struct {
 	key   string
 	queue []*delivery
-	due   time.Time // when a parked lane may go on
+	due   time.Time // when a parked lane becomes ready
 	ready bool      // whether it is in lanes.ready
 	since time.Time // when it became ready
 }
 
-// lanes keeps the messages that a subscription holds, by key. A lane with
-// messages is in exactly one place: ready, waiting, parked, or busy (its head is
-// out). It is plain data without locks; the subscription's loop owns it.
+// lanes holds the messages of a subscription, by key. A lane with messages is in exactly one
+// state: ready, waiting, parked, or busy (its head is out). lanes has no locks; the
+// subscription's mu guards it.
 type lanes struct {
 	byKey     map[string]*lane
 	ready     []*lane // may hand out their head, in this order
 	available int     // messages in ready lanes
 	waiting   []*lane // wait for the end of a pause
-	parked    dueHeap // wait for a time
+	parked    dueHeap // wait until their due time
 	held      int     // messages in all lanes
 }
 
@@ -45,7 +45,7 @@ func (l *lanes) add(key string, d *delivery) {
 	}
 }
 
-// enlist makes a lane ready, last in line.
+// enlist makes a lane ready, behind all ready lanes.
 func (l *lanes) enlist(ln *lane) {
 	l.mark(ln, time.Now())
 	l.ready = append(l.ready, ln)
@@ -56,7 +56,7 @@ func (l *lanes) mark(ln *lane, since time.Time) {
 	l.available += len(ln.queue)
 }
 
-// unmark notes that a lane leaves the line.
+// unmark records that a lane is no longer ready.
 func (l *lanes) unmark(ln *lane) {
 	ln.ready = false
 	l.available -= len(ln.queue)
@@ -70,9 +70,9 @@ func (l *lanes) next() *delivery {
 	return l.ready[0].queue[0]
 }
 
-// nextProbe returns the message to try a pause with: one that the pause holds, because
-// it is known to need what was down, or one of another key, because the fault may be the
-// message's own. Where there is none of one kind it returns one of the other.
+// nextProbe returns a message to probe with: one that the pause holds, because it needs the
+// dependency that is down, or one of another key, because the fault may be in the failed
+// message. If there is no message of the preferred kind, it returns one of the other kind.
 func (l *lanes) nextProbe(another bool) *delivery {
 	if d := l.next(); another && d != nil {
 		return d
@@ -93,8 +93,8 @@ func (l *lanes) take(d *delivery) {
 	l.ready = shift(l.ready)
 }
 
-// finish removes d, the head of a busy lane, for good. The lane goes to the end
-// of the line, so that a busy key does not starve the others.
+// finish removes d, the head of a busy lane. The lane goes behind all ready lanes, so that a
+// busy key does not starve the others.
 func (l *lanes) finish(d *delivery) {
 	ln := d.lane
 	ln.queue = shift(ln.queue)
@@ -106,20 +106,20 @@ func (l *lanes) finish(d *delivery) {
 	l.enlist(ln)
 }
 
-// again makes the busy lane of d ready with d still at its head.
+// again makes the busy lane of d ready, with d still at its head.
 func (l *lanes) again(d *delivery) { l.enlist(d.lane) }
 
-// park lets the busy lane of d wait until due.
+// park makes the busy lane of d wait until due.
 func (l *lanes) park(d *delivery, due time.Time) {
 	d.lane.due = due
 	heap.Push(&l.parked, d.lane)
 }
 
-// wait lets the busy lane of d wait for release.
+// wait makes the busy lane of d wait for release.
 func (l *lanes) wait(d *delivery) { l.waiting = append(l.waiting, d.lane) }
 
-// release makes all waiting lanes ready, before those that are ready already:
-// they have waited longest.
+// release makes all waiting lanes ready, ahead of those that are ready already: they have waited
+// longest.
 func (l *lanes) release() {
 	for _, ln := range l.waiting {
 		l.mark(ln, ln.since) // it has waited long enough
@@ -128,14 +128,14 @@ func (l *lanes) release() {
 	l.waiting = nil
 }
 
-// wake makes the lanes ready whose time has come.
+// wake makes the lanes ready whose due time has come.
 func (l *lanes) wake(now time.Time) {
 	for len(l.parked) > 0 && !l.parked[0].due.After(now) {
 		l.enlist(heap.Pop(&l.parked).(*lane))
 	}
 }
 
-// nextDue returns when the next parked lane's time comes.
+// nextDue returns the earliest due time of a parked lane.
 func (l *lanes) nextDue() (time.Time, bool) {
 	if len(l.parked) == 0 {
 		return time.Time{}, false
@@ -152,13 +152,13 @@ func (l *lanes) all(f func(*delivery)) {
 	}
 }
 
-// shift drops the first element and lets go of what it pointed to.
+// shift drops the first element, and clears it so that it can be collected.
 func shift[T any](s []*T) []*T {
 	s[0] = nil
 	return s[1:]
 }
 
-// dueHeap orders parked lanes by their time.
+// dueHeap orders parked lanes by their due time.
 type dueHeap []*lane
 
 func (h dueHeap) Len() int           { return len(h) }

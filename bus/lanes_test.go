@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What waited for the end of a pause goes before what came meanwhile, and each
+// Lanes that waited for the end of a pause go before lanes that became ready meanwhile, and each
 // key is in one place at a time.
 func TestLanesRelease(t *testing.T) {
 	l := newLanes()

@@ -51,7 +51,7 @@ func publish(t *testing.T, b *bus.Bus, topic string, messages ...*message.Messag
 	}
 }
 
-// started is a Runner at work; stop ends it and returns what Run returned.
+// started is a running Runner; stop ends it and returns the result of Run.
 type started struct {
 	*bus.Runner
 	cancel context.CancelFunc
@@ -92,7 +92,7 @@ func (s *started) stop(t *testing.T) {
 	}
 }
 
-// journal records what happened and when, relative to its making.
+// journal records events and their times, relative to its creation.
 type journal struct {
 	begin time.Time
 	mu    sync.Mutex

@@ -9,28 +9,27 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Current returns the newest sequence of a key (event.Event.Key). A consumer
-// that has one acknowledges an event with a lower Sequence without handling it,
-// counts it, and calls Hooks.OnObsolete. It is not asked about an event without
-// a Sequence, and what is no event goes to the handler.
+// Current returns the newest sequence of a key (event.Event.Key). A consumer with a Current
+// acknowledges an event with a lower Sequence without handling it, counts it, and calls
+// Hooks.OnObsolete. Current is not called for an event without a Sequence. A message that is not
+// an event goes to the handler.
 //
-// It is called before the middleware, anew for every attempt, and may be called
-// from many goroutines. An error of it is the message's failure and is judged
-// like one of the handler.
+// Current is called before the middleware, for every attempt, and may be called from many
+// goroutines. If it returns an error, the message fails, and the error is classified like one of
+// the handler.
 type Current func(ctx context.Context, key string) (uint64, error)
 
-// errObsolete is what an attempt ends with that had nothing to do.
+// errObsolete ends an attempt that was skipped.
 var errObsolete = errors.New("bus: obsolete")
 
-// skips returns errObsolete for an event that is out of date, or the error of
-// finding out.
+// skips returns errObsolete for an event that is out of date, or the error of Current.
 func (c *consumer) skips(msg *message.Message) error {
 	if c.Current == nil {
 		return nil
 	}
 	e, err := event.Decode(msg)
 	if err != nil || e.Sequence == 0 {
-		return nil // the handler's to judge
+		return nil // the handler decides
 	}
 	current, err := c.Current(msg.Context(), e.Key())
 	if err != nil {

@@ -32,7 +32,7 @@ func versioned(t *testing.T, key string, sequence uint64) *message.Message {
 	return m
 }
 
-// currents answers for key a with 5, is down for key b once, and knows no other.
+// currents returns 5 for key a, fails once for key b, and knows no other key.
 func currents() bus.Current {
 	var asked atomic.Bool
 	return func(_ context.Context, key string) (uint64, error) {
@@ -103,7 +103,7 @@ func TestObsoleteEventsAreAcknowledgedWithoutWork(t *testing.T) {
 	}
 }
 
-// What Current answers with an error fails the message as the handler would.
+// If Current returns an error, the message fails as if the handler had.
 func TestAnErrorOfCurrentIsTheMessages(t *testing.T) {
 	for name, c := range map[string]bus.AnyConsumer{
 		"one by one": bus.Consumer{Topic: "t", Group: "g", Handler: noop, Current: currents()},

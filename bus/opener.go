@@ -10,18 +10,18 @@ import (
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
-// ErrUnknownScheme is wrapped by the error of Open for a URL whose scheme the
-// Opener was not given.
+// ErrUnknownScheme is wrapped by the error of Open for a URL whose scheme the Opener does not
+// have.
 var ErrUnknownScheme = errors.New("bus: unknown scheme")
 
-// Opener opens a Bus from a URL. It knows the schemes it was made with and no
-// others, so a binary links the transports it names.
+// Opener opens a Bus from a URL. It knows only the schemes it was made with, so a binary links
+// only the transports it names.
 type Opener struct {
 	schemes map[string]Scheme
 }
 
-// NewOpener makes an Opener of the given schemes. Of two with the same name the
-// later one counts.
+// NewOpener makes an Opener of the given schemes. If two have the same name, the later one
+// counts.
 func NewOpener(schemes ...Scheme) *Opener {
 	o := &Opener{schemes: make(map[string]Scheme, len(schemes))}
 	for _, s := range schemes {
@@ -30,18 +30,17 @@ func NewOpener(schemes ...Scheme) *Opener {
 	return o
 }
 
-// Open opens the transport that rawURL names. An unknown scheme or query
-// parameter is an error that names it. Errors never repeat the URL's
-// credentials.
+// Open opens the transport of rawURL. For an unknown scheme or query parameter, the error names
+// it. Errors never repeat the URL's credentials.
 //
-// Open does not connect to a server, so a program starts while its broker or
-// database is absent. The first use connects: Publish and Declare fail as
-// infrastructure within the time of their context until the server is there,
-// consumers wait for it, and [Bus.Ping] asks. A wrong password, too, shows then.
+// Open does not connect to a server, so a program starts while its broker or database is absent.
+// The first use connects. Until the server is available, Publish and Declare fail as
+// infrastructure within the time of their context, and consumers wait. [Bus.Ping] checks the
+// connection. A wrong password also shows at the first use.
 func (o *Opener) Open(ctx context.Context, rawURL string) (*Bus, error) {
 	name, _, ok := strings.Cut(rawURL, "://")
 	if !ok || name == "" || strings.ContainsAny(name, "@/?# ") {
-		// What came before "://" may be anything, so it is not repeated.
+		// The text before "://" may contain secrets, so it is not repeated.
 		return nil, fmt.Errorf("bus: open: the URL has no scheme; write one as %s", o.forms())
 	}
 	name = strings.ToLower(name)

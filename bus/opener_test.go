@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus/membus"
 )
 
-// scheme opens what open says.
+// scheme is a scheme whose Open calls open.
 type scheme struct {
 	name string
 	open func(u *url.URL) (bus.Driver, error)
@@ -31,7 +31,7 @@ func TestOpenErrors(t *testing.T) {
 		if err := p.Err(); err != nil {
 			return nil, err
 		}
-		// As drivers do, it repeats the URL it was given.
+		// As drivers do, it repeats its URL.
 		return nil, errors.New("cannot connect to " + u.User.Username() + ":" + password + "@" + u.Host)
 	}})
 	for rawURL, want := range map[string][]string{

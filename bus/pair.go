@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Pair is two consumers of which one gives way: while the lag of High is above
-// HoldAbove, Low takes and hands out nothing more; what it has begun it
-// finishes. Once the lag is at most ResumeBelow it goes on.
+// Pair is two consumers with priorities. While the lag of High is above HoldAbove, Low takes and
+// hands out no more messages; messages in flight are finished. Once the lag is at most
+// ResumeBelow, Low resumes.
 //
-// The lag comes from a [LagMonitor] in the background, so nothing waits for it.
-// Where it is not known (the transport cannot tell, or the last answer is stale)
-// Low runs: otherwise a transport that cannot tell would never serve it.
-// ConsumerStatus says of Low whether it is held back, and why.
+// The lag comes from a [LagMonitor] in the background, so no message waits for it. If the lag is
+// unknown (the transport cannot tell, or the last answer is stale), Low runs: otherwise it would
+// never run on a transport that cannot tell. ConsumerStatus of Low shows whether it is held
+// back, and why.
 type Pair struct {
 	// High and Low are each a [Consumer] or a [BatchConsumer], of different
 	// topics. Their Concurrency is 8 and 2 when zero.
 	High, Low AnyConsumer
 	// HoldAbove is how many messages High may be behind; 1,000 by default.
 	HoldAbove int
-	// ResumeBelow ends the hold; half of HoldAbove by default. The distance
-	// between the two keeps Low from being switched on and off all the time.
+	// ResumeBelow ends the hold; half of HoldAbove by default. The distance between the two
+	// prevents Low from being switched on and off continuously.
 	ResumeBelow int
-	// Lag is read once a second. When it is nil the Runner runs a monitor of
-	// its own, with the defaults.
+	// Lag is read once a second. When it is nil, the Runner runs a monitor of its own with the
+	// defaults.
 	Lag *LagMonitor
 }
 
@@ -36,7 +36,7 @@ type pair struct {
 	lag          *LagMonitor
 }
 
-// pairInterval is how often the lag is looked at, in memory.
+// pairInterval is how often the pair reads the lag, from memory.
 const pairInterval = time.Second
 
 func (p Pair) plan() (plan, error) {
@@ -70,7 +70,7 @@ func (p Pair) plan() (plan, error) {
 	}, nil
 }
 
-// half makes one of the two, with its default concurrency.
+// half makes one consumer of the pair, with its default concurrency.
 func half(name string, c AnyConsumer, concurrency int) (*consumer, error) {
 	switch typed := c.(type) {
 	case Consumer:
@@ -95,7 +95,7 @@ func half(name string, c AnyConsumer, concurrency int) (*consumer, error) {
 	return pl.consumers[0], nil
 }
 
-// run looks at the lag until ctx is cancelled.
+// run reads the lag until ctx is cancelled.
 func (p *pair) run(ctx context.Context) {
 	tick := time.NewTicker(pairInterval)
 	defer tick.Stop()

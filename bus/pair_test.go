@@ -39,13 +39,13 @@ func TestLowIsHeldWhileHighIsBehind(t *testing.T) {
 			HoldAbove: 100, ResumeBelow: 50,
 			Lag: monitor(t, b, bus.LagMonitorConfig{Every: time.Second}),
 		})
-		// expect publishes to both and says how many of the low topic were
+		// expect publishes to both topics and checks how many messages of the low topic were
 		// handled 20 s later.
 		n := 0
 		expect := func(when string, lag int, state bus.State, handled int64, why string) {
 			t.Helper()
 			behind.Store(int64(lag))
-			settle(2 * time.Second) // the monitor's turn, and the pair's
+			settle(2 * time.Second) // one interval of the monitor and of the pair
 			n++
 			publish(t, mem, "low", keyed("k", n))
 			publish(t, mem, "high", keyed("k", n))
@@ -74,7 +74,7 @@ func TestLowIsHeldWhileHighIsBehind(t *testing.T) {
 	})
 }
 
-// What low has begun when it is held back it finishes, and nothing is lost.
+// When low is held back, its messages in flight are finished, and no message is lost.
 func TestHoldingLowFinishesWhatIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memBus(t)
@@ -95,7 +95,7 @@ func TestHoldingLowFinishesWhatIsOut(t *testing.T) {
 			publish(t, mem, "low", keyed("k", n))
 		}
 		settle(time.Second)
-		behind.Store(1001) // the runner's own monitor asks every 5 s
+		behind.Store(1001) // the runner's own monitor queries every 5 s
 		settle(time.Minute)
 		if n := lag(t, mem, "low", "l"); n != 2 || batches.Load() != 1 {
 			t.Errorf("%d unacknowledged after %d batches; want the first finished and no other begun", n, batches.Load())

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Params reads the query parameters of a transport's URL. Ask for each known
-// parameter, then return Err: it names whatever was malformed, given twice, or
-// never asked for. Values of unknown parameters are not repeated, since they
-// may be secrets.
+// Params reads the query parameters of a transport's URL. Read each known parameter, then return
+// Err: it names every parameter that is malformed, given twice, or unknown because it was not
+// read. Values of unknown parameters are not repeated, since they may be secrets.
 type Params struct {
 	values url.Values
 	known  []string
@@ -82,7 +81,7 @@ func (p *Params) Bool(name string, def bool) bool {
 	return b
 }
 
-// Err returns what is wrong with the parameters, all of it, or nil.
+// Err returns all errors of the parameters, joined, or nil.
 func (p *Params) Err() error {
 	errs := slices.Clone(p.errs)
 	for name, vs := range p.values {

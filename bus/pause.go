@@ -2,14 +2,13 @@ package bus
 
 import "time"
 
-// pause is the state of a subscription whose consumer found a dependency down.
-// It is entered by the first message that fails for that reason and left by the
-// first probe that does not. Between the two only probes are handed out, one at
-// a time, each after a longer wait; every other message waits and nothing is
-// given up.
+// pause is the state of a subscription whose consumer found a dependency down. The first message
+// that fails with an infrastructure error begins it; the first probe with another outcome ends
+// it. In a pause only probes are handed out, one at a time, each after a longer wait. Every
+// other message waits, and none becomes a dead letter.
 //
-// Probes are in turn of another key and of a key that failed. If one of another key gets
-// through, the failures may be the messages' own: they are suspects from then on, see
+// Probes alternate between another key and a key that failed. If a probe of another key
+// succeeds, the fault may be in the failed messages: they are suspects from then on, see
 // suspect.
 type pause struct {
 	on      bool
@@ -18,20 +17,20 @@ type pause struct {
 	probe   *delivery // the probe that is out
 	attempt int
 	probes  int  // how many were handed out
-	another bool // one was of a key that had not failed
+	another bool // a probe was of a key that had not failed
 }
 
 const (
-	// A suspect's failures count once so many windows of messages have passed it since it
+	// A suspect's failures count once this number of windows of messages has passed it since it
 	// was first tried, or after suspectTime.
 	suspectWindows = 20
 	suspectTime    = 15 * time.Minute
 )
 
-// suspect begins a suspicion against what failed for a dependency in the lanes that wait,
-// while others get through. From then on, the failures of a suspect do not pause the
-// consumer: only its key waits, with the backoff of a pause. In the end they count as
-// transient, and the message becomes a dead letter.
+// suspect marks the messages in waiting lanes that failed with an infrastructure error while
+// other messages succeed. From then on, the failures of a suspect do not pause the consumer:
+// only its key waits, with the backoff of a pause. In the end they count as transient, and the
+// message becomes a dead letter.
 func (s *subscription) suspect() {
 	now := time.Now()
 	for _, ln := range s.lanes.waiting {
@@ -53,8 +52,8 @@ func (s *subscription) condemned(d *delivery, now time.Time) bool {
 	return !d.suspect.IsZero() && !s.pause.on && (passed >= int64(suspectWindows*s.dispatcher.cfg.Window) || now.Sub(d.suspect) >= suspectTime)
 }
 
-// spare lets a suspect that failed for a dependency wait with its key alone, unless the
-// consumer is paused.
+// spare makes a suspect that failed with an infrastructure error wait with its key alone, unless
+// the consumer is paused.
 func (s *subscription) spare(d *delivery) bool {
 	if d.verdict != pauseAll || d.suspect.IsZero() || s.pause.on {
 		return false
@@ -67,7 +66,7 @@ func (s *subscription) spare(d *delivery) bool {
 	return true
 }
 
-// paused enters the pause, or prolongs it when d was its probe.
+// paused begins the pause, or prolongs it when d was its probe.
 func (s *subscription) paused(d *delivery, probe bool) {
 	now, obs := time.Now(), s.dispatcher.observe
 	switch {
@@ -88,9 +87,9 @@ func (s *subscription) paused(d *delivery, probe bool) {
 	}
 }
 
-// nextProbe is the message that may be tried now, or nil: in turn of another key than
-// those that failed and of one of them. If there was none of another key before, the
-// first that comes is tried at once.
+// nextProbe returns the message that may be tried now, or nil. It alternates between a key that
+// has not failed and one that has. If there was no other key so far, the first message of
+// another key is tried at once.
 func (s *subscription) nextProbe(now time.Time) *delivery {
 	switch {
 	case s.pause.probe != nil:
@@ -103,15 +102,15 @@ func (s *subscription) nextProbe(now time.Time) *delivery {
 	return nil
 }
 
-// probing notes that a probe was handed out.
+// probing records that a probe was handed out.
 func (s *subscription) probing(d *delivery) {
 	s.pause.probe = d
 	s.pause.probes++
 	s.pause.another = s.pause.another || !d.blamed
 }
 
-// resume leaves the pause after a probe got through: everything that waited is handed
-// out at once. What failed is a suspect if the probe had not failed itself.
+// resume ends the pause after a probe succeeded: all waiting messages are handed out at once.
+// The failed messages become suspects if the probe's message had not failed itself.
 func (s *subscription) resume(another bool) {
 	since := s.pause.since
 	if another {

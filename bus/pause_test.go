@@ -16,8 +16,8 @@ import (
 
 var errDown = fault.MarkInfrastructure(errors.New("connection refused"))
 
-// probing is a retry policy that would turn any counted failure into a dead
-// letter, and probes without jitter.
+// probing is a retry policy that turns any counted failure into a dead letter, and probes
+// without jitter.
 var probing = bus.RetryPolicy{MaxRetries: -1, Probe: exact}
 
 func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
@@ -66,8 +66,8 @@ func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
 	})
 }
 
-// With many keys in flight when the dependency goes down, one message at a time
-// probes, and at the end all that waited are retried at the same moment.
+// With many keys in flight when the dependency goes down, one message at a time probes, and at
+// the end all waiting messages are retried at the same moment.
 func TestPauseHasOneProberAndWakesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys = 8
@@ -119,8 +119,8 @@ func TestPauseHasOneProberAndWakesAll(t *testing.T) {
 	})
 }
 
-// What fails by itself while the consumer is paused is not counted: whether the
-// failure is the message's own shows when the dependency is back.
+// A failure of a message's own while the consumer is paused is not counted: the next attempt,
+// with the dependency back, shows whether the message is at fault.
 func TestFailuresDuringAPauseAreNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()
@@ -158,8 +158,8 @@ func TestFailuresDuringAPauseAreNotCounted(t *testing.T) {
 	})
 }
 
-// A handler that began before the end of a pause and fails after it reports old
-// news: it is tried again and pauses nobody.
+// The failure of a handler that began before the end of a pause is outdated: the message is
+// retried, and the consumer does not pause.
 func TestAnOldFailureDoesNotPauseAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()
@@ -190,8 +190,7 @@ func TestAnOldFailureDoesNotPauseAgain(t *testing.T) {
 	})
 }
 
-// A dead letter that is refused holds its key. Other keys go on once a probe has shown
-// that they can.
+// A dead letter that is refused blocks its key. Other keys resume once a probe has succeeded.
 func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, j := memBus(t), newJournal()
@@ -236,11 +235,11 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 	})
 }
 
-// flaky is a driver whose publisher refuses what refuse says.
+// flaky is a driver whose publisher refuses the topics for which refuse returns an error.
 type flaky struct {
 	bus.Driver
 	refuse   func(topic string) error
-	scribble bool // writes into what it publishes, as some publishers do
+	scribble bool // overwrites the messages it publishes, as some publishers do
 	calls    atomic.Int32
 }
 

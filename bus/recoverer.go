@@ -11,15 +11,15 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// PanicError is what a panic in a handler becomes: a transient error.
+// PanicError is the transient error of a handler that panicked.
 type PanicError struct {
-	Value any    // what was handed to panic
+	Value any    // the argument of panic
 	Stack []byte // of the goroutine that panicked
 }
 
 func (p *PanicError) Error() string { return fmt.Sprintf("bus: the handler panicked: %v", p.Value) }
 
-// Unwrap returns the panic's value where that is an error.
+// Unwrap returns the panic's value if it is an error.
 func (p *PanicError) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
@@ -30,8 +30,8 @@ var (
 	errProduced = fault.MarkPermanent(errors.New("bus: a middleware returned messages to publish; a consumer publishes through a Publisher or the outbox"))
 )
 
-// call runs the handler. A handler that acknowledges its message early does not let the
-// next message of the key start: that happens when it has returned.
+// call runs the handler. If a handler acknowledges its message early, the next message of the
+// key still waits until the handler has returned.
 func call(ctx context.Context, next message.HandlerFunc, msg *message.Message) error {
 	if ctx != msg.Context() { // the attempt's own context outlives the handler's
 		msg = msg.Copy()
@@ -44,13 +44,12 @@ func call(ctx context.Context, next message.HandlerFunc, msg *message.Message) e
 	case err == nil && isClosed(msg.Nacked()):
 		return errNacked
 	case err != nil && isClosed(msg.Acked()):
-		return nil // as Watermill has it: an early ack wins over a later error
+		return nil // as in Watermill: an early ack overrides a later error
 	}
 	return err
 }
 
-// guard calls after with the result of run, even when run panics or ends its
-// goroutine.
+// guard calls after with the result of run, even when run panics or ends its goroutine.
 func guard(run func() error, after func(error)) {
 	returned := false
 	defer func() {
@@ -61,8 +60,8 @@ func guard(run func() error, after func(error)) {
 		if v == nil {
 			v = "it ended its goroutine (runtime.Goexit)"
 		}
-		// The class is ours to say: a panic's value may be an error with a
-		// class of its own, which speaks of something else.
+		// A panic is always transient: its value may be an error with a class, but that class
+		// does not describe the panic.
 		after(fault.MarkTransient(&PanicError{Value: v, Stack: debug.Stack()}))
 	}()
 	err := run()

@@ -74,8 +74,8 @@ func TestTransientRetriesOneTwoFourSecondsThenDeadLetter(t *testing.T) {
 	})
 }
 
-// A process that was killed holds the keys of what it had at hand until their deadline,
-// and one that lives holds them for as long as its work takes. Neither costs a retry.
+// A killed process holds the keys of its messages until their deadline, and a live one until its
+// work is done. Neither costs a retry.
 func TestABusyMessageWaits(t *testing.T) {
 	busy := []string{
 		"0s try k#1", "0s retry k#1 attempt 0 in 1s busy: taken",
@@ -101,7 +101,7 @@ func TestABusyMessageWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, j := memBus(t), newJournal()
-				end := time.Now().Add(20 * time.Second) // of the other's work
+				end := time.Now().Add(20 * time.Second) // of the other worker's work
 				failed := false
 				r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
 					Topic: "orders", Group: "g", Retry: bus.RetryPolicy{MaxRetries: 1, Backoff: exact, Probe: exact},
@@ -188,8 +188,8 @@ func TestPermanentIsADeadLetterAtOnce(t *testing.T) {
 	})
 }
 
-// A key in backoff holds no place: with room for one message at a time, other
-// keys are handled while it waits for an hour.
+// A key in backoff takes no worker: with room for one message at a time, other keys are handled
+// while it waits for an hour.
 func TestAKeyInBackoffHoldsUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()
@@ -221,7 +221,7 @@ func TestAKeyInBackoffHoldsUpNobodyElse(t *testing.T) {
 func TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter(t *testing.T) {
 	for name, value := range map[string]any{
 		"text": "boom",
-		// The class of what was panicked with says nothing about the panic.
+		// The class of the panic's value says nothing about the panic.
 		"permanent error": fault.MarkPermanent(errors.New("boom")),
 	} {
 		t.Run(name, func(t *testing.T) {

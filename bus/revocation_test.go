@@ -25,8 +25,8 @@ func (d feedDriver) Source(ctx context.Context, topic, _ string, _ int) (driver.
 	return watermillbus.Source(ctx, d.source, topic)
 }
 
-// A probe that the transport takes back has shown nothing: the pause goes on,
-// and another message probes.
+// If the transport takes a probe back, the probe has no result: the pause goes on, and another
+// message probes.
 func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFeed(), newJournal()

@@ -18,27 +18,27 @@ import (
 
 // RunnerConfig configures a [Runner]. The zero value works.
 type RunnerConfig struct {
-	// DrainTimeout is how long handlers may go on after the context of Run was
-	// cancelled; 30 s by default. Then their contexts are cancelled.
+	// DrainTimeout is how long handlers may run on after the context of Run was cancelled; 30 s
+	// by default. Then their contexts are cancelled.
 	DrainTimeout time.Duration
 	// Logger is slog.Default() when nil. Payloads are never logged.
 	Logger *slog.Logger
 	// WorkerID is written into dead letters; host name and process id by default.
 	WorkerID string
-	// DeadLetterRetention is how long dead letters are kept, where the transport
-	// keeps messages for a time; 7 days by default. Negative leaves it to
-	// whoever made the topics.
+	// DeadLetterRetention is how long dead letters are kept, where the transport keeps messages
+	// for a time; 7 days by default. A negative value leaves the retention of the topics
+	// unchanged.
 	DeadLetterRetention time.Duration
-	// TracerProvider makes a "process" span for each delivery of a message, and for
-	// each batch, and a "send" span for each dead letter; no spans when nil. It costs
-	// decoding each event once more.
+	// TracerProvider makes a "process" span for each delivery of a message, and for each batch,
+	// and a "send" span for each dead letter; no spans when nil. The cost is decoding each event
+	// once more.
 	TracerProvider trace.TracerProvider
-	// Hooks are called for every consumer, each after the consumer's own: for
-	// metrics of all of them, such as those of package busprom.
+	// Hooks are called for every consumer, after the consumer's own hooks. Use them for metrics
+	// of all consumers, such as those of package busprom.
 	Hooks Hooks
 }
 
-// Runner runs consumers on one bus. It is made, given consumers, and run once.
+// Runner runs consumers on one bus. Make it, add consumers, and run it once.
 type Runner struct {
 	bus     *Bus
 	cfg     RunnerConfig
@@ -50,7 +50,7 @@ type Runner struct {
 	pairs     []*pair
 }
 
-// NewRunner makes a Runner. The bus stays the caller's to close.
+// NewRunner makes a Runner. The caller closes the bus.
 func NewRunner(b *Bus, cfg RunnerConfig) (*Runner, error) {
 	if b == nil {
 		return nil, errors.New("bus: NewRunner: bus is nil; open one with an Opener")
@@ -80,8 +80,8 @@ func NewRunner(b *Bus, cfg RunnerConfig) (*Runner, error) {
 	return &Runner{bus: b, cfg: cfg, running: make(chan struct{})}, nil
 }
 
-// Add adds a consumer. It fails when something required is missing, when the
-// Runner has this topic and group already, or when it was started.
+// Add adds a consumer. It fails when a required field is missing, when the Runner already has
+// this topic and group, or when it was started.
 func (r *Runner) Add(c AnyConsumer) error {
 	if c == nil {
 		return errors.New("bus: add: the consumer is nil; give a Consumer, a BatchConsumer or a Pair")
@@ -114,7 +114,7 @@ func (r *Runner) Add(c AnyConsumer) error {
 	return nil
 }
 
-// publisher is that of the dead letters.
+// publisher returns the publisher for dead letters.
 func (r *Runner) publisher() message.Publisher {
 	if r.cfg.TracerProvider == nil {
 		return r.bus.Publisher()
@@ -123,7 +123,7 @@ func (r *Runner) publisher() message.Publisher {
 	return traced
 }
 
-// fits reports what keeps c from running beside those that were added before.
+// fits returns an error if c cannot run beside the consumers added before.
 func (r *Runner) fits(c *consumer) error {
 	for _, other := range r.consumers {
 		if other.Topic != c.Topic {
@@ -139,10 +139,10 @@ func (r *Runner) fits(c *consumer) error {
 	return nil
 }
 
-// Running is closed once all consumers have subscribed.
+// Running returns a channel that is closed once all consumers have subscribed.
 func (r *Runner) Running() <-chan struct{} { return r.running }
 
-// Status says how each consumer is doing, in the order they were added.
+// Status returns the status of each consumer, in the order they were added.
 func (r *Runner) Status() []ConsumerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,20 +153,20 @@ func (r *Runner) Status() []ConsumerStatus {
 	return all
 }
 
-// Run declares the topics, groups and dead letter topics of all consumers (these
-// with the group [RedriveGroup], so that none is published before it), subscribes, and handles messages until ctx is cancelled. Then it shuts down
-// in this order: nothing more is handed out; handlers finish, for at most
-// DrainTimeout; the transport commits what was acknowledged; the contexts of
-// handlers that are still at work are cancelled. It waits
-// for every handler to return, so one that ignores its context holds it up.
+// Run declares the topics, groups and dead letter topics of all consumers (dead letter topics
+// with the group [RedriveGroup], so that no dead letter is published before the group exists).
+// Then it subscribes and handles messages until ctx is cancelled, and shuts down in this order:
+// no more messages are handed out; handlers finish, for at most DrainTimeout; the transport
+// commits the acknowledgements; the contexts of handlers that are still at work are cancelled.
+// Run waits for every handler to return, so a handler that ignores its context delays it.
 //
-// While the transport's server is absent, Run waits: it tries again with a backoff of
-// at most 30 s and logs a warning at each try. The end of ctx ends the wait. An error of
-// another class, such as a topic's name that the transport does not take, ends Run.
+// While the transport's server is absent, Run waits: it retries with a backoff of at most 30 s
+// and logs a warning at each try. The wait ends with ctx. An error of another class, such as a
+// topic name that the transport refuses, ends Run.
 //
-// It returns nil after an orderly shutdown, and an error when it could not
-// start, or when the transport ended a subscription by itself; then all other
-// consumers are shut down in order as well.
+// Run returns nil after an orderly shutdown. It returns an error when it could not start, or
+// when the transport ended a subscription by itself; then all other consumers are shut down in
+// order as well.
 func (r *Runner) Run(ctx context.Context) error {
 	r.mu.Lock()
 	if r.started {
@@ -195,7 +195,8 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
-	// ctx says when to stop handing out; dispatchers do not let it reach into what is out.
+	// ctx tells when to stop handing out; dispatchers do not pass its end on to messages that
+	// are out.
 	intake, stopIntake := context.WithCancel(ctx)
 	defer stopIntake()
 
@@ -224,7 +225,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 			}
 			stopIntake()
 			err = errors.Join(err, closeAll(dispatchers))
-			waitAll(dispatchers) // those before it may be at work already
+			waitAll(dispatchers) // earlier consumers may be at work already
 			return err
 		}
 	}
@@ -251,7 +252,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	return err
 }
 
-// chain is the consumer's handler in what the transport and the consumer put around it.
+// chain wraps the consumer's handler in its middleware and the transport's wrapper.
 func (r *Runner) chain(c *consumer) message.HandlerFunc {
 	handle := func(m *message.Message) ([]*message.Message, error) { return nil, c.Handler(m) }
 	for _, around := range slices.Backward(c.Middleware) {
@@ -263,8 +264,7 @@ func (r *Runner) chain(c *consumer) message.HandlerFunc {
 	return handle
 }
 
-// watch looks after the pairs until ctx is cancelled. Those that have no lag
-// monitor share one.
+// watch runs the pairs until ctx is cancelled. Pairs without a lag monitor share one.
 func (r *Runner) watch(ctx context.Context) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	var own *LagMonitor
@@ -281,8 +281,8 @@ func (r *Runner) watch(ctx context.Context) *sync.WaitGroup {
 	return &wg
 }
 
-// warnOfStragglers says which consumers still have handlers at work after their
-// contexts were cancelled: they hold up the end of the process.
+// warnOfStragglers logs the consumers whose handlers are still at work after their contexts were
+// cancelled: they delay the end of the process.
 func (r *Runner) warnOfStragglers(consumers []*consumer) {
 	for _, c := range consumers {
 		if n := c.atWork.Load(); n > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// recording is a driver that records what is declared.
+// recording is a driver that records declared topics.
 type recording struct {
 	bus.Driver
 	declared []bus.Topic
@@ -68,8 +68,7 @@ func TestRunFailsWhenItCannotDeclare(t *testing.T) {
 	}
 }
 
-// halting is a driver one of whose topics cannot be subscribed to, or ends its
-// subscriptions when told to.
+// halting is a driver with one topic that refuses its subscriptions, or ends them on request.
 type halting struct {
 	bus.Driver
 	refuse error
@@ -109,7 +108,7 @@ func (s haltingSubscriber) Subscribe(ctx context.Context, topic string) (<-chan 
 	return s.Subscriber.Subscribe(ctx, topic)
 }
 
-// Consumers that had begun by then are shut down in order, and Run waits for their handlers.
+// Consumers that had already begun are shut down in order, and Run waits for their handlers.
 func TestRunFailsWhenASubscriptionFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused, began := errors.New("not allowed"), make(chan struct{})
@@ -182,7 +181,7 @@ func TestRunnerIsUsedOnce(t *testing.T) {
 	if s := r.Status()[0]; s.State != bus.Stopped {
 		t.Errorf("status %+v", s)
 	}
-	start(t, b, bus.RunnerConfig{}).stop(t) // without consumers it only waits
+	start(t, b, bus.RunnerConfig{}).stop(t) // without consumers it only waits for ctx
 }
 
 func TestConsumerErrorsSayWhatIsMissing(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// runs collects what OnHandled tells.
+// runs collects the calls of OnHandled.
 type runs struct {
 	mu  sync.Mutex
 	all []bus.Handling
@@ -28,8 +28,8 @@ func (r *runs) add(h bus.Handling) {
 	r.all = append(r.all, h)
 }
 
-// Each run of a handler is told with how long it took and what came of it, one that
-// panics too, and what is skipped is no run.
+// Each run of a handler is reported with its duration and result, also one that panics. A
+// skipped message is not a run.
 func TestEachRunOfAHandlerIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := errors.New("failed")
@@ -81,8 +81,8 @@ func TestEachRunOfAHandlerIsTold(t *testing.T) {
 	})
 }
 
-// The hooks of the Runner are called after those of the consumer, for each of them,
-// and a pause is counted.
+// The hooks of the Runner are called after those of the consumer, for each of them, and a pause
+// is counted.
 func TestHooksOfTheRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()
@@ -127,8 +127,7 @@ func TestHooksOfTheRunner(t *testing.T) {
 	})
 }
 
-// What a transport takes and what it refuses is counted, but not what the caller
-// cancelled.
+// Published and refused messages are counted, but not those that the caller cancelled.
 func TestPublishingIsCounted(t *testing.T) {
 	refusing := &refusingPublisher{}
 	b := bus.New("x", outgoing{memBus(t).Driver(), refusing})

@@ -39,7 +39,7 @@ func TestShutdownLetsHandlersFinishAndCommits(t *testing.T) {
 	})
 }
 
-// receiveAll returns what the group still gets.
+// receiveAll returns the messages that the group still gets.
 func receiveAll(t *testing.T, b *bus.Bus, group, topic string) string {
 	t.Helper()
 	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 100})
@@ -60,7 +60,7 @@ func TestDrainTimeoutCancelsContextsAndHandsBack(t *testing.T) {
 		var log bytes.Buffer
 		c := journaled(j, bus.Consumer{Topic: "t", Group: "g", Handler: func(m *message.Message) error {
 			<-m.Context().Done()
-			// Committed by now, so a kill from here on costs nothing more.
+			// Committed by now, so a kill from here on causes no more redeliveries.
 			j.add("cancelled: %v, lag %d", context.Cause(m.Context()), lag(t, b, "t", "g"))
 			return fmt.Errorf("query: %w", m.Context().Err())
 		}})
@@ -79,8 +79,8 @@ func TestDrainTimeoutCancelsContextsAndHandsBack(t *testing.T) {
 	})
 }
 
-// A handler whose own context is the application's sees the shutdown as
-// context.Canceled: that says nothing about the message.
+// A handler whose own context is the application's gets context.Canceled at shutdown: this says
+// nothing about the message.
 func TestACancelledHandlerHandsBackUncounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()
@@ -165,7 +165,7 @@ func TestRunLeavesNoGoroutine(t *testing.T) {
 		}
 		time.Sleep(time.Second / 2)
 		r.stop(t)
-		// Not even waiting for goroutines that are about to end.
+		// Do not even wait for goroutines that are about to end.
 		synctest.Wait()
 		if n := ours(); n != 0 {
 			buf := make([]byte, 1<<20)

@@ -10,8 +10,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// feed is a source that hands over what the test puts in, with no goroutine of
-// its own, and remembers how each message was answered.
+// feed is a source that hands over the messages of the test, with no goroutine of its own, and
+// records how each message was answered.
 type feed struct {
 	ch     chan *message.Message
 	mu     sync.Mutex
@@ -54,7 +54,7 @@ func (f *feed) put(messages ...*message.Message) {
 	}
 }
 
-// answers returns "key#n:ack", ":nack" or ":open" for every message put in.
+// answers returns "key#n:ack", ":nack" or ":open" for every message of the feed.
 func (f *feed) answers() string {
 	var all []string
 	for _, m := range f.given {
@@ -71,7 +71,7 @@ func (f *feed) answers() string {
 	return strings.Join(all, " ")
 }
 
-// drain takes what is handed out until nothing more comes.
+// drain receives messages until no more come.
 func drain(ch <-chan *message.Message) (got []*message.Message) {
 	for {
 		synctest.Wait()
@@ -95,8 +95,8 @@ func ids(messages []*message.Message) string {
 	return strings.Join(all, " ")
 }
 
-// ours counts the goroutines that run this module's or a dependency's code, the
-// test's own excepted.
+// ours counts the goroutines that run code of this module or of a dependency, except the test's
+// own.
 func ours() (n int) {
 	buf := make([]byte, 4<<20)
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -107,9 +107,8 @@ func ours() (n int) {
 	return n
 }
 
-// partitioned is a foreign subscriber as Watermill's are: each partition waits
-// for the answer to a message before it hands over the next, and delivers a
-// nacked one again.
+// partitioned is a foreign subscriber like Watermill's: each partition waits for the answer to a
+// message before it hands over the next, and redelivers a nacked one.
 type partitioned struct {
 	partitions [][]*message.Message
 	wg         sync.WaitGroup

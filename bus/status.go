@@ -13,19 +13,19 @@ const (
 	Held    State = "held"   // the low half of a Pair, while the high one is behind
 )
 
-// ConsumerStatus is what an operator wants to know of a consumer. Counters
-// start at zero with the process.
+// ConsumerStatus is the state of a consumer for operators. Counters start at zero with the
+// process.
 type ConsumerStatus struct {
 	Topic, Group    string
 	DeadLetterTopic string
 	State           State
-	Hold            string        // of the low half of a Pair: why it is held back, or why not
+	Hold            string        // of the low half of a Pair: why it is held back or runs
 	InFlight        int           // messages that are being handled
-	Overdue         int           // handlers that go on though their context ended 5 s ago or earlier
+	Overdue         int           // handlers still at work 5 s or more after their context ended
 	OldestOverdue   time.Duration // since the oldest of them began; 0 when there is none
 	Handled         int64         // messages handled successfully
 	Batches         int64         // calls of a batch handler
-	Obsolete        int64         // messages skipped because a newer one counts
+	Obsolete        int64         // messages skipped because there is a newer one
 	Ignored         int64         // messages skipped because their type has no handler
 	Retried         int64         // attempts that failed and were or will be repeated
 	DeadLettered    int64         // dead letters published

@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// subscription is the engine on one source. One goroutine fetches; up to Concurrency
-// workers run attempts, and each takes the next one itself when it is done, so that
-// nothing changes hands while there is work; one goroutine waits for the end. What
-// waits for anything waits in a lane, and not in a goroutine.
+// subscription runs the engine on one source. One goroutine fetches. Up to Concurrency workers
+// run attempts, and each takes its next attempt itself, so there is no handover while there is
+// work. One goroutine waits for the end. A waiting message is held in a lane, without a
+// goroutine.
 type subscription struct {
 	dispatcher *Dispatcher
 	source     driver.Source
@@ -26,38 +26,38 @@ type subscription struct {
 	lost     chan struct{}      // closed when the source has ended by itself
 	lostBy   error              // why; read after lost
 	room     chan struct{}      // capacity 1: the window has room again, or the gate is open
-	drained  chan struct{}      // closed when it was stopped and nothing is out
-	over     chan struct{}      // closed: answers are waited for no longer
-	done     chan struct{}      // closed when it has ended, but for workers of handlers that go on
+	drained  chan struct{}      // closed when it is stopped and no message is out
+	over     chan struct{}      // closed: no longer wait for answers
+	done     chan struct{}      // closed when it has ended, except workers of handlers still at work
 	err      error              // of closing the source; read after done
 
-	// Of subscriptions that hand messages out on a channel.
+	// For subscriptions that hand messages out on a channel.
 	out      chan *message.Message
-	offering sync.WaitGroup // the worker that is about to hand one out
+	offering sync.WaitGroup // the worker that is about to hand a message out
 	waiting  sync.WaitGroup // workers that wait for an answer
 
-	stopping   atomic.Bool // nothing more is handed out
+	stopping   atomic.Bool // no more messages are handed out
 	pausedFlag atomic.Bool
 
 	gate *gate // of a consumer that may be held back; nil for others
 
 	mu        sync.Mutex
 	lanes     *lanes
-	flying    map[*delivery]struct{} // what is out
+	flying    map[*delivery]struct{} // the messages that are out
 	batched   map[*batch]struct{}    // the same, where batches are handed out
 	busy      int                    // workers that have an attempt
-	offered   bool                   // one of them is about to hand a message out
-	secluded  bool                   // what is out is to be alone
+	offered   bool                   // a worker is about to hand a message out
+	secluded  bool                   // the message that is out has to be alone
 	interrupt context.CancelFunc     // of the Fetch under way
 	pause     pause
 	epoch     int   // how many pauses have ended
 	finished  int64 // messages that were finished, for good or as dead letters
 	timer     *time.Timer
 	armed     time.Time // when timer fires; zero when it does not
-	closing   bool      // the source is being closed: what comes back now is not settled
+	closing   bool      // the source is being closed: results from now on are not settled
 }
 
-// attempt is what a worker runs: a message or a batch.
+// attempt is the work of a worker: a message or a batch.
 type attempt interface {
 	run()    // without the subscription's mu
 	settle() // with it
@@ -75,8 +75,8 @@ func newSubscription(ctx context.Context, d *Dispatcher, source driver.Source) *
 	return s
 }
 
-// run lives until the subscription has ended: after the end of ctx or Close of the
-// dispatcher, and when everything out has come back, or the drain timeout is over.
+// run returns when the subscription has ended: after the end of ctx or Close of the dispatcher,
+// and when no message is out, or the drain timeout is over.
 func (s *subscription) run(ctx context.Context) {
 	s.timer = time.AfterFunc(time.Hour, s.tick)
 	defer s.timer.Stop()
@@ -125,7 +125,7 @@ func (s *subscription) tick() {
 	s.dispatch()
 }
 
-// dispatch gives work to as many workers as may have it. The caller holds mu.
+// dispatch starts workers while there is work and room for them. The caller holds mu.
 func (s *subscription) dispatch() {
 	now := time.Now()
 	s.lanes.wake(now)
@@ -145,7 +145,7 @@ func (s *subscription) work(a attempt) {
 		if returned {
 			return
 		}
-		// The handler has ended its goroutine.
+		// The handler ended its goroutine.
 		if next := s.settled(a); next != nil {
 			s.dispatcher.workers.Go(func() { s.work(next) })
 		}
@@ -157,7 +157,7 @@ func (s *subscription) work(a attempt) {
 	returned = true
 }
 
-// settled acts on what came back and returns what the worker is to do next.
+// settled settles an attempt and returns the worker's next one.
 func (s *subscription) settled(a attempt) (next attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *subscription) settled(a attempt) (next attempt) {
 	return next
 }
 
-// take takes what may be handed out now; nil when there is nothing. The caller holds mu.
+// take takes the next attempt, or returns nil when there is none. The caller holds mu.
 func (s *subscription) take(now time.Time) attempt {
 	if s.stopping.Load() || s.gate.held() || s.secluded || s.busy >= s.dispatcher.cfg.Concurrency {
 		return nil
@@ -191,7 +191,7 @@ func (s *subscription) take(now time.Time) attempt {
 		return nil
 	}
 	onChannel := s.dispatcher.handle == nil
-	if onChannel && s.offered { // one at a time, or they would come in any order
+	if onChannel && s.offered { // one at a time, to keep the order
 		return nil
 	}
 	if d := s.next(now); d != nil && s.mayGo(d) {
@@ -227,20 +227,20 @@ func (s *subscription) next(now time.Time) *delivery {
 		if d == nil || !d.revoked() {
 			return d
 		}
-		// Another instance has it, or it will be delivered to us anew.
+		// Another instance has it, or it will be redelivered to this one.
 		s.lanes.take(d)
 		s.drop(d)
 	}
 }
 
-// arm sets the timer to the next moment at which something becomes due.
+// arm sets the timer to the next due time.
 func (s *subscription) arm(now time.Time) {
 	due, ok := s.lanes.nextDue()
 	if s.pause.on && s.pause.probe == nil && s.pause.until.After(now) && (!ok || s.pause.until.Before(due)) {
 		due, ok = s.pause.until, true
 	}
 	if s.dispatcher.batch.on() && !s.pause.on && len(s.lanes.ready) > 0 {
-		// Later than now, or the batch would be out or wait for something else.
+		// Only a time after now: otherwise the batch is out or waits for something else.
 		if until := s.fillUntil(); until.After(now) && (!ok || until.Before(due)) {
 			due, ok = until, true
 		}
@@ -266,7 +266,7 @@ func (d *delivery) run() {
 	d.sub.handOut(d)
 }
 
-// handOut hands the copy of d out and waits for its answer.
+// handOut hands out the copy of d and waits for its answer.
 func (s *subscription) handOut(d *delivery) {
 	m := d.offer()
 	taken := false
@@ -305,7 +305,7 @@ func (d *delivery) settle() {
 		defer s.waiting.Done()
 	}
 	if d.verdict == stillOut {
-		return // its context goes on until the source is closed
+		return // its context lives until the source is closed
 	}
 	probe := s.pause.probe == d
 	if probe {
@@ -322,16 +322,16 @@ func (d *delivery) settle() {
 		s.lanes.finish(d)
 		s.finished++
 	case s.stopping.Load():
-		return // stays in its lane; end hands it back
+		return // it stays in its lane; end hands it back
 	case d.revoked():
 		s.drop(d)
 		if probe {
-			return // says nothing about the pause; the next message is the probe
+			return // no result for the pause; the next message is the probe
 		}
 	case s.spare(d):
 		s.lanes.park(d, time.Now().Add(d.delay))
 	case d.verdict == pauseAll && !s.pause.on && d.epoch != s.epoch:
-		// It began before the last pause ended, so its failure is old news.
+		// The attempt began before the last pause ended, so its failure is outdated.
 		s.lanes.again(d)
 	case d.verdict == pauseAll:
 		s.lanes.wait(d)
@@ -352,13 +352,13 @@ func (d *delivery) settle() {
 	}
 }
 
-// drop gives up a message of a busy lane that the transport took back.
+// drop hands back and removes a message of a busy lane that the transport took back.
 func (s *subscription) drop(d *delivery) {
 	d.from.Back()
 	s.lanes.finish(d)
 }
 
-// stop ends the intake and the handing out.
+// stop ends fetching and handing out.
 func (s *subscription) stop() {
 	s.mu.Lock()
 	first := !s.stopping.Swap(true)
@@ -374,16 +374,16 @@ func (s *subscription) stop() {
 	}
 }
 
-// checkDrained tells when a subscription that was stopped has nothing out. The caller
-// holds mu.
+// checkDrained closes drained when no message of a stopped subscription is out. The caller holds
+// mu.
 func (s *subscription) checkDrained() {
 	if len(s.flying)+len(s.batched) == 0 && !isClosed(s.drained) {
 		close(s.drained)
 	}
 }
 
-// end gives everything back: acknowledgements first, then the transport's
-// subscription, which commits them, then what was not finished.
+// end settles acknowledgements first, then closes the transport's subscription, which commits
+// them, and then hands back unfinished messages.
 func (s *subscription) end() {
 	<-s.fetched
 	close(s.over)

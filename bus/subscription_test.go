@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// one is a delivery that remembers how it was settled.
+// one is a delivery that records how it was settled.
 type one struct {
 	id         string
 	done, back bool
@@ -45,8 +45,8 @@ func (l *list) Close() error {
 	return nil
 }
 
-// What was answered at the very end of the drain timeout is acknowledged before the
-// source is closed, and nothing is in flight afterwards.
+// Messages answered at the very end of the drain timeout are acknowledged before the source is
+// closed, and no message is in flight afterwards.
 func TestEndCountsWhatWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var inFlight atomic.Int64

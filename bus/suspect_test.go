@@ -16,7 +16,7 @@ import (
 )
 
 // eachKind runs a test with a consumer of single messages and with one of batches. handle
-// says what becomes of a message.
+// returns the result for a message.
 func eachKind(t *testing.T, test func(t *testing.T, consume func(c bus.Consumer, handle func(*message.Message) error) bus.AnyConsumer)) {
 	kinds := map[string]func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer{
 		"single": func(c bus.Consumer, handle func(*message.Message) error) bus.AnyConsumer {
@@ -27,7 +27,7 @@ func eachKind(t *testing.T, test func(t *testing.T, consume func(c bus.Consumer,
 			return bus.BatchConsumer{
 				Topic: c.Topic, Group: c.Group, Size: 10, Wait: 10 * time.Millisecond, Window: c.Window, Hooks: c.Hooks,
 				Handler: func(_ context.Context, messages []*message.Message) error {
-					for _, m := range messages { // one transaction: it fails whole
+					for _, m := range messages { // one transaction: it fails as a whole
 						if err := handle(m); err != nil {
 							return err
 						}
@@ -43,7 +43,7 @@ func eachKind(t *testing.T, test func(t *testing.T, consume func(c bus.Consumer,
 	}
 }
 
-// healthy publishes n messages of keys that nothing is wrong with.
+// healthy publishes n messages of keys without faults.
 func healthy(t *testing.T, b *bus.Bus, from, n int) {
 	t.Helper()
 	for i := range n {
@@ -51,8 +51,8 @@ func healthy(t *testing.T, b *bus.Bus, from, n int) {
 	}
 }
 
-// A message that fails as if a dependency were down stops its own key. When 20 windows of
-// others have passed it, its failures count, and it becomes a dead letter.
+// A message that fails as if a dependency were down stops its own key. When 20 windows of others
+// have passed it, its failures count, and it becomes a dead letter.
 func TestASuspectStopsOnlyItsKey(t *testing.T) {
 	eachKind(t, func(t *testing.T, consume func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer) {
 		b := memBus(t)
@@ -105,7 +105,7 @@ func TestASuspectStopsOnlyItsKey(t *testing.T) {
 
 const suspectWindows = 20
 
-// A message of another key that comes during a long pause is tried at once.
+// A message of another key that arrives during a long pause is tried at once.
 func TestAPauseTriesWhatComes(t *testing.T) {
 	eachKind(t, func(t *testing.T, consume func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer) {
 		b := memBus(t)
@@ -126,7 +126,7 @@ func TestAPauseTriesWhatComes(t *testing.T) {
 	})
 }
 
-// Where few messages come, 15 minutes are enough.
+// With few messages, 15 minutes are enough.
 func TestASuspectBecomesADeadLetterInTime(t *testing.T) {
 	eachKind(t, func(t *testing.T, consume func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer) {
 		b := memBus(t)
@@ -157,7 +157,7 @@ func TestASuspectBecomesADeadLetterInTime(t *testing.T) {
 	})
 }
 
-// A dependency that goes down for everybody makes no dead letters, also not of suspects.
+// An outage of a dependency creates no dead letters, also not of suspects.
 func TestAnOutageSparesSuspects(t *testing.T) {
 	eachKind(t, func(t *testing.T, consume func(bus.Consumer, func(*message.Message) error) bus.AnyConsumer) {
 		b := memBus(t)

@@ -14,14 +14,13 @@ import (
 var ErrHandlerTimeout = errors.New("bus: the handler took too long")
 
 const (
-	// A handler that goes on for overdueGrace after its context has ended is overdue. It
-	// is logged then, and every overdueLog while it lasts.
+	// A handler that runs on for overdueGrace after its context has ended is overdue. It is
+	// logged then, and again every overdueLog.
 	overdueGrace = 5 * time.Second
 	overdueLog   = time.Minute
 )
 
-// overdue is a handler at work. Its fields but what and began are guarded by the
-// consumer's mu.
+// overdue is a handler at work. The consumer's mu guards its fields, except what and began.
 type overdue struct {
 	what     func() []any // for the log
 	began    time.Time
@@ -30,8 +29,8 @@ type overdue struct {
 	returned bool
 }
 
-// bounded runs a handler, whose context ends after the consumer's Timeout. A failure
-// after that is transient, whatever the handler makes of it.
+// bounded runs a handler with a context that ends after the consumer's Timeout. A failure after
+// the timeout is transient, regardless of the handler's error.
 func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) error, what func() []any) error {
 	if c.Timeout <= 0 {
 		return run(ctx)
@@ -47,8 +46,8 @@ func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) er
 	return fault.MarkTransient(fmt.Errorf("%w (%s): %w", ErrHandlerTimeout, c.Timeout, err))
 }
 
-// watch reports a handler that ignores the end of its context, until the returned
-// function is called.
+// watch reports a handler that ignores the end of its context, until the returned function is
+// called.
 func (c *consumer) watch(ctx context.Context, o *overdue) (returned func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +77,8 @@ func (c *consumer) watch(ctx context.Context, o *overdue) (returned func()) {
 	}
 }
 
-// overdueNow returns how many handlers are overdue, and the age of the oldest. The caller
-// holds mu.
+// overdueNow returns the number of overdue handlers, and the age of the oldest. The caller holds
+// mu.
 func (c *consumer) overdueNow() (n int, oldest time.Duration) {
 	for o := range c.overdue {
 		oldest = max(oldest, time.Since(o.began))

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A handler's context ends after Timeout. Its failure is transient then, also where the
-// error says that a dependency is down.
+// A handler's context ends after Timeout. The failure is then transient, also when the error
+// says that a dependency is down.
 func TestTimeoutEndsAHandler(t *testing.T) {
 	kinds := map[string]func(b bus.Consumer, wait func(ctx context.Context, m *message.Message) error) bus.AnyConsumer{
 		"single": func(c bus.Consumer, wait func(context.Context, *message.Message) error) bus.AnyConsumer {
@@ -59,8 +59,8 @@ func TestTimeoutEndsAHandler(t *testing.T) {
 	}
 }
 
-// A handler that ignores the end of its context is reported while it lasts. Other keys go
-// on, and what it returns counts.
+// A handler that ignores the end of its context is reported while it runs. Other keys go on, and
+// its result counts.
 func TestAnOverdueHandlerIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memBus(t)

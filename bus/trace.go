@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// Outcomes of a delivery, as its span tells them.
+// Outcomes of a delivery in its span.
 const (
 	outcomeHandled    = "handled"
 	outcomeObsolete   = "obsolete"
@@ -25,7 +25,7 @@ const (
 	outcomeHandBack   = "hand_back"
 )
 
-// outcomeOf names what a nack asks for.
+// outcomeOf returns the outcome for the verdict of a nack.
 func outcomeOf(v verdict) string {
 	switch v {
 	case pauseAll, afterPause:
@@ -39,9 +39,8 @@ func outcomeOf(v verdict) string {
 	}
 }
 
-// trace starts the span of one delivery of a message, the child of the message's
-// own context, and puts it into the context of the handler, which it returns. Without a
-// provider it does nothing.
+// trace starts the span of one delivery, a child of the message's own trace context, and returns
+// the handler's context with the span. Without a provider it does nothing.
 func (c *consumer) trace(d *delivery, msg *message.Message) context.Context {
 	if c.tracer == nil {
 		return msg.Context()
@@ -79,7 +78,7 @@ func (c *consumer) traceBatch(ctx context.Context, b *batch, messages []*message
 	return ctx
 }
 
-// failing tells the span of a failure and its class.
+// failing records a failure and its class in the span.
 func (d *delivery) failing(err error, class fault.Class) {
 	if d.span == nil {
 		return
@@ -88,7 +87,7 @@ func (d *delivery) failing(err error, class fault.Class) {
 	d.span.SetAttributes(otelmsg.FaultClass.String(class.String()))
 }
 
-// finish ends the span of a delivery, before the message is anybody else's.
+// finish ends the span of a delivery, before the message is settled.
 func (d *delivery) finish(outcome string) {
 	if d.span == nil {
 		return
@@ -132,8 +131,7 @@ func (b *batch) finish(c *consumer) {
 	b.span.End()
 }
 
-// errorType is one word for an error, of few that there are: its own reason, or its
-// class.
+// errorType returns one word for an error, from a small set: the error's reason, or its class.
 func errorType(err error, class fault.Class) string {
 	var reason Reasoner
 	if errors.As(err, &reason) && reason.FailureReason() != "" {
@@ -146,8 +144,8 @@ func errorType(err error, class fault.Class) string {
 	return class.String()
 }
 
-// passOn lets what a handler appends belong to the event's trace where this process
-// makes no spans.
+// passOn lets events appended by a handler belong to the event's trace where this process makes
+// no spans.
 func passOn(ctx context.Context, e event.Event) context.Context {
 	if e.TraceParent == "" || otelmsg.From(ctx).IsValid() {
 		return ctx

@@ -49,7 +49,7 @@ func attributes(s *spantest.Span) (all []string) {
 	return all
 }
 
-// has wants some of the attributes.
+// has requires some of the attributes.
 func has(t *testing.T, s *spantest.Span, want ...string) {
 	t.Helper()
 	got := attributes(s)
@@ -64,7 +64,7 @@ func headerOf(sc trace.SpanContext) string {
 	return fmt.Sprintf("00-%s-%s-%s", sc.TraceID(), sc.SpanID(), sc.TraceFlags())
 }
 
-// settled waits until the group has acknowledged everything.
+// settled waits until the group has acknowledged all messages.
 func settled(t *testing.T, b *bus.Bus, topic, group string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -112,7 +112,7 @@ func TestADeliveryIsAChildOfItsMessage(t *testing.T) {
 	}
 }
 
-// refused says in one word why it failed.
+// refused is an error with a reason in one word.
 type refused struct{}
 
 func (refused) Error() string         { return "payload-text is refused" }
@@ -296,7 +296,7 @@ func TestWithoutAProviderATraceGoesOn(t *testing.T) {
 	r.stop(t)
 }
 
-// collecting keeps what is published.
+// collecting keeps the published messages.
 type collecting struct {
 	messages []*message.Message
 	err      error
@@ -360,7 +360,7 @@ func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	}
 }
 
-// lines are log lines, in JSON for all. They can be read while they are written.
+// lines are the log lines of all loggers, in JSON. They can be read while they are written.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -13,18 +13,18 @@ import (
 
 // TraceConfig configures a [TracedPublisher]. The zero value works.
 type TraceConfig struct {
-	// TracerProvider makes a "send" span for each Publish call. When nil no span is
-	// made, and messages get the context of the span in their own context.
+	// TracerProvider makes a "send" span for each Publish call. When it is nil, no span is made,
+	// and messages get the trace context of their own context.
 	TracerProvider trace.TracerProvider
-	// System is the messaging.system of the spans, such as [Bus.System] says; "unknown"
-	// when empty.
+	// System is the messaging.system of the spans, for instance [Bus.System]; "unknown" when
+	// empty.
 	System string
 }
 
-// TracedPublisher is a publisher for what does not go through an outbox. A message
-// that has no trace context gets one, as the headers traceparent and tracestate; one
-// that has it keeps it, and the span links to it. The span is the child of that in
-// the first message's context, see message.Message.SetContext.
+// TracedPublisher is a publisher for messages that do not go through an outbox. A message
+// without a trace context gets one, as the headers traceparent and tracestate; a message that
+// has one keeps it, and the span links to it. The span is a child of the span in the first
+// message's context, see message.Message.SetContext.
 type TracedPublisher struct {
 	next   message.Publisher
 	tracer *otelmsg.Tracer
@@ -43,10 +43,10 @@ func NewTracedPublisher(next message.Publisher, cfg TraceConfig) (*TracedPublish
 	return &TracedPublisher{next, otelmsg.New(cfg.TracerProvider, "bus", cfg.System)}, nil
 }
 
-// System is the messaging.system of this bus by OpenTelemetry's conventions.
+// System returns the messaging.system of this bus by OpenTelemetry's conventions.
 func (b *Bus) System() string { return otelmsg.SystemOf(b.name) }
 
-// Close closes the publisher that this one stands before.
+// Close closes the wrapped publisher.
 func (p *TracedPublisher) Close() error { return p.next.Close() }
 
 // Publish implements message.Publisher.
@@ -75,8 +75,8 @@ func (p *TracedPublisher) Publish(topic string, messages ...*message.Message) er
 	return err
 }
 
-// start starts the span of a call. A message of another trace than the first one's
-// keeps to its own.
+// start starts the span of a call. A message of another trace than the first message's keeps its
+// own trace.
 func (p *TracedPublisher) start(topic string, messages []*message.Message) trace.Span {
 	first := messages[0].Context()
 	of := otelmsg.From(first).TraceID()

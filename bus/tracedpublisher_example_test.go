@@ -26,7 +26,7 @@ func ExampleNewTracedPublisher() {
 
 	ctx, request := provider.Tracer("shop").Start(context.Background(), "GET /artists/{id}")
 	m := message.NewMessage("1", []byte("refresh it"))
-	m.SetContext(ctx) // whose trace it belongs to
+	m.SetContext(ctx) // the trace of the message
 	if err := pub.Publish("update-priority-high", m); err != nil {
 		panic(err)
 	}

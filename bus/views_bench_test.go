@@ -18,9 +18,9 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// BenchmarkViewCounts counts page views in SQLite: one statement per event, eight
-// keys at a time, beside one statement per batch of 100. It runs on a transport
-// that costs next to nothing and on one in a file of its own.
+// BenchmarkViewCounts counts page views in SQLite: one statement per event with eight keys at a
+// time, and one statement per batch of 100. It runs on an in-memory transport and on one in a
+// file of its own.
 func BenchmarkViewCounts(b *testing.B) {
 	const shows = 50
 	for transport, scheme := range map[string]func(dir string) (bus.Scheme, string){

@@ -17,9 +17,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Faults of Watermill 1.5.1 that a consumer must not inherit. Where Watermill's
-// own part can be run beside ours, it is the control: the test shows the fault
-// there and its absence here.
+// Faults of Watermill 1.5.1 that a consumer must not inherit. Where possible, Watermill's own
+// part is the control: the test shows the fault there and its absence here.
 
 // firstTime fails the first time and succeeds afterwards.
 func firstTime(handled *int) message.NoPublishHandlerFunc {
@@ -41,7 +40,7 @@ func (s seen) IsDuplicate(_ context.Context, key string) (bool, error) {
 	return was, nil
 }
 
-// Its Deduplicator records the key before the handler runs: after a failure the
+// Watermill's Deduplicator records the key before the handler runs: after a failure the
 // redelivered message counts as a duplicate and is lost.
 func TestFault_DeduplicatorLosesAFailedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +65,7 @@ func TestFault_DeduplicatorLosesAFailedMessage(t *testing.T) {
 	})
 }
 
-// Its Retry with ShouldRetry takes two steps of the backoff for every retry.
+// Watermill's Retry with ShouldRetry takes two steps of the backoff for every retry.
 func TestFault_RetryConsumesTheBackoffTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
@@ -104,7 +103,7 @@ func TestFault_RetryConsumesTheBackoffTwice(t *testing.T) {
 // Stopping one handler of a Router closes the publisher, which others share.
 func TestFault_StoppingAHandlerClosesASharedPublisher(t *testing.T) {
 	b := memBus(t)
-	// The control's publisher is the driver's, whose Close says that it was called.
+	// The control's publisher is the driver's; its Close is counted.
 	var closed atomic.Int32
 	control := closeCounting{b.Driver().Publisher(), &closed}
 	for name, pub := range map[string]message.Publisher{"control": control, "ours": b.Publisher()} {
@@ -147,9 +146,8 @@ type closeCounting struct {
 
 func (c closeCounting) Close() error { c.closed.Add(1); return nil }
 
-// Its Throttle waits for its tick whatever happens to the message's context.
-// Every wait of ours ends with the shutdown: of a retry, of a pause, and of a
-// plain subscriber's redelivery.
+// Watermill's Throttle waits for its tick even after the message's context has ended. Our waits
+// for a retry, a pause or the redelivery of a plain subscriber all end with the shutdown.
 func TestFault_WaitsIgnoreTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -196,8 +194,8 @@ func TestFault_WaitsIgnoreTheContext(t *testing.T) {
 	})
 }
 
-// Its Kafka publisher sends one message at a time and waits for each. A bus
-// hands a transport all messages of a Publish together.
+// Watermill's Kafka publisher sends one message at a time and waits for each. A bus hands all
+// messages of a Publish to the transport together.
 func TestFault_PublishSendsOneByOne(t *testing.T) {
 	d := &flaky{Driver: memBus(t).Driver()}
 	var batch []*message.Message
@@ -210,10 +208,10 @@ func TestFault_PublishSendsOneByOne(t *testing.T) {
 	}
 }
 
-// Closing its Router ends the subscriptions, and with them the contexts of
-// messages that are still being handled.
+// Closing Watermill's Router ends the subscriptions, and with them the contexts of messages that
+// are still being handled.
 func TestFault_ClosingCancelsHandlersAtWork(t *testing.T) {
-	// handler works for 20 s, or until its context ends, and reports how it went.
+	// handler works for 20 s, or until its context ends, and reports how it ended.
 	handler := func(ended chan<- error) message.NoPublishHandlerFunc {
 		return func(m *message.Message) error {
 			select {

@@ -1,7 +1,6 @@
-// Package allbus is an Opener that knows every transport of Millrace, for
-// programs that choose theirs by configuration. It links the drivers of all of
-// them; a program that knows what it needs names its schemes to bus.NewOpener
-// and links no more than those.
+// Package allbus is an Opener that knows every transport of Millrace, for programs that select
+// the transport by configuration. It links all their drivers. If you know which transports a
+// program needs, pass their schemes to bus.NewOpener: it links only those.
 //
 //	scheme                        package      durable   groups   instances of a group
 //	mem://                        membus       no        yes      of one process
@@ -21,7 +20,7 @@
 //	property                                   proven by
 //	it knows these schemes and no others       TestSchemes
 //	it knows their modes                       TestModes
-//	every one of them opens and delivers       TestEachSchemeDelivers
+//	every scheme opens and delivers            TestEachSchemeDelivers
 package allbus
 
 import (
@@ -42,8 +41,8 @@ import (
 	"github.com/millrace-go/millrace/bus/sqsbus"
 )
 
-// Config hands settings to the transports that take some, e.g. to share the
-// program's own pool. The zero value works.
+// Config has the settings of transports, for instance to share the program's own pool. The zero
+// value works.
 type Config struct {
 	SQLite   sqlitebus.Config // for sqlite:// URLs
 	Postgres pgbus.Config     // for postgres:// and postgresql://

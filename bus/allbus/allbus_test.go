@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// The Kafka client's metrics have a goroutine for the process that never ends.
+// The Kafka client's metrics have a process-wide goroutine that never ends.
 func TestMain(m *testing.M) {
 	if given := os.Getenv(envMember); given != "" {
 		if err := beMember(given); err != nil {
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 
 const group = "g"
 
-// urls has a URL for every scheme and one topic, or the reason why none is opened
-// here. What is made on a server goes with the test.
+// urls has a URL for every scheme and one topic, or the reason why none is opened here. Objects
+// created on a server are removed with the test.
 func urls() map[string]func(t *testing.T, topic string) string {
 	return map[string]func(t *testing.T, topic string) string{
 		"mem": func(t *testing.T, _ string) string {
@@ -145,8 +145,7 @@ func ExampleNewOpener() {
 	// mem
 }
 
-// Each mode is opened by its URL, and says by its capabilities that it is Watermill's
-// adapter.
+// Each mode is opened by its URL, and its capabilities show that it is Watermill's adapter.
 func TestModes(t *testing.T) {
 	for _, url := range []string{"kafka://h/?mode=watermill", "amqp://h/?mode=watermill", "amqps://h/?mode=watermill", "redis://h/?mode=watermill", "rediss://h/?mode=watermill"} {
 		b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), url)

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// A message that kills its process becomes a dead letter after a few deaths, and the others
-// are handled in order.
+// A message that kills its process becomes a dead letter after a few deaths, and the others are
+// handled in order.
 func TestAMessageThatKillsItsProcess(t *testing.T) {
 	counting := []string{"sqlite", "postgres", "mysql", "redis", "kafka", "nats"}
 	for _, on := range drilled {
@@ -57,7 +57,7 @@ func TestAMessageThatKillsItsProcess(t *testing.T) {
 					publish("poison", "key1")
 				}
 			}
-			// It comes back under its name.
+			// It restarts under the same name.
 			told := membership{URL: url, Topic: topic, Ledger: newLedger(t), Holder: "pod-1", Concurrency: 4, Window: 64}
 			letters := make(chan *message.Message, 10)
 			r, err := bus.NewRunner(b, bus.RunnerConfig{})

@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest"
 )
 
-// drilled are the transports whose groups have members in several processes, on every
-// server that they run on.
+// drilled are the transports whose groups have members in several processes, on every server
+// that they run on.
 var drilled = []struct {
 	name string
 	url  func(t *testing.T, topic string) string
@@ -75,7 +75,7 @@ func drills(t *testing.T, run func(t *testing.T, d *drill)) {
 	}
 }
 
-// publish publishes the next n messages of each key, and says when it is through.
+// publish publishes the next n messages of each key, and reports the end on a channel.
 func (d *drill) publish(n int) <-chan error {
 	first := d.each + 1
 	d.each += n
@@ -121,7 +121,7 @@ func (d *drill) all(t *testing.T) {
 	until(t, 3*time.Minute, "every message is handled", func() bool { return lines(t, d.Ledger) >= drillKeys*d.each && d.done(t) })
 }
 
-// workers are the processes that have handled something.
+// workers returns the processes that have handled messages.
 func (d *drill) workers(t *testing.T) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -131,8 +131,8 @@ func (d *drill) workers(t *testing.T) map[string]int {
 	return found
 }
 
-// A consumer that is stopped in order, six times in the middle of a backlog, loses
-// nothing, keeps the order of each key, and hardly repeats anything.
+// A consumer that is stopped in order, six times in the middle of a backlog, loses nothing,
+// keeps the order of each key, and repeats almost nothing.
 func TestSixOrderlyStops(t *testing.T) {
 	const stops, most = 6, 20
 	drills(t, func(t *testing.T, d *drill) {
@@ -150,7 +150,7 @@ func TestSixOrderlyStops(t *testing.T) {
 		}
 		m := d.start(t)
 		d.all(t)
-		// The next message of each key comes after all of its repeats.
+		// The next message of each key is delivered after all repeats of earlier ones.
 		published(t, d.publish(1))
 		d.all(t)
 		m.stop(t)
@@ -162,8 +162,8 @@ func TestSixOrderlyStops(t *testing.T) {
 	})
 }
 
-// Members of a group that are killed at random lose nothing: others, or the same one after
-// its restart, handle what it had in hand, in the order of each key.
+// Members of a group that are killed at random lose nothing: others, or the same one after its
+// restart, handle its messages in flight, in the order of each key.
 func TestKillsOfThreeMembers(t *testing.T) {
 	const kills = 5
 	seed := rand.Uint64()
@@ -180,7 +180,7 @@ func TestKillsOfThreeMembers(t *testing.T) {
 			return told.start(t)
 		}
 		members := [3]*member{begin(), begin(), begin()}
-		// handled waits until every message is, and starts those again that have died.
+		// handled waits until every message is, and restarts members that have died.
 		handled := func() {
 			t.Helper()
 			until(t, 3*time.Minute, "every message is handled", func() bool {

@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// A message that waits in the window has no goroutine: a consumer has Concurrency, and its
-// transport one for each partition and a few more, whatever the window holds. sns:// is
-// missing: its stand-in for SNS is in the process, and its consumers are those of sqs://.
+// A message that waits in the window has no goroutine: a consumer has Concurrency goroutines,
+// and its transport one for each partition and a few more, for any window. sns:// is missing:
+// its stand-in for SNS is in the process, and its consumers are those of sqs://.
 func TestGoroutinesOfAConsumer(t *testing.T) {
 	const (
 		concurrency = 8
@@ -72,8 +72,8 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 			for range concurrency {
 				<-busy
 			}
-			// The window fills from now on; with a goroutine for each message it would
-			// show at the first look or soon after.
+			// The window fills from now on; a goroutine for each message would show at the first
+			// look or soon after.
 			deadline := time.Now().Add(2 * time.Second)
 			most := 0
 			for time.Now().Before(deadline) {

@@ -28,9 +28,8 @@ func (v verbose) Format(f fmt.State, _ rune) {
 	fmt.Fprint(f, v.Error(), strings.Repeat("\nmain.load\n\tload.go:42", 1000))
 }
 
-// The largest message that a transport takes becomes a dead letter, without its stack
-// if need be, and other messages go on. Kafka is missing: how much a topic takes is the
-// broker's to say.
+// The largest message that a transport accepts becomes a dead letter, if necessary without its
+// stack, and other messages go on. Kafka is missing: there the broker sets the limit of a topic.
 func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 	noise := make([]byte, 2<<20)
 	for i := range noise {
@@ -57,7 +56,7 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			// The dead letters are read by a group, since not every transport can be browsed.
+			// A group reads the dead letters, since some transports cannot be browsed.
 			const reader = "reader"
 			err = b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}, bus.Topic{Name: topic + ".DLT", Groups: []string{reader}})
 			if err != nil {

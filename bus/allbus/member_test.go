@@ -37,21 +37,21 @@ const (
 	poisoned  = 3                        // its exit code when the poison has killed it
 )
 
-// membership is what a process that consumes is told.
+// membership is the configuration of a process that consumes.
 type membership struct {
 	URL, Topic, Ledger  string
 	Holder              string // its name for the transport, over restarts; random when empty
 	Concurrency, Window int
 	Work                time.Duration // of a handler, at most
 
-	// In the handler of so many messages it sends itself the signal; 0: never. What a
-	// test sees of a member is late on a busy machine.
+	// In the handler of message number After, the process sends itself Signal; 0: never. From
+	// outside, a test on a busy machine would send it late.
 	After  int64
 	Signal syscall.Signal
 }
 
-// openAs opens a URL for a member. A member that was killed keeps its partitions for a few
-// seconds only; six is the least that Kafka's brokers take.
+// openAs opens a URL for a member. A killed member keeps its partitions only for a few seconds;
+// six is the least that Kafka's brokers accept.
 func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	const ttl = 3 * time.Second
 	log := slog.New(slog.DiscardHandler)
@@ -66,8 +66,8 @@ func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	}).Open(ctx, url)
 }
 
-// beMember consumes until the process is asked to end, and writes into the ledger what it
-// has handled. The poison kills it, as if it had run out of memory.
+// beMember consumes until the process is asked to end, and writes the handled messages into the
+// ledger. The poison kills the process, as if it had run out of memory.
 func beMember(text string) error {
 	var told membership
 	if err := json.Unmarshal([]byte(text), &told); err != nil {
@@ -77,7 +77,7 @@ func beMember(text string) error {
 	defer stop()
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(1) // the test has ended without it
+		os.Exit(1) // the test process has ended
 	}()
 	ledger, err := os.OpenFile(told.Ledger, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -148,13 +148,13 @@ func (told membership) start(t *testing.T) *member {
 	return m
 }
 
-// kill ends the member as kill -9 does, if it has not ended.
+// kill ends the member like kill -9, if it has not ended.
 func (m *member) kill() {
 	m.cmd.Process.Kill() //nolint:errcheck // it may have ended
 	<-m.gone
 }
 
-// stop asks the member to end, and waits until it has.
+// stop asks the member to end, and waits until it has ended.
 func (m *member) stop(t *testing.T) {
 	t.Helper()
 	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -186,8 +186,8 @@ func (m *member) died() bool {
 	}
 }
 
-// newLedger makes the file that members write into: a line for each message that was
-// handled, "key number process".
+// newLedger makes the file that members write: a line for each handled message, "key number
+// process".
 func newLedger(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger")
@@ -206,11 +206,11 @@ func readLedger(t *testing.T, path string) []byte {
 	return text[:bytes.LastIndexByte(text, '\n')+1]
 }
 
-// lines is how many messages were handled, repeats included.
+// lines returns how many messages were handled, repeats included.
 func lines(t *testing.T, ledger string) int { return bytes.Count(readLedger(t, ledger), []byte("\n")) }
 
-// tally returns how many different messages were handled, and how many times one was
-// handled again. The first handlings of a key's messages must be in order, without a gap.
+// tally returns the number of different messages handled, and the number of repeats. The first
+// handlings of a key's messages must be in order, without a gap.
 func tally(t *testing.T, ledger string) (handled, again int) {
 	t.Helper()
 	last := map[string]int{}

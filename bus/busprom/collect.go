@@ -29,7 +29,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	c.took.Collect(out)
 }
 
-// collectTransport shows what the transport said last.
+// collectTransport exports the last answer of the transport.
 func (c *Collector) collectTransport(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
@@ -57,7 +57,7 @@ func (c *Collector) collectTransport(out chan<- prometheus.Metric) {
 		lag := waiting(seen, one.Topic, one.Group)
 		old := 0.0
 		if lag.Messages > 0 && !lag.Oldest.IsZero() {
-			// As of the answer: what nobody was asked about since does not age.
+			// As of the answer: an age is not extrapolated after it.
 			old = max(0, answered.Sub(lag.Oldest).Seconds())
 		}
 		gauge(c.lag, float64(lag.Messages), one.Topic, one.Group)
@@ -65,7 +65,7 @@ func (c *Collector) collectTransport(out chan<- prometheus.Metric) {
 	}
 }
 
-// waiting is what waits for a group, which a transport may tell in parts.
+// waiting sums the lag of a group, which a transport may report in parts.
 func waiting(seen bus.LagSnapshot, topic, group string) (sum bus.Lag) {
 	for _, l := range seen.Lags {
 		if l.Topic != topic || l.Group != group {

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Consumer names a group on a topic, and where its dead letters go.
+// Consumer names a group on a topic, and the topic of its dead letters.
 type Consumer struct {
 	Topic, Group string
 	// DeadLetters is the topic of its dead letters, {Topic}.DLT when empty.
@@ -21,22 +21,22 @@ type Consumer struct {
 
 // Config is the configuration of a [Collector]. Bus, Lags and Consumers are required.
 type Config struct {
-	// Labels are on every series; none by default. Two buses in one registry need a
-	// label that tells them apart.
+	// Labels are on every series; none by default. Two buses in one registry need a label that
+	// distinguishes them.
 	Labels prometheus.Labels
-	// Bus is whose publishing is counted.
+	// Bus is the bus whose publishing is counted.
 	Bus *bus.Bus
-	// Lags says how far the groups are behind. The caller runs it.
+	// Lags has the lag of the groups. The caller runs it.
 	Lags *bus.LagMonitor
-	// Consumers are shown, also those that run in other processes. Each costs 13
-	// series and a histogram; its topic of dead letters costs one more.
+	// Consumers are exported, also those of other processes. Each costs 13 series and a
+	// histogram; its topic of dead letters costs one more.
 	Consumers []Consumer
-	// Status is how the consumers of this process do, a [bus.Runner]'s; nil in a
-	// process that has none.
+	// Status returns the status of this process's consumers, a [bus.Runner]'s; nil in a process
+	// without consumers.
 	Status func() []bus.ConsumerStatus
-	// DeadLetters counts the dead letters in a topic, and must answer at once. Nil
-	// takes the lag of [bus.RedriveGroup], which is the same over all transports
-	// that tell their lag.
+	// DeadLetters counts the dead letters in a topic, and must return at once. When it is nil,
+	// the lag of [bus.RedriveGroup] is used, which is the same number on all transports that
+	// report lag.
 	DeadLetters func(topic string) int
 	// Buckets of the histogram, in seconds; 1 ms to 1 min by default.
 	Buckets []float64
@@ -78,8 +78,8 @@ func (c Config) withDefaults() Config {
 
 func (c Consumer) id() [2]string { return [2]string{c.Topic, c.Group} }
 
-// Collector is a [prometheus.Collector] of a bus and its consumers. A scrape reads
-// what is known, and does not ask the transport.
+// Collector is a [prometheus.Collector] of a bus and its consumers. A scrape reads from memory
+// and does not query the transport.
 type Collector struct {
 	cfg    Config
 	topics []string // of dead letters
@@ -99,7 +99,7 @@ type perConsumer struct {
 	read func(bus.ConsumerStatus) int64
 }
 
-// New makes a collector, to be registered by the caller.
+// New makes a collector. The caller registers it.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func paused(s bus.ConsumerStatus) int64 {
 	return 0
 }
 
-// Hooks measure the handlers; give them to the RunnerConfig.
+// Hooks measure the handlers; set them in the RunnerConfig.
 func (c *Collector) Hooks() bus.Hooks {
 	return bus.Hooks{OnHandled: func(h bus.Handling) {
 		c.took.WithLabelValues(h.Topic, h.Group).Observe(h.Took.Seconds())

@@ -36,7 +36,7 @@ type stand struct {
 	collector *busprom.Collector
 }
 
-// newStand puts a transport under it, the one in memory when over is nil.
+// newStand makes a stand on the transport from over, or on memory when over is nil.
 func newStand(t *testing.T, over func(bus.Driver) bus.Driver, cfg busprom.Config) *stand {
 	t.Helper()
 	driver, err := membus.Open(membus.Config{})
@@ -105,7 +105,7 @@ func (s *stand) publish(topic string, keys ...string) {
 	}
 }
 
-// expect compares series with what a scrape gives.
+// expect compares series with a scrape.
 func (s *stand) expect(when string, want map[string]float64) {
 	s.Helper()
 	got := promtest.Read(s, labels, s.collector)
@@ -212,7 +212,7 @@ func TestBatchesAreCounted(t *testing.T) {
 	})
 }
 
-// away refuses what is published.
+// away is a transport that refuses to publish.
 type away struct{ bus.Driver }
 
 func (a away) Publisher() message.Publisher               { return a }
@@ -227,7 +227,7 @@ func TestFailedPublishesAreCounted(t *testing.T) {
 	s.expect("refused", map[string]float64{"millrace_bus_publish_failed_total": 2, "millrace_bus_published_total": 0})
 }
 
-// parts is a transport that tells a group's lag in parts, and hangs when told to.
+// parts is a transport that reports a group's lag in parts, and hangs on request.
 type parts struct {
 	bus.Driver
 	hangs *atomic.Bool
@@ -288,7 +288,7 @@ func TestScrapeAsksNobody(t *testing.T) {
 			t.Errorf("a scrape took %v and asked the transport %d times", took, p.asked.Load()-asked)
 		}
 	})
-	// One that never answered is no fresh one with nothing to do.
+	// A transport that never answered differs from a fresh one without messages.
 	synctest.Test(t, func(t *testing.T) {
 		s := newStand(t, nil, busprom.Config{})
 		time.Sleep(7 * time.Second)

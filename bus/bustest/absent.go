@@ -19,14 +19,14 @@ func absentCases() []Case {
 	return []Case{{"AnAbsentServerIsWaitedFor", absentServer}}
 }
 
-// Absent is for a transport that has a server. at opens a bus, on a store that nothing
-// else uses, whose server is at address, host:port, where nothing listens yet. server is
-// where it really is: the case has address forwarded there later. The case closes the bus.
+// Absent is for a transport that has a server. at opens a bus on a store of its own; the server
+// in its URL is address, host:port, where no process listens yet. server is the real address:
+// the case forwards address to it later. The case closes the bus.
 func Absent(at func(t *testing.T, address string) (b *bus.Bus, server string)) Option {
 	return func(o *options) { o.absent = at }
 }
 
-// absence is Env.Absent of a real server.
+// absence implements Env.Absent with a real server.
 func (o options) absence(t *testing.T) (b *bus.Bus, arrive func() error, err error) {
 	address, err := tcpproxy.Vacant()
 	if err != nil {
@@ -47,13 +47,13 @@ func (o options) absence(t *testing.T) (b *bus.Bus, arrive func() error, err err
 }
 
 const (
-	soon   = 20 * time.Second       // what does not dial takes far less
+	soon   = 20 * time.Second       // a call that does not dial takes far less
 	moment = 300 * time.Millisecond // how long a caller of an absent server waits
-	late   = 20 * time.Second       // far longer than it takes after that until it gets its error
+	late   = 20 * time.Second       // far longer than the caller needs to get its error after that
 )
 
-// absentServer opens a bus whose server is absent. Writers fail in time, consumers wait
-// and say so, and both go on when the server is there.
+// absentServer opens a bus whose server is absent. Writers fail in time, consumers wait and log
+// it, and both continue when the server is available.
 func absentServer(ctx context.Context, env Env) (err error) {
 	began := time.Now()
 	b, arrive, err := env.Absent()
@@ -123,7 +123,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 		listening.ch, err = sub.Subscribe(ctx, other)
 		subscribed <- err
 	}()
-	for range 4 { // two tries of each, or so
+	for range 4 { // about two tries of each
 		if err := warned.next(ctx); err != nil {
 			return errors.Join(err, sub.Close(), <-subscribed)
 		}
@@ -163,8 +163,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	return listening.expectAll(ctx, "k#1")
 }
 
-// failsInTime checks that a call fails as infrastructure when its context's deadline is
-// over, or before.
+// failsInTime checks that a call fails as infrastructure by the deadline of its context.
 func failsInTime(ctx context.Context, what string, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
@@ -198,7 +197,7 @@ func waiting(ctx context.Context, b *bus.Bus, topic string, seen *trail, warned 
 	return x, nil
 }
 
-// warnings is a log that tells of each line. What nobody takes is dropped.
+// warnings is a log that sends each line. Lines that no reader waits for are dropped.
 type warnings chan struct{}
 
 func (w warnings) Write(line []byte) (int, error) {

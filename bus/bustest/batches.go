@@ -26,8 +26,8 @@ func batchCases() []Case {
 	}
 }
 
-// batchesFill has one key with more messages than a batch holds: a batch has to
-// fill with messages of that key, which are all unacknowledged.
+// batchesFill has one key with more messages than a batch holds: a batch has to fill with
+// messages of that key, all of them unacknowledged.
 func batchesFill(ctx context.Context, env Env) (err error) {
 	const size, hot, keys, each = 50, 200, 5, 10
 	topic, group := name("topic"), name("group")
@@ -86,8 +86,8 @@ func batchesFill(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// batchPartialFailure has a message that fails once, one that always fails, and
-// a key that keeps its order behind the first.
+// batchPartialFailure has a message that fails once, one that always fails, and a key that keeps
+// its order behind the first.
 func batchPartialFailure(ctx context.Context, env Env) (err error) {
 	topic, group, reader := name("topic"), name("group"), name("reader")
 	if err := errors.Join(declare(ctx, env.Bus, topic, group), declare(ctx, env.Bus, topic+".DLT", reader)); err != nil {
@@ -141,7 +141,7 @@ func batchPartialFailure(ctx context.Context, env Env) (err error) {
 	return sub.expectAll(ctx, "b#2")
 }
 
-// pairHoldsLow lets the high topic fall behind before low has anything to do.
+// pairHoldsLow lets the high topic fall behind before the low topic has messages.
 func pairHoldsLow(ctx context.Context, env Env) (err error) {
 	const backlog = 30
 	high, low, group := name("high"), name("low"), name("group")
@@ -248,7 +248,7 @@ func obsoleteIsSkipped(ctx context.Context, env Env) (err error) {
 	if err := seen.wait(ctx, 8); err != nil {
 		return err
 	}
-	// 0 means none, so it is always handled.
+	// Sequence 0 means none, so the event is always handled.
 	if err := seen.inOrder("artist", []string{"0", "3", "4", "5", "6", "7", "8", "9"}); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type broken struct {
 	delete  func(next bus.GroupAdmin, topic, group string) error
 	read    func(fn func(*message.Message) error) func(*message.Message) error
 
-	unordered bool // says that it keeps no order
+	unordered bool // claims that it keeps no order
 }
 
 func (b broken) Capabilities() bus.Capabilities {
@@ -86,7 +86,7 @@ func (p absentPublisher) Publish(topic string, messages ...*message.Message) err
 	return p.Publisher.Publish(topic, messages...)
 }
 
-// Ping is that of the driver beneath.
+// Ping calls the wrapped driver.
 func (b broken) Ping(ctx context.Context) error {
 	if p, ok := b.Driver.(bus.Pinger); ok {
 		return p.Ping(ctx)
@@ -216,7 +216,7 @@ func (s *brokenSubscriber) Subscribe(ctx context.Context, topic string) (<-chan 
 
 func (s *brokenSubscriber) Close() error {
 	s.once.Do(func() {
-		// In the tests' own time: every answer sent so far is seen before the end.
+		// In the test's synthetic time: every answer sent so far is seen before the end.
 		time.Sleep(time.Second)
 		close(s.stop)
 	})
@@ -238,7 +238,7 @@ func copied(m *message.Message) *message.Message {
 	return c
 }
 
-// acksEarly confirms a message when it is delivered.
+// acksEarly acknowledges a message when it is delivered.
 func acksEarly(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{}) {
 	for m := range in {
 		m.Ack()
@@ -246,7 +246,7 @@ func acksEarly(in <-chan *message.Message, out chan<- *message.Message, stop <-c
 	}
 }
 
-// reverses delivers what came within a second in reverse order.
+// reverses delivers the messages of a second in reverse order.
 func reverses(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{}) {
 	for first := range in {
 		batch := []*message.Message{first}
@@ -267,7 +267,7 @@ func reverses(in <-chan *message.Message, out chan<- *message.Message, stop <-ch
 	}
 }
 
-// skips confirms everything before a message that is acknowledged.
+// skips acknowledges every message before an acknowledged one.
 func skips(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{}) {
 	var before []*message.Message
 	var wg sync.WaitGroup
@@ -324,7 +324,7 @@ func changes(change func(*message.Message)) func(message.Publisher, string, []*m
 	}
 }
 
-// movesToTheEnd takes every place for the end.
+// movesToTheEnd moves to the end, for any place.
 func movesToTheEnd(next bus.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	moved, err := next.ResetGroup(context.Background(), topic, group, to, dryRun)
 	if err != nil || dryRun || to.Latest {
@@ -339,7 +339,7 @@ func movesAlways(next bus.GroupResetter, topic, group string, to bus.Place, _ bo
 	return next.ResetGroup(context.Background(), topic, group, to, false)
 }
 
-// movesToTheBeginning takes every place for the beginning.
+// movesToTheBeginning moves to the beginning, for any place.
 func movesToTheBeginning(next bus.GroupResetter, topic, group string, _ bus.Place, dryRun bool) (bus.Moved, error) {
 	return next.ResetGroup(context.Background(), topic, group, bus.Place{}, dryRun)
 }

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// faults maps what is broken to a case that has to fail for it.
+// faults maps each fault to the cases that have to fail for it.
 func faults() map[string]struct {
 	fault broken
 	cases []string
@@ -80,7 +80,7 @@ func faults() map[string]struct {
 	}
 }
 
-// notBroken lists the cases that no fault of a driver can fail here, and why.
+// notBroken lists the cases that no fault of a driver can fail here, and the reasons.
 var notBroken = map[string]string{
 	"PublisherCloseClosesNothing":  "bus.Bus shields the driver's publisher",
 	"EndedContextPublishesNothing": "bus.Bus looks at the contexts",
@@ -114,8 +114,8 @@ func TestABrokenDriverFails(t *testing.T) {
 	}
 }
 
-// The control of the test above: without a fault every case passes, except the
-// one that membus is ruled out of.
+// The control of the test above: without a fault every case passes, except the one that membus
+// is ruled out of.
 func TestASoundDriverPasses(t *testing.T) {
 	for _, c := range bustest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestASoundDriverPasses(t *testing.T) {
 	}
 }
 
-// A transport that keeps no order, and says so, passes what that does not rule out.
+// A transport that declares that it keeps no order passes the cases that this does not rule out.
 func TestAnUnorderedDriverPasses(t *testing.T) {
 	out := func(name string) bool {
 		return slices.ContainsFunc(bustest.RuledOut(), func(r bustest.Rule) bool { return r.Case == name && r.Flag == "OrderedPerKey" })
@@ -158,7 +158,7 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	o := bus.NewOpener(membus.Scheme())
-	var under []bus.Driver // closed for sure, whatever a wrapper does
+	var under []bus.Driver // closed in any case, even under a wrapper that does not close
 	again := func() (*bus.Bus, error) {
 		b, err := o.Open(ctx, "mem://store")
 		if err != nil {

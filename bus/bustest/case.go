@@ -17,24 +17,24 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Case is one thing a transport has to do. It returns what went wrong, or nil;
-// the context ends when it has taken too long.
+// Case is one requirement on a transport. Test returns the failure, or nil; the context ends
+// when the case takes too long.
 type Case struct {
 	Name string
 	Test func(ctx context.Context, env Env) error
 }
 
-// Env is what a case works on.
+// Env is the environment of a case.
 type Env struct {
-	// Bus is open and empty, as far as the case's own topics are concerned.
+	// Bus is open, and empty for the case's own topics.
 	Bus *bus.Bus
-	// Again opens another Bus on the same store as Bus, which may be open or
-	// closed by then. The caller closes it.
+	// Again opens another Bus on the same store as Bus, which may be open or closed. The caller
+	// closes it.
 	Again func() (*bus.Bus, error)
 	// OpenURL opens the transport's URL with a query appended.
 	OpenURL func(ctx context.Context, query string) (*bus.Bus, error)
-	// Absent opens a Bus whose server is absent, and comes when arrive is called. The
-	// caller closes it. It is nil where the transport has no server.
+	// Absent opens a Bus whose server is absent until arrive is called. The caller closes it. It
+	// is nil where the transport has no server.
 	Absent func() (b *bus.Bus, arrive func() error, err error)
 }
 
@@ -52,7 +52,7 @@ func Cases() []Case {
 	return all
 }
 
-// name returns a topic or group name that nothing else uses.
+// name returns a unique topic or group name.
 func name(prefix string) string { return prefix + "-" + uuid.NewString() }
 
 // msg makes the n-th message of a key.
@@ -73,8 +73,8 @@ func series(key string, from, to int) []*message.Message {
 	return all
 }
 
-// declare makes a group before anything is published for it: one that comes
-// later misses that on a transport without Replay.
+// declare makes a group before the first publish: on a transport without Replay a later group
+// would miss those messages.
 func declare(ctx context.Context, b *bus.Bus, topic string, groups ...string) error {
 	return b.Declare(ctx, bus.Topic{Name: topic, Groups: groups})
 }
@@ -98,8 +98,8 @@ func subscribe(ctx context.Context, b *bus.Bus, group, topic string) (*subscribi
 	return &subscribing{sub, ch, ordered(b)}, nil
 }
 
-// ordered is whether a transport keeps the order of keys. What comes from one that does not
-// is compared in any order.
+// ordered reports whether a transport keeps the order of keys. Messages from one that does not
+// are compared in any order.
 func ordered(b *bus.Bus) bool { return b.Capabilities().OrderedPerKey }
 
 // atOnce keeps the cases short.
@@ -130,7 +130,7 @@ func (s *subscribing) expect(ctx context.Context, payload string) (*message.Mess
 	return m, nil
 }
 
-// expectAll takes and acknowledges messages with these payloads, in this order where the
+// expectAll receives and acknowledges messages with these payloads, in this order where the
 // transport keeps it.
 func (s *subscribing) expectAll(ctx context.Context, payloads ...string) error {
 	left := slices.Clone(payloads)
@@ -162,7 +162,7 @@ func (s *subscribing) take(ctx context.Context, n int) (payloads []string, err e
 	return payloads, nil
 }
 
-// payloads names the messages from..to of a key as expectAll wants them.
+// payloads returns the payloads from..to of a key for expectAll.
 func payloads(key string, from, to int) []string {
 	var all []string
 	for n := from; n <= to; n++ {
@@ -178,7 +178,7 @@ func (s *subscribing) closing(err *error) {
 	}
 }
 
-// trail records what handlers saw, by key.
+// trail records the messages that handlers received, by key.
 type trail struct {
 	ordered bool // the transport keeps the order of keys
 
@@ -219,7 +219,7 @@ func (t *trail) wait(ctx context.Context, n int) error {
 	}
 }
 
-// inOrder checks that the key saw exactly these payloads, in this order where the transport
+// inOrder checks that the key had exactly these payloads, in this order where the transport
 // keeps it.
 func (t *trail) inOrder(key string, want []string) error {
 	t.mu.Lock()
@@ -257,7 +257,7 @@ func sameOrder(key string, got, want []string) error {
 	return nil
 }
 
-// running is a Runner at work.
+// running is a started Runner.
 type running struct {
 	*bus.Runner
 	stop context.CancelFunc

@@ -27,8 +27,8 @@ func consumerCases() []Case {
 	}
 }
 
-// drainOnShutdown stops a Runner while a handler is at work: it finishes, its
-// context lives, and exactly what was handled is committed.
+// drainOnShutdown stops a Runner while a handler is at work: the handler finishes, its context
+// lives, and exactly the handled messages are committed.
 func drainOnShutdown(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
 	started, finish := make(chan struct{}), make(chan struct{})
@@ -79,8 +79,8 @@ func drainOnShutdown(ctx context.Context, env Env) (err error) {
 	return sub.expectAll(ctx, rest...)
 }
 
-// poisonMessage has one message that always fails. It goes to the dead letter
-// topic with its bytes, its key's order holds, and other keys do not wait.
+// poisonMessage has one message that always fails. It is published to the dead letter topic with
+// its bytes, the order of its key holds, and other keys do not wait.
 func poisonMessage(ctx context.Context, env Env) (err error) {
 	const each = 10
 	topic, group := name("topic"), name("group")
@@ -96,9 +96,9 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 		Handler: func(m *message.Message) error {
 			if string(m.Payload) == "bad#3" {
 				if tries.Add(1) == 1 {
-					<-othersDone // others flow while this key is stuck
+					<-othersDone // other keys flow while this key is stuck
 				}
-				m.Payload[0] = 'X' // a handler's scribbling must not show
+				m.Payload[0] = 'X' // changes by a handler must not show
 				m.Metadata.Set("scribbled", "yes")
 				return errors.New("poison")
 			}
@@ -130,7 +130,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 			close(othersDone)
 		}
 	}
-	r.finish(&err) // afterwards the status is complete
+	r.finish(&err) // after this the status is complete
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// infrastructurePause lets a dependency be down for a while in the middle.
+// infrastructurePause has a dependency that is down for a while in the middle.
 func infrastructurePause(ctx context.Context, env Env) (err error) {
 	const keys, each = 4, 10
 	topic, group := name("topic"), name("group")
@@ -237,8 +237,8 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// failsAlone has one message fail as if a dependency were down, for ever. Other keys go
-// on, and when they have passed it for long enough it becomes a dead letter.
+// failsAlone has one message that always fails as if a dependency were down. Other keys go on,
+// and when they have passed it for long enough it becomes a dead letter.
 func failsAlone(ctx context.Context, env Env) (err error) {
 	const keys, each, window = 6, 40, 10
 	topic, group := name("topic"), name("group")
@@ -273,7 +273,7 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 	if err := env.Bus.Publisher().Publish(topic, series("bad", 1, 2)...); err != nil {
 		return err
 	}
-	select { // what others do counts from now on
+	select { // messages of others count from now on
 	case <-tried:
 	case <-ctx.Done():
 		return fmt.Errorf("the first message was not handled: %w", ctx.Err())
@@ -300,8 +300,8 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 	return seen.inOrder("bad", payloads("bad", 2, 2))
 }
 
-// deadLetterOutage cannot be provoked through a healthy transport, so a policy
-// names a topic that a publisher in between refuses for a while.
+// deadLetterOutage cannot happen on a healthy transport, so a publisher in between refuses the
+// policy's topic for a while.
 func deadLetterOutage(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
 	reader := name("reader")

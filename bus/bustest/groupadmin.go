@@ -25,7 +25,7 @@ func groupAdminCases() []Case {
 	}
 }
 
-// handled makes a group and lets it acknowledge messages of a key.
+// handled makes a group that acknowledges messages of a key.
 func handled(ctx context.Context, b *bus.Bus, topic, group, key string, from, to int) (err error) {
 	if err := declare(ctx, b, topic, group); err != nil {
 		return err
@@ -36,7 +36,7 @@ func handled(ctx context.Context, b *bus.Bus, topic, group, key string, from, to
 	return getsAll(ctx, b, topic, group, payloads(key, from, to)...)
 }
 
-// getsAll is a subscription that gets exactly these payloads and acknowledges them.
+// getsAll subscribes, receives exactly these payloads and acknowledges them.
 func getsAll(ctx context.Context, b *bus.Bus, topic, group string, want ...string) error {
 	sub, err := subscribe(ctx, b, group, topic)
 	if err != nil {
@@ -60,8 +60,8 @@ func listed(ctx context.Context, b *bus.Bus, topic, group string) (g bus.Group, 
 	return all[i], true, nil
 }
 
-// until asks again and again until a listed group is as it has to be: a broker may take a
-// moment to count its members.
+// until polls until a listed group meets the condition: a broker may need a moment to count its
+// members.
 func until(ctx context.Context, b *bus.Bus, topic, group, what string, is func(bus.Group) bool) error {
 	for {
 		g, ok, err := listed(ctx, b, topic, group)
@@ -123,7 +123,7 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 	return until(ctx, b, topic, other, "stopped", stopped)
 }
 
-// resetGroup leaves a gap behind, so that the transport has acknowledgements to forget.
+// resetGroup leaves a gap, so that the transport has acknowledgements to delete.
 func resetGroup(ctx context.Context, env Env) error {
 	b, topic, group := env.Bus, name("topic"), name("group")
 	if err := declare(ctx, b, topic, group); err != nil {
@@ -157,7 +157,7 @@ func resetGroup(ctx context.Context, env Env) error {
 	if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
 		return err
 	}
-	// A rehearsal counts, and changes nothing.
+	// A dry run counts, and changes nothing.
 	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{}, true)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
-	// Times are of milliseconds on some transports: what comes now is of a later one.
+	// Some transports store times in milliseconds: later messages have a later time.
 	select {
 	case <-time.After(5 * time.Millisecond):
 	case <-ctx.Done():
@@ -391,7 +391,7 @@ func resets(b *bus.Bus) bool {
 	return ok
 }
 
-// orNothing is an error for the message about a missing one.
+// orNothing returns an error for the message about a missing one.
 func orNothing(err error) error {
 	if err == nil {
 		return errors.New("(no error)")

@@ -50,8 +50,8 @@ func groupsEachGetAll(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// groupResumes acknowledges a part, closes at once, and goes on with a new
-// subscriber: an acknowledgement sent just before Close counts.
+// groupResumes acknowledges a part, closes at once, and continues with a new subscriber: an
+// acknowledgement sent just before Close counts.
 func groupResumes(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
@@ -95,10 +95,8 @@ func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
 	return nil
 }
 
-// outOfOrderAcks acknowledges the later messages and not the first: only the
-// prefix may be remembered.
-// orderlyStop stops with one message that is not acknowledged, before others that are, as
-// far as the transport hands these out.
+// orderlyStop stops with one unacknowledged message before acknowledged ones, as far as the
+// transport hands these out.
 func orderlyStop(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
@@ -156,6 +154,8 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
+// outOfOrderAcks acknowledges the later messages and not the first: only the prefix may be
+// stored.
 func outOfOrderAcks(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
@@ -237,8 +237,8 @@ func redeliveryAfterClose(ctx context.Context, env Env) error {
 	return err
 }
 
-// redeliveryAfterContext ends a subscription by its context: its channel closes,
-// what is out can still be acknowledged, and the rest goes to the next one.
+// redeliveryAfterContext ends a subscription by its context: its channel closes, messages that
+// are out can still be acknowledged, and the next subscription gets the others.
 func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
@@ -275,7 +275,7 @@ func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("the channel was not closed when the context ended: %w", ctx.Err())
 	}
 	first.Ack()
-	// The same subscriber takes the group again.
+	// The same subscriber joins the group again.
 	if ch, err = sub.Subscribe(context.WithoutCancel(ctx), topic); err != nil {
 		return err
 	}

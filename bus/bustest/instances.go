@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// instancesShare lets two buses consume with one group; one of them goes away
-// in the middle and the other finishes. Order per key must hold over both.
+// instancesShare has two buses that consume with one group; one of them stops in the middle and
+// the other finishes. Order per key must hold over both.
 func instancesShare(ctx context.Context, env Env) (err error) {
 	const keys, each = 4, 20
 	topic, group := name("topic"), name("group")
@@ -49,7 +49,7 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 		taken++
 		m.Ack()
 	}
-	const before = keys * each / 8 // acknowledged before the second instance comes
+	const before = keys * each / 8 // acknowledged before the second instance starts
 	for taken < before {
 		m, err := first.next(ctx)
 		if err != nil {
@@ -78,7 +78,7 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 			return errors.Join(fmt.Errorf("after %d: %w", taken, ctx.Err()), first.Close())
 		}
 	}
-	// It may have one message more, delivered and never looked at.
+	// It may have one more message, delivered and not read.
 	if err := first.Close(); err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// takesOver has one key, so that what was acknowledged is a prefix: the second
-// instance stands by, and goes on exactly there when the first has gone.
+// takesOver has one key, so that the acknowledged messages are a prefix: the second instance
+// stands by, and resumes exactly there when the first has stopped.
 func takesOver(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
@@ -147,8 +147,8 @@ func takesOver(ctx context.Context, env Env) (err error) {
 	return same(env.Bus, "k", append(all, rest...), payloads("k", 1, 20))
 }
 
-// withoutRepeats drops what was delivered a second time after a takeover: at
-// least once is the promise. What remains shows the order of first deliveries.
+// withoutRepeats removes messages that were redelivered after a takeover, since delivery is at
+// least once. The rest shows the order of first deliveries.
 func withoutRepeats(all []string) []string {
 	seen := map[string]bool{}
 	var first []string

@@ -19,8 +19,8 @@ func orderCases() []Case {
 	}
 }
 
-// orderPerKey holds the first message of every key until all keys are out at
-// the same time, then takes the rest.
+// orderPerKey holds the first message of every key until all keys are out at the same time, then
+// takes the rest.
 func orderPerKey(ctx context.Context, env Env) (err error) {
 	const keys, each = 6, 25
 	topic, group := name("topic"), name("group")
@@ -75,8 +75,8 @@ func orderPerKey(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// orderAcrossNack nacks every third message twice; nothing of its key may come
-// before it was acknowledged.
+// orderAcrossNack nacks every third message twice; no later message of its key may be delivered
+// before it is acknowledged.
 func orderAcrossNack(ctx context.Context, env Env) (err error) {
 	const keys, each = 3, 12
 	topic, group := name("topic"), name("group")
@@ -114,8 +114,8 @@ func orderAcrossNack(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// oneUnacked never acknowledges the first message of a key and sees that other
-// keys come, however many, and its second message does not.
+// oneUnacked never acknowledges the first message of a key. Any number of other keys must be
+// delivered, and the key's second message must not.
 func oneUnacked(ctx context.Context, env Env) (err error) {
 	return blockedKey(ctx, env, "busy")
 }
@@ -149,8 +149,8 @@ func blockedKey(ctx context.Context, env Env, key string) (err error) {
 			return err
 		}
 	}
-	// Each of these is published when the second message has been there for a
-	// while, so it would have come before them.
+	// Each of these is published when the second message has been there for a while, so it would
+	// have been delivered before them.
 	for k := range others {
 		other := "other-" + strconv.Itoa(k)
 		if err := pub.Publish(topic, msg(other, 1)); err != nil {

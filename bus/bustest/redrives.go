@@ -29,7 +29,7 @@ func redriveCases() []Case {
 	}
 }
 
-// grave is a topic whose events became dead letters.
+// grave is a topic with events that became dead letters.
 type grave struct {
 	env          Env
 	topic, group string
@@ -37,7 +37,7 @@ type grave struct {
 	letters      *redrive.Letters
 }
 
-// dig publishes n events that a consumer gives up at once.
+// dig publishes n events that a consumer fails permanently at once.
 func dig(ctx context.Context, env Env, n int) (_ *grave, err error) {
 	g := &grave{env: env, topic: name("topic"), group: name("group")}
 	for i := range n {
@@ -92,7 +92,7 @@ func (g *grave) ids(places ...int) (ids []string) {
 	return ids
 }
 
-// pending checks whose letters are still to be looked at, in any order.
+// pending checks the pending letters, in any order.
 func (g *grave) pending(ctx context.Context, places ...int) error {
 	got, err := g.letters.List(ctx, redrive.Filter{}, 0)
 	if err != nil {
@@ -111,8 +111,8 @@ func (g *grave) pending(ctx context.Context, places ...int) error {
 	return nil
 }
 
-// came reads the original topic as the group that had failed and checks that the
-// events at these places are there again, as they were, in order per key.
+// came reads the original topic as the group that had failed. It checks that the events at these
+// places are there again, unchanged, in order per key.
 func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err error) {
 	sub, err := subscribe(ctx, g.env.Bus, g.group, g.topic)
 	if err != nil {
@@ -153,7 +153,7 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 		}
 	}
 	if !atLeast {
-		// What would come too often comes before this.
+		// Extra deliveries would come before this.
 		if err := g.env.Bus.Publisher().Publish(g.topic, msg("left", 1), msg("right", 1)); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func redriveSelected(ctx context.Context, env Env) error {
 	if err := errors.Join(g.pending(ctx, 0, 1, 2, 5, 6, 8, 9), g.came(ctx, false, 3, 4, 7)); err != nil {
 		return err
 	}
-	// Nothing has become stuck or lost by it.
+	// The selection has not blocked or lost any letter.
 	if res, err = g.letters.Drop(ctx, redrive.Filter{All: true}, redrive.Options{}); err != nil {
 		return err
 	}
@@ -282,8 +282,8 @@ func redriveDrop(ctx context.Context, env Env) error {
 	return errors.Join(want("dropped", res.Done, 4), g.pending(ctx), g.came(ctx, false))
 }
 
-// redriveKilled ends a pass in its middle as a killed process does: what it
-// publishes no longer arrives, and neither do acknowledgements.
+// redriveKilled ends a pass in its middle as a killed process does: its publishes and its
+// acknowledgements no longer arrive.
 func redriveKilled(ctx context.Context, env Env) error {
 	const n = 12
 	g, err := dig(ctx, env, n)
@@ -299,7 +299,7 @@ func redriveKilled(ctx context.Context, env Env) error {
 	if _, err := l.Redrive(ctx, redrive.Filter{IDs: g.ids(2, 5, 9)}, redrive.Options{Rate: 10}); !errors.Is(err, errDied) {
 		return fmt.Errorf("the pass that was to be killed ended with %v", err)
 	}
-	// The transport may take a while to see that it is gone; the next pass waits.
+	// The transport may need a while to notice that the process is gone; the next pass waits.
 	for range 2 {
 		res, err := g.letters.Redrive(ctx, redrive.Filter{All: true}, redrive.Options{})
 		if err != nil {
@@ -314,8 +314,8 @@ func redriveKilled(ctx context.Context, env Env) error {
 
 var errDied = errors.New("killed")
 
-// dying is a driver in a process that is killed when it publishes more than a
-// number of messages: neither that nor an acknowledgement arrives any more.
+// dying is a driver in a process that is killed when it publishes more than a number of
+// messages: neither that publish nor an acknowledgement arrives any more.
 type dying struct {
 	bus.Driver
 	left *atomic.Int32

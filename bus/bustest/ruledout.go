@@ -23,7 +23,7 @@ const (
 	FlagUnlocked  = "unlocked keys"     // its capabilities have no LocksKeys
 )
 
-// RuledOut returns every case that may print n/a, and why.
+// RuledOut returns every case that may print n/a, and the reason.
 func RuledOut() []Rule {
 	return []Rule{
 		{"TestReconnect", FlagRestart, "no command that restarts the server was given: the case races with its own publisher, so the servers are killed by tests of ours"},
@@ -67,7 +67,7 @@ func RuledOut() []Rule {
 	}
 }
 
-// flags says which flags a bus has.
+// flags returns the flags of a bus.
 func flags(b *bus.Bus, o options) map[string]bool {
 	c := b.Capabilities()
 	_, lagger := b.Driver().(bus.Lagger)
@@ -98,7 +98,7 @@ func flags(b *bus.Bus, o options) map[string]bool {
 	}
 }
 
-// ruledOut returns the rule that keeps a case from running, if any.
+// ruledOut returns the rule that excludes a case, if any.
 func ruledOut(name string, has map[string]bool) (Rule, bool) {
 	for _, r := range RuledOut() {
 		if r.Case == name && !has[r.Flag] {

@@ -22,27 +22,27 @@ type options struct {
 	caseLimit time.Duration
 }
 
-// Again says how to open another Bus on the same store as b, which open made;
-// b may be open or closed. The function closes nothing; cases close what they
-// opened. It is required.
+// Again sets a function that opens another Bus on the same store as b, which open made; b may be
+// open or closed. The function closes nothing; cases close the buses they opened. It is
+// required.
 func Again(open func(t *testing.T, b *bus.Bus) *bus.Bus) Option {
 	return func(o *options) { o.again = open }
 }
 
-// URL names a URL of the transport without a query, and the Opener that opens
-// it, for the cases about URLs. It is required.
+// URL sets a URL of the transport without a query, and the Opener that opens it, for the cases
+// about URLs. It is required.
 func URL(o *bus.Opener, rawURL string) Option {
 	return func(opts *options) { opts.opener, opts.url = o, rawURL }
 }
 
-// RestartCommand is a command that restarts the transport's server, for
-// Watermill's TestReconnect.
+// RestartCommand sets a command that restarts the transport's server, for Watermill's
+// TestReconnect.
 func RestartCommand(command ...string) Option {
 	return func(o *options) { o.restart = command }
 }
 
-// Quick lets Watermill's cases use fewer messages, for transports on which a
-// publish costs a disk write.
+// Quick runs Watermill's cases with fewer messages, for transports on which a publish costs a
+// disk write.
 func Quick() Option { return func(o *options) { o.quick = true } }
 
 // Run runs every case as a subtest. open returns an open Bus on a store that no
@@ -73,7 +73,7 @@ func Run(t *testing.T, open func(t *testing.T) *bus.Bus, opts ...Option) {
 				if na(t, f.name, b, o) {
 					return
 				}
-				// A skip that is not in the list is a case that nobody runs.
+				// A skip that is not in the list would be a case that never runs.
 				t.Cleanup(func() {
 					if t.Skipped() {
 						t.Errorf("%s skipped itself, and no rule of bustest.RuledOut says why", f.name)

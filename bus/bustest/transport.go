@@ -138,7 +138,7 @@ func endedContext(ctx context.Context, env Env) (err error) {
 	return nil
 }
 
-// became checks what an error of Publish says of all messages of its call.
+// became checks the outcomes in an error of Publish, for all messages of the call.
 func became(err error, n int, outcomes ...bus.Outcome) error {
 	var failed *bus.PublishError
 	if !errors.As(err, &failed) || len(failed.Outcomes) != n {
@@ -169,7 +169,7 @@ func closeIsIdempotent(ctx context.Context, env Env) error {
 	if _, err := sub.Subscribe(ctx, topic); !errors.Is(err, bus.ErrClosed) {
 		return fmt.Errorf("subscribe after Close: got %v, want bus.ErrClosed", err)
 	}
-	// An open subscriber is closed along with the bus.
+	// Closing the bus closes an open subscriber too.
 	if sub, err = subscribe(ctx, env.Bus, name("group"), topic); err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func browse(ctx context.Context, env Env) (err error) {
 	if got, err := env.Bus.Browse(ctx, topic, 10); err != nil || len(got) != 0 {
 		return fmt.Errorf("an unknown topic: got %d messages, %v", len(got), err)
 	}
-	// The group of dead letters, which are what is browsed.
+	// The group of dead letters, since Browse is for dead letters.
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
 		return err
 	}
@@ -326,8 +326,8 @@ func topicsAreFound(ctx context.Context, env Env) error {
 	if err := declare(ctx, env.Bus, topic, bus.RedriveGroup); err != nil {
 		return err
 	}
-	// Another bus, as an operator's tool is; and twice, because a question must not make
-	// the topic that it asks for.
+	// Another bus, like an operator's tool; and twice, because HasTopic must not create the
+	// topic.
 	again, err := env.Again()
 	if err != nil {
 		return err

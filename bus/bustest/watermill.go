@@ -16,8 +16,8 @@ type watermillTest struct {
 	run  func(t *testing.T, b *bus.Bus, o options)
 }
 
-// watermillTests lists Watermill's functions one by one, because its own
-// TestPubSub hides which of them a transport never ran.
+// watermillTests lists Watermill's functions one by one, because its own TestPubSub hides the
+// functions that a transport never ran.
 func watermillTests() []watermillTest {
 	return []watermillTest{
 		sameGroup("TestPublishSubscribe", tests.TestPublishSubscribe),
@@ -34,8 +34,8 @@ func watermillTests() []watermillTest {
 		sameGroup("TestMessageCtx", tests.TestMessageCtx),
 		sameGroup("TestSubscribeCtx", tests.TestSubscribeCtx),
 		sameGroup("TestReconnect", tests.TestReconnect),
-		// Each of its subscribers has to be a group of its own: a group's
-		// second subscriber shares, it does not get everything again.
+		// Each subscriber needs a group of its own: a group's second subscriber shares the
+		// messages, it does not get all of them again.
 		{"TestNewSubscriberReceivesOldMessages", func(t *testing.T, b *bus.Bus, o options) {
 			tests.TestNewSubscriberReceivesOldMessages(t, testContext(b, o), func(t *testing.T) (message.Publisher, message.Subscriber) {
 				return b.Publisher(), subscriber(t, b, uuid.NewString())
@@ -57,7 +57,7 @@ func sameGroup(name string, f func(*testing.T, tests.TestContext, tests.PubSubCo
 	}}
 }
 
-// testContext states what is true of every bus, and what its capabilities say.
+// testContext states the properties of every bus, and those of its capabilities.
 func testContext(b *bus.Bus, o options) tests.TestContext {
 	c := b.Capabilities()
 	return tests.TestContext{
@@ -67,8 +67,7 @@ func testContext(b *bus.Bus, o options) tests.TestContext {
 			GuaranteedOrder:                  c.OrderedPerKey,
 			NewSubscriberReceivesOldMessages: c.Replay,
 			ExactlyOnceDelivery:              false,
-			// Its subscribers come and go on one bus, so this asks nothing that
-			// needs a disk.
+			// Its subscribers come and go on one bus, so this needs no disk.
 			Persistent:            true,
 			RestartServiceCommand: o.restart,
 			ForceShort:            o.quick,
@@ -82,7 +81,7 @@ func subscriber(t *testing.T, b *bus.Bus, group string) message.Subscriber {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not every one of Watermill's tests closes what it opened.
+	// Some of Watermill's tests do not close their subscribers.
 	t.Cleanup(func() {
 		if err := sub.Close(); err != nil {
 			t.Errorf("close a subscriber: %v", err)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Fetch is [Source.Fetch] of a source that collects what it has ready and does not wait:
-// it returns what collect finds, and looks again at each signal of ready. After closed it
-// fails with an error that wraps [ErrEnded] and cause.
+// Fetch implements [Source.Fetch] for a source whose collect does not wait. It returns the
+// result of collect, and calls collect again at each signal of ready. After closed it fails with
+// an error that wraps [ErrEnded] and cause.
 func Fetch(ctx context.Context, ready, closed <-chan struct{}, cause error, collect func() []Delivery) ([]Delivery, error) {
 	for {
 		if all := collect(); len(all) > 0 {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Outcome is what is known of a message after Publish.
+// Outcome is the known state of a message after Publish.
 type Outcome uint8
 
 const (
 	// Published: the message is in the topic.
 	Published Outcome = iota + 1
-	// Refused: the transport would not take it. It is not in the topic.
+	// Refused: the transport refused the message. It is not in the topic.
 	Refused
-	// NotSent: it never left this process, because an earlier message of the call failed,
-	// or time was up. It is not in the topic.
+	// NotSent: the message did not leave this process, because an earlier message of the call
+	// failed, or the time was over. It is not in the topic.
 	NotSent
-	// Unknown: it was sent and no answer came. It may be in the topic.
+	// Unknown: the message was sent without an answer. It may be in the topic.
 	Unknown
 )
 
@@ -37,10 +37,10 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
 
-// PublishError says what became of each message of a Publish call that failed.
-// Of each key, the messages before the first that is not Published are
-// Published, and those after it are NotSent, Unknown or Refused: a caller that
-// publishes the unpublished ones again, in their order, keeps the order of keys.
+// PublishError gives the outcome of each message of a Publish call that failed. Of each key, the
+// messages before the first that is not Published are Published, and those after it are NotSent,
+// Unknown or Refused: a caller that publishes the unpublished ones again, in their order, keeps
+// the order of keys.
 type PublishError struct {
 	Topic string
 	// Outcomes has one entry for each message of the call.
@@ -48,17 +48,17 @@ type PublishError struct {
 	// First is the index of the first message that failed by itself, ID its UUID.
 	First int
 	ID    string
-	// Err is why it failed.
+	// Err is its error.
 	Err error
 }
 
-// Failed is the error of a call of n messages that have the same outcome; id is the first
-// one's.
+// Failed returns the error of a call of n messages with the same outcome; id is the id of the
+// first.
 func Failed(topic string, n int, id string, o Outcome, err error) *PublishError {
 	return &PublishError{Topic: topic, Outcomes: slices.Repeat([]Outcome{o}, n), ID: id, Err: err}
 }
 
-// Culprit is the index of the message to name in a [PublishError]: the first that is
+// Culprit returns the index of the message to name in a [PublishError]: the first that is
 // Refused or Unknown, or else the first that is not Published.
 func Culprit(outcomes []Outcome) int {
 	if i := slices.IndexFunc(outcomes, func(o Outcome) bool { return o == Refused || o == Unknown }); i >= 0 {
@@ -90,11 +90,10 @@ func (e *PublishError) Error() string {
 		e.Topic, failed, len(e.Outcomes), strings.Join(counts, ", "), e.ID, e.Err)
 }
 
-// Unwrap returns why the first message failed.
+// Unwrap returns the error of the first message that failed.
 func (e *PublishError) Unwrap() error { return e.Err }
 
-// Published reports whether the i-th message of the call is in the topic for
-// certain.
+// Published reports whether the i-th message of the call is certainly in the topic.
 func (e *PublishError) Published(i int) bool {
 	return i >= 0 && i < len(e.Outcomes) && e.Outcomes[i] == Published
 }

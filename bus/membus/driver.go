@@ -15,9 +15,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// ErrFull is returned by Publish when a topic holds as many messages as it may
-// and a group has not yet acknowledged the oldest. Nothing is dropped that a
-// group still has to read.
+// ErrFull is returned by Publish when a topic is full and a group has not yet acknowledged the
+// oldest message. No message is dropped that a group still has to read.
 var ErrFull = errors.New("membus: the topic is full")
 
 // transport is one opened bus on a store.
@@ -43,7 +42,7 @@ func (d *transport) Ping(context.Context) error { return nil }
 
 func (d *transport) Publisher() message.Publisher { return publisher{d} }
 
-// Source is that of bus.Driver.
+// Source implements bus.Driver.
 func (d *transport) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
 	switch {
 	case topic == "":
@@ -69,8 +68,8 @@ func (d *transport) forget(s *source) {
 	d.mu.Unlock()
 }
 
-// Declare makes topics and groups. Partitions and replication mean nothing in
-// one process; retention is by count, see [Scheme].
+// Declare makes topics and groups. Partitions and replication have no effect in one process;
+// retention is by count, see [Scheme].
 func (d *transport) Declare(_ context.Context, topics ...bus.Topic) error {
 	if d.isClosed() {
 		return bus.ErrClosed

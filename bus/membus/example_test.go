@@ -17,7 +17,7 @@ func ExampleScheme() {
 		panic(err)
 	}
 	defer b.Close()
-	// Published before anybody subscribed, and not lost.
+	// Published before the first subscriber, and not lost.
 	if err := b.Publisher().Publish("greetings", message.NewMessage("1", []byte("hello"))); err != nil {
 		panic(err)
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin. A position is how many messages the topic has had
-// before it.
+// Groups implements bus.GroupAdmin. A position is the number of earlier messages of the topic.
 func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, error) {
 	var all []bus.Group
 	for _, t := range d.store.all() {
@@ -111,7 +110,7 @@ func (d *transport) Read(ctx context.Context, topic string, from bus.Place, fn f
 	return nil
 }
 
-// place is the position of a place, among those that are retained. The caller holds t.mu.
+// place returns the position of a place, among the retained ones. The caller holds t.mu.
 func (t *topic) place(p bus.Place) (int64, error) {
 	switch {
 	case p.Latest:

@@ -77,7 +77,7 @@ func receive(t *testing.T, b *bus.Bus, group, topic string, n int) string {
 func TestRetentionDropsWhatEveryGroupHasRead(t *testing.T) {
 	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=3")
 	if err := publish(b, "t", "1", "2", "3", "4", "5"); err != nil {
-		t.Fatal(err) // no group: the oldest go
+		t.Fatal(err) // no group: the oldest are dropped
 	}
 	if got := receive(t, b, "g", "t", 3); got != "3 4 5" {
 		t.Fatalf("a new group got %q, want the three retained", got)
@@ -200,7 +200,7 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 	})
 }
 
-// The driver's own subscriber, without a dispatcher before it.
+// The driver's own subscriber, without a dispatcher.
 func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, err := membus.Open(membus.Config{})
@@ -236,8 +236,8 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 		if len(out) != window {
 			t.Fatalf("%d messages are out, want %d", len(out), window)
 		}
-		// The first stays; the others come and go, but not without end, or a
-		// crash would redeliver everything behind it.
+		// The first message stays out while others come and go. Their number is bounded, or a
+		// crash would redeliver every message behind the first.
 		first, n := out[0], len(out)
 		for len(out) > 0 {
 			for _, m := range out {
@@ -251,7 +251,7 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 		if n != 24*window {
 			t.Errorf("%d messages came beside an unacknowledged one, want %d", n, 24*window)
 		}
-		// A nacked message comes again, before anything new.
+		// A nacked message is redelivered before any new message.
 		first.Nack()
 		again := take()
 		if len(again) != 1 || again[0].UUID != first.UUID {

@@ -13,9 +13,9 @@ import (
 // DefaultRetention is how many messages a topic keeps.
 const DefaultRetention = 100_000
 
-// Scheme makes the scheme "mem". Buses opened through the same Scheme value
-// under the same name (mem://name) share one store, as long as one of them is
-// open; mem:// without a name is a store of its own.
+// Scheme makes the scheme "mem". Buses opened through the same Scheme value under the same name
+// (mem://name) share one store while one of them is open; mem:// without a name is a store of
+// its own.
 //
 // The parameter retention (?retention=1000) bounds the messages kept per topic.
 // The first open bus of a name sets it; another value later is an error.
@@ -27,7 +27,7 @@ type Config struct {
 	Retention int
 }
 
-// Open opens a store of its own, without a URL; give it to bus.New.
+// Open opens a store of its own, without a URL; pass it to bus.New.
 func Open(cfg Config) (bus.Driver, error) {
 	if cfg.Retention < 0 {
 		return nil, fmt.Errorf("membus: Retention is %d; give at least 1, or 0 for the default %d", cfg.Retention, DefaultRetention)

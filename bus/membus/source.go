@@ -9,20 +9,20 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// spanFactor is how many windows the newest delivered message may lie beyond
-// the oldest unacknowledged one. It bounds memory where an old message stays
-// unacknowledged while newer ones come and go.
+// spanFactor is how many windows the newest delivered message may be beyond the oldest
+// unacknowledged one. It bounds memory when an old message stays unacknowledged while newer ones
+// come and go.
 const spanFactor = 24
 
-// source reads a topic for a group, while it holds it.
+// source reads a topic for a group while it holds the group.
 type source struct {
 	driver  *transport
 	topic   *topic
 	group   *group
 	window  int
 	base    context.Context // of its deliveries; never ends
-	granted chan struct{}   // closed when the group is ours
-	news    chan struct{}   // capacity 1: something was settled
+	granted chan struct{}   // closed when this source holds the group
+	news    chan struct{}   // capacity 1: a message was settled
 	closed  chan struct{}
 	once    sync.Once
 
@@ -30,7 +30,7 @@ type source struct {
 	next    int64     // position to read next; -1 before the first read
 	pending []*flight // delivered beyond the cursor, by position
 	unacked int
-	back    int // how many of pending are to be delivered again
+	back    int // how many of pending are to be redelivered
 }
 
 // flight is a delivery.
@@ -39,7 +39,7 @@ type flight struct {
 	position int64
 	entry    *entry
 	acked    bool
-	again    bool // to be delivered again
+	again    bool // to be redelivered
 }
 
 func newSource(ctx context.Context, d *transport, t *topic, groupName string, window int) *source {
@@ -59,7 +59,7 @@ func newSource(ctx context.Context, d *transport, t *topic, groupName string, wi
 	return s
 }
 
-// Fetch is that of driver.Source.
+// Fetch implements driver.Source.
 func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
 	granted := s.granted
 	for {
@@ -83,9 +83,9 @@ func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error)
 	}
 }
 
-// take returns what can be delivered now: first what came back, since it lies before
-// everything not yet read. Without any it returns a channel that is closed when the topic
-// grows.
+// take returns the messages that can be delivered now: first those handed back, since they are
+// before all unread messages. If there are none, it returns a channel that is closed when the
+// topic grows.
 func (s *source) take(most int) (all []driver.Delivery, grown <-chan struct{}) {
 	t := s.topic
 	t.mu.Lock()
@@ -118,7 +118,7 @@ func (s *source) take(most int) (all []driver.Delivery, grown <-chan struct{}) {
 	return all, t.grown
 }
 
-// Close gives the group up, to the next source in line.
+// Close hands the group to the next source in line.
 func (s *source) Close() error {
 	s.once.Do(func() {
 		close(s.closed)
@@ -130,15 +130,15 @@ func (s *source) Close() error {
 	return nil
 }
 
-// Message is that of driver.Delivery.
+// Message implements driver.Delivery.
 func (f *flight) Message() driver.Message {
 	return driver.Message{ID: f.entry.uuid, Metadata: f.entry.metadata, Payload: f.entry.payload}
 }
 
-// Context is that of driver.Delivery. Nothing is revoked in one process.
+// Context implements driver.Delivery. No message is revoked in one process.
 func (f *flight) Context() context.Context { return f.source.base }
 
-// Done is that of driver.Delivery.
+// Done implements driver.Delivery.
 func (f *flight) Done() {
 	s := f.source
 	s.topic.mu.Lock()
@@ -152,7 +152,7 @@ func (f *flight) Done() {
 	s.tell()
 }
 
-// Back is that of driver.Delivery.
+// Back implements driver.Delivery.
 func (f *flight) Back() {
 	s := f.source
 	s.topic.mu.Lock()
@@ -172,8 +172,7 @@ func (s *source) tell() {
 	}
 }
 
-// commit moves the cursor over the longest confirmed prefix. The caller holds
-// topic.mu.
+// commit moves the cursor over the longest acknowledged prefix. The caller holds topic.mu.
 func (s *source) commit() {
 	if s.group.holder != s {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// store is what the buses of one name share: topics by name.
+// store is shared by the buses of one name: topics by name.
 type store struct {
 	users     int // guarded by the scheme
 	retention int
@@ -29,7 +29,7 @@ func newStore(retention int) *store {
 	return &store{retention: retention, topics: map[string]*topic{}}
 }
 
-// topic returns the topic of that name, made if necessary.
+// topic returns the topic of that name, and makes it if necessary.
 func (s *store) topic(name string) *topic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *topic) append(messages []*message.Message) error {
 	return nil
 }
 
-// drop forgets the oldest n entries, unless a group still has to read one.
+// drop removes the oldest n entries, unless a group still has to read one.
 func (t *topic) drop(n int) error {
 	if n > len(t.entries) {
 		return fault.MarkPermanent(fmt.Errorf("membus: %d messages in one publish are more than topic %s retains (%d)", n-len(t.entries)+t.retention, t.name, t.retention))
@@ -120,8 +120,8 @@ func (t *topic) drop(n int) error {
 	return nil
 }
 
-// group returns the group of that name, made if necessary at the earliest
-// retained entry. The caller holds t.mu.
+// group returns the group of that name. It makes a missing group at the earliest retained entry.
+// The caller holds t.mu.
 func (t *topic) group(name string) *group {
 	g := t.groups[name]
 	if g == nil {
@@ -190,9 +190,9 @@ func (t *topic) unsettled(name string, limit int) []*message.Message {
 	return messages
 }
 
-// group is a consumer group's place in a topic: everything before cursor is
-// done, and what holders before have left done behind it. One source at a time holds it; others stand in line. Guarded by
-// the topic's mu.
+// group is a consumer group's progress in a topic: every entry before cursor is done, and so are
+// those in done, behind it. One source at a time holds the group; others wait in line. Guarded
+// by the topic's mu.
 type group struct {
 	cursor int64
 	done   map[int64]bool
@@ -200,8 +200,8 @@ type group struct {
 	line   []*source
 }
 
-// leave takes s out of the group; if it was the holder, the next in line holds
-// the group from here on.
+// leave removes s from the group; if s was the holder, the next source in line becomes the
+// holder.
 func (g *group) leave(s *source) {
 	if g.holder != s {
 		for i, w := range g.line {

@@ -19,9 +19,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// While 16 writers commit out of the order of their ids, two processes give
-// positions, and a reader follows them: every committed message gets one, none
-// below a position that was read, and those of a key in the order of commits.
+// While 16 writers commit out of the order of their ids, two processes give positions, and a
+// reader follows them: every committed message gets one, none below a position that was read,
+// and those of a key in the order of commits.
 func TestPositionsUnderConcurrentWriters(t *testing.T) {
 	servicetest.EachMySQL(t, testPositionsUnderConcurrentWriters)
 }
@@ -65,7 +65,7 @@ func testPositionsUnderConcurrentWriters(t *testing.T, server servicetest.MySQLS
 	started := time.Now()
 	for w := range writers {
 		wg.Go(func() {
-			// On a slow machine longer, until positions were given often enough.
+			// Longer on a slow machine, until positions were given often enough.
 			for n := 0; n < rate*seconds/writers || passes.Load() < enough && time.Since(started) < time.Minute; n++ {
 				<-time.After(time.Until(started.Add(time.Duration(n*writers+w) * time.Second / rate)))
 				if err := publishNumber(t.Context(), db, rand.IntN(keys), n%10 == 0); err == nil {
@@ -96,7 +96,7 @@ func testPositionsUnderConcurrentWriters(t *testing.T, server servicetest.MySQLS
 	}()
 	wg.Wait()
 	wrote := time.Since(started)
-	for { // what was committed last
+	for { // the last commits
 		n, err := dialect.Arrange(t.Context(), db, "topic")
 		if err != nil {
 			t.Fatal(err)
@@ -153,8 +153,7 @@ func publishNumber(ctx context.Context, db *sql.DB, key int, fail bool) error {
 	})
 }
 
-// follow reads the positions after last that are known, as the adapter does. They
-// must be the next ones.
+// follow reads the known positions after last, as the adapter does. They must be consecutive.
 func follow(db *sql.DB, last, known int64, next map[string]int) (n, at int64, err error) {
 	rows, err := db.Query("SELECT position, payload FROM watermill_topic WHERE position > ? AND position <= ? ORDER BY position LIMIT 500", last, known)
 	if err != nil {
@@ -184,7 +183,7 @@ func follow(db *sql.DB, last, known int64, next map[string]int) (n, at int64, er
 	return n, last, rows.Err()
 }
 
-// Of two that looked at the same time the one who saw less may speak last.
+// Of two concurrent readers, the one with the older view may report last.
 func TestKnownNeverGoesBack(t *testing.T) {
 	w := newWatermillSQL()
 	for _, given := range []int64{3, 7, 5} {
@@ -206,8 +205,8 @@ func TestKnownNeverGoesBack(t *testing.T) {
 func TestSure(t *testing.T) {
 	for _, tc := range []struct{ first, second, want []int64 }{
 		{[]int64{1, 2, 3}, []int64{1, 2, 3}, []int64{1, 2, 3}},
-		{[]int64{1, 3}, []int64{1, 2, 3}, []int64{1}},    // 2 may be what comes before 3
-		{[]int64{2, 3}, []int64{1, 2, 3}, []int64{}},     // and 1 before both
+		{[]int64{1, 3}, []int64{1, 2, 3}, []int64{1}},    // 2 may precede 3 in the order of commits
+		{[]int64{2, 3}, []int64{1, 2, 3}, []int64{}},     // and 1 may precede both
 		{[]int64{1, 2, 3}, []int64{2, 3}, []int64{2, 3}}, // 1 has a position
 		{[]int64{1, 2, 3}, []int64{}, []int64{}},         // all have
 		{[]int64{1, 4}, []int64{1, 4, 5}, []int64{1, 4}}, // 5 comes after
@@ -219,7 +218,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// The adapter reads nothing beyond what is known, whatever the table shows.
+// The adapter reads nothing beyond the known position, even if the table shows more.
 func TestReadStopsAtWhatIsKnown(t *testing.T) { servicetest.EachMySQL(t, testReadStopsAtWhatIsKnown) }
 
 func testReadStopsAtWhatIsKnown(t *testing.T, server servicetest.MySQLServer) {

@@ -9,8 +9,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Every bus opens a pool of its own, so two of them on one database are to each
-// other what two processes are.
+// Every bus opens a pool of its own, so two buses on one database are like two processes.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) { conformance(t, server, "log") })
@@ -35,7 +34,7 @@ func conformance(t *testing.T, server servicetest.MySQLServer, mode string) {
 			return open(t, url), host
 		}),
 	}
-	if raceDetector || mode == "tx" { // there each delivery is a commit of its own
+	if raceDetector || mode == "tx" { // in mode=tx each delivery is a separate commit
 		opts = append(opts, bustest.Quick())
 	}
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, server.URL(t)) }, opts...)

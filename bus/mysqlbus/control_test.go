@@ -14,9 +14,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// The control of TestConcurrentWriters: with Watermill SQL's own adapters for
-// MySQL, its subscriber skips a message for good when a writer has its number and
-// waits for a lock, as for that of the subscriber itself, while the next commits.
+// The control of TestConcurrentWriters: with Watermill SQL's own adapters for MySQL, the
+// subscriber permanently skips a message whose writer has its number and waits for a lock, such
+// as that of the subscriber itself, while the next writer commits.
 func TestWatermillsOwnAdaptersLose(t *testing.T) {
 	servicetest.EachMySQL(t, testWatermillsOwnAdaptersLose)
 }
@@ -41,7 +41,7 @@ func testWatermillsOwnAdaptersLose(t *testing.T, server servicetest.MySQLServer)
 	}
 	begin := func() *sql.Tx {
 		t.Helper()
-		// As the subscriber's transactions do, they lock what is between the rows, too.
+		// Like the subscriber's transactions, these also lock the gaps between rows.
 		tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func testWatermillsOwnAdaptersLose(t *testing.T, server servicetest.MySQLServer)
 	}()
 	if server.IsMariaDB() {
 		await("SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'watermill_topic'", 2)
-	} else { // which keeps such figures for a day, but shows the sessions that wait
+	} else { // MySQL caches such statistics for a day, but shows the sessions that wait
 		await("SELECT COUNT(*) FROM performance_schema.data_locks WHERE OBJECT_SCHEMA = DATABASE() AND LOCK_STATUS = 'WAITING'", 1)
 	}
 	if err := publish(second, "second"); err != nil {
@@ -112,7 +112,7 @@ func testWatermillsOwnAdaptersLose(t *testing.T, server servicetest.MySQLServer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What it has passed it never reads again. If the first message came here, the
+	// The subscriber never reads a message it has passed. If the first message arrived here, the
 	// control would prove nothing.
 	logbustest.Expect(t, ch, "third")
 }

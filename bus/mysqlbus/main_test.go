@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// transport is this one for the tests that all SQL transports share; each gives it
-// its URLs.
+// transport is this transport for the tests that all SQL transports share; each test sets its
+// URLs.
 var transport = logbustest.Transport{
 	Scheme: func(s logbustest.Settings) bus.Scheme {
 		return mysqlbus.Scheme(mysqlbus.Config{DB: s.DB, LeaseTTL: s.LeaseTTL, Holder: s.Holder, Logger: s.Logger})

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/internal/onedb"
 )
 
-// same reports whether app is on the database of db. It compares by a lock of the
-// server, whose name was just made up: no other session has it.
+// same reports whether app is on the database of db. It compares by a lock of the server with a
+// random name, which no other session has.
 func same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

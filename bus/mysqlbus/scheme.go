@@ -15,35 +15,32 @@ import (
 
 // Config of the scheme. The zero value works.
 type Config struct {
-	// DB is the application's own pool, opened with github.com/go-sql-driver/mysql.
-	// Where it turns out to be on the database of the URL, Publish takes part in
-	// the application's transactions; with ?mode=tx it also is the pool whose
-	// transactions the messages come in. It is not closed.
+	// DB is the application's own pool, opened with github.com/go-sql-driver/mysql. If it is on
+	// the database of the URL, Publish takes part in the application's transactions; with
+	// ?mode=tx messages are delivered in transactions of this pool. The bus does not close it.
 	DB *sql.DB
-	// Partitions of a topic that was not declared; 3 by default. The URL's
-	// ?partitions=N comes first. More let more instances share a group.
+	// Partitions of an undeclared topic; 3 by default. The URL's ?partitions=N takes precedence.
+	// With more partitions, more instances can share a group.
 	Partitions int
-	// Retention of messages that every group has passed; 72 h by default. The
-	// URL's ?retention=D comes first. A longer one costs disk space.
+	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
+	// ?retention=D takes precedence. A longer retention costs disk space.
 	Retention time.Duration
-	// Poll is how often an idle process looks for what others have published,
-	// 100 ms by default, and more often while something comes; with ?mode=tx how
-	// often an idle group looks, 200 ms by default. The URL's ?poll=D comes first.
-	// A shorter one costs queries. What a process publishes itself wakes its own
-	// readers at once.
+	// Poll is the interval at which an idle process looks for messages of other processes, 100
+	// ms by default, and shorter while messages arrive; with ?mode=tx the interval of an idle
+	// group, 200 ms by default. The URL's ?poll=D takes precedence. A shorter interval costs
+	// queries. Messages that a process publishes itself wake its own readers at once.
 	Poll time.Duration
-	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
-	// default. Every process writes each third of it.
+	// LeaseTTL is how long a killed process keeps its partitions; 10 s by default. Every process
+	// writes once per third of it.
 	LeaseTTL time.Duration
-	// Holder names this process towards the others, the same after every restart;
-	// a random name by default. A process that was killed then goes on with its
-	// partitions as soon as it is there again, instead of after LeaseTTL. Only one
-	// live process may have the name: two take the partitions from each other
-	// again and again, which loses nothing and repeats messages.
+	// Holder names this process to the others, and is the same after every restart; a random
+	// name by default. A killed process then gets its partitions back as soon as it restarts,
+	// instead of after LeaseTTL. Only one live process may have the name: two would repeatedly
+	// take the partitions from each other, which loses nothing but repeats messages.
 	Holder string
-	// Connections is the most the bus opens; 16 by default. One of them watches.
+	// Connections is the most that the bus opens; 16 by default. One of them polls.
 	Connections int
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs background errors; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -70,16 +67,14 @@ func (c Config) withDefaults() Config {
 // scheme opens mysql:// URLs.
 type scheme struct{ cfg Config }
 
-// Scheme returns the scheme mysql://user:password@host:port/database?…, for
-// MySQL and MariaDB. Open does not connect: the first use does, and makes the tables
-// where they do not exist.
+// Scheme returns the scheme mysql://user:password@host:port/database?…, for MySQL and MariaDB.
+// Open does not connect: the first use does, and creates missing tables.
 //
-// Parameters of the bus: partitions (3), retention (72h), poll (100ms), mode
-// (log, or tx; see the package's doc). Parameters of the connection are passed
-// on: those of [Parameters].
+// Parameters of the bus: partitions (3), retention (72h), poll (100ms), mode (log, or tx; see
+// the package's doc). The parameters in [Parameters] are passed on to the connection.
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-// Parameters are those of a URL that go to the connection.
+// Parameters lists the parameters of a URL that are passed on to the connection.
 func Parameters() []string {
 	return []string{
 		"compress", "connectionAttributes", "innodb_lock_wait_timeout", "lock_wait_timeout", "maxAllowedPacket",

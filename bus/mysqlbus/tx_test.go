@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
 )
 
-// txTransport is ?mode=tx for the tests that PostgreSQL and MySQL share; eachTx
-// gives it the transport of a server.
+// txTransport is ?mode=tx for the tests that PostgreSQL and MySQL share; eachTx sets the
+// transport of a server.
 var txTransport = txbustest.Transport{
 	Bind: func(s string) string { return s },
 	Kill: func(ctx context.Context, admin *sql.DB, tx *sql.Tx) error {
@@ -86,8 +86,8 @@ func TestTxConcurrentWriters(t *testing.T) {
 	})
 }
 
-// plain opens the driver as it is. A client that interpolates cannot write JSON as
-// Watermill SQL does, on MySQL.
+// plain opens the driver without our defaults. On MySQL, a client that interpolates cannot write
+// JSON as Watermill SQL does.
 func plain(rawURL string) (*sql.DB, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -103,7 +103,7 @@ func plain(rawURL string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// A table that Watermill SQL has made, with messages in it, gets the column.
+// A table with messages that Watermill SQL has made gets the column.
 func TestTxTakesOverWatermillsTable(t *testing.T) { each(t, testTxTakesOverWatermillsTable) }
 
 func testTxTakesOverWatermillsTable(t *testing.T, transport logbustest.Transport) {

@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// busyInterval is how often the watcher looks while something comes.
+	// busyInterval is the polling interval while messages arrive.
 	busyInterval = 5 * time.Millisecond
-	// groupsInterval is the least time between two looks at the groups, which
-	// change seldom.
+	// groupsInterval is the least time between two reads of the groups, which change seldom.
 	groupsInterval = 50 * time.Millisecond
 	watchTimeout   = 30 * time.Second
 )
 
-// watcher finds out what other processes have published, since MySQL tells
-// nobody. It asks once for all lanes that are read in this process, by their
-// indexes and without a lock, and not at all where none is.
+// watcher polls for messages of other processes, since MySQL has no notifications. It uses one
+// query for all lanes with a reader in this process, by their indexes and without a lock, and no
+// query without readers.
 type watcher struct {
 	db            *sql.DB
 	lanes, groups string
@@ -48,21 +47,21 @@ func newWatcher(db *sql.DB, cfg Config) (*watcher, error) {
 	return w, nil
 }
 
-// woken is what the watcher wakes: a hub.
+// woken is the hub that the watcher wakes.
 type woken interface {
 	Reading() (lanes []int, member bool)
 	Wake(lanes ...int)
 	WakeGroups()
 }
 
-// state is how far a lane is.
+// state is the progress of a lane.
 type state struct{ next, unread int64 }
 
-// members is what shows that a group has changed.
+// members is a summary that shows whether a group has changed.
 type members struct{ count, last, free int64 }
 
-// run looks until ctx is done: every busyInterval while something comes, then
-// less and less often.
+// run polls until ctx is done: every busyInterval while messages arrive, then less and less
+// often.
 func (w *watcher) run(ctx context.Context, hub woken) {
 	bad := backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}
 	seen := map[int]state{}
@@ -88,7 +87,7 @@ func (w *watcher) run(ctx context.Context, hub woken) {
 			failures++
 			wait = bad.Delay(failures)
 			w.log.Warn("bus: looking for new messages failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
-			hub.Wake() // whoever has something to read finds out
+			hub.Wake() // every reader with messages to read finds them
 			continue
 		}
 		failures = 0

@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// A process whose groups wait hears of messages that another process has
-// published and a third has read before: reading gives places, so nothing is
-// left that nobody has met.
+// A process whose groups wait is told of messages that another process has published and a third
+// has already read: reading gives positions, so no message without a position is left to show
+// them.
 func TestWatcher(t *testing.T) { servicetest.EachMySQL(t, testWatcher) }
 
 func testWatcher(t *testing.T, server servicetest.MySQLServer) {
@@ -39,8 +39,8 @@ func testWatcher(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// A group's second process takes over partitions that the first gives up, and
-// hears of it by the watcher.
+// A group's second process takes over partitions that the first releases, and the watcher tells
+// it.
 func TestWatcherSeesGroups(t *testing.T) { servicetest.EachMySQL(t, testWatcherSeesGroups) }
 
 func testWatcherSeesGroups(t *testing.T, server servicetest.MySQLServer) {

@@ -21,27 +21,25 @@ import (
 // passSize bounds how many messages get their positions in one transaction.
 const passSize = 500
 
-// joinTimeout is how long a group's row is waited for before looking again.
+// joinTimeout is how long Join waits for a group's row before it looks again.
 const joinTimeout = time.Second
 
-// quoted are the tables of a topic as they stand in SQL text. A topic's name
-// holds no quotes; package txbus has checked it.
+// messages and offsets return the quoted table names of a topic. A topic's name has no quotes;
+// package txbus has checked it.
 func messages(topic string) string { return "`" + txbus.MessagesTable(topic) + "`" }
 func offsets(topic string) string  { return "`" + txbus.OffsetsTable(topic) + "`" }
 
-// schema is Watermill SQL's schema for MySQL with a payload of any bytes and a
-// column more, which Watermill SQL's own publishers and subscribers do not
-// notice: the position of a message. Ids are handed out before transactions
-// commit, so a reader that asks for the ids after the last one skips what
-// commits late; positions are given to what has committed.
+// schema is Watermill SQL's schema for MySQL with a payload of any bytes and an additional
+// column that Watermill SQL's own publishers and subscribers ignore: the position of a message.
+// Ids are assigned before transactions commit, so a reader that asks for the ids after the last
+// one skips late commits; positions are given to committed messages.
 type schema struct {
 	wmsql.DefaultMySQLSchema
 	watermillSQL
 }
 
-// SelectQuery reads no further than an earlier statement has seen. A view of the
-// data that MariaDB makes can show a transaction and hide one that committed
-// before it; the next view shows both.
+// SelectQuery reads no further than an earlier statement has seen. A MariaDB snapshot can show a
+// transaction and hide one that committed before it; the next snapshot shows both.
 func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Query {
 	next := o.NextOffsetQuery(topic, group)
 	return wmsql.Query{
@@ -51,19 +49,19 @@ func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Q
 	}
 }
 
-// last is the last position of a topic that is known to have been given.
+// last returns the last known position of a topic.
 func (w watermillSQL) last(topic string) int64 {
 	v, _ := w.known.Load(topic)
 	n, _ := v.(int64)
 	return n
 }
 
-// SubscribeIsolationLevel is the handler's as well, so it is the pool's own.
-// Positions become visible in their order at any level.
+// SubscribeIsolationLevel also applies to the handler, so it is the pool's own. Positions become
+// visible in order at any level.
 func (schema) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelDefault }
 
-// offsetsAdapter is Watermill SQL's, except that an instance whose group is at
-// work elsewhere does not keep a connection waiting for it.
+// offsetsAdapter is Watermill SQL's, except that an instance whose group is at work elsewhere
+// does not hold a connection while it waits.
 type offsetsAdapter struct {
 	wmsql.DefaultMySQLOffsetsAdapter
 }
@@ -79,14 +77,14 @@ func (a offsetsAdapter) NextOffsetQuery(topic, group string) wmsql.Query {
 	}
 }
 
-// ConsumedMessageQuery is none: nobody else has the group's row.
+// ConsumedMessageQuery returns none: no other session has the group's row.
 func (offsetsAdapter) ConsumedMessageQuery(string, wmsql.Row, string, []byte) wmsql.Query {
 	return wmsql.Query{}
 }
 
-// watermillSQL is txbus.Dialect.
+// watermillSQL implements txbus.Dialect.
 type watermillSQL struct {
-	known   *sync.Map // topic → the last position that a statement has seen given
+	known   *sync.Map // topic → the last position that a statement has seen
 	textual *sync.Map // topics whose payload is JSON, in a table that Watermill SQL made
 }
 
@@ -145,9 +143,9 @@ func (w watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) err
 	return err
 }
 
-// Join looks before it inserts: an insert waits for the group's row while a
-// message of the group is out, which can be for ever. Between the two a row can
-// appear and be locked; so the insert waits for a moment only.
+// Join reads before it inserts: an insert waits for the group's row while a message of the group
+// is out, which can be for ever. A row can appear and be locked between the two, so the insert
+// waits only for a moment.
 func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) error {
 	for {
 		var n int
@@ -164,14 +162,13 @@ func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) e
 	}
 }
 
-// Arrange gives positions to what has committed since, in the order of ids: an
-// id is taken after the locks that a transaction took before it published, so
-// that is the order of commits for whoever publishes behind a lock. It also
-// counts as news what others have given.
+// Arrange gives positions to newly committed messages, in the order of ids. A transaction takes
+// its id after the locks it took before publishing, so for publishers behind a lock that is the
+// order of commits. Positions given by other processes count as news too.
 func (w watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (int, error) {
 	var given int64
 	var fresh bool
-	// Most of the time there is nothing, and no lock to be taken.
+	// Usually there are no new messages, and no lock is needed.
 	err := db.QueryRowContext(ctx, "SELECT last_position, EXISTS (SELECT 1 FROM "+messages(topic)+
 		" FORCE INDEX (`position`) WHERE `position` IS NULL) FROM wm_positions WHERE topic = ?", topic).Scan(&given, &fresh)
 	if err != nil {
@@ -189,8 +186,8 @@ func (w watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (in
 	return max(news, 0), nil
 }
 
-// learn moves what is known of a topic on, never back: of two that look at the
-// same time, the one who saw less may be the last to say it.
+// learn advances the known position of a topic, never back: of two concurrent readers, the one
+// with the older view may report last.
 func (w watermillSQL) learn(topic string, given int64) {
 	for {
 		was, loaded := w.known.LoadOrStore(topic, given)
@@ -200,8 +197,8 @@ func (w watermillSQL) learn(topic string, given int64) {
 	}
 }
 
-// pass gives positions to up to passSize messages. It returns how much there was
-// to do, and the last position.
+// pass gives positions to up to passSize messages. It returns the number of new messages, and
+// the last position.
 func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int, to int64, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
@@ -211,13 +208,13 @@ func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int
 	var from int64
 	switch err := tx.QueryRowContext(ctx, `SELECT last_position FROM wm_positions WHERE topic = ? FOR UPDATE SKIP LOCKED`, topic).Scan(&from); {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, 0, nil // somebody else is at it
+		return 0, 0, nil // another session does it
 	case err != nil:
 		return 0, 0, err
 	}
-	// Under the lock, and twice, each in a new view of the data: the first look
-	// may show the second of two writers of a key without the first, or what an
-	// earlier pass has done with; what both agree on is sure.
+	// Two reads under the lock, each in a new snapshot: the first may show the second of two
+	// writers of a key without the first, or messages that an earlier pass has numbered. Ids
+	// that both reads agree on are certain.
 	first, err := fresh(ctx, tx, topic, math.MaxInt64)
 	if err != nil || len(first) == 0 {
 		return 0, from, err
@@ -228,14 +225,14 @@ func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int
 	}
 	agreed := sure(first, second)
 	if len(agreed) == 0 {
-		return 1, from, nil // something is there: look again
+		return 1, from, nil // there are new messages: look again
 	}
 	ids, err := json.Marshal(agreed)
 	if err != nil {
 		return 0, from, err
 	}
-	// Joined, and not IN a list, so that each row is met by its primary key alone
-	// and none of an open transaction is waited for.
+	// A join instead of an IN list, so that each row is found by its primary key alone and no
+	// row of an open transaction is waited for.
 	res, err := tx.ExecContext(ctx, "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (nth FOR ORDINALITY, id BIGINT PATH '$')) AS j"+
 		" STRAIGHT_JOIN "+messages(topic)+" AS m FORCE INDEX (PRIMARY) ON m.`offset` = j.id"+
 		" SET m.`position` = ? + j.nth WHERE m.`position` IS NULL", string(ids), from)
@@ -253,8 +250,8 @@ func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int
 	return int(given), to, err
 }
 
-// fresh returns ids of committed messages without a position, ascending, up to
-// the last one of a look before.
+// fresh returns ids of committed messages without a position, ascending, up to the last id of an
+// earlier read.
 func fresh(ctx context.Context, tx *sql.Tx, topic string, upTo int64) ([]int64, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT `offset` FROM "+messages(topic)+" FORCE INDEX (`position`)"+
 		" WHERE `position` IS NULL AND `offset` <= ? ORDER BY `offset` LIMIT "+strconv.Itoa(passSize), upTo)
@@ -273,15 +270,15 @@ func fresh(ctx context.Context, tx *sql.Tx, topic string, upTo int64) ([]int64, 
 	return ids, rows.Err()
 }
 
-// sure is what two looks, one after the other, agree on: the ids that both saw,
-// below the first that only the second saw, for it may be of a transaction that
-// comes before any of those above. The rest has its turn in the next pass.
+// sure returns the ids that two successive reads agree on: those that both saw, below the first
+// id that only the second saw, which may belong to a transaction before any of those above. The
+// next pass takes the rest.
 func sure(first, second []int64) []int64 {
 	out := []int64{}
 	i := 0
 	for _, id := range second {
 		for i < len(first) && first[i] < id {
-			i++ // it has a position by now
+			i++ // it has a position now
 		}
 		if i == len(first) || first[i] != id {
 			break

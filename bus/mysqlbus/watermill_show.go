@@ -106,10 +106,11 @@ func show(ctx context.Context, db *sql.DB, query string, args ...any) ([]*messag
 	return txbus.Messages(rows)
 }
 
-// isMissing reports that a table does not exist.
+// isMissing reports whether the error is that a table does not exist.
 func isMissing(err error) bool { return is(err, 1146) }
 
-// isThere reports that a column or an index exists: another process was first.
+// isThere reports whether the error is that a column or an index exists: another process was
+// first.
 func isThere(err error) bool { return is(err, 1060) || is(err, 1061) }
 
 func is(err error, number uint16) bool {

@@ -9,8 +9,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Every bus opens a pool of its own, so two of them on one schema are to each
-// other what two processes are.
+// Every bus opens a pool of its own, so two buses on one schema are like two processes.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance(t, "log")
@@ -35,7 +34,7 @@ func conformance(t *testing.T, mode string) {
 			return open(t, url), server
 		}),
 	}
-	if raceDetector || mode == "tx" { // there each delivery is a commit of its own
+	if raceDetector || mode == "tx" { // in mode=tx each delivery is a separate commit
 		opts = append(opts, bustest.Quick())
 	}
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, servicetest.PostgresURL(t)) }, opts...)

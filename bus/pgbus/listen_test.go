@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// listen counts the notifications of the schema's one bus until it is asked.
-// Other schemas of the database use the same channel; the busiest sender is ours,
-// since it is the one that publishes.
+// listen counts the notifications of the schema's one bus until the returned function is called.
+// Other schemas of the database use the same channel; the busiest sender is ours, since it is
+// the one that publishes.
 func listen(t *testing.T, url string) (heard func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -14,10 +14,9 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
-// openLog starts the bus on the log of package pglog. The pool is the bus's own
-// even where the application's is on the same database: whatever the
-// application does with its connections, partitions are read, leases renewed
-// and cursors moved.
+// openLog starts the bus on the log of package pglog. The pool belongs to the bus, even if the
+// application's pool is on the same database: the application's use of its connections cannot
+// prevent partitions from being read, leases from being renewed, or cursors from being moved.
 func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	log, err := pglog.New(pool, tables)
 	if err != nil {

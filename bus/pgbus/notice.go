@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// tick is the least time between two notifications of one process. NOTIFY
-	// takes a lock of the whole database while it commits, so it must not follow
-	// the rate of messages.
+	// tick is the least time between two notifications of one process. NOTIFY takes a
+	// database-wide lock while it commits, so its rate must not follow the rate of messages.
 	tick = 5 * time.Millisecond
-	// maxText is what the server takes at most.
+	// maxText is the server's limit.
 	maxText = 7999
 )
 
-// notices are what processes tell each other by NOTIFY.
+// notices are the messages that processes send each other by NOTIFY.
 type notices struct {
 	id string // so that a process does not wake itself a second time
 }
 
 func newNotices() notices { return notices{rand.Text()} }
 
-// text says a change: the sender, "g" when a group has changed, and lanes, or "*" for
-// too many of them.
+// text encodes a change: the sender, "g" when a group has changed, and the lanes, or "*" if
+// there are too many.
 func (n notices) text(c logsub.Change) string {
 	var out strings.Builder
 	out.WriteString(n.id)
@@ -44,14 +43,14 @@ func (n notices) text(c logsub.Change) string {
 	return out.String()
 }
 
-// waker is what a notification wakes: a hub.
+// waker is the target of notifications: a hub.
 type waker interface {
 	Wake(lanes ...int)
 	WakeGroups()
 }
 
-// hear acts on a notification. One without a text, as after a connection was
-// lost, and one that is not understood, wake everybody.
+// hear acts on a notification. An empty text, as after a lost connection, or a malformed one
+// wakes all readers and members.
 func (n notices) hear(text string, w waker) {
 	sender, words, _ := strings.Cut(text, " ")
 	if sender == n.id {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// heard is what a notification woke.
+// heard counts the wake-ups of a notification.
 type heard struct {
 	lanes       []int
 	all, groups int
@@ -54,8 +54,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Every notification of another process wakes readers or members, and our own wakes
-// none; one that is not understood wakes all.
+// Every notification of another process wakes readers or members, and our own wakes none; a
+// malformed one wakes all.
 func FuzzHear(f *testing.F) {
 	f.Add("other 1 2 g")
 	f.Add("")
@@ -78,7 +78,7 @@ func FuzzHear(f *testing.F) {
 	})
 }
 
-// What one process says is heard by another as it was meant.
+// A notice is decoded by another process as it was encoded.
 func FuzzNotice(f *testing.F) {
 	f.Add(1, 2, 3, true)
 	f.Add(0, -5, 1<<40, false)

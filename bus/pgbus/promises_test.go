@@ -17,9 +17,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// A group reads a backlog of 200,000 messages at the rate of one that has 1,000
-// at a time. The bound is generous, since machines are shared; a reader that
-// sorts its backlog is off by far more.
+// A group reads a backlog of 200,000 messages at the same rate as one of 1,000. The bound is
+// generous, since machines are shared; a reader that sorts its backlog exceeds it by far.
 func TestBacklogDoesNotSlowReading(t *testing.T) {
 	const few, many, rounds = 1000, 200_000, 20
 	url := servicetest.PostgresURL(t)
@@ -66,7 +65,7 @@ func TestBacklogDoesNotSlowReading(t *testing.T) {
 		t.Logf("%d messages: %v out of 1,000 at a time, %v out of 200,000: ratio %.2f", rounds*few, ofFew, ofMany, ratio)
 		return ratio
 	}
-	// What else the machine does may meet one of the two, and not three times.
+	// Other load on the machine may hit one of the two measurements, but not three times.
 	ratio := measure()
 	for again := 2; ratio > 4 && again > 0; again-- {
 		ratio = measure()
@@ -76,8 +75,8 @@ func TestBacklogDoesNotSlowReading(t *testing.T) {
 	}
 }
 
-// foreign opens two transactions that have written, one elsewhere and one that
-// has published, and leaves them open.
+// foreign opens two transactions that have written, one elsewhere and one that has published,
+// and leaves them open.
 func foreign(t *testing.T, db *sql.DB, b *bus.Bus) (end func() error) {
 	t.Helper()
 	if _, err := db.Exec(`CREATE TABLE elsewhere (n integer)`); err != nil {
@@ -108,8 +107,8 @@ func foreign(t *testing.T, db *sql.DB, b *bus.Bus) (end func() error) {
 	return func() error { close(release); return <-ended }
 }
 
-// While a transaction that has written is open, messages of others flow, those
-// of its own key included; its own comes once it has committed.
+// While a transaction that has written is open, messages of others flow, also those of its own
+// key; its own message is delivered once it has committed.
 func TestOpenTransactionDelaysNobody(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	db := transport.App(t, url, 4)
@@ -129,8 +128,8 @@ func TestOpenTransactionDelaysNobody(t *testing.T) {
 	logbustest.Expect(t, ch, "late")
 }
 
-// The same in mode=tx. Its control is Watermill SQL with its own adapters, on the
-// same tables: nothing comes there while the transaction is open.
+// The same in mode=tx. Its control is Watermill SQL with its own adapters, on the same tables:
+// it delivers no messages while the transaction is open.
 func TestTxOpenTransactionDelaysNobody(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	db := transport.App(t, url, 8)
@@ -168,7 +167,7 @@ func TestTxOpenTransactionDelaysNobody(t *testing.T) {
 	logbustest.Expect(t, stalled, "late") // its transaction began first
 }
 
-// Messages are announced at most once a tick, however many are published.
+// Any number of messages is announced at most once a tick.
 func TestNotificationsAreFew(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	b := transport.Open(t, url, logbustest.Settings{})
@@ -199,7 +198,7 @@ func TestNotificationsAreFew(t *testing.T) {
 	}
 }
 
-// A process of the release before still says that it lives, but cannot take a partition
+// A process of the previous release still reports that it is alive, but cannot take a partition
 // any more: it gets none.
 func TestMembersOfTheReleaseBefore(t *testing.T) {
 	url := servicetest.PostgresURL(t)

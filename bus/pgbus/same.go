@@ -9,13 +9,13 @@ import (
 	"github.com/millrace-go/millrace/internal/onedb"
 )
 
-// tablesOfLog is what the name of the log's table means on a connection.
+// tablesOfLog resolves the name of the log's table on a connection.
 const tablesOfLog = `coalesce(to_regclass('bus_messages')::oid::text, '')`
 
-// same reports whether app is on the database of db, and the expression place has the
-// same value on both. It compares by a lock: locks of the kind belong to one database of
-// one server, and no other session has a lock on a number that was just made up. On
-// another database app's transaction keeps the lock until its end, and delays no other.
+// same reports whether app is on the database of db, and the expression place has the same value
+// on both. It compares by an advisory lock, which belongs to one database of one server, on a
+// random number that no other session has locked. On another database, app's transaction keeps
+// the lock until its end, and delays no other.
 func same(ctx context.Context, db *sql.DB, app onedb.Querier, place string) (bool, error) {
 	var number [8]byte
 	rand.Read(number[:]) //nolint:errcheck // never fails

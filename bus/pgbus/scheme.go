@@ -16,33 +16,31 @@ import (
 
 // Config of the scheme. The zero value works.
 type Config struct {
-	// DB is the application's own pool, opened with pgx's database/sql driver.
-	// Where it turns out to be on the database and schema of the URL, Publish
-	// takes part in the application's transactions; with ?mode=tx it also is the
-	// pool whose transactions the messages come in. It is not closed.
+	// DB is the application's own pool, opened with pgx's database/sql driver. If it is on the
+	// database and schema of the URL, Publish takes part in the application's transactions; with
+	// ?mode=tx messages are delivered in transactions of this pool. The bus does not close it.
 	DB *sql.DB
-	// Partitions of a topic that was not declared; 3 by default. The URL's
-	// ?partitions=N comes first. More let more instances share a group.
+	// Partitions of an undeclared topic; 3 by default. The URL's ?partitions=N takes precedence.
+	// With more partitions, more instances can share a group.
 	Partitions int
-	// Retention of messages that every group has passed; 72 h by default. The
-	// URL's ?retention=D comes first. A longer one costs disk space.
+	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
+	// ?retention=D takes precedence. A longer retention costs disk space.
 	Retention time.Duration
-	// Poll is how often an idle partition is looked at without a notification,
-	// 1 s by default; with ?mode=tx how often an idle group looks, 200 ms by
-	// default. The URL's ?poll=D comes first. A shorter one costs queries.
+	// Poll is the interval at which an idle partition is read without a notification, 1 s by
+	// default; with ?mode=tx the interval of an idle group, 200 ms by default. The URL's ?poll=D
+	// takes precedence. A shorter interval costs queries.
 	Poll time.Duration
-	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
-	// default. Every process writes each third of it.
+	// LeaseTTL is how long a killed process keeps its partitions; 10 s by default. Every process
+	// writes once per third of it.
 	LeaseTTL time.Duration
-	// Holder names this process towards the others, the same after every restart;
-	// a random name by default. A process that was killed then goes on with its
-	// partitions as soon as it is there again, instead of after LeaseTTL. Only one
-	// live process may have the name: two take the partitions from each other
-	// again and again, which loses nothing and repeats messages.
+	// Holder names this process to the others, and is the same after every restart; a random
+	// name by default. A killed process then gets its partitions back as soon as it restarts,
+	// instead of after LeaseTTL. Only one live process may have the name: two would repeatedly
+	// take the partitions from each other, which loses nothing but repeats messages.
 	Holder string
-	// Connections is the most the bus opens; 16 by default. One of them listens.
+	// Connections is the most that the bus opens; 16 by default. One of them listens.
 	Connections int
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs background errors; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -72,13 +70,12 @@ type scheme struct {
 	cfg  Config
 }
 
-// Schemes returns postgres:// and postgresql://, which are the same, as for libpq:
-// postgres://user:password@host:port/database?…. Open does not connect: the
-// first use does, and makes the tables where they do not exist.
+// Schemes returns postgres:// and postgresql://, which are equivalent, as in libpq:
+// postgres://user:password@host:port/database?…. Open does not connect: the first use does, and
+// creates missing tables.
 //
-// Parameters of the bus: partitions (3), retention (72h), poll (1s), mode (log,
-// or tx; see the package's doc). Parameters of the connection are passed on:
-// those of [Parameters].
+// Parameters of the bus: partitions (3), retention (72h), poll (1s), mode (log, or tx; see the
+// package's doc). The parameters in [Parameters] are passed on to the connection.
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"postgres", cfg}, scheme{"postgresql", cfg}}
 }
@@ -86,8 +83,8 @@ func Schemes(cfg Config) []bus.Scheme {
 // Scheme returns postgres:// alone; see [Schemes].
 func Scheme(cfg Config) bus.Scheme { return scheme{"postgres", cfg} }
 
-// Parameters are those of a URL that go to the connection: libpq's names, as
-// far as pgx knows them. A password belongs before the host.
+// Parameters lists the parameters of a URL that are passed on to the connection: libpq's names,
+// as far as pgx knows them. A password belongs before the host.
 func Parameters() []string {
 	return []string{
 		"application_name", "client_encoding", "connect_timeout", "lock_timeout", "options", "passfile",
@@ -124,7 +121,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	}
 	cfg = cfg.withDefaults()
 	at := *u
-	// libpq's URLs, and so pgx's, know no plus for a space.
+	// In libpq's URLs, and so pgx's, a plus is not a space.
 	query := strings.ReplaceAll(connection.Encode(), "+", "%20")
 	at.Scheme, at.RawQuery, at.Fragment = "postgres", query, ""
 	pool, err := pgdb.Open(at.String())

@@ -10,9 +10,8 @@ import (
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
-// openTx starts Watermill SQL on the database. Deliveries have a pool of their
-// own: each of them holds a connection while its handler works, and must not
-// keep publishers from theirs.
+// openTx starts Watermill SQL on the database. Deliveries have a pool of their own: each holds a
+// connection while its handler works, and must not take the connections of publishers.
 func openTx(url string, pool *sql.DB, cfg Config) (bus.Driver, error) {
 	deliveries, err := pgdb.Open(url)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestTxConcurrentWriters(t *testing.T) {
 	txbustest.ConcurrentWriters(t, txTransport, logbustest.Writers{Writers: 16, Keys: 200, Messages: 1000, Hold: 2 * time.Millisecond})
 }
 
-// A table that Watermill SQL has made, with messages in it, gets the column.
+// A table with messages that Watermill SQL has made gets the column.
 func TestTxTakesOverWatermillsTable(t *testing.T) {
 	url := transport.URL(t)
 	db := transport.App(t, url, 4)

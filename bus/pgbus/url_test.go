@@ -21,7 +21,7 @@ func TestURLErrors(t *testing.T) {
 	open := func(cfg pgbus.Config, url string) error {
 		t.Helper()
 		b, err := bus.NewOpener(pgbus.Scheme(cfg)).Open(t.Context(), url)
-		if err == nil { // a server that is absent is found by asking it
+		if err == nil { // an absent server is found by Ping
 			err = b.Ping(t.Context())
 			if cerr := b.Close(); err == nil || cerr != nil || fault.Of(err) != fault.Infrastructure {
 				t.Fatalf("%s was opened: %v (%s), %v", url, err, fault.Of(err), cerr)
@@ -59,13 +59,13 @@ func TestURLErrors(t *testing.T) {
 			t.Errorf("%+v: %v; want it to name %s", cfg, err, want)
 		}
 	}
-	// What package logsub refuses is refused as well.
+	// Values that package logsub refuses are refused as well.
 	if err := open(pgbus.Config{LeaseTTL: -1}, servicetest.PostgresURL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
 		t.Error(err)
 	}
 }
 
-// Every parameter of the connection is one that the server or the driver takes.
+// Every parameter of the connection is accepted by the server or the driver.
 func TestConnectionParameters(t *testing.T) {
 	base, err := url.Parse(servicetest.PostgresURL(t))
 	if err != nil {

@@ -17,18 +17,17 @@ import (
 // passSize bounds how many messages get their positions in one transaction.
 const passSize = 500
 
-// quoted are the tables of a topic as they stand in SQL text. A topic's name
-// holds no quotes; package txbus has checked it.
+// messages and offsets return the quoted table names of a topic. A topic's name has no quotes;
+// package txbus has checked it.
 func messages(topic string) string { return `"` + txbus.MessagesTable(topic) + `"` }
 func offsets(topic string) string  { return `"` + txbus.OffsetsTable(topic) + `"` }
 
-// schema is Watermill SQL's schema for PostgreSQL with a payload of any bytes
-// and a column more, which Watermill SQL's own publishers and subscribers do not
-// notice: the position of a message. Watermill SQL itself reads in the order of
-// transaction ids, below the oldest transaction that is running: it stalls
-// behind any that is open, those of other groups' handlers included, and
-// transactions that waited for a key's row can come in the wrong order.
-// Positions are given to what has committed.
+// schema is Watermill SQL's schema for PostgreSQL with a payload of any bytes and an additional
+// column that Watermill SQL's own publishers and subscribers ignore: the position of a message.
+// Watermill SQL itself reads in the order of transaction ids, below the oldest running
+// transaction: it stalls behind any open transaction, also of other groups' handlers, and
+// transactions that waited for a key's row can be read in the wrong order. Positions are given
+// to committed messages.
 type schema struct{ wmsql.DefaultPostgreSQLSchema }
 
 func newSchema() schema {
@@ -46,12 +45,12 @@ func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Q
 		WHERE position > (SELECT offset_acked FROM last) ORDER BY position LIMIT 1`}
 }
 
-// SubscribeIsolationLevel is the handler's as well, so it is the pool's own.
-// Positions become visible in their order at any level.
+// SubscribeIsolationLevel also applies to the handler, so it is the pool's own. Positions become
+// visible in order at any level.
 func (schema) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelDefault }
 
-// offsetsAdapter is Watermill SQL's, except that an instance whose group is at
-// work elsewhere does not keep a connection waiting for it.
+// offsetsAdapter is Watermill SQL's, except that an instance whose group is at work elsewhere
+// does not hold a connection while it waits.
 type offsetsAdapter struct {
 	wmsql.DefaultPostgreSQLOffsetsAdapter
 }
@@ -66,10 +65,10 @@ func (a offsetsAdapter) NextOffsetQuery(topic, group string) wmsql.Query {
 	return q
 }
 
-// BeforeSubscribingQueries are none: the group's row was made by Join.
+// BeforeSubscribingQueries returns none: Join made the group's row.
 func (offsetsAdapter) BeforeSubscribingQueries(string, string) []wmsql.Query { return nil }
 
-// watermillSQL is txbus.Dialect.
+// watermillSQL implements txbus.Dialect.
 type watermillSQL struct{}
 
 func (watermillSQL) Schema() wmsql.SchemaAdapter   { return newSchema() }
@@ -93,8 +92,8 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 	}
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned
 	statements := []string{
-		// Two that make a table at once are refused in spite of IF NOT EXISTS, also
-		// those of two topics: their sequences have the same name up to where
+		// PostgreSQL refuses two sessions that create a table at once in spite of IF NOT EXISTS,
+		// also for two topics: their sequences have the same name up to the length at which
 		// PostgreSQL cuts it.
 		`SELECT pg_advisory_xact_lock(hashtextextended('millrace watermill tables', 0))`,
 		`CREATE TABLE IF NOT EXISTS wm_positions (topic text PRIMARY KEY, last_position bigint NOT NULL)`,
@@ -126,11 +125,11 @@ func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) e
 	return nil
 }
 
-// Arrange gives positions to what has committed since, in the order of offsets:
-// an offset is taken after the locks that a transaction took before it
-// published, so that is the order of commits for whoever publishes behind a lock.
+// Arrange gives positions to newly committed messages, in the order of offsets. A transaction
+// takes its offset after the locks it took before publishing, so for publishers behind a lock
+// that is the order of commits.
 func (watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (int, error) {
-	// Most of the time there is nothing, and no lock to be taken.
+	// Usually there are no new messages, and no lock is needed.
 	var fresh bool
 	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+messages(topic)+` WHERE position IS NULL)`).Scan(&fresh)
 	if err != nil || !fresh {
@@ -144,12 +143,12 @@ func (watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (int,
 	var last int64
 	switch err := tx.QueryRowContext(ctx, `SELECT last_position FROM wm_positions WHERE topic = $1 FOR UPDATE SKIP LOCKED`, topic).Scan(&last); {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, nil // somebody else is at it
+		return 0, nil // another session does it
 	case err != nil:
 		return 0, err
 	}
-	// Under the lock, and in a new view of the data: what the one before has
-	// numbered is gone from it, and nothing that has committed is missing.
+	// Under the lock, in a new snapshot: it excludes the messages that the previous holder
+	// numbered, and includes every committed one.
 	res, err := tx.ExecContext(ctx, `
 		UPDATE `+messages(topic)+` AS m SET position = $1 + n.nth FROM (
 			SELECT transaction_id, "offset", row_number() OVER (ORDER BY "offset") AS nth FROM (

@@ -58,7 +58,7 @@ func (watermillSQL) Groups(ctx context.Context, db *sql.DB, topic string, limit 
 }
 
 func (watermillSQL) Newest(ctx context.Context, db *sql.DB, topic string, limit int) ([]*message.Message, error) {
-	// What has no position yet is the newest.
+	// Messages without a position are the newest.
 	out, err := show(ctx, db, topic, `SELECT uuid, payload, metadata FROM `+messages(topic)+`
 		ORDER BY position DESC NULLS FIRST, "offset" DESC LIMIT $1`, limit)
 	slices.Reverse(out)

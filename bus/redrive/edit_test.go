@@ -59,7 +59,7 @@ func TestEdit(t *testing.T) {
 	})
 }
 
-// Of a letter and its edited copy, which a crash can leave, the copy counts.
+// A crash can leave a letter and its edited copy; the copy counts.
 func TestAnEditIsNotLostBesideItsOriginal(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		again := dead(t, "1", "OrderPlaced")

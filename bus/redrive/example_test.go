@@ -20,7 +20,7 @@ func ExampleNew() {
 	}
 	defer b.Close()
 
-	// A consumer that gives up on a payment.
+	// A consumer that fails a payment permanently.
 	running, stop := context.WithCancel(ctx)
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Filter chooses dead letters. Every field that is set must hold. The zero
-// Filter shows all in List, and is refused by what changes anything.
+// Filter selects dead letters. A letter must match every field that is set. The zero Filter
+// selects all in List, and is refused by Redrive and Drop.
 type Filter struct {
-	All bool // every letter, where no field below is set
+	All bool // every letter, if no field below is set
 
-	IDs           []string // not nil and empty chooses nothing
+	IDs           []string // empty but not nil selects no letter
 	Type          string   // of the event
 	Reason        string
-	Group         string    // that gave up
-	OriginalTopic string    // it failed in
+	Group         string    // in which the message failed
+	OriginalTopic string    // in which the message failed
 	Since, Until  time.Time // of the last failure: Since ≤ t < Until
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// A dead letter of anybody's can be shown; redriven it is the message that failed,
-// without what was written into it since, and counted once more.
+// Any message can be shown as a dead letter. Redriven it is the message that failed, without the
+// metadata added since, and counted once more.
 func FuzzLetter(f *testing.F) {
 	f.Add("id", bus.DLQOriginalTopic+"\torders\n"+bus.DLQAttempts+"\t4\n"+bus.DLQFirstFailure+"\t2026-03-01T09:00:00Z\nce_type\tPaid", []byte("{}"))
 	f.Add("", bus.DLQAttempts+"\t-1\n"+bus.DLQRedrive+"\t99999999999999999999\n"+bus.DLQLastFailure+"\tyesterday", []byte(nil))
@@ -41,7 +41,7 @@ func FuzzLetter(f *testing.F) {
 	})
 }
 
-// A payload that takes another's place keeps the event's id and key.
+// A payload that replaces another keeps the event's id and key.
 func FuzzReplaced(f *testing.F) {
 	const structured = `{"specversion":"1.0","id":"1","source":"s","type":"T","subject":"k"}`
 	f.Add([]byte(structured), []byte(structured))
@@ -56,7 +56,7 @@ func FuzzReplaced(f *testing.F) {
 		}
 		was, err := event.Decode(m)
 		if err != nil {
-			return // what did not decode may be what is mended
+			return // the payload that did not decode may be the one to be repaired
 		}
 		is, err := event.Decode(out)
 		if err != nil || is.ID != was.ID || is.Key() != was.Key() {

@@ -19,13 +19,12 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// mortal is a driver for a process that is killed after a number of steps: a
-// step is a publish or an acknowledgement. After the last one nothing of what
-// the process does reaches the transport.
+// mortal is a driver for a process that is killed after a number of steps: a step is a publish
+// or an acknowledgement. After the last step, nothing from the process reaches the transport.
 type mortal struct {
 	bus.Driver
 	left   *atomic.Int64
-	prompt bool // acknowledgements count at once, and not when it closes
+	prompt bool // acknowledgements count at once, not at Close
 }
 
 var errKilled = errors.New("killed")
@@ -41,11 +40,11 @@ type mortalPublisher struct {
 	mortal
 }
 
-// Publish reaches the transport with the first part of the messages when the
-// process dies on the way, as a publisher without transactions may.
+// Publish reaches the transport with a part of the messages when the process dies during the
+// call, as a publisher without transactions may.
 func (p mortalPublisher) Publish(topic string, messages ...*message.Message) error {
 	for i := range messages {
-		synctest.Wait() // until the acknowledgements before it have got through
+		synctest.Wait() // until the earlier acknowledgements have arrived
 		if !p.alive() {
 			return errKilled
 		}
@@ -111,8 +110,8 @@ func (s *mortalSubscriber) passOn(m, c *message.Message) {
 	}
 }
 
-// Close passes on the acknowledgements that were given while alive, as a
-// transport does that commits now and then.
+// Close passes on the acknowledgements that were made while alive, as a transport does that
+// commits periodically.
 func (s *mortalSubscriber) Close() error {
 	synctest.Wait()
 	close(s.done)
@@ -135,9 +134,8 @@ var (
 	selected = []string{"3", "4", "7"}
 )
 
-// Whatever step is the last one of a tool that is killed, every letter is
-// redriven, or edited, or pending, and what the operator did not choose is never
-// redriven or dropped.
+// For any last step of a killed tool, every letter is redriven, or edited, or pending, and an
+// unselected letter is never redriven or dropped.
 func TestKilledAtAnyStepLosesNothing(t *testing.T) {
 	for name, op := range map[string]func(context.Context, *redrive.Letters) error{
 		"redrive all": func(ctx context.Context, l *redrive.Letters) error {
@@ -204,7 +202,7 @@ func killAtAnyStep(t *testing.T, name string, op func(context.Context, *redrive.
 					t.Errorf("killed after %d steps: %s was redriven", steps, id)
 				}
 			}
-			// The same again, by a tool that lives.
+			// The same operation again, by a tool that is not killed.
 			again, err := redrive.New(mem, dlt, redrive.Config{})
 			if err != nil {
 				t.Fatal(err)

@@ -14,18 +14,18 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Metadata that this package writes into letters beside those of package bus.
-// All of it begins with the same prefix and goes when a letter is redriven.
+// Metadata that this package adds to letters, beside that of package bus. Its names begin with
+// the same prefix, and it is removed when a letter is redriven.
 const (
 	prefix  = "dlq_"
-	movedBy = "dlq_moved" // the pass that put the letter at the end of its topic
+	movedBy = "dlq_moved" // the pass that moved the letter to the end of its topic
 )
 
 // Letter is a dead letter.
 type Letter struct {
 	ID            string
-	OriginalTopic string // where it goes back to; "" when it does not say
-	Group         string // the group that gave up on it
+	OriginalTopic string // where it is redriven to; "" when the letter has none
+	Group         string // the group in which the message failed
 	Reason        string
 	Class         string
 	Error         string
@@ -37,15 +37,16 @@ type Letter struct {
 	Redrives      int // how often it was redriven before
 	Edits         int // how often its payload was replaced
 
-	// Event is the decoded event, nil with EventError set when it is none.
+	// Event is the decoded event. If the payload is not an event, it is nil and EventError is
+	// set.
 	Event      *event.Event
 	EventError error
 
-	Metadata map[string]string // all of it, as it lies in the topic
+	Metadata map[string]string // complete, as in the topic
 	Payload  []byte
 }
 
-// Type is the event's type, or "" when it is no event.
+// Type is the event's type, or "" when the payload is not an event.
 func (l Letter) Type() string {
 	if l.Event == nil {
 		return ""
@@ -53,8 +54,8 @@ func (l Letter) Type() string {
 	return l.Event.Type
 }
 
-// read makes a Letter of a message. What is missing or malformed stays zero: a
-// dead letter topic may hold what others put there.
+// read makes a Letter of a message. Missing or malformed fields stay zero: a dead letter topic
+// may hold messages of other programs.
 func read(m *message.Message) Letter {
 	l := Letter{
 		ID:            m.UUID,
@@ -81,7 +82,7 @@ func read(m *message.Message) Letter {
 	return l
 }
 
-// maxCount is as far as letters are counted: anybody can write a number into one.
+// maxCount bounds the counts of a letter, since other programs can write any number into one.
 const maxCount = 1_000_000_000
 
 func number(m *message.Message, name string) int {
@@ -92,7 +93,7 @@ func number(m *message.Message, name string) int {
 	return min(n, maxCount)
 }
 
-// oneMore is a letter's number and one.
+// oneMore returns a number of a letter plus one.
 func oneMore(m *message.Message, name string) string {
 	return strconv.Itoa(min(number(m, name)+1, maxCount))
 }
@@ -105,8 +106,8 @@ func moment(m *message.Message, name string) time.Time {
 	return t
 }
 
-// redriven makes the message that goes back to the original topic: the same id
-// and bytes, and the metadata it had before it failed.
+// redriven makes the message for the original topic: the same id and bytes, and the metadata it
+// had before it failed.
 func redriven(m *message.Message) *message.Message {
 	out := message.NewMessage(m.UUID, m.Payload)
 	for k, v := range m.Metadata {
@@ -118,7 +119,7 @@ func redriven(m *message.Message) *message.Message {
 	return out
 }
 
-// moved makes the copy of a letter that goes to the end of its topic.
+// moved makes the copy of a letter for the end of its topic.
 func moved(m *message.Message, pass string) *message.Message {
 	out := message.NewMessage(m.UUID, m.Payload)
 	maps.Copy(out.Metadata, m.Metadata)
@@ -139,7 +140,7 @@ func replaced(m *message.Message, payload []byte) (*message.Message, error) {
 	case err == nil:
 		id, key = before.ID, before.Key()
 	}
-	// One that does not decode may be what is to be repaired.
+	// A payload that does not decode may be the one to be repaired.
 	after, err := event.Decode(out)
 	switch {
 	case err != nil:
@@ -152,7 +153,7 @@ func replaced(m *message.Message, payload []byte) (*message.Message, error) {
 	return out, nil
 }
 
-// version says which of several letters of one event is the latest.
+// version orders several letters of one event.
 type version struct{ redrives, edits int }
 
 // newer reports whether the letter is of a later version.
@@ -160,5 +161,5 @@ func newer(than version, l Letter) bool {
 	return l.Redrives > than.redrives || l.Redrives == than.redrives && l.Edits > than.edits
 }
 
-// key is the same for letters that redriving one of settles.
+// key is equal for letters that are settled together when one is redriven.
 func (l Letter) key() string { return l.ID + "\x00" + l.OriginalTopic }

@@ -9,44 +9,40 @@ import (
 )
 
 var (
-	// ErrNotFound is returned for an id that no dead letter has which is still
-	// to be looked at.
+	// ErrNotFound is returned for an id that no pending dead letter has.
 	ErrNotFound = errors.New("redrive: no such dead letter")
-	// ErrEmptyFilter is returned by Redrive and Drop for a filter that chooses
-	// nothing by name: everything is asked for with Filter.All.
+	// ErrEmptyFilter is returned by Redrive and Drop for a filter without a criterion: to select
+	// every letter, set Filter.All.
 	ErrEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
-	// ErrPayload is returned by Edit for a payload that cannot take the place of
-	// the one that is there.
+	// ErrPayload is returned by Edit for a payload that cannot replace the present one.
 	ErrPayload = errors.New("redrive: the new payload is refused")
 )
 
 // Config configures [Letters]. The zero value works.
 type Config struct {
-	// Window is how many letters are held at once while they are looked at;
-	// 4096 by default. It bounds the memory of a pass, and what a List sees on a
-	// transport that has no bus.Pender.
+	// Window is how many letters a pass holds at once; 4096 by default. It bounds the memory of
+	// a pass, and the letters of a List on a transport without bus.Pender.
 	Window int
-	// Wait is how long a pass waits for the next letter while the transport says
-	// that there are more; 15 s by default, which is longer than a transport
-	// takes to give the place of a killed tool to the next one. On a transport
-	// that cannot tell its lag every pass ends with that wait.
+	// Wait is how long a pass waits for the next letter while the transport reports more; 15 s
+	// by default, which is longer than a transport takes to move the partitions of a killed tool
+	// to the next one. On a transport that cannot tell its lag, every pass ends with this wait.
 	Wait time.Duration
-	// Group reads the dead letters; bus.RedriveGroup by default. Only that one
-	// is declared by bus.Runner.
+	// Group reads the dead letters; bus.RedriveGroup by default. bus.Runner declares only that
+	// one.
 	Group string
 }
 
-// Letters are the dead letters of one dead letter topic that nobody has redriven
-// or dropped. It holds nothing open between calls and may be used by several
-// goroutines, though calls on one topic that change anything wait for each other
-// or see only a part; see the package comment.
+// Letters are the pending dead letters of one dead letter topic: those not yet redriven or
+// dropped. Letters holds no resources between calls and may be used by several goroutines. Calls
+// on one topic that change letters wait for each other or see only a part; see the package
+// comment.
 type Letters struct {
 	bus   *bus.Bus
 	topic string
 	cfg   Config
 }
 
-// New makes Letters of a dead letter topic. The bus stays the caller's to close.
+// New makes Letters of a dead letter topic. The caller closes the bus.
 func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
 	switch {
 	case b == nil:

@@ -9,22 +9,22 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// Listing is what List found.
+// Listing is the result of List.
 type Listing struct {
-	Letters []Letter // oldest first; a letter that lies there twice stands once
-	// Pending is how many letters the transport says there are, before the
-	// filter, or how many were seen where it cannot say.
+	Letters []Letter // oldest first; a letter that is in the topic twice is listed once
+	// Pending is the transport's number of pending letters, before the filter, or the number of
+	// letters seen where it cannot tell.
 	Pending int
-	Seen    int // of those that were looked at
-	// Complete reports whether all of them were looked at: not when the limit or
-	// the window was reached, or while another pass holds some of them.
+	Seen    int // of the pending letters that were read
+	// Complete reports whether all pending letters were read: not if the limit or the window was
+	// reached, or while another pass holds some of them.
 	Complete bool
 }
 
-// List returns the letters that the filter chooses, at most limit of them, or
-// all that it sees when limit is 0. It settles nothing. On a transport with
-// bus.Pender it disturbs nobody; on another it reads as the group and hands
-// everything back, so that a pass at the same time sees only a part.
+// List returns the letters selected by the filter, at most limit of them, or all when limit is
+// 0. It settles nothing. On a transport with bus.Pender it does not disturb other readers; on
+// another transport it reads as the group and hands the letters back, so that a concurrent pass
+// sees only a part.
 func (l *Letters) List(ctx context.Context, f Filter, limit int) (Listing, error) {
 	var out Listing
 	found := map[string]int{} // index in out.Letters
@@ -52,9 +52,9 @@ func (l *Letters) List(ctx context.Context, f Filter, limit int) (Listing, error
 	return out, err
 }
 
-// Show returns the letter with the id; of several groups that of the first.
+// Show returns the letter with the id; if several groups have one, the first.
 func (l *Letters) Show(ctx context.Context, id string) (Letter, error) {
-	// Not with a limit of one: an edited copy lies behind the original.
+	// Not with a limit of one: an edited copy is behind the original.
 	found, err := l.List(ctx, Filter{IDs: []string{id}}, 0)
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (l *Letters) Show(ctx context.Context, id string) (Letter, error) {
 	}
 }
 
-// look calls add with every pending letter until it wants no more.
+// look calls add with every pending letter until add returns false.
 func (l *Letters) look(ctx context.Context, out *Listing, add func(*message.Message) bool) error {
 	messages, err := l.bus.Pending(ctx, l.topic, l.cfg.Group, l.cfg.Window)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -97,7 +97,7 @@ func (l *Letters) lookByReading(ctx context.Context, out *Listing, add func(*mes
 	}
 	defer r.close(&err)
 	if c := l.bus.Capabilities(); c.LocksKeys || c.SerialGroups || c.OneAtATime {
-		r.wait = min(r.wait, time.Second) // more than a few are not to be had
+		r.wait = min(r.wait, time.Second) // no more than a few can be received
 	}
 	defer func() { out.Pending = max(r.pending, r.seen) }()
 	for r.seen < l.cfg.Window {

@@ -61,7 +61,7 @@ func TestFilters(t *testing.T) {
 func TestListSettlesNothing(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 5)...)
-		publish(t, b, dlt, dead(t, "2", "OrderPlaced")) // lies there twice after a crash
+		publish(t, b, dlt, dead(t, "2", "OrderPlaced")) // twice in the topic, as after a crash
 		l := letters(t, b)
 		for range 3 {
 			is(t, "pending", pending(t, b), "1 2 3 4 5")

@@ -41,7 +41,7 @@ func memBus(t *testing.T) *bus.Bus {
 	return b
 }
 
-// plain is membus without what only it can do: no looking at pending messages.
+// plain is membus without its unique ability to show pending messages.
 type plain struct{ bus.Driver }
 
 func (p plain) Lag(ctx context.Context) ([]bus.Lag, error) { return p.Driver.(bus.Lagger).Lag(ctx) }
@@ -49,8 +49,8 @@ func (p plain) Lag(ctx context.Context) ([]bus.Lag, error) { return p.Driver.(bu
 // blind is membus that cannot tell its lag either.
 type blind struct{ bus.Driver }
 
-// each runs the test on a transport that can look at what is pending, on one
-// that can only read it, and on one that does not know how much it is.
+// each runs the test on a transport that can show pending messages, on one that can only read
+// them, and on one that does not know their number.
 func each(t *testing.T, test func(t *testing.T, b *bus.Bus)) {
 	for name, wrap := range map[string]func(bus.Driver) bus.Driver{
 		"pender": func(d bus.Driver) bus.Driver { return d },
@@ -88,7 +88,7 @@ func dead(t *testing.T, id, typ string) *message.Message {
 	return buried(m)
 }
 
-// buried adds what a consumer says of a message it gave up.
+// buried adds the metadata that a consumer writes into a dead letter.
 func buried(m *message.Message) *message.Message {
 	for k, v := range map[string]string{
 		bus.DLQOriginalTopic: "orders", bus.DLQGroup: "billing", bus.DLQReason: bus.ReasonExhausted,
@@ -122,7 +122,7 @@ func numbers(from, to int) (ids []string) {
 	return ids
 }
 
-// pending lists the ids of what is still to be looked at.
+// pending lists the ids of the pending letters.
 func pending(t *testing.T, b *bus.Bus) string {
 	t.Helper()
 	got, err := letters(t, b).List(t.Context(), redrive.Filter{}, 0)
@@ -146,7 +146,7 @@ func delivered(t *testing.T, b *bus.Bus) string {
 	return strings.Join(ids, " ")
 }
 
-// received returns all of a topic, read by a group of its own.
+// received returns all messages of a topic, read by a group of its own.
 func received(t *testing.T, b *bus.Bus, topic string) (all []*message.Message) {
 	t.Helper()
 	sub := sourcetest.Subscriber(b.Driver(), fmt.Sprint("reader", time.Now().UnixNano()), 10_000)
@@ -173,7 +173,7 @@ func is(t *testing.T, what, got, want string) {
 	}
 }
 
-// run starts a consumer and returns what ends it.
+// run starts a consumer and returns a function that stops it.
 func run(t *testing.T, b *bus.Bus, c bus.Consumer) (stop func()) {
 	t.Helper()
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})

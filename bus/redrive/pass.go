@@ -10,42 +10,40 @@ import (
 	"github.com/google/uuid"
 )
 
-// action says what becomes of a chosen letter.
+// action returns the message to publish for a selected letter.
 type action func(*message.Message, Letter) (outgoing, error)
 
-// outgoing is what is published before a letter is acknowledged; nothing when it
-// has no topic.
+// outgoing is a message to publish before a letter is acknowledged; none when topic is empty.
 type outgoing struct {
 	topic   string
 	message *message.Message
 	stays   bool // in the dead letter topic
 }
 
-// pass goes through the pending letters once.
+// pass reads the pending letters once.
 //
-// A transport may remember no more than the longest prefix that was acknowledged,
-// so a letter can be settled for good only when everything before it is. What was
-// not chosen and stands before a chosen letter is therefore put to the end of the
-// topic: published again, marked, and acknowledged. What stands behind the last
-// chosen one is handed back untouched.
+// A transport may store only the longest acknowledged prefix, so a letter can be settled durably
+// only when every letter before it is. The unselected letters before a selected one are
+// therefore moved to the end of the topic: published again, marked, and acknowledged. The
+// letters behind the last selected one are handed back unchanged.
 type pass struct {
 	*Letters
 	*reader
 	id       string
-	redrives bool // what it does to a letter
+	redrives bool // the pass redrives letters
 	filter   Filter
 	opts     Options
 	act      action
 	result   Result
 
-	held    []*message.Message // not chosen, or not to be done now
-	ours    []*message.Message // put to the end by this pass, and met again
+	held    []*message.Message // not selected, or not to be done now
+	ours    []*message.Message // moved to the end by this pass, and read again
 	chosen  []chosen
-	before  int                // how many of held stand before the last chosen one
-	done    map[string]version // what this pass has done
+	before  int                // how many of held are before the last selected letter
+	done    map[string]version // letters that this pass has done
 	missing map[string]struct{}
 	start   time.Time
-	last    time.Time // when the last letter came that was there at the start
+	last    time.Time // when the last letter that was there at the start arrived
 	allowed time.Time // when the rate allows the next letter
 }
 
@@ -53,10 +51,10 @@ type chosen struct {
 	letter *message.Message
 	out    outgoing
 	key    string
-	twice  bool // its like was done already
+	twice  bool // a letter with the same key was done already
 }
 
-// together is how many letters are published at once at most.
+// together is the most letters that are published at once.
 const together = 100
 
 func (l *Letters) pass(ctx context.Context, f Filter, o Options, act action, redrives bool) (_ Result, err error) {
@@ -77,7 +75,7 @@ func (l *Letters) pass(ctx context.Context, f Filter, o Options, act action, red
 	return p.result, err
 }
 
-// run reads until everything that was there at the start was seen.
+// run reads until every letter that was there at the start was seen.
 func (p *pass) run(ctx context.Context) error {
 	for {
 		within, patient := p.within()
@@ -103,7 +101,7 @@ func (p *pass) run(ctx context.Context) error {
 		case len(p.chosen) > 0:
 			err = p.settle(ctx)
 		case patient:
-			// A transport may hand over nothing behind what is unacknowledged.
+			// A transport may hand over nothing behind unacknowledged letters.
 			p.before = len(p.held)
 			err = p.settle(ctx)
 		default:
@@ -116,12 +114,12 @@ func (p *pass) run(ctx context.Context) error {
 	}
 }
 
-// within says how long to wait for the next letter, and whether to go on when
-// none comes.
+// within returns how long to wait for the next letter, and whether to continue when none
+// arrives.
 func (p *pass) within() (within time.Duration, patient bool) {
 	const moment, stall = 5 * time.Millisecond, 2 * time.Second
 	if len(p.chosen) > 0 {
-		return moment, true // so much for filling a batch
+		return moment, true // the time allowed to fill a batch
 	}
 	left := p.patience() - time.Since(p.last)
 	if p.known && left > stall {
@@ -138,7 +136,7 @@ func (p *pass) chunk() int {
 	return together
 }
 
-// take decides what becomes of a letter; end means that the pass wants no more.
+// take decides about a letter; end means that the pass needs no more letters.
 func (p *pass) take(m *message.Message) (end bool) {
 	if m.Metadata[movedBy] == p.id {
 		p.ours = append(p.ours, m)
@@ -147,8 +145,8 @@ func (p *pass) take(m *message.Message) (end bool) {
 	letter := read(m)
 	did, twice := p.done[letter.key()]
 	failedAgain := twice && p.redrives && letter.Redrives > did.redrives
-	// The worker's clock may be another than ours, so this only decides what to
-	// do about letters beyond those that the transport has counted.
+	// The worker's clock may differ from ours, so this only decides about letters beyond those
+	// that the transport has counted.
 	late := p.complete() && letter.LastFailure.After(p.start)
 	if failedAgain || late {
 		p.held = append(p.held, m)
@@ -187,23 +185,23 @@ func (p *pass) fail(m *message.Message, err error) {
 	p.result.Failed = append(p.result.Failed, Failure{m.UUID, err})
 }
 
-// makeRoom puts what is held to the end of the topic when there is too much of
-// it for the window; full means that the pass has to end.
+// makeRoom moves held letters to the end of the topic when they take too much of the window;
+// full means that the pass has to end.
 func (p *pass) makeRoom(ctx context.Context) (full bool, err error) {
 	c := p.bus.Capabilities()
 	room := p.cfg.Window / 2
 	if c.SerialGroups || c.OneAtATime {
-		room = 1 // nothing comes behind an unacknowledged one
+		room = 1 // no letter follows an unacknowledged one
 	}
 	switch {
 	case len(p.held)+len(p.ours) < room:
 		return false, nil
 	case c.OneAtATime && len(p.held) == 0:
-		return false, nil // round once in one partition; letters of others may come
+		return false, nil // one round in one partition; letters of other partitions may follow
 	}
 	if len(p.held) == 0 || p.complete() || p.filter.IDs != nil && len(p.missing) == 0 {
 		p.result.Complete = p.complete()
-		return true, p.settle(ctx) // round once, or all seen or found
+		return true, p.settle(ctx) // one round, or all seen or found
 	}
 	p.before = len(p.held)
 	return false, p.settle(ctx)

@@ -13,39 +13,39 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// reader receives the letters that the group has not settled, in order within a
-// partition, and gives back what was not acknowledged.
+// reader receives the letters that the group has not settled, in order within a partition, and
+// returns those that are not acknowledged.
 type reader struct {
 	source  driver.Source
 	window  int
-	fetched []driver.Delivery // and not looked at
+	fetched []driver.Delivery // and not yet read
 	out     map[*message.Message]driver.Delivery
 	pending int  // how many there were at the start
 	known   bool // whether the transport could tell
-	seen    int  // of those, as far as anybody can know
+	seen    int  // of those, at least as far as known
 	wait    time.Duration
 }
 
-// linger is how long a reader that has seen everything waits for more: a
-// transport may have counted too few.
+// linger is how long a reader that has seen every letter waits for more: a transport may have
+// counted too few.
 const linger = 250 * time.Millisecond
 
-// open joins the group. The transport's own source does without the engine, which would
-// hold back a key behind its first letter.
+// open joins the group. It uses the transport's own source, because the engine would hold back
+// the letters of a key behind the first.
 func (l *Letters) open(ctx context.Context, window int) (*reader, error) {
 	source, err := l.bus.Driver().Source(context.WithoutCancel(ctx), l.topic, l.cfg.Group, window)
 	if err != nil {
 		return nil, fmt.Errorf("redrive: read %s: %w", l.topic, err)
 	}
 	r := &reader{source: source, window: window, out: map[*message.Message]driver.Delivery{}, wait: l.cfg.Wait}
-	// Asked now: joining has made the group where it did not exist.
+	// Only now, because joining creates the group if it did not exist.
 	if r.pending, r.known, err = l.pending(ctx); err != nil {
 		return nil, errors.Join(err, source.Close())
 	}
 	return r, nil
 }
 
-// pending says how many letters are still to be looked at, if anybody can.
+// pending returns the number of pending letters, if the transport can tell.
 func (l *Letters) pending(ctx context.Context) (n int, known bool, err error) {
 	lags, err := l.bus.Lag(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -62,10 +62,10 @@ func (l *Letters) pending(ctx context.Context) (n int, known bool, err error) {
 	return 0, false, nil
 }
 
-// complete reports whether everything that was there at the start was seen.
+// complete reports whether every letter that was there at the start was seen.
 func (r *reader) complete() bool { return r.known && r.seen >= r.pending }
 
-// patience is how long it is worth waiting for another letter.
+// patience is how long to wait for another letter.
 func (r *reader) patience() time.Duration {
 	switch {
 	case r.known && r.pending == 0:
@@ -77,7 +77,7 @@ func (r *reader) patience() time.Duration {
 	}
 }
 
-// next returns the next letter, or nil when none came within the time.
+// next returns the next letter, or nil when none arrives in time.
 func (r *reader) next(ctx context.Context, within time.Duration) (*message.Message, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (r *reader) done(letter *message.Message) {
 	delete(r.out, letter)
 }
 
-// close commits what was acknowledged and gives the rest back.
+// close commits the acknowledgements and returns the other letters.
 func (r *reader) close(err *error) {
 	if cerr := r.source.Close(); cerr != nil {
 		*err = errors.Join(*err, fmt.Errorf("redrive: close: %w", cerr))

@@ -10,49 +10,48 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// Options are those of one Redrive or Drop. The zero value takes all that the
-// filter chooses as fast as the transport goes.
+// Options configures one Redrive or Drop. The zero value takes all letters that the filter
+// selects, as fast as the transport allows.
 type Options struct {
 	// Limit is how many letters are taken at most; 0 means all.
 	Limit int
 	// Rate is how many letters are taken per second; 0 means no bound.
 	Rate float64
-	// DryRun takes nothing and says what would be taken.
+	// DryRun takes no letter and reports the letters that would be taken.
 	DryRun bool
-	// Progress is called now and then, and at the end. It must not block.
+	// Progress is called from time to time, and at the end. It must not block.
 	Progress func(Result)
 }
 
-// Result says what a pass did so far.
+// Result is the progress of a pass.
 type Result struct {
-	Pending    int // letters there were at the start, as far as the transport can tell
-	Seen       int // of those that were looked at
-	Matched    int // chosen by the filter
-	Done       int // redriven, dropped or edited; with DryRun, what would be
-	Duplicates int // letters that lay there twice, of which one was done
-	Moved      int // letters that were put to the end of the topic to get at others
+	Pending    int // letters at the start, as far as the transport can tell
+	Seen       int // of those, the letters that were read
+	Matched    int // selected by the filter
+	Done       int // redriven, dropped or edited; with DryRun, the letters that would be
+	Duplicates int // letters that were in the topic twice, of which one was done
+	Moved      int // letters that were moved to the end of the topic to reach others
 	Failed     []Failure
-	// Missing are the ids of the Filter that none of the letters had which were
-	// looked at, in order.
+	// Missing are the ids of the Filter that no letter seen by the pass had, in order.
 	Missing []string
-	// Complete reports whether all letters there were at the start were looked
-	// at. It is false after a limit, and when another pass held some of them.
+	// Complete reports whether all letters of the start were read. It is false after a limit,
+	// and when another pass held some of them.
 	Complete bool
 }
 
-// Failure is a letter that cannot be redriven. It stays where it is.
+// Failure is a letter that cannot be redriven. It stays in the dead letter topic.
 type Failure struct {
 	ID  string
 	Err error
 }
 
-// Redrive publishes the letters that the filter chooses to their original
-// topics, with their id and bytes, without the metadata of the failure, and with
-// bus.DLQRedrive. A letter is published before it is acknowledged.
+// Redrive publishes the selected letters to their original topics, with their id and bytes,
+// without the metadata of the failure, and with bus.DLQRedrive. A letter is published before it
+// is acknowledged.
 //
-// It takes the letters that were there when it began: one that fails again
-// while it works waits for the next Redrive. After an error or the end of ctx,
-// what was done stays done and the rest is pending; the Result says how far it came.
+// Redrive takes the letters that are there when it begins: a message that fails again meanwhile
+// waits for the next Redrive. After an error or the end of ctx, the letters done stay done and
+// the rest is pending; the Result tells how many.
 func (l *Letters) Redrive(ctx context.Context, f Filter, o Options) (Result, error) {
 	return l.change(ctx, f, o, true, func(m *message.Message, letter Letter) (outgoing, error) {
 		if letter.OriginalTopic == "" {
@@ -62,7 +61,7 @@ func (l *Letters) Redrive(ctx context.Context, f Filter, o Options) (Result, err
 	})
 }
 
-// Drop gives up the letters that the filter chooses for good.
+// Drop acknowledges the selected letters, and so discards them.
 func (l *Letters) Drop(ctx context.Context, f Filter, o Options) (Result, error) {
 	return l.change(ctx, f, o, false, func(*message.Message, Letter) (outgoing, error) { return outgoing{}, nil })
 }
@@ -82,7 +81,7 @@ func (l *Letters) change(ctx context.Context, f Filter, o Options, redrives bool
 	return l.pass(ctx, f, o, act, redrives)
 }
 
-// rehearse counts what a pass would do.
+// rehearse counts the effects of a pass.
 func (l *Letters) rehearse(ctx context.Context, f Filter, o Options, act action) (Result, error) {
 	found, err := l.List(ctx, f, o.Limit)
 	res := Result{Pending: found.Pending, Seen: found.Seen, Complete: found.Complete}
@@ -90,7 +89,7 @@ func (l *Letters) rehearse(ctx context.Context, f Filter, o Options, act action)
 	for _, letter := range found.Letters {
 		delete(missing, letter.ID)
 		if did, twice := done[letter.key()]; twice && !newer(did, letter) {
-			res.Duplicates++ // of several groups, as a pass counts them
+			res.Duplicates++ // of several groups, counted as in a pass
 			continue
 		}
 		res.Matched++
@@ -118,10 +117,9 @@ func idSet(ids []string) map[string]struct{} {
 	return set
 }
 
-// Edit replaces the payload of the letters with the id, those of every group. It
-// keeps id and metadata, and refuses a payload that is no event where the letter
-// is one, or one with another id or key. The edited letter goes to the end of
-// the topic.
+// Edit replaces the payload of the letters with the id, in every group. It keeps id and
+// metadata. If the letter is an event, Edit refuses a payload that is not an event, or that has
+// another id or key. The edited letter is moved to the end of the topic.
 func (l *Letters) Edit(ctx context.Context, id string, payload []byte) error {
 	res, err := l.pass(ctx, Filter{IDs: []string{id}}, Options{}, func(m *message.Message, _ Letter) (outgoing, error) {
 		out, err := replaced(m, payload)

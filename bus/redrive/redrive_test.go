@@ -86,7 +86,7 @@ func TestARedrivenMessageIsTheOriginal(t *testing.T) {
 	})
 }
 
-// What is not chosen stays, wherever it stands.
+// An unselected letter stays pending, at any place in the topic.
 func TestRedriveSelected(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 9)...)
@@ -117,7 +117,7 @@ func TestRedriveSelected(t *testing.T) {
 	})
 }
 
-// An id that no letter has is told, by a rehearsal as by a pass.
+// An id that no letter has is reported, by a rehearsal as by a pass.
 func TestMissingIDsAreTold(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 3)...)
@@ -137,8 +137,8 @@ func TestMissingIDsAreTold(t *testing.T) {
 	})
 }
 
-// A consumer that still fails sends redriven messages back; the pass takes what
-// was there when it began and ends.
+// A consumer that still fails sends redriven messages back; the pass takes the letters that were
+// there when it began, and ends.
 func TestWhatFailsAgainWaitsForTheNextPass(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		stop := run(t, b, bus.Consumer{Topic: "orders", Group: "billing", Retry: bus.FixedRetry(time.Nanosecond, 0),
@@ -165,7 +165,7 @@ func TestWhatFailsAgainWaitsForTheNextPass(t *testing.T) {
 	})
 }
 
-// Redriving reaches every group; one that handled the message knows its id.
+// Redriving reaches every group; a group that handled the message recognises its id.
 func TestLettersOfTwoGroupsAreOneMessage(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		other := dead(t, "1", "OrderPlaced")
@@ -293,8 +293,8 @@ func TestASelectionBeyondTheWindow(t *testing.T) {
 	})
 }
 
-// Two passes at once share the group: each letter is done at least once, and
-// whoever saw only a part says so.
+// Two passes at once share the group: each letter is done at least once, and a pass that saw
+// only a part reports that.
 func TestTwoPassesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 40)...)

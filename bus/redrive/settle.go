@@ -12,15 +12,15 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// settle publishes what has to be published, then acknowledges. Whatever ends it
-// in between, every letter is published somewhere or still pending, or both.
+// settle publishes the letters to be published, then acknowledges. If it ends in between, every
+// letter is published, or still pending, or both.
 func (p *pass) settle(ctx context.Context) error {
 	if err := p.keepPace(ctx); err != nil {
 		return err
 	}
 	before, todo := p.held[:p.before], p.chosen
 	p.held, p.before, p.chosen = slices.Clone(p.held[p.before:]), 0, nil
-	// Another instance has what the transport took back.
+	// Another instance has the letters that the transport took back.
 	gone := func(m *message.Message) bool { return m.Context().Err() != nil }
 	before = slices.DeleteFunc(before, gone)
 	todo = slices.DeleteFunc(todo, func(c chosen) bool { return gone(c.letter) })
@@ -57,7 +57,7 @@ func (p *pass) settle(ctx context.Context) error {
 	return nil
 }
 
-// moveAway puts letters to the end of the topic.
+// moveAway moves letters to the end of the topic.
 func (p *pass) moveAway(ctx context.Context, letters []*message.Message) error {
 	if len(letters) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (p *pass) moveAway(ctx context.Context, letters []*message.Message) error {
 	return nil
 }
 
-// byTopic groups letters by where they go.
+// byTopic groups letters by the topic they are published to.
 func byTopic(todo []chosen, pass string) map[string][]chosen {
 	groups := map[string][]chosen{}
 	for _, c := range todo {
@@ -88,8 +88,8 @@ func byTopic(todo []chosen, pass string) map[string][]chosen {
 	return groups
 }
 
-// publishAll publishes letters to a topic, in one call where that works. A letter
-// that can never be published does not keep the others; it is returned.
+// publishAll publishes letters to a topic, if possible in one call. A letter that can never be
+// published does not stop the others; it is returned.
 func (p *pass) publishAll(ctx context.Context, topic string, group []chosen) (failed []*message.Message, err error) {
 	messages := make([]*message.Message, len(group))
 	for i, c := range group {
@@ -107,7 +107,7 @@ func (p *pass) publishAll(ctx context.Context, topic string, group []chosen) (fa
 		case err == nil:
 		case fault.Of(err) == fault.Permanent:
 			p.fail(c.letter, err)
-			delete(p.done, c.key) // its like may fare better
+			delete(p.done, c.key) // another letter of the key may succeed
 			failed = append(failed, c.letter)
 		default:
 			return nil, err
@@ -119,7 +119,7 @@ func (p *pass) publishAll(ctx context.Context, topic string, group []chosen) (fa
 func (p *pass) publish(ctx context.Context, topic string, messages []*message.Message) error {
 	copies := make([]*message.Message, len(messages))
 	for i, m := range messages {
-		copies[i] = m.Copy() // a publisher may change what it publishes
+		copies[i] = m.Copy() // a publisher may change the messages
 		copies[i].SetContext(ctx)
 	}
 	if err := p.bus.Publisher().Publish(topic, copies...); err != nil {
@@ -128,7 +128,7 @@ func (p *pass) publish(ctx context.Context, topic string, messages []*message.Me
 	return nil
 }
 
-// keepPace waits until the rate allows what is chosen.
+// keepPace waits until the rate allows the chosen letters.
 func (p *pass) keepPace(ctx context.Context) error {
 	if p.opts.Rate <= 0 || len(p.chosen) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// individual is a transport that remembers every acknowledgement, as a queue
-// does: membus, and beside it what was acknowledged behind something that was not.
+// individual is a transport that stores every acknowledgement, as a queue does: membus, and
+// beside it the acknowledgements behind an unacknowledged message.
 type individual struct {
 	bus.Driver
 	mu    sync.Mutex
@@ -94,7 +94,7 @@ func (s *individualSubscriber) Close() error {
 	return err
 }
 
-// Where every acknowledgement counts, nothing has to be moved.
+// Where every acknowledgement counts, no letter has to be moved.
 func TestIndividualAcksNeedNoMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New("individual", &individual{Driver: memBus(t).Driver(), acked: map[string]bool{}})

@@ -9,8 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 )
 
-// Every bus opens pools of its own, so two of them on one file are to each
-// other what two processes are.
+// Every bus opens pools of its own, so two buses on one file are like two processes.
 func TestConformance(t *testing.T) {
 	o := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{}))
 	files := map[*bus.Bus]string{}

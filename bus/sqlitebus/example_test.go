@@ -25,7 +25,7 @@ func ExampleScheme() {
 	defer b.Close()
 	check(b.Publisher().Publish("seats", message.NewMessage("1", []byte("A-1 held"))))
 
-	// A group that comes later starts at the earliest message.
+	// A later group starts at the earliest message.
 	sub, err := b.Subscriber("printer", bus.SubscriberConfig{})
 	check(err)
 	messages, err := sub.Subscribe(ctx, "seats")

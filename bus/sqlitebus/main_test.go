@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// transport is this one for the tests that all SQL transports share.
+// transport is this transport for the tests that all SQL transports share.
 var transport = logbustest.Transport{
 	Scheme: func(s logbustest.Settings) bus.Scheme {
 		return sqlitebus.Scheme(sqlitebus.Config{DB: s.DB, LeaseTTL: s.LeaseTTL, Holder: s.Holder, Logger: s.Logger})

@@ -17,7 +17,7 @@ import (
 // pools are the connections of one opened URL.
 type pools struct {
 	db, reader *sql.DB
-	watched    *sql.DB   // the watcher keeps a connection for itself
+	watched    *sql.DB   // the watcher uses one connection for itself
 	owned      []*sql.DB // opened here, closed here
 }
 
@@ -49,9 +49,9 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*
 	if err != nil {
 		return nil, err
 	}
-	// A file has no server that can be absent: what is wrong with it is wrong with the URL.
-	// The application's transactions are on the same connection, so the tables have to be
-	// there before the first of them publishes.
+	// A file has no server that can be absent: its faults are faults of the URL. The
+	// application's transactions use the same connection, so the tables must exist before the
+	// first of them publishes.
 	if err := d.Ready(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -111,9 +111,8 @@ func isFile(ctx context.Context, db *sql.DB, path string) (bool, error) {
 	return errMine == nil && errOther == nil && os.SameFile(mine, other), nil
 }
 
-// classify judges the driver's errors. A lock that outlasts the busy timeout is
-// trouble with our own database, not with a message, so it counts as
-// infrastructure: consumers pause.
+// classify classifies the driver's errors. A lock that outlasts the busy timeout is a fault of
+// our own database, not of a message, so it counts as infrastructure: consumers pause.
 func classify(err error) fault.Class {
 	class := sqlitedb.Classify(err)
 	if class == fault.Transient {
@@ -122,8 +121,8 @@ func classify(err error) fault.Class {
 	return class
 }
 
-// watch wakes readers for what other connections commit: in this process an
-// outbox or the application on the same log, or another process.
+// watch wakes readers for commits of other connections: of an outbox or the application on the
+// same log in this process, or of another process.
 func watch(ctx context.Context, log *sqlitelog.Log, reader *sql.DB, hub *logsub.Hub) {
 	last := int64(-1) // not looked yet
 	//nolint:errcheck // it ends with ctx and has nothing else to say
@@ -131,12 +130,12 @@ func watch(ctx context.Context, log *sqlitelog.Log, reader *sql.DB, hub *logsub.
 		var lanes []int
 		var err error
 		if last < 0 {
-			// What was there before is read without being woken.
+			// Earlier messages are read without a wake-up.
 			if id, failed := log.LastID(ctx); failed == nil {
 				last = id
 			}
 		} else if lanes, last, err = log.LanesAfter(ctx, last); err != nil {
-			hub.Wake() // whoever has something to read finds out
+			hub.Wake() // every reader with messages to read finds them
 		} else if len(lanes) > 0 {
 			hub.Wake(lanes...)
 		}

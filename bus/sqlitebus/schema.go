@@ -18,10 +18,10 @@ var files embed.FS
 // tables is the log of the bus.
 var tables = sqllog.Tables{Messages: "bus_messages", Cursors: "bus_cursors", Package: "bus"}
 
-// statements are those of the directory; package logbus says what they are.
+// statements returns the statements of the directory; package logbus documents them.
 func statements() fs.FS { return folder("sql") }
 
-// folder is a folder that was embedded, so it exists.
+// folder returns an embedded folder, which exists.
 func folder(name string) fs.FS {
 	f, err := fs.Sub(files, name)
 	if err != nil {
@@ -41,15 +41,15 @@ func migrations(log *sqlitelog.Log) ([]migrate.Set, error) {
 
 // Migrations returns the sets that Open applies, for a tool that runs them all.
 func Migrations() ([]migrate.Set, error) {
-	log, err := sqlitelog.New(new(sql.DB), tables) // only its text is asked for
+	log, err := sqlitelog.New(new(sql.DB), tables) // only for its text
 	if err != nil {
 		return nil, err
 	}
 	return migrations(log)
 }
 
-// PrintMigrations writes the schema as a script for sqlite3. Open applies it by
-// itself; this is for reading, and for who creates tables by other means.
+// PrintMigrations writes the schema as a script for sqlite3. Open applies it itself; the script
+// is for reading, and for tools that create tables by other means.
 func PrintMigrations(w io.Writer) error {
 	sets, err := Migrations()
 	if err != nil {

@@ -16,41 +16,40 @@ import (
 
 // Config of the scheme. The zero value works.
 type Config struct {
-	// DB is the application's own writer pool. It is used where a URL names the
-	// same file, so that both queue for the one write lock in Go instead of
-	// polling for it, and so that Publish can take part in the application's
-	// transactions. It must begin transactions IMMEDIATE. It is not closed.
+	// DB is the application's own writer pool. It is used where a URL names the same file, so
+	// that both queue for the one write lock in Go instead of polling for it, and so that
+	// Publish can take part in the application's transactions. It must begin transactions
+	// IMMEDIATE. The bus does not close it.
 	DB *sql.DB
-	// ReadDB is a reader pool on the same file, used together with DB; one of
-	// four connections is opened when nil. It is not closed.
+	// ReadDB is a reader pool on the same file, used together with DB; when nil, the bus opens
+	// one with four connections. The bus does not close ReadDB.
 	ReadDB *sql.DB
-	// Partitions of a topic that was not declared; 3 by default. The URL's
-	// ?partitions=N comes first. More let more instances share a group.
+	// Partitions of an undeclared topic; 3 by default. The URL's ?partitions=N takes precedence.
+	// With more partitions, more instances can share a group.
 	Partitions int
-	// Retention of messages that every group has passed; 72 h by default. The
-	// URL's ?retention=D comes first. A longer one costs disk space.
+	// Retention of messages that every group has acknowledged; 72 h by default. The URL's
+	// ?retention=D takes precedence. A longer retention costs disk space.
 	Retention time.Duration
-	// Holder names this process towards the others, the same after every restart;
-	// a random name by default. A process that was killed then goes on with its
-	// partitions as soon as it is there again, instead of after LeaseTTL. Only one
-	// live process may have the name: two take the partitions from each other
-	// again and again, which loses nothing and repeats messages.
+	// Holder names this process to the others, and is the same after every restart; a random
+	// name by default. A killed process then gets its partitions back as soon as it restarts,
+	// instead of after LeaseTTL. Only one live process may have the name: two would repeatedly
+	// take the partitions from each other, which loses nothing but repeats messages.
 	Holder string
-	// LeaseTTL is how long a killed process keeps its partitions; 10 s by
-	// default. Every process writes each third of it.
+	// LeaseTTL is how long a killed process keeps its partitions; 10 s by default. Every process
+	// writes once per third of it.
 	LeaseTTL time.Duration
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs background errors; slog.Default() by default.
 	Logger *slog.Logger
 }
 
 // scheme opens sqlite:// URLs.
 type scheme struct{ cfg Config }
 
-// Scheme returns the scheme sqlite://relative/path.db or sqlite:///absolute/path.db.
-// The file and its tables are made when they do not exist; the folder is not.
+// Scheme returns the scheme sqlite://relative/path.db or sqlite:///absolute/path.db. The file
+// and its tables are created if they do not exist; the folder is not.
 //
-// Parameters: partitions (3), retention (72h), synchronous (full or normal; it
-// means nothing where Config.DB is used).
+// Parameters: partitions (3), retention (72h), synchronous (full or normal; without effect where
+// Config.DB is used).
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
 func (scheme) Name() string { return "sqlite" }
@@ -80,8 +79,8 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	return open(ctx, path, pool, cfg)
 }
 
-// pathOf returns the file that the URL names. What looks like a host is the
-// first part of a relative path.
+// pathOf returns the file of the URL. The part that looks like a host is the first part of a
+// relative path.
 func pathOf(u *url.URL) (string, error) {
 	switch {
 	case u.User != nil:

@@ -31,8 +31,8 @@ func appDB(t *testing.T) (path string, db, reader *sql.DB) {
 	return path, db, reader
 }
 
-// A handler that writes the same file in its own transaction, and publishes in
-// it, works on one shared connection: nothing of the bus is open meanwhile.
+// A handler that writes the same file in its own transaction, and publishes in it, works on one
+// shared connection: the bus has no transaction open meanwhile.
 func TestHandlerWritesTheSameFile(t *testing.T) {
 	path, db, reader := appDB(t)
 	b := openBus(t, sqlitebus.Config{DB: db, ReadDB: reader}, "sqlite://"+path)
@@ -100,8 +100,8 @@ func TestPublishInTransaction(t *testing.T) {
 		}
 	}
 	stop := errors.New("roll back")
-	// The first publish also makes the topic; both are rolled back, and the
-	// topic must not be remembered: its lanes may go to another one.
+	// The first publish also makes the topic. Both are rolled back, and the topic must not be
+	// cached: another topic may get its lanes.
 	send("a", "never", stop)
 	send("b", "b1", nil)
 	browse("a")
@@ -119,8 +119,8 @@ func TestPublishInTransaction(t *testing.T) {
 	} else {
 		m.Ack()
 	}
-	// A message whose context carries a transaction that is over, as a dead
-	// letter may, is published by itself.
+	// A message whose context carries a finished transaction, as a dead letter may, is published
+	// on its own.
 	publish(t, b, "a", late)
 	if m := receive(t, ch); string(m.Payload) != "never" {
 		t.Errorf("got %s", m.Payload)
@@ -129,7 +129,7 @@ func TestPublishInTransaction(t *testing.T) {
 	}
 }
 
-// Config.DB serves the URLs that name its file, and no others.
+// Config.DB is used for the URLs of its file, and no others.
 func TestOtherFileIsNotShared(t *testing.T) {
 	path, db, reader := appDB(t)
 	other := filepath.Join(t.TempDir(), "other.db")

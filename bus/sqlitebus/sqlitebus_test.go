@@ -98,7 +98,7 @@ func TestPartitionsCannotChange(t *testing.T) {
 			t.Errorf("the error is %v (%v)", err, fault.Of(err))
 		}
 	}
-	// Another process with another default takes the topic as it is.
+	// Another process with another default uses the topic unchanged.
 	other := openBus(t, sqlitebus.Config{Partitions: 2}, "sqlite://"+path)
 	publish(t, other, "made", keyed("k", "2"))
 	if got, err := b.Browse(t.Context(), "made", 10); err != nil || len(got) != 2 {
@@ -106,7 +106,7 @@ func TestPartitionsCannotChange(t *testing.T) {
 	}
 }
 
-// Topics made by several processes at once get lanes of their own.
+// Topics created by several processes at once get lanes of their own.
 func TestTopicsDoNotMix(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus.db")
 	var buses []*bus.Bus
@@ -139,8 +139,7 @@ func TestTopicsDoNotMix(t *testing.T) {
 	}
 }
 
-// What another process publishes arrives by the watcher, long before the
-// fallback interval.
+// Messages of another process arrive by the watcher, long before the fallback interval.
 func TestOtherProcessWakes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus.db")
 	a := openBus(t, sqlitebus.Config{}, "sqlite://"+path+"?synchronous=normal")
@@ -162,8 +161,8 @@ func TestOtherProcessWakes(t *testing.T) {
 	}
 }
 
-// While another process holds the write lock, messages wait; afterwards they go
-// on, and none is lost.
+// While another process holds the write lock, messages wait; afterwards they continue, and none
+// is lost.
 func TestLockedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus.db")
 	b := openBus(t, sqlitebus.Config{}, "sqlite://"+path+"?synchronous=normal")
@@ -233,8 +232,8 @@ func TestErrorClasses(t *testing.T) {
 	}
 }
 
-// Many processes of one group share a file: everything is handled once, and each of them
-// gives its partitions up in an orderly stop, however many stop at once.
+// Many processes of one group share a file: every message is handled once, and each process
+// releases its partitions in an orderly stop, for any number of simultaneous stops.
 func TestManyPoolsOnOneFile(t *testing.T) {
 	const pools, n = 50, 500
 	url := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal&partitions=20"

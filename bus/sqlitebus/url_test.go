@@ -105,7 +105,7 @@ func schema(t *testing.T, path string) string {
 		if err := rows.Scan(&s); err != nil {
 			t.Fatal(err)
 		}
-		// Comments between statements do not count.
+		// Comments between statements are ignored.
 		fmt.Fprintln(&out, strings.Join(strings.Fields(s), " "))
 	}
 	if err := rows.Err(); err != nil {

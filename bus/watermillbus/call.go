@@ -2,8 +2,8 @@ package watermillbus
 
 import "context"
 
-// call waits for do until the end of ctx, which many an adapter does not heed. What do
-// returns after that is discarded.
+// call waits for do until the end of ctx, because many adapters ignore ctx. A later result of do
+// is discarded.
 func call[T any](ctx context.Context, d *Driver, do func(context.Context) (T, error), discard func(T)) (T, error) {
 	var none T
 	if ctx.Err() != nil {

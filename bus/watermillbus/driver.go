@@ -14,15 +14,15 @@ import (
 	"github.com/millrace-go/millrace/internal/lazy"
 )
 
-// Driver is a Watermill Pub/Sub behind a [bus.Bus]. A transport that can do more, such as
-// list its topics, embeds it.
+// Driver is a Watermill Pub/Sub behind a [bus.Bus]. A transport with more abilities, such as
+// listing topics, embeds it.
 type Driver struct {
 	cfg       Config
 	publisher *lazy.Value[message.Publisher]
 
 	mu     sync.Mutex
 	closed bool
-	calls  sync.WaitGroup // of the Pub/Sub's functions, also those that nobody waits for
+	calls  sync.WaitGroup // of the Pub/Sub's functions, also those whose callers no longer wait
 	open   map[*owned]struct{}
 
 	closeOnce sync.Once
@@ -106,8 +106,8 @@ func (d *Driver) Ping(ctx context.Context) error {
 	return d.judge(err)
 }
 
-// Close ends subscriptions, waits for the calls under way, and closes the publisher and
-// what the functions share.
+// Close ends subscriptions, waits for the calls under way, and closes the publisher and the
+// resources that the functions share.
 func (d *Driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()
@@ -135,7 +135,7 @@ func (d *Driver) Close() error {
 	return d.closeErr
 }
 
-// judge gives an error of the Pub/Sub its class.
+// judge classifies an error of the Pub/Sub.
 func (d *Driver) judge(err error) error {
 	if err == nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, context.Canceled) {
 		return err

@@ -247,7 +247,7 @@ func TestCloseClosesWhatCameTooLate(t *testing.T) {
 		if err := d.Publisher().Publish("t", msg("k", "1")); err != nil {
 			t.Fatal(err)
 		}
-		source, err := d.Source(t.Context(), "t", "g", 1) // which its user does not close
+		source, err := d.Source(t.Context(), "t", "g", 1) // its user does not close it
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,15 +15,15 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A Pub/Sub in memory of Watermill's has consumers of package bus, with dead letters. It
-// is one object, which the functions share.
+// Watermill's in-memory Pub/Sub with consumers of package bus and dead letters. It is one
+// object, which the functions share.
 func ExampleNew() {
 	shared := gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{})
 	d, err := watermillbus.New(watermillbus.Config{
 		Publisher:  func(context.Context) (message.Publisher, error) { return unclosed{shared}, nil },
 		Subscriber: func(context.Context, string) (message.Subscriber, error) { return kept{shared}, nil },
-		// It keeps nothing over a restart, no order and no groups, and hands over many
-		// messages at a time: each subscription gets all messages from the first on.
+		// The Pub/Sub has no durability, no order and no groups, and hands over many messages at
+		// a time: each subscription gets all messages from the first on.
 		Capabilities: bus.Capabilities{ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true},
 		Close:        shared.Close,
 	})
@@ -51,7 +51,7 @@ func ExampleNew() {
 	// Output: order 7: no such customer
 }
 
-// kept is a subscriber whose subscriptions end by their contexts, and which others use, too.
+// kept is a subscriber that others use too; its subscriptions end by their contexts.
 type kept struct{ message.Subscriber }
 
 func (kept) Close() error { return nil }

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// WithMode adds ?mode=watermill to a scheme: open opens URLs with it, and is given them
-// without it. Other URLs are native's.
+// WithMode adds ?mode=watermill to a scheme: open opens URLs with this parameter, which is
+// removed before. native opens other URLs.
 func WithMode(native bus.Scheme, open func(ctx context.Context, u *url.URL) (bus.Driver, error)) bus.Scheme {
 	return modeScheme{native, open}
 }
@@ -37,7 +37,7 @@ func (s modeScheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 }
 
 // Refuse returns an error for the first parameter of the URL that has no meaning in
-// ?mode=watermill, and why it has none. reasons has the name and the reason of each.
+// ?mode=watermill. reasons has the name and the reason of each such parameter.
 func Refuse(u *url.URL, reasons map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
 		if why, ok := reasons[name]; ok {

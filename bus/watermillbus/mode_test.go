@@ -27,7 +27,7 @@ func TestWithMode(t *testing.T) {
 	})
 	for raw, want := range map[string]error{
 		"any://u:p@h/?a=b":                         errNative,
-		"any://u:p@h/?a=%zz":                       errNative, // which says what is wrong
+		"any://u:p@h/?a=%zz":                       errNative, // the error names the mistake
 		"any://u:p@h/?a=b&mode=watermill":          errMode,
 		"any://u:p@h/?mode=tx":                     nil,
 		"any://u:p@h/?mode=":                       nil,

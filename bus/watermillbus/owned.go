@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// owned is a source that the driver closes, if its user has not.
+// owned is a source that the driver closes if its user has not.
 type owned struct {
 	driver.Source
 	driver *Driver
@@ -30,7 +30,7 @@ func (d *Driver) own(source driver.Source) (driver.Source, error) {
 	return s, nil
 }
 
-// Close is that of [driver.Source].
+// Close implements [driver.Source].
 func (s *owned) Close() error {
 	s.once.Do(func() {
 		s.err = s.Source.Close()

@@ -14,13 +14,12 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// lanes is how many messages of a call are on their way at once. Watermill's publishers
-// send one message and wait for its answer; messages of different keys need not wait for
-// each other.
+// lanes is how many messages of a call are in flight at once. Watermill's publishers send one
+// message and wait for its answer; messages of different keys need not wait for each other.
 const lanes = 16
 
-// publisher publishes by the Pub/Sub's publisher, one message to a call of it: the error of
-// such a call does not say which of its messages are published.
+// publisher publishes with the Pub/Sub's publisher, one message per call: the error of a call
+// does not tell which of its messages are published.
 type publisher struct{ *Driver }
 
 // Publish implements message.Publisher.
@@ -47,7 +46,7 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	return &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: errs[first]}
 }
 
-// byKey shares out the messages, by index, such that those of a key are in one lane.
+// byKey distributes the messages, by index, so that those of a key are in one lane.
 func byKey(messages []*message.Message) [][]int {
 	all := make([][]int, lanes)
 	for i, m := range messages {
@@ -64,7 +63,7 @@ func (p publisher) one(topic string, m *message.Message) (bus.Outcome, error) {
 	if err != nil {
 		return bus.NotSent, p.judge(err)
 	}
-	if ctx.Done() != nil { // the adapter may read the message when the caller has it back
+	if ctx.Done() != nil { // the adapter may read the message after the call has returned
 		m = m.CopyWithContext()
 		m.Payload = slices.Clone(m.Payload)
 	}
@@ -78,5 +77,5 @@ func (p publisher) one(topic string, m *message.Message) (bus.Outcome, error) {
 	return bus.Unknown, err
 }
 
-// Close does nothing: the publisher is the driver's.
+// Close does nothing: the publisher belongs to the driver.
 func (publisher) Close() error { return nil }

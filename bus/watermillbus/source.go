@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
-// Source makes a source of a topic of a Watermill subscriber, for drivers that need more
-// than [New] does. It closes the subscriber with the source, or when Subscribe fails. The
-// subscription lasts until then, whatever happens to ctx, whose values it has.
+// Source makes a source of a topic of a Watermill subscriber, for drivers that need more than
+// [New]. It closes the subscriber with the source, or when Subscribe fails. The subscription
+// lasts until then, even after the end of ctx; it has the values of ctx.
 func Source(ctx context.Context, subscriber message.Subscriber, topic string) (driver.Source, error) {
 	return wmsource.Own(ctx, subscriber, topic)
 }

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inMemory is a Watermill Pub/Sub with groups: that of package membus, without its engine.
+// inMemory is a Watermill Pub/Sub with groups: package membus without the engine.
 func inMemory(store bus.Driver) watermillbus.Config {
 	return watermillbus.Config{
 		Publisher: func(context.Context) (message.Publisher, error) { return unclosed{store.Publisher()}, nil },
@@ -29,12 +29,12 @@ func inMemory(store bus.Driver) watermillbus.Config {
 	}
 }
 
-// unclosed is the publisher of a store that others use, too.
+// unclosed is the publisher of a store that others use too.
 type unclosed struct{ message.Publisher }
 
 func (unclosed) Close() error { return nil }
 
-// looking is a transport that shows what is there, as its broker's own tools can.
+// looking is a transport that shows its messages, as its broker's own tools can.
 type looking struct {
 	*watermillbus.Driver
 	bus.Lagger

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// Policy says how delays grow. The zero value is 1 s, 2 s, 4 s, 8 s, 10 s, 10 s …
-// without jitter. A Policy is a value without state: the attempt is counted by
-// the caller.
+// Policy describes how delays grow. The zero value is 1 s, 2 s, 4 s, 8 s, 10 s, 10 s … without
+// jitter. A Policy has no state: the caller counts the attempts.
 type Policy struct {
 	// Initial is the first delay; 1 s when zero.
 	Initial time.Duration
@@ -31,8 +30,8 @@ type Policy struct {
 	Jitter float64
 }
 
-// Delay returns the wait before the given retry; the first retry is attempt 1,
-// and anything below counts as 1.
+// Delay returns the wait before the given retry; the first retry is attempt 1, and smaller
+// numbers count as 1.
 func (p Policy) Delay(attempt int) time.Duration {
 	initial, limit, multiplier := p.Initial, p.Max, p.Multiplier
 	if initial <= 0 {
@@ -48,7 +47,7 @@ func (p Policy) Delay(attempt int) time.Duration {
 		multiplier = 2
 	}
 	d := float64(initial) * math.Pow(multiplier, float64(max(attempt, 1)-1))
-	// Cap before the jitter, or +Inf times the jitter would decide.
+	// Cap before the jitter; otherwise +Inf times the jitter could result.
 	d = min(d, float64(limit))
 	if j := min(max(p.Jitter, 0), 1); j > 0 {
 		d *= 1 + j*(2*rand.Float64()-1)

@@ -5,19 +5,17 @@
 //	})
 //	_, err := c.Do(ctx, row)
 //
-// A request that comes alone is sent at once. Requests that arrive while a call is
-// under way are queued and share the next call, in their order. No request waits for
-// company, and the number of calls is bounded by how many fit one after another, or a
-// few at a time; see [Combiner.Overlap].
+// A request that arrives alone is sent at once. Requests that arrive while a call is under way
+// are queued and share the next call, in their order. No request waits for others. Calls run one
+// after another, or a few at a time; see [Combiner.Overlap].
 //
-// The contexts of the callers are independent. A caller whose context ends leaves
-// alone: its request is dropped from the queue, and the call fails with [ErrNotSent] and
-// the context's error. If the request is already part of a call, it is [ErrUnknown] instead,
-// because the call goes on for the others. A call that panics fails the requests that
-// it was made for, and no others.
+// The contexts of the callers are independent. If a caller's context ends, only its request is
+// dropped from the queue, and the call fails with [ErrNotSent] and the context's error. If the
+// request is already part of a call, the error is [ErrUnknown] instead, because the call goes on
+// for the others. A call that panics fails its own requests, and no others.
 //
-// A caller whose context cannot end makes its call itself; for another, a goroutine does.
-// Handing a request over takes some 40 µs (BenchmarkPublish of redisbus, by one caller).
+// A caller whose context cannot end makes its call itself; for other callers, a goroutine does.
+// The handover of a request takes some 40 µs (BenchmarkPublish of redisbus, by one caller).
 package batch
 
 import (
@@ -158,7 +156,7 @@ func (c *Combiner[Q, A]) work() {
 	ended = true
 }
 
-// lead makes one call, and leaves those that are due then to work.
+// lead makes one call, and then leaves due calls to work.
 func (c *Combiner[Q, A]) lead() {
 	defer c.calls.Done()
 	batch := c.take()
@@ -176,8 +174,8 @@ func (c *Combiner[Q, A]) lead() {
 	c.serve(batch)
 }
 
-// take takes the requests of the next call from the queue, and returns nil when the
-// worker is to end.
+// take takes the requests of the next call from the queue, and returns nil when the worker has
+// to end.
 func (c *Combiner[Q, A]) take() []*waiter[Q, A] {
 	c.mu.Lock()
 	defer c.mu.Unlock()

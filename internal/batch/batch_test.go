@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// double answers after a second, and records what it was asked.
+// double answers after a second, and records its requests.
 type double struct {
 	mu    sync.Mutex
 	calls [][]int
@@ -41,7 +41,7 @@ func (d *double) call(ctx context.Context, requests []int) ([]int, error) {
 	return answers, err
 }
 
-// crowd calls with 1 … n, one after the other, while the first is under way.
+// crowd calls with 1 … n, one after the other, while the first call is under way.
 func crowd(t *testing.T, c *batch.Combiner[int, int], n int, ctx func(int) context.Context) []error {
 	t.Helper()
 	errs := make([]error, n+1)
@@ -61,8 +61,8 @@ func crowd(t *testing.T, c *batch.Combiner[int, int], n int, ctx func(int) conte
 
 func background(int) context.Context { return context.Background() }
 
-// bothWays runs a test with callers that cannot leave, which make calls themselves, and
-// with callers that could.
+// bothWays runs a test with callers that cannot leave, which make calls themselves, and with
+// callers that can.
 func bothWays(t *testing.T, test func(t *testing.T, ctx func(int) context.Context)) {
 	t.Run("stay", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { test(t, background) })
@@ -95,8 +95,8 @@ func TestCallsOverlapForEnoughCallers(t *testing.T) {
 				t.Errorf("caller %d: %v", i, err)
 			}
 		}
-		// 1 alone; 2 and 3 are enough for a second call, and there is no third. The
-		// call that ends first takes three at once, the other the last alone.
+		// 1 alone; 2 and 3 are enough for a second call, and there is no third. The call that
+		// ends first takes three at once, the other takes the last alone.
 		slices.SortFunc(d.calls, slices.Compare)
 		if want := [][]int{{1}, {2, 3}, {4, 5, 6}, {7}}; !slices.EqualFunc(d.calls, want, slices.Equal) {
 			t.Errorf("calls %v, want %v", d.calls, want)
@@ -158,8 +158,8 @@ func TestCallersLeaveAlone(t *testing.T) {
 	})
 }
 
-// The last caller of a call may leave at the moment the call ends: it has its answer, or
-// is told that the outcome is unknown, and the next request is served.
+// The last caller of a call may leave at the moment the call ends: it has its answer, or gets
+// ErrUnknown, and the next request is served.
 func TestLeavingAtTheEnd(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// Certificate is one that is its own authority. It serves both a server and a client.
+// Certificate is its own authority. It serves both a server and a client.
 type Certificate struct {
 	Cert, Key string // files in PEM
 	Pair      tls.Certificate

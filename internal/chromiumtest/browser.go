@@ -1,5 +1,5 @@
-// Package chromiumtest starts the Chromium that browser tests look at pages with,
-// and keeps what its tabs complain about.
+// Package chromiumtest starts the Chromium for browser tests, and collects the errors of its
+// tabs.
 package chromiumtest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/internal/programtest"
 )
 
-// Browser is the one Chromium process of a package's tests. The zero value is
-// ready: the first test that wants it starts it.
+// Browser is the one Chromium process of a package's tests. The zero value is ready: the first
+// test that needs it starts it.
 type Browser struct {
 	once sync.Once
 	ctx  context.Context
@@ -22,9 +22,8 @@ type Browser struct {
 	stop func()
 }
 
-// Context is chromedp's of the process; give each test a browser context of its
-// own in it. Without a browser the test is skipped, or fails where
-// MILLRACE_REQUIRE_BROWSER is 1.
+// Context returns chromedp's context of the process; give each test a browser context of its own
+// in it. Without a browser the test is skipped, or fails where MILLRACE_REQUIRE_BROWSER is 1.
 func (b *Browser) Context(t testing.TB) context.Context {
 	t.Helper()
 	path := programtest.Chromium(t)
@@ -35,7 +34,7 @@ func (b *Browser) Context(t testing.TB) context.Context {
 	return b.ctx
 }
 
-// Close ends the process, and says whether there was one. It is for TestMain.
+// Close ends the process, and reports whether there was one. It is for TestMain.
 func (b *Browser) Close() bool {
 	if b.stop == nil {
 		return false
@@ -60,7 +59,7 @@ func (b *Browser) start(path string) {
 	ctx, cancel := chromedp.NewContext(allocator)
 	b.ctx, b.err = ctx, chromedp.Do(ctx)
 	b.stop = func() {
-		_ = chromedp.Cancel(ctx) // it is ended for good by the next two
+		_ = chromedp.Cancel(ctx) // the next two end it in any case
 		cancel()
 		release()
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Console keeps what a tab complains about: exceptions and errors, which is also
-// how a browser reports a refused connection, a 4xx answer, and what the content
-// security policy has stopped.
+// Console collects the complaints of a tab: exceptions and errors. A browser also reports a
+// refused connection, a 4xx answer and violations of the content security policy in this way.
 type Console struct {
 	closed sync.WaitGroup // the reader has returned
 
@@ -21,7 +20,7 @@ type Console struct {
 	expected   []string
 }
 
-// Listen reads the console of the tab of a chromedp context, until that ends.
+// Listen reads the console of the tab of a chromedp context, until the context ends.
 func Listen(tab context.Context) *Console {
 	c := new(Console)
 	console := chromedp.Console(tab)
@@ -36,17 +35,15 @@ func Listen(tab context.Context) *Console {
 	return c
 }
 
-// Expect names parts of complaints that belong to the test. Say it before what
-// leads to them: a complaint may come later than everything else that tells of
-// its cause.
+// Expect sets parts of complaints that belong to the test. Call it before their cause: a
+// complaint may arrive later than every other sign of its cause.
 func (c *Console) Expect(parts ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expected = append(c.expected, parts...)
 }
 
-// Complaints are the ones nobody expected, of a tab that is closed; it waits for
-// that.
+// Complaints waits until the tab is closed, and returns its unexpected complaints.
 func (c *Console) Complaints() []string {
 	c.closed.Wait()
 	c.mu.Lock()

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// leaves are what every package may stand on, and what they stand on themselves.
+// leaves are the packages that every package may import, and their own imports.
 func leaves() map[string][]string {
 	return map[string][]string{
-		// what transports share
+		// shared by transports
 		"bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/rawurl", "internal/tlshint"},
 
 		"fault": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
 		"sqltx/pgxtx": {"sqltx", "internal/pgdb"},
-		"bus/driver":  nil, // what a transport stands on
+		"bus/driver":  nil, // imported by transports
 	}
 }
 
@@ -33,20 +33,20 @@ func seams() map[string][]string {
 	}
 }
 
-// beside are packages that stand on others beside or below them, in one family.
+// beside are packages that import others beside or below them, in one family.
 func beside() map[string][]string {
 	return map[string][]string{
 		"bus/allbus": {
 			"bus/amqpbus", "bus/kafkabus", "bus/membus", "bus/mysqlbus", "bus/natsbus", "bus/pgbus", "bus/redisbus", "bus/sqlitebus", "bus/sqsbus",
 			"bus/amqpbus/amqpwatermill", "bus/kafkabus/kafkawatermill", "bus/redisbus/rediswatermill",
 		},
-		// ?mode=watermill stands on the transport that it is a mode of, and on the adapter.
+		// A package of ?mode=watermill imports its transport and the adapter.
 		"bus/amqpbus/amqpwatermill":   {"bus/watermillbus"},
 		"bus/kafkabus/kafkawatermill": {"bus/watermillbus"},
 		"bus/redisbus/rediswatermill": {"bus/driver/rediskit", "bus/watermillbus"},
 		"bus/redisbus":                {"bus/driver/logdriver", "bus/driver/rediskit"},
 		"bus/natsbus":                 {"bus/driver/logdriver"},
-		"bus/bustest":                 {"bus/redrive"}, // redriving is part of what a transport is tested for
+		"bus/bustest":                 {"bus/redrive"}, // redriving is part of a transport's tests
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
 		"queue":                       {"queue/token"},
 		"queue/frontgate":             {"queue/token"},
@@ -54,8 +54,8 @@ func beside() map[string][]string {
 	}
 }
 
-// frontDoor is the root package and those that hold one database's stores together, with
-// what they wire.
+// frontDoor are the root package and the packages that combine one database's stores, with their
+// imports.
 func frontDoor() map[string][]string {
 	return map[string][]string{
 		module:         {"bus", "idempotency", "idempotency/sqlidempotency", "outbox"},
@@ -66,8 +66,8 @@ func frontDoor() map[string][]string {
 	}
 }
 
-// TestArrows: examples and cmd import packages, these the leaves and what is
-// internal, and nobody the other way round; nobody imports another's backend.
+// TestArrows: examples and cmd import packages, packages import the leaves and internal
+// packages, and never the other way round; no package imports another's backend.
 func TestArrows(t *testing.T) {
 	g := build(t)
 	for _, wrong := range wrongArrows(g) {
@@ -121,7 +121,7 @@ func wrongArrows(g graph) (wrong []string) {
 	return wrong
 }
 
-// forbidden says why a package of ours may not import another, or "".
+// forbidden returns the reason why a package of ours may not import another, or "".
 func forbidden(path, imported string) string {
 	from, to := family(path), family(imported)
 	_, leaf := leaves()[imported]
@@ -158,8 +158,8 @@ func forbiddenProgram(from, to string) string {
 	return "commands, examples and benchmarks do not stand on each other"
 }
 
-// forbiddenRelative is forbidden in one family: whoever is below may import whoever
-// is above, and an internal package that is there for it.
+// forbiddenRelative is forbidden within one family: a package may import the packages above it,
+// and an internal package made for it.
 func forbiddenRelative(path, imported string) string {
 	if strings.HasPrefix(path, imported+"/") || slices.Contains(beside()[path], imported) {
 		return ""

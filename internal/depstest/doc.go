@@ -1,15 +1,15 @@
-// Package depstest proves what a user's binary links. It holds tests only.
+// Package depstest proves which modules a user's binary links. It holds only tests.
 //
-// The tests look at `go list -deps` of all modules of the tree, once, for linux/amd64
-// without cgo, so that the answer is the same on every machine.
+// The tests read `go list -deps` of all modules of the tree, once, for linux/amd64 without cgo,
+// so that the result is the same on every machine.
 //
 //	property                                                    proven by
 //	a package links the third-party modules of testdata/links   TestLinks
 //	… no fewer, no more, and every public package is there
 //	drivers, Prometheus and brokers' clients are linked by the  TestDrivers
-//	packages that are named after them, and by nobody else
+//	packages that are named after them, and by no others
 //	command line, test and export libraries never reach users   TestNeverLinked
-//	arrows run one way: examples and cmd, packages, leaves      TestArrows
+//	imports run one way: examples and cmd, packages, leaves     TestArrows
 //	no package imports another's backend, or a sibling's        TestArrows
 //	test servers and fakes stay out of users' builds            TestArrows
 //	a module that users require imports nothing internal of
@@ -17,12 +17,12 @@
 //	the root's module requires no other module of the tree      TestRootStandsAlone
 //	how many modules the outbox brings, none of them heavy      TestGraphOfAUser
 //	every module of the tree is in go.work                      TestWorkIsComplete
-//	each of these checks finds what is planted                  TestPlanted…
+//	each of these checks finds planted faults                   TestPlanted…
 //
 // A new public package, or a new dependency of one, fails TestLinks until
 //
 //	go test ./internal/depstest -run TestLinks -update
 //
-// has written it into the table, where a reviewer sees it. The other tables are
-// in Go and are changed by hand: what they say is decided, not found out.
+// has written it into the table, for review. The other tables are in Go and are changed by hand:
+// their content is a decision, not a measurement.
 package depstest

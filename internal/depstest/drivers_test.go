@@ -7,25 +7,25 @@ import (
 	"testing"
 )
 
-// driver is a family of modules, and who may link them: public packages whose last
-// part is, begins or ends so. It is no part of the table of links, so that -update
-// cannot allow it.
+// driver is a family of modules, and the public packages that may link them: those whose last
+// part equals, begins or ends with a name. It is separate from the table of links, so that
+// -update cannot allow a package.
 type driver struct {
-	modules []string // each and what is below it
+	modules []string // each module and those below it
 	names   []string // "pg…", "…prom", or a whole path
 }
 
-// drivers are what a user pays for only by asking for it.
+// drivers are the modules that a user links only on request.
 func drivers() []driver {
 	return []driver{
-		// sqlcounter speaks to PostgreSQL through pgx's types, whatever the database.
+		// sqlcounter uses pgx's types for PostgreSQL, on any database.
 		{[]string{"github.com/jackc/pgx"}, []string{"pg…", "postgres", "bus/allbus", "counter/sqlcounter"}},
 		{[]string{"github.com/go-sql-driver/mysql"}, []string{"mysql…", "bus/allbus"}},
 		{[]string{"modernc.org/sqlite"}, []string{"sqlite…", "bus/allbus"}},
 		{[]string{"github.com/redis/go-redis"}, []string{"redis…", "bus/allbus"}},
 		{[]string{"github.com/twmb/franz-go"}, []string{"kafka…", "bus/allbus"}},
 		{[]string{"github.com/rabbitmq/amqp091-go"}, []string{"amqp…", "bus/allbus"}},
-		// Watermill's own adapters come with ?mode=watermill alone.
+		// Watermill's own adapters are linked only with ?mode=watermill.
 		{[]string{"github.com/IBM/sarama", "github.com/ThreeDotsLabs/watermill-kafka"}, []string{"kafkawatermill", "bus/allbus"}},
 		{[]string{"github.com/ThreeDotsLabs/watermill-amqp"}, []string{"amqpwatermill", "bus/allbus"}},
 		{[]string{"github.com/ThreeDotsLabs/watermill-redisstream"}, []string{"rediswatermill", "bus/allbus"}},
@@ -56,14 +56,13 @@ func below(mod string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool { return mod == root || strings.HasPrefix(mod, root+"/") })
 }
 
-// TestDrivers: whoever imports a core package, or one backend, gets no driver but
-// that backend's.
+// TestDrivers: a core package, or a backend, links no driver except the backend's own.
 func TestDrivers(t *testing.T) {
 	g := build(t)
 	for _, wrong := range strayDrivers(g) {
 		t.Error(wrong)
 	}
-	// A rule that nothing matches guards nothing.
+	// A rule without a match has no effect.
 	for _, d := range drivers() {
 		if !slices.ContainsFunc(g.public(), func(p string) bool { return slices.ContainsFunc(g.links(p), d.has) }) && d.modules[0] != "github.com/ThreeDotsLabs/watermill-aws" {
 			t.Errorf("no public package links %s: take the rule out", d.modules)
@@ -84,8 +83,7 @@ func strayDrivers(g graph) (wrong []string) {
 	return wrong
 }
 
-// never are modules that no public package links, and who of the programs may
-// import them.
+// never are modules that no public package links, and the programs that may import them.
 func never() map[string][]string {
 	return map[string][]string{
 		"github.com/spf13/cobra":                                        {"cmd"},
@@ -111,7 +109,7 @@ func never() map[string][]string {
 	}
 }
 
-// TestNeverLinked: what commands, tests and benchmarks stand on stays with them.
+// TestNeverLinked: modules of commands, tests and benchmarks are linked only by them.
 func TestNeverLinked(t *testing.T) {
 	g := build(t)
 	for _, wrong := range strayTools(g) {
@@ -119,7 +117,7 @@ func TestNeverLinked(t *testing.T) {
 	}
 	for tool, allowed := range never() {
 		if strings.HasPrefix(tool, "go.opentelemetry.io/") {
-			continue // any program may send its traces somewhere
+			continue // any program may export its traces
 		}
 		for _, root := range allowed {
 			if !slices.ContainsFunc(g.ours(), func(path string) bool { return below(path, []string{root}) && g.imports(path, tool) }) {
@@ -129,7 +127,7 @@ func TestNeverLinked(t *testing.T) {
 	}
 }
 
-// imports reports whether a package itself imports something of a module.
+// imports reports whether a package itself imports a package of a module.
 func (g graph) imports(path, mod string) bool {
 	return slices.ContainsFunc(g[path].imports, func(p string) bool { return below(g[p].module, []string{mod}) })
 }

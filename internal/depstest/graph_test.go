@@ -18,8 +18,8 @@ import (
 // module is the path that the modules of this tree begin with.
 const module = "github.com/millrace-go/millrace"
 
-// pkg is a package as the go command sees it. Imports of ours are without the
-// module's path; Module is empty for ours and for the standard library.
+// pkg is a package as the go command lists it. Imports of ours are without the module's path;
+// Module is empty for ours and for the standard library.
 type pkg struct {
 	module  string
 	home    string // the folder of the module of ours that it belongs to, "" for the root's
@@ -28,10 +28,10 @@ type pkg struct {
 	imports []string
 }
 
-// graph is all packages by their import path, ours without the module's.
+// graph has all packages by their import path, ours without the module's.
 type graph map[string]pkg
 
-// built is the graph of all modules of this tree: the go command is asked once for all tests.
+// built is the graph of all modules of this tree: the go command runs once for all tests.
 var built = sync.OnceValues(func() (graph, error) {
 	if err := lookAt("../.."); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ var built = sync.OnceValues(func() (graph, error) {
 	}
 })
 
-// lookAt opens every folder, so that the go command, which sees what a test opens and
-// not what another program does, repeats the tests when a file has changed.
+// lookAt opens every folder. The go command sees the files that a test opens, but not those that
+// another program opens; so it repeats the tests when a file has changed.
 func lookAt(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
@@ -99,7 +99,7 @@ func build(t *testing.T) graph {
 
 func short(path string) string { return strings.TrimPrefix(path, module+"/") }
 
-// links is the modules of others that a binary has which imports a package, sorted.
+// links returns the third-party modules that a binary links if it imports a package, sorted.
 func (g graph) links(path string) []string {
 	var modules []string
 	for p := range g.reach(path) {
@@ -111,7 +111,7 @@ func (g graph) links(path string) []string {
 	return modules
 }
 
-// reach is all packages that a binary has which imports one.
+// reach returns all packages that a binary links if it imports a package.
 func (g graph) reach(path string) map[string]bool {
 	seen := map[string]bool{}
 	for open := []string{path}; len(open) > 0; {
@@ -126,7 +126,7 @@ func (g graph) reach(path string) map[string]bool {
 	return seen
 }
 
-// public is the packages that users import, sorted.
+// public returns the packages that users import, sorted.
 func (g graph) public() []string {
 	var all []string
 	for path, p := range g {
@@ -138,7 +138,7 @@ func (g graph) public() []string {
 	return all
 }
 
-// ours is all packages of this tree, sorted.
+// ours returns all packages of this tree, sorted.
 func (g graph) ours() []string {
 	var all []string
 	for path, p := range g {
@@ -156,13 +156,13 @@ func isPublic(path string) bool {
 	return !slices.Contains(parts, "internal") && !isProgram(path)
 }
 
-// isProgram reports whether a package is part of a command, an example or the
-// benchmarks, which nobody imports.
+// isProgram reports whether a package is part of a command, an example or the benchmarks, which
+// no package imports.
 func isProgram(path string) bool {
 	return slices.Contains([]string{"cmd", "examples", "bench", "scripts"}, family(path))
 }
 
-// family is the first part of a path: the package that the others belong to.
+// family is the first part of a path: the package to which the others belong.
 func family(path string) string {
 	first, _, _ := strings.Cut(path, "/")
 	return first

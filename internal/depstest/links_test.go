@@ -18,8 +18,8 @@ const linksHead = `# The modules of others that a user's binary links when it im
 # nothing more. Written by: go test ./internal/depstest -run TestLinks -update
 `
 
-// TestLinks compares the table with what is linked. Both ways: a module more is a
-// cost for users, one less a table that says too much.
+// TestLinks compares the table with the linked modules, both ways: an additional module is a
+// cost for users, a missing one is an outdated table.
 func TestLinks(t *testing.T) {
 	g := build(t)
 	if *update {
@@ -52,7 +52,7 @@ func table(g graph) string {
 	return b.String()
 }
 
-// parse reads what table writes.
+// parse reads the output of table.
 func parse(text string) (map[string][]string, error) {
 	all, at := map[string][]string{}, ""
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -75,7 +75,7 @@ func parse(text string) (map[string][]string, error) {
 	return all, lines.Err()
 }
 
-// compare says where the table is wrong.
+// compare returns the errors of the table.
 func compare(g graph, want map[string][]string) []string {
 	const repair = "; if that is meant, run go test ./internal/depstest -run TestLinks -update"
 	var wrong []string
@@ -107,8 +107,8 @@ func compare(g graph, want map[string][]string) []string {
 	return wrong
 }
 
-// way is the shortest chain of imports from a package to one of a module, for
-// people who wonder why it is linked.
+// way returns the shortest chain of imports from a package to one of a module, to explain why
+// the module is linked.
 func (g graph) way(from, mod string) []string {
 	before := map[string]string{from: ""}
 	for open := []string{from}; len(open) > 0; open = open[1:] {

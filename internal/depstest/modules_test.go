@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestModulesImportNothingInternal: a user may require a transport and the library in
-// different versions, and nothing internal promises to fit.
+// TestModulesImportNothingInternal: a user may require a transport and the library in different
+// versions, and internal packages have no compatibility.
 func TestModulesImportNothingInternal(t *testing.T) {
 	g := build(t)
 	for _, wrong := range strayInternals(g) {
@@ -34,7 +34,7 @@ func strayInternals(g graph) (wrong []string) {
 	return wrong
 }
 
-// TestRootStandsAlone: what the root's module requires, each user requires.
+// TestRootStandsAlone: every user requires the requirements of the root's module.
 func TestRootStandsAlone(t *testing.T) {
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -45,8 +45,8 @@ func TestRootStandsAlone(t *testing.T) {
 	}
 }
 
-// TestWorkIsComplete: a module that go.work does not name is tested by nothing, and one
-// whose version it does not replace cannot be required before its release.
+// TestWorkIsComplete: a module that is not in go.work is not tested, and one whose version it
+// does not replace cannot be required before its release.
 func TestWorkIsComplete(t *testing.T) {
 	work, err := os.ReadFile("../../go.work")
 	if err != nil {

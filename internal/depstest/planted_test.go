@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// toy is a small house without a fault.
+// toy is a small graph without a fault.
 func toy() graph {
 	return graph{
 		"fault":                      {ours: true},
@@ -53,7 +53,7 @@ func toyLinks(t *testing.T, g graph, text string) []string {
 	return compare(g, want)
 }
 
-// The toy is sound, so that what is planted below is what is found.
+// The toy is sound, so that the checks find only the planted faults.
 func TestPlantedNothing(t *testing.T) {
 	g := toy()
 	if got := table(g); got != toyTable {
@@ -68,7 +68,7 @@ func TestPlantedNothing(t *testing.T) {
 	}
 }
 
-// Every check finds what is planted, and says what it found.
+// Every check finds its planted fault, and reports it.
 func TestPlanted(t *testing.T) {
 	links := func(t *testing.T, g graph) []string { return toyLinks(t, g, toyTable) }
 	drivers := func(_ *testing.T, g graph) []string { return strayDrivers(g) }
@@ -135,7 +135,7 @@ func without(path, imported string) func(graph) {
 	}
 }
 
-// A table that cannot be read is no table.
+// A table that cannot be parsed is refused.
 func TestPlantedTable(t *testing.T) {
 	for text, want := range map[string]string{
 		"\tgithub.com/x/y\n": "line 1: the module github.com/x/y stands below no package",

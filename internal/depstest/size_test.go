@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-go/millrace/internal/treetest"
 )
 
-// mostModules is how many modules of others a user's module graph has with the outbox
-// on PostgreSQL, beside the library. It may become smaller; the aim is 60.
+// mostModules is the most third-party modules in a user's module graph with the outbox on
+// PostgreSQL, beside the library. It may be lowered; the aim is 60.
 const mostModules = 62
 
-// notInTheGraph is what a user of the outbox need not even see in go.sum.
+// notInTheGraph are modules that must not appear in go.sum of a user of the outbox.
 var notInTheGraph = []string{
 	"github.com/aws/", "github.com/IBM/sarama", "github.com/twmb/franz-go", "github.com/nats-io/", "github.com/rabbitmq/",
 	"github.com/spf13/cobra", "github.com/riverqueue/river", "github.com/pressly/goose", module + "/",

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// API is what packages export: their identifiers by the package's name, and the
-// fields of struct types by package and type.
+// API has the exports of packages: their identifiers by the package's name, and the fields of
+// struct types by package and type.
 type API struct {
 	Names  map[string]map[string]bool
 	Fields map[string]map[string]bool
 }
 
-// exports notes what a file exports. Internal packages and commands are for
-// nobody to import.
+// exports records the exports of a file. Internal packages and commands cannot be imported.
 func (a *API) exports(rel string, file *ast.File) {
 	if strings.Contains(rel, "internal/") || strings.HasSuffix(rel, "_test.go") || file.Name.Name == "main" {
 		return
@@ -61,8 +60,8 @@ func (a *API) spec(pkg string, spec ast.Spec) {
 
 var qualified = regexp.MustCompile(`^([a-z]+)\.([A-Z][A-Za-z0-9]*)(?:\.([A-Z][A-Za-z0-9]*))?`)
 
-// Exported returns what Go blocks and code spans name of a package of ours that it
-// does not export, and fields that a struct does not have.
+// Exported returns identifiers in Go blocks and code spans that a package of ours does not
+// export, and fields that a struct does not have.
 func (t *Tree) Exported(p Page) (wrong []Problem) {
 	for _, s := range p.Code {
 		m := qualified.FindStringSubmatch(s.Text)
@@ -80,7 +79,7 @@ func (t *Tree) Exported(p Page) (wrong []Problem) {
 		fset := token.NewFileSet()
 		file, before, err := parsed(fset, b.Text)
 		if err != nil {
-			continue // GoCode says so
+			continue // GoCode reports it
 		}
 		say := func(n ast.Node, format string, args ...any) {
 			wrong = append(wrong, p.problem(b.Line+fset.Position(n.Pos()).Line-1-before, format, args...))
@@ -100,7 +99,7 @@ func (t *Tree) Exported(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// literal looks for fields that the struct of a literal does not have.
+// literal finds fields that the struct of a literal does not have.
 func (t *Tree) literal(lit *ast.CompositeLit, say func(ast.Node, string, ...any)) {
 	sel, ok := lit.Type.(*ast.SelectorExpr)
 	if !ok {
@@ -126,13 +125,13 @@ func (t *Tree) literal(lit *ast.CompositeLit, say func(ast.Node, string, ...any)
 	}
 }
 
-// shadowed is true where a block has a variable of the package's name.
+// shadowed reports whether a block has a variable of the package's name.
 func (t *Tree) shadowed(name, text string) bool {
 	return regexp.MustCompile(`\b` + name + `(, \w+)* :=`).MatchString(text)
 }
 
-// parsed takes a file, declarations or statements; before is how many lines
-// were put before them.
+// parsed parses a file, declarations or statements; before is the number of lines that were
+// added before them.
 func parsed(fset *token.FileSet, text string) (file *ast.File, before int, err error) {
 	if file, err = parser.ParseFile(fset, "", text, 0); err == nil || strings.HasPrefix(strings.TrimSpace(text), "package ") {
 		return file, 0, err

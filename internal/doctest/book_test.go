@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBook has docs/book.sh book a seat of a box office, and say why it cannot
-// book it twice.
+// TestBook makes docs/book.sh book a seat of a box office, and explain why it cannot book it
+// twice.
 func TestBook(t *testing.T) {
 	for _, name := range []string{"sh", "curl"} {
 		if _, err := exec.LookPath(name); err != nil {

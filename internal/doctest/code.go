@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// GoCode returns the Go blocks of a page that are no Go, that are not the file
-// they are marked to be, and those marked compile that do not: build is given
-// the program.
+// GoCode returns the Go blocks of a page that are not Go, those that differ from the file in
+// their mark, and those marked compile that do not compile: build gets the program.
 func (t *Tree) GoCode(p Page, build func(program string) error) (wrong []Problem) {
 	for _, b := range p.Blocks {
 		if b.Lang != "go" {
@@ -47,8 +46,8 @@ func (t *Tree) GoCode(p Page, build func(program string) error) (wrong []Problem
 // diagrams are the kinds of Mermaid that the pages use.
 var diagrams = []string{"flowchart", "sequenceDiagram", "stateDiagram-v2"}
 
-// Mermaid returns the diagrams of a page that cannot be drawn: of no known kind,
-// with brackets or quotes that do not close, or with ends that are missing.
+// Mermaid returns the diagrams of a page that cannot be drawn: of an unknown kind, with unclosed
+// brackets or quotes, or with missing ends.
 func (t *Tree) Mermaid(p Page) (wrong []Problem) {
 	for _, b := range p.Blocks {
 		if b.Lang != "mermaid" {
@@ -77,8 +76,8 @@ func (t *Tree) Mermaid(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// unbalanced says what does not close on a line of Mermaid; arrows and what is
-// quoted do not count.
+// unbalanced returns the unclosed part of a line of Mermaid; arrows and quoted text do not
+// count.
 func unbalanced(line string) string {
 	if strings.Count(line, `"`)%2 != 0 {
 		return "a quote that does not close"

@@ -12,9 +12,8 @@ var (
 	separators = regexp.MustCompile(`&&|\|\||;|\||&\s*$|\$\(`)
 )
 
-// Commands returns what pages tell readers to run and what cannot be run: an
-// unknown target of make, an unknown command or flag of millrace or of the box
-// office, a program that is not there.
+// Commands returns commands on pages that cannot be run: an unknown target of make, an unknown
+// command or flag of millrace or of the box office, a program that does not exist.
 func (t *Tree) Commands(p Page) (wrong []Problem) {
 	for _, c := range p.commands() {
 		for _, text := range t.command(c.Text) {
@@ -24,7 +23,7 @@ func (t *Tree) Commands(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// commands are the command lines of the shell blocks and of the code spans.
+// commands returns the command lines of the shell blocks and of the code spans.
 func (p Page) commands() (out []Span) {
 	lines := append([]Span{}, p.Code...)
 	for _, b := range p.Blocks {
@@ -111,7 +110,7 @@ func (t *Tree) goRun(words []string) (wrong []string) {
 	return wrong
 }
 
-// ask looks for the flags of a command in what the program says of it.
+// ask looks for the flags of a command in the program's help.
 func (t *Tree) ask(program string, args []string) (wrong []string) {
 	if t.Help == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// runbooks are the sections of docs/operating.md that alerts lead to.
+// runbooks are the sections of docs/operating.md that alerts link to.
 var runbooks = []string{
 	"backlog-grows", "dead-letters", "redis-lost", "restore-from-backup", "redis-streams-to-kafka", "polling-to-debezium",
 	"limiter-over-the-limit", "lag-grows", "breaker-open", "lock-conflicts",
@@ -35,7 +35,7 @@ func read(t *testing.T) Tree {
 	return *tree
 }
 
-// TestDocumentation applies every check that reads to every page.
+// TestDocumentation applies every check that only reads to every page.
 func TestDocumentation(t *testing.T) {
 	tree := read(t)
 	for _, p := range tree.sorted() {
@@ -47,7 +47,7 @@ func TestDocumentation(t *testing.T) {
 	report(t, tree.References())
 }
 
-// TestCommands has the programs know what the pages tell readers to run.
+// TestCommands checks that the programs know the commands on the pages.
 func TestCommands(t *testing.T) {
 	tree := read(t)
 	tree.Help = helper(t)
@@ -56,7 +56,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestGoCode has the Go of the pages parse, and build where it is a program.
+// TestGoCode checks that the Go of the pages parses, and builds if it is a program.
 func TestGoCode(t *testing.T) {
 	tree := read(t)
 	for _, p := range tree.sorted() {
@@ -71,7 +71,7 @@ func report(t *testing.T, wrong []Problem) {
 	}
 }
 
-// TestRunbooks has the page for operators answer each alert.
+// TestRunbooks checks that the page for operators answers each alert.
 func TestRunbooks(t *testing.T) {
 	page, ok := read(t).Pages["docs/operating.md"]
 	if !ok {
@@ -84,7 +84,7 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// TestAlertsAreAnswered has the page beside each file of rules name each of its alerts.
+// TestAlertsAreAnswered checks that the page beside each file of rules names each of its alerts.
 func TestAlertsAreAnswered(t *testing.T) {
 	for file, page := range map[string]string{"millrace.yml": "docs/operating.md", "boxoffice.yml": "docs/operating-boxoffice.md"} {
 		rules, err := os.ReadFile(filepath.Join(rootOf(t), "deploy", "prometheus", file))
@@ -107,8 +107,8 @@ func TestAlertsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsInTheIndex has each page of docs be found from docs/README.md,
-// and README.md short enough to be read.
+// TestEveryPageIsInTheIndex checks that each page of docs can be found from docs/README.md, and
+// that README.md is short enough.
 func TestEveryPageIsInTheIndex(t *testing.T) {
 	tree := read(t)
 	listed := map[string]bool{"docs/README.md": true}
@@ -126,7 +126,8 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 	}
 }
 
-// TestEnvironment has docs/environment.md list each variable that a public package names.
+// TestEnvironment checks that docs/environment.md lists each variable that a public package
+// names.
 func TestEnvironment(t *testing.T) {
 	tree := read(t)
 	page, err := os.ReadFile(filepath.Join(tree.Root, "docs", "environment.md"))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Links returns the links of a page that lead nowhere.
+// Links returns the broken links of a page.
 func (t *Tree) Links(p Page) (wrong []Problem) {
 	for _, link := range p.Links {
 		file, anchor, _ := strings.Cut(link.Text, "#")
@@ -27,8 +27,7 @@ func (t *Tree) Links(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// References returns the sections of pages that other files name and that are
-// not there.
+// References returns the sections of pages that other files name and that do not exist.
 func (t *Tree) References() (wrong []Problem) {
 	for _, m := range t.Mentions {
 		if !t.Pages[m.Page].Anchors[m.Anchor] {

@@ -14,7 +14,7 @@ var (
 	columns    = regexp.MustCompile(`  +|\t+`)
 )
 
-// TestNames returns the tests that a page names and that do not exist.
+// TestNames returns the tests on a page that do not exist.
 func (t *Tree) TestNames(p Page) (wrong []Problem) {
 	for _, s := range p.all() {
 		for _, name := range testName.FindAllString(s.Text, -1) {
@@ -26,7 +26,7 @@ func (t *Tree) TestNames(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// named is true of a test, and behind -run of the beginning of one.
+// named reports whether the name is a test, or, behind -run, the beginning of one.
 func (t *Tree) named(name, line string) bool {
 	if t.Tests[name] || !strings.Contains(line, "-run") {
 		return t.Tests[name]
@@ -39,8 +39,8 @@ func (t *Tree) named(name, line string) bool {
 	return false
 }
 
-// Cases returns what the tables of package comments name as proof and what is
-// neither a test nor a case of a suite. It looks at the last column of a row.
+// Cases returns the names in the tables of package comments that are neither a test nor a case
+// of a suite. It checks the last column of a row.
 func (t *Tree) Cases() (wrong []Problem) {
 	for _, row := range t.Comments {
 		for _, name := range testName.FindAllString(row.Text, -1) {
@@ -61,8 +61,8 @@ func (t *Tree) Cases() (wrong []Problem) {
 	return wrong
 }
 
-// WordNames returns variables, metrics, tables, columns and the like that stand on a
-// page as code and nowhere in the sources.
+// WordNames returns variables, metrics, tables, columns and similar names that are code on a
+// page and not in the sources.
 func (t *Tree) WordNames(p Page) (wrong []Problem) {
 	for _, s := range p.all() {
 		if !s.code {
@@ -78,8 +78,8 @@ func (t *Tree) WordNames(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// Paths returns the files and folders that code spans name and that are not
-// there: seen from the root, or from the page.
+// Paths returns the files and folders in code spans that do not exist, relative to the root or
+// to the page.
 func (t *Tree) Paths(p Page) (wrong []Problem) {
 	for _, s := range p.Code {
 		name := strings.TrimSuffix(strings.TrimSuffix(s.Text, "/..."), "/")
@@ -97,8 +97,8 @@ func (t *Tree) Paths(p Page) (wrong []Problem) {
 	return wrong
 }
 
-// somewhere is true of a bare file name that some constant has, such as a file
-// that the product makes, and of the end of a source file's path.
+// somewhere reports whether a bare file name is in a constant, such as a file that the product
+// makes, or the end of a source file's path.
 func (t *Tree) somewhere(name string) bool {
 	if !strings.Contains(name, "/") {
 		return t.Literals[name]
@@ -111,13 +111,13 @@ func (t *Tree) somewhere(name string) bool {
 	return false
 }
 
-// span is a Span that knows whether it is code.
+// span is a Span with the information whether it is code.
 type span struct {
 	Span
 	code bool
 }
 
-// all are the lines of the page, its code spans and its blocks.
+// all returns the lines of the page, its code spans and its blocks.
 func (p Page) all() (out []span) {
 	for _, s := range p.Text {
 		out = append(out, span{Span{s.Line, codePattern.ReplaceAllString(s.Text, " ")}, false})
@@ -127,7 +127,7 @@ func (p Page) all() (out []span) {
 	}
 	for _, b := range p.Blocks {
 		for i, line := range strings.Split(b.Text, "\n") {
-			// SQL is run by the tests of examples/migrating.
+			// The tests of examples/migrating run the SQL.
 			out = append(out, span{Span{b.Line + i, line}, b.Lang != "mermaid" && b.Lang != "sql"})
 		}
 	}

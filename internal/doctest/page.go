@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Page is a Markdown file, taken apart.
+// Page is a parsed Markdown file.
 type Page struct {
 	Path    string // from the root of the tree, with slashes
 	Anchors map[string]bool
@@ -27,11 +27,11 @@ type Span struct {
 type Block struct {
 	Line  int // of its first line
 	Lang  string
-	Marks []string // what follows the language
+	Marks []string // the words after the language
 	Text  string
 }
 
-// Problem is something on a page that is not true.
+// Problem is an error on a page.
 type Problem struct {
 	Path string
 	Line int
@@ -40,7 +40,7 @@ type Problem struct {
 
 func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text) }
 
-// problem is something wrong with a line of the page.
+// problem returns an error on a line of the page.
 func (p Page) problem(line int, format string, args ...any) Problem {
 	return Problem{p.Path, line, fmt.Sprintf(format, args...)}
 }
@@ -52,7 +52,7 @@ var (
 	schemePattern = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// Parse takes a page apart.
+// Parse parses a page.
 func Parse(path, text string) Page {
 	p := Page{Path: path, Anchors: map[string]bool{}}
 	var block *Block
@@ -97,7 +97,7 @@ func (p *Page) line(n int, line string) {
 	}
 }
 
-// anchor adds a name; one that is there already gets a number, as on GitHub.
+// anchor adds a name; a repeated one gets a number, as on GitHub.
 func (p *Page) anchor(name string) {
 	free := name
 	for i := 1; p.Anchors[free]; i++ {
@@ -106,7 +106,7 @@ func (p *Page) anchor(name string) {
 	p.Anchors[free] = true
 }
 
-// slug is the anchor that GitHub gives a heading.
+// slug returns the anchor that GitHub gives a heading.
 func slug(title string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(linkText(title))) {
@@ -122,5 +122,5 @@ func slug(title string) string {
 
 var headingLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// linkText leaves of each link what is read.
+// linkText replaces each link with its text.
 func linkText(s string) string { return headingLink.ReplaceAllString(s, "$1") }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// planted is a small tree in which little is true.
+// planted is a small tree with many errors.
 func planted(t *testing.T) *Tree {
 	t.Helper()
 	root := t.TempDir()
@@ -43,7 +43,7 @@ func block(lang string, lines ...string) string {
 	return "```" + lang + "\n" + strings.Join(lines, "\n") + "\n```\n"
 }
 
-// TestPlantedErrors has each check pass what is true and notice what is not.
+// TestPlantedErrors checks that each check passes correct text and finds the errors.
 func TestPlantedErrors(t *testing.T) {
 	tree := planted(t)
 	code := func(p Page) []Problem { return tree.GoCode(p, nil) }
@@ -121,7 +121,7 @@ func TestPlantedCommands(t *testing.T) {
 	}
 }
 
-// TestPlantedProgram builds a program that calls what is not there.
+// TestPlantedProgram builds a program that calls a function that does not exist.
 func TestPlantedProgram(t *testing.T) {
 	build, tree := builder(t, rootOf(t)), planted(t)
 	program := func(call string) Page {

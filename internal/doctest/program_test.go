@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// builder builds programs that lie outside of the tree, as those of users do, with the
-// modules of go.work.
+// builder builds programs outside of the tree, as users do, with the modules of go.work.
 func builder(t *testing.T, root string) func(string) error {
 	return func(program string) error {
 		file := filepath.Join(t.TempDir(), "main.go")
@@ -49,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// rootOf is the folder of the module.
+// rootOf returns the folder of the module.
 func rootOf(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -59,7 +58,7 @@ func rootOf(t *testing.T) string {
 	return root
 }
 
-// programs builds millrace and the box office, and returns where they are.
+// programs builds millrace and the box office, and returns their folder.
 func programs(t *testing.T) string {
 	t.Helper()
 	root := rootOf(t)
@@ -74,7 +73,7 @@ func programs(t *testing.T) string {
 	return built.dir
 }
 
-// helper asks the programs for help.
+// helper returns a function that gets the help of the programs.
 func helper(t *testing.T) func(string, []string) (string, error) {
 	bin := programs(t)
 	known := map[string]string{}

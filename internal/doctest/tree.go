@@ -15,9 +15,9 @@ import (
 	"strings"
 )
 
-// Tree is what is known of the sources that the pages speak of.
+// Tree is the known state of the sources that the pages describe.
 type Tree struct {
-	Root     string // "" where there are no files
+	Root     string // "" if there are no files
 	Pages    map[string]Page
 	Tests    map[string]bool // functions Test…, Benchmark…, Fuzz… and Example…
 	Literals map[string]bool // string constants of Go files
@@ -27,8 +27,8 @@ type Tree struct {
 	API      API             // of the packages
 	Comments []Comment       // tables of package comments
 	Mentions []Mention       // sections of pages that other files name
-	// Help returns what a program says about a command of its own, or an error
-	// where it knows of no such command; nil where programs are not asked.
+	// Help returns a program's help for one of its commands, or an error if it has no such
+	// command; nil if programs are not run.
 	Help func(program string, command []string) (string, error)
 }
 
@@ -39,7 +39,7 @@ type Comment struct {
 	Text string
 }
 
-// Mention is page.md#section in a file that is no page.
+// Mention is page.md#section in a file that is not a page.
 type Mention struct {
 	Path, Page, Anchor string
 	Line               int
@@ -51,7 +51,7 @@ var (
 	testPattern    = regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example)([A-Z_]|$)`)
 )
 
-// own is where names stand that are planted to be wrong.
+// own is the folder with the planted errors.
 const own = "internal/doctest"
 
 // sources are the files whose words count.
@@ -133,12 +133,12 @@ func (t *Tree) file(path, rel string) error {
 	return nil
 }
 
-// notInWord is true of what stands between the words of a source.
+// notInWord reports whether a rune separates the words of a source.
 func notInWord(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
-// goFile notes the names of tests and the string constants.
+// goFile records the names of tests and the string constants.
 func (t *Tree) goFile(rel, text string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), rel, text, parser.SkipObjectResolution)
 	if err != nil {
@@ -164,7 +164,7 @@ func (t *Tree) goFile(rel, text string) error {
 	return nil
 }
 
-// sorted are the pages by their paths.
+// sorted returns the pages by their paths.
 func (t *Tree) sorted() []Page {
 	var out []Page
 	for _, path := range slices.Sorted(maps.Keys(t.Pages)) {
@@ -173,7 +173,7 @@ func (t *Tree) sorted() []Page {
 	return out
 }
 
-// exists reports whether a path from the root is there.
+// exists reports whether a path from the root exists.
 func (t *Tree) exists(rel string) bool {
 	if t.Root == "" {
 		return false

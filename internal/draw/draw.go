@@ -1,5 +1,4 @@
-// Package draw draws what the attributes and the data of events can be, for property
-// tests.
+// Package draw generates attributes and data of events, for property tests.
 package draw
 
 import (
@@ -13,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Text draws what the String type of CloudEvents allows, with a liking for the
-// characters that some encoding has to escape.
+// Text generates values of the String type of CloudEvents, with a preference for characters that
+// some encoding has to escape.
 func Text() *rapid.Generator[string] {
 	r := rapid.OneOf(
 		rapid.SampledFrom([]rune(`abcXYZ019 "\%/:;,=<>&'{}[]`+"é서울🎟\u2028\u2029\ufeff\ufffd")),
@@ -28,12 +27,12 @@ func Text() *rapid.Generator[string] {
 // NotBlank reports whether a text has more than white space.
 func NotBlank(s string) bool { return strings.TrimSpace(s) != "" }
 
-// Maybe draws what g draws, or nothing.
+// Maybe generates a value of g, or "".
 func Maybe(g *rapid.Generator[string]) *rapid.Generator[string] {
 	return rapid.OneOf(rapid.Just(""), g)
 }
 
-// Instant draws any time that RFC 3339 can write, in any zone.
+// Instant generates any time that RFC 3339 can represent, in any zone.
 func Instant() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		if rapid.Bool().Draw(t, "no time") {
@@ -47,7 +46,7 @@ func Instant() *rapid.Generator[time.Time] {
 	})
 }
 
-// JSON draws any JSON, compact, indented or with white space around it.
+// JSON generates any JSON, compact, indented or with white space around it.
 func JSON() *rapid.Generator[[]byte] {
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {

@@ -1,10 +1,10 @@
-// Package hostiletest has the names with which tables, keys and topics are attacked:
-// tests of what puts a name into SQL, into a Redis key or into a path try them all.
+// Package hostiletest has hostile names of tables, keys and topics: tests of code that puts a
+// name into SQL, into a Redis key or into a path use all of them.
 package hostiletest
 
 import "strings"
 
-// SQL are names that are no plain identifiers.
+// SQL returns names that are not plain identifiers.
 func SQL() []string {
 	return []string{
 		"", " ", "t; DROP TABLE users", "t--", "t/*", `t"`, "t`", "t'", "public.t", "t(x)", "T", "1t", "t t", "t\n", "t\x00", "ta\u0308", "$1", "?", "{{table}}",
@@ -12,8 +12,8 @@ func SQL() []string {
 	}
 }
 
-// Keys are names that would move a key of Redis into another slot, end it too soon, or
-// break the line that it is logged in.
+// Keys returns names that would move a Redis key into another slot, end it too soon, or break
+// the line in which it is logged.
 func Keys() []string {
 	return []string{"{", "}", "{}", "a{b}c", "}{", "a\nb", "a\rb", "a\x00b", "a b", "\x1b[2J", "\xff", strings.Repeat("k", 5000)}
 }

@@ -13,10 +13,10 @@ import (
 	"slices"
 )
 
-// few names are put in order without an allocation.
+// few names are sorted without an allocation.
 const few = 24
 
-// Encode returns m as a JSON object, but for the names without.
+// Encode returns m as a JSON object, except the names in without.
 func Encode(m map[string]string, without ...string) string {
 	var space [few]string
 	names, size := space[:0], 2
@@ -39,7 +39,7 @@ func Encode(m map[string]string, without ...string) string {
 	return string(append(b, '}'))
 }
 
-// quote adds a string: as it stands where nothing in it is escaped.
+// quote appends a string, unchanged if nothing in it has to be escaped.
 func quote(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

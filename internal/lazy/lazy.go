@@ -1,13 +1,13 @@
-// Package lazy makes something at its first use: once, by one caller for all that wait,
-// and again after a failure.
+// Package lazy makes a value at its first use: once, by one caller for all that wait, and again
+// after a failure.
 //
 //	property                                              proven by
 //	concurrent callers share one attempt                  TestShared
-//	what is made is made once                             TestOnce
+//	a value is made once                                  TestOnce
 //	a failure is returned, and the next call tries again  TestRetried
 //	the end of a caller's context ends its wait alone     TestContext
 //	an attempt without callers is cancelled               TestAbandoned
-//	Close ends an attempt and returns what there is       TestClose
+//	Close ends an attempt and returns the value           TestClose
 package lazy
 
 import (
@@ -28,7 +28,7 @@ type Value[T any] struct {
 	ended   bool        // Close was called
 }
 
-// attempt is one call of make, and those who wait for it.
+// attempt is one call of make, and its waiting callers.
 type attempt[T any] struct {
 	cancel    context.CancelFunc
 	waiting   int
@@ -74,8 +74,8 @@ func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	}
 }
 
-// join returns the attempt under way, or begins one; nil where the last one has made the
-// value since the caller looked.
+// join returns the attempt under way, or begins one; nil if the last one has made the value
+// since the caller checked.
 func (v *Value[T]) join(ctx context.Context) (*attempt[T], error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -114,7 +114,7 @@ func (v *Value[T]) run(ctx context.Context, a *attempt[T]) {
 	close(a.done)
 }
 
-// leave is called by a caller that waits no longer.
+// leave is called by a caller that no longer waits.
 func (v *Value[T]) leave(a *attempt[T]) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errClosed = errors.New("closed")
 
-// got is what one caller got.
+// got is the result of one caller.
 type got struct {
 	n   int
 	err error
@@ -55,7 +55,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestOnce: a caller that looks just before the value is made does not make another one.
+// TestOnce: a caller that checks just before the value is made does not make another one.
 func TestOnce(t *testing.T) {
 	for range 5000 {
 		var calls atomic.Int32
@@ -115,7 +115,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// A caller that comes while an abandoned attempt ends gets an attempt of its own.
+// A caller that arrives while an abandoned attempt ends gets an attempt of its own.
 func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32

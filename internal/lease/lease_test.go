@@ -46,8 +46,8 @@ func TestTerm(t *testing.T) {
 	}
 }
 
-// keep keeps a lease that was had at the bubble's beginning, and tells when it was
-// extended. The answers are those of the store, after what they take.
+// keep keeps a lease that was held at the beginning of the bubble, and returns when it was
+// extended. The answers are the store's, after their delays.
 func keep(ctx context.Context, term *lease.Term, answer func(ctx context.Context, after time.Duration) error) (at []time.Duration, over time.Duration, err error) {
 	began := time.Now()
 	err = term.Keep(ctx, errLost, func(ctx context.Context) error {

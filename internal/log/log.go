@@ -2,10 +2,10 @@
 // The cursor outbox, the counters' changes and the transports on PostgreSQL, MySQL, SQLite
 // and Redis are this log.
 //
-// A log is cut into lanes, numbered by its owner (an outbox shard; a partition
-// of a topic). Entries of one key go to one lane. A consumer (the relay; a
-// consumer group) keeps one cursor per lane. The holder of the cursor's lease reads, and
-// the cursor moves only under the lease's fencing token:
+// A log is divided into lanes, numbered by its owner (partitions of an outbox or of a topic).
+// Entries of one key go to one lane. A consumer (the relay; a consumer group) keeps one cursor
+// per lane. The holder of the cursor's lease reads, and the cursor moves only under the lease's
+// fencing token:
 //
 //	lease, err := l.Lease(ctx, log.Cursor{Consumer: "postman", Lane: 0}, "me", 10*time.Second)
 //	entries, next, err := l.Read(ctx, 0, lease.Position, 100)
@@ -21,11 +21,10 @@
 //	a holder that lost its lease cannot move the cursor     yes     yes        yes         yes
 //	nothing stays open between calls                        yes     yes        yes         yes
 //
-// pglog reads windows between two snapshots; mysqllog gives each entry a place
-// after its commit. Read returns entries in the order that the backend guarantees, and
-// only the backend can read its positions. What logs in tables have in common is in
-// package sqllog, the hub of the transports in package logsub, and the conformance suite
-// in package logtest.
+// pglog reads windows between two snapshots; mysqllog gives each entry a place after its commit.
+// Read returns entries in the order that the backend guarantees, and only the backend can
+// interpret its positions. Package sqllog has the shared parts of logs in tables, package logsub
+// the hub of the transports, and package logtest the conformance suite.
 package log
 
 import (
@@ -42,17 +41,17 @@ var ErrLeaseHeld = errors.New("log: the lease is held by another instance")
 // ErrLeaseLost is returned when a lease's token is no longer the current one.
 var ErrLeaseLost = errors.New("log: the lease was lost")
 
-// ErrForeignDatabase is returned when a cursor was written on another database
-// system (a dump restored elsewhere): its position means nothing here. The
-// owner must adopt or Rebase the cursor first.
+// ErrForeignDatabase is returned when a cursor was written on another database system (a dump
+// restored elsewhere): its position has no meaning here. The owner must first adopt or Rebase
+// the cursor.
 var ErrForeignDatabase = errors.New("log: the cursor belongs to another database system; after pg_upgrade adopt it (millrace outbox adopt), after a dump was restored rebase it")
 
 // Entry is one record of the log.
 type Entry struct {
-	// Position is where a cursor stands once this entry and all before it are
-	// done. Set by Read, ignored by Append.
+	// Position is the cursor's position once this entry and all before it are done. Set by Read,
+	// ignored by Append.
 	Position Position
-	// ID is the row's id: unique in the log, and not by itself an order of reading.
+	// ID is the row's id: unique in the log, but not necessarily in reading order.
 	ID int64
 
 	Lane      int
@@ -65,8 +64,8 @@ type Entry struct {
 	CreatedAt time.Time // set by the database's clock when appended
 }
 
-// Number is the entry's number for operators, which grows in the order of reading: that of
-// its place where the log gives places, and else of its row.
+// Number is the entry's number for operators, which grows in reading order: the number of its
+// place if the log gives places, otherwise of its row.
 func (e Entry) Number() int64 {
 	if e.Position.Row != 0 {
 		return e.Position.ID
@@ -74,29 +73,29 @@ func (e Entry) Number() int64 {
 	return e.ID
 }
 
-// Position is a place in the reading order of one lane. The zero Position is
-// before everything. Only the backend that made a Position can read it.
+// Position is a position in the reading order of one lane. The zero Position is before every
+// entry. Only the backend that made a Position can interpret it.
 type Position struct {
 	// From and To are the two snapshots of a window on PostgreSQL; empty elsewhere.
 	From, To string
-	// ID is the last row done: within the window on PostgreSQL, of the lane on
-	// SQLite; on MySQL it is that row's place.
+	// ID is the last row done: within the window on PostgreSQL, of the lane on SQLite; on MySQL
+	// it is that row's place.
 	ID int64
 	// End is the last row of the window on PostgreSQL; 0 elsewhere.
 	End int64
-	// Row is the id of the row at the place ID on MySQL, where a place alone does not
-	// prove that it is still the same row's; 0 elsewhere and where it is not known.
+	// Row is the id of the row at the place ID on MySQL, where a place alone does not prove that
+	// the same row is still there; 0 elsewhere and where it is not known.
 	Row int64
-	// Floor is an id below every row whose transaction began after From; 0 elsewhere
-	// and where it is not known.
+	// Floor is an id below every row whose transaction began after From; 0 elsewhere and where
+	// it is not known.
 	Floor int64
-	// Server is the run of the server that the position was read on, where what was
-	// read there means nothing on another one: after a crash, after a failover, behind
-	// a proxy that reaches two servers. "" is not compared.
+	// Server identifies the run of the server on which the position was read, if positions have
+	// no meaning on another: after a crash, after a failover, behind a proxy that reaches two
+	// servers. "" is not compared.
 	Server string
 }
 
-// Cursor names one cursor: a consumer's place in a lane.
+// Cursor identifies a consumer's cursor in a lane.
 type Cursor struct {
 	Consumer string
 	Lane     int
@@ -107,60 +106,58 @@ type Lease struct {
 	Cursor
 	Holder string
 	Token  int64
-	// Position is where the cursor stands: Lease fills it in, and the holder keeps it
-	// up to date after each Advance. It names the server that the lease ends with.
+	// Position is the cursor's position: Lease sets it, and the holder updates it after each
+	// Advance. It names the server with which the lease ends.
 	Position Position
 }
 
-// Log is what a backend offers to readers. Each backend appends in its own way: SQL logs
-// append in a transaction of their caller. All methods are safe for
-// concurrent use; none keeps a connection or a transaction after it returned. Renew, Release
-// and Advance join a transaction on the log's database that the context carries.
+// Log is a backend's interface for readers. Each backend appends in its own way: SQL logs append
+// in a transaction of their caller. All methods are safe for concurrent use; none keeps a
+// connection or a transaction after it returns. Renew, Release and Advance join a transaction on
+// the log's database that the context carries.
 type Log interface {
-	// Lease takes the cursor for holder, or takes it again when holder has it,
-	// until ttl from now by the database's clock. It creates the cursor at the
-	// earliest retained entry when it does not exist. The token grows by one
-	// each time Lease succeeds. It fails with ErrLeaseHeld or ErrForeignDatabase.
+	// Lease takes the cursor for holder, or takes it again if holder has it, until ttl from now
+	// by the database's clock. It creates a missing cursor at the earliest retained entry. The
+	// token grows by one each time Lease succeeds. It fails with ErrLeaseHeld or
+	// ErrForeignDatabase.
 	Lease(ctx context.Context, c Cursor, holder string, ttl time.Duration) (Lease, error)
-	// Renew extends held leases. It fails with ErrLeaseLost when one is lost, also when
-	// the server is not that of its Position or the cursor does not stand there; the
-	// others may be extended then.
+	// Renew extends held leases. It fails with ErrLeaseLost when one is lost, also when the
+	// server is not that of its Position or the cursor is not at that Position; the others may
+	// be extended then.
 	Renew(ctx context.Context, ttl time.Duration, leases ...Lease) error
-	// Release gives the lease up early; a lost lease is no error.
+	// Release ends the lease early; a lost lease is not an error.
 	Release(ctx context.Context, l Lease) error
 
-	// Read returns up to max entries of the lane after the position, and the
-	// position to read from next, which may have moved even when there are no
-	// entries. Reading ahead of the cursor is allowed. It fails with ErrLeaseLost when
-	// the position was read on another server.
+	// Read returns up to max entries of the lane after the position, and the position to read
+	// from next, which may have moved even without entries. Reading ahead of the cursor is
+	// allowed. It fails with ErrLeaseLost when the position was read on another server.
 	Read(ctx context.Context, lane int, after Position, max int) ([]Entry, Position, error)
 
 	// Advance moves the cursor from l.Position to p and extends the lease by ttl. In a
-	// transaction with further work it comes first, so that a new holder waits for all of
-	// it. It fails with ErrLeaseLost: when the token is not the current one, when the server
-	// is not that of p, when the cursor stands neither at l.Position nor at p (an
-	// Advance may be repeated), or when the row at p is not the one that was read. Members
-	// of a group only move forward; p may also lie before l.Position, or be the zero
-	// Position.
+	// transaction with further work it comes first, so that a new holder waits for all of it. It
+	// fails with ErrLeaseLost when the token is not the current one, when the server is not that
+	// of p, when the cursor is neither at l.Position nor at p (an Advance may be repeated), or
+	// when the row at p is not the one that was read. Members of a group only move forward; p
+	// may also be before l.Position, or be the zero Position.
 	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration) error
 
-	// Rebase sets a cursor that came from another database system, and with it
-	// every such cursor of its lane, onto this one: entries from the given time
-	// on are read again. Leases on them are void afterwards. Where positions
-	// travel with the data (SQLite) it moves that cursor alone.
+	// Rebase sets a cursor from another database system, and with it every such cursor of its
+	// lane, to a position in this one: entries from the given time on are read again. Leases on
+	// these cursors are void afterwards. If positions are part of the data (SQLite), it moves
+	// only that cursor.
 	Rebase(ctx context.Context, c Cursor, since time.Time) error
 
-	// Prune deletes up to limit entries of the lane that are older than before
-	// and that every cursor of the lane has passed, and returns how many.
+	// Prune deletes up to limit entries of the lane that are older than before and that every
+	// cursor of the lane has passed, and returns the number.
 	Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error)
 
-	// Backlog returns how many entries lie after the consumer's cursors in so many lanes
-	// from c.Lane on (in each counted up to limit), and when the oldest of them was
-	// appended (zero when none).
+	// Backlog returns the number of entries after the consumer's cursors in consecutive lanes
+	// from c.Lane on (in each counted up to limit), and the time at which the oldest of them was
+	// appended (zero when there is none).
 	Backlog(ctx context.Context, c Cursor, lanes, limit int) (n int, oldest time.Time, err error)
 }
 
-// EachBacklog is Backlog for a log that is asked lane by lane.
+// EachBacklog implements Backlog for a log that is queried lane by lane.
 func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time, err error)) (n int, oldest time.Time, err error) {
 	for range lanes {
 		more, since, err := of(c)
@@ -176,8 +173,8 @@ func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time
 	return n, oldest, nil
 }
 
-// ByLane returns the entries with those of a lane together, in their order: neighbours in
-// an index cost a database less one after the other.
+// ByLane groups the entries by lane, in their order: a database writes neighbours in an index
+// faster one after the other.
 func ByLane(entries []Entry) []Entry {
 	order := make([]int, len(entries))
 	for i := range order {
@@ -191,13 +188,13 @@ func ByLane(entries []Entry) []Entry {
 	return sorted
 }
 
-// LaneOf spreads a key over lanes [0, lanes): FNV-1a, so that every process,
-// and a reader in another language, agrees. Keyless entries share lane 0.
+// LaneOf maps a key to one of the lanes [0, lanes) with FNV-1a, so that every process, and a
+// reader in another language, agrees. Keyless entries share lane 0.
 func LaneOf(key string, lanes int) int {
 	if lanes <= 1 || key == "" {
 		return 0
 	}
-	h := uint32(2166136261) // hash/fnv's New32a, which allocates
+	h := uint32(2166136261) // as hash/fnv's New32a, which allocates
 	for i := range len(key) {
 		h = (h ^ uint32(key[i])) * 16777619
 	}

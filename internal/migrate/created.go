@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// created is a table as a migration's text makes it.
+// created is a table as a migration's text creates it.
 type created struct {
 	name    string
 	columns []column
 }
 
-// column is a column's name and its type as information_schema calls it, "" when
-// servers differ on that.
+// column is a column's name and its type in information_schema, "" when servers differ in the
+// type.
 type column struct{ name, base string }
 
 var (
@@ -23,7 +23,7 @@ var (
 	word        = regexp.MustCompile("^(?:`([^`]+)`|([A-Za-z0-9_$]+))\\s*([A-Za-z]*)")
 )
 
-// tables returns the tables that a migration's statements make.
+// tables returns the tables that a migration's statements create.
 func tables(text string) []created {
 	text = withoutComments(text)
 	var all []created
@@ -39,8 +39,7 @@ func tables(text string) []created {
 	return all
 }
 
-// moved returns the columns that the statements add to tables and take away from
-// them, whichever tables those are.
+// moved returns the columns that the statements add to tables and drop from them, for any table.
 func moved(text string) (added, gone []string) {
 	text = strings.ToLower(withoutComments(text))
 	for _, re := range []*regexp.Regexp{addColumn, newName} {
@@ -84,8 +83,8 @@ func base(name string) string {
 	return ""
 }
 
-// items splits what stands between an opening parenthesis, which is cut off
-// already, and its closing one, at the commas outside of others.
+// items splits the text between an opening parenthesis, which is already removed, and its
+// closing one, at the commas outside of others.
 func items(text string) []string {
 	var all []string
 	from, depth := 0, 0
@@ -109,7 +108,7 @@ func items(text string) []string {
 	return all
 }
 
-// closing is where the quotation that begins at i ends.
+// closing returns the end of the quotation that begins at i.
 func closing(text string, i int) int {
 	end := strings.IndexByte(text[i+1:], text[i])
 	if end < 0 {
@@ -118,7 +117,7 @@ func closing(text string, i int) int {
 	return i + 1 + end
 }
 
-// withoutComments cuts "-- …" and "/* … */" out.
+// withoutComments removes "-- …" and "/* … */".
 func withoutComments(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -32,7 +32,7 @@ create table plain(a int);
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("tables = %+v\nwant %+v", got, want)
 	}
-	// What is cut off in the middle is no table, and no panic.
+	// Truncated text is not a table, and causes no panic.
 	for _, text := range []string{"CREATE TABLE a (", "CREATE TABLE a ('", "/*", "--", "CREATE TABLE a (`b", "'"} {
 		for _, table := range tables(text) {
 			if len(table.columns) != 0 {

@@ -76,8 +76,8 @@ func up(text string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// statements splits a text behind the lines that end with a semicolon, as goose
-// does: drivers for MySQL take one statement at a time.
+// statements splits a text behind the lines that end with a semicolon, as goose does: drivers
+// for MySQL accept one statement at a time.
 func statements(text string) ([]string, error) {
 	var all []string
 	var one strings.Builder

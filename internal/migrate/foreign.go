@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// ErrForeignTable is returned by [Set.Up] on MySQL and MariaDB when a table is
-// there that a pending migration would make, and which it did not make. CREATE
-// TABLE IF NOT EXISTS, with which migrations are repeated there, would pass over it.
+// ErrForeignTable is returned by [Set.Up] on MySQL and MariaDB when a table exists that a
+// pending migration would create, and which it did not create. CREATE TABLE IF NOT EXISTS, which
+// makes migrations repeatable there, would accept it.
 var ErrForeignTable = errors.New("another owner's table has this name")
 
-// foreign looks for such tables. A table is the set's own if a migration that is
-// applied makes it, or if it has the columns with which a pending one makes it,
-// give or take those that the set adds or drops: what a migration left that was
-// cut half-way. It must run under the lock, since another process may be half-way.
+// foreign looks for such tables. A table is the set's own if an applied migration creates it, or
+// if it has the columns with which a pending one creates it, apart from those that the set adds
+// or drops: then a migration was interrupted. It must run under the lock, since another process
+// may be half-way.
 func (r runner) foreign(ctx context.Context, all []migration, applied map[int64]bool) error {
 	var own, added, gone []string
 	for _, m := range all {
@@ -65,7 +65,7 @@ func (r runner) columns(ctx context.Context, table string) (all []column, err er
 	return all, rows.Err()
 }
 
-// differs says how a table that is there differs from t, "" when it does not.
+// differs describes how an existing table differs from t, "" when it does not.
 func (t created) differs(there []column, added, gone []string) string {
 	named := func(name string) func(column) bool { return func(c column) bool { return c.name == name } }
 	var lacks, has, types []string

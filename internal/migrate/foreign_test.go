@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// ours is a package with three tables, the last of which a second migration makes.
+// ours is a package with three tables, the last of which a second migration creates.
 func ours(dialect string) migrate.Set {
 	maybe := ""
 	if dialect == migrate.MySQL {
@@ -55,7 +55,7 @@ func TestForeignTable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// The refusal has given the lock back, and has recorded nothing.
+		// The refusal has released the lock, and has recorded nothing.
 		if err := set.Up(ctx, d.open()); err != nil {
 			t.Fatal(err)
 		}
@@ -65,8 +65,8 @@ func TestForeignTable(t *testing.T) {
 	})
 }
 
-// A recorded migration's table is the package's own, whatever has become of it,
-// also when a later one creates it again.
+// A recorded migration's table is the package's own, after any change, also when a later one
+// creates it again.
 func TestOwnTableChanges(t *testing.T) { servicetest.EachMySQL(t, testOwnTableChanges) }
 
 func testOwnTableChanges(t *testing.T, server servicetest.MySQLServer) {
@@ -88,7 +88,7 @@ func testOwnTableChanges(t *testing.T, server servicetest.MySQLServer) {
 	}
 }
 
-// However far a migration came before its process was killed, the next Up goes on.
+// The next Up continues a migration whose process was killed at any step.
 func TestCutMigration(t *testing.T) { servicetest.EachMySQL(t, testCutMigration) }
 
 func testCutMigration(t *testing.T, server servicetest.MySQLServer) {

@@ -21,9 +21,9 @@ type Set struct {
 	// Package names the owner of the tables, lower-case letters, digits and _.
 	// Versions are kept in millrace_<Package>_version.
 	Package string
-	// Schema holds the tables and their versions: a schema of PostgreSQL, a database
-	// of MySQL, which must be there, and whose name stands in the files. Where it is
-	// "", names are looked up as those of the connection are.
+	// Schema holds the tables and their versions: a schema of PostgreSQL, a database of MySQL.
+	// It must exist, and its name is in the files. If it is "", names are resolved by the
+	// connection.
 	Schema string
 	// Dialect is [Postgres], [SQLite] or [MySQL].
 	Dialect string
@@ -54,10 +54,10 @@ func (s Set) validate() error {
 // Table is the name of the version table, without the schema.
 func (s Set) Table() string { return "millrace_" + s.Package + "_version" }
 
-// Up applies the pending migrations, each in its own transaction (on MySQL as
-// far as that goes, see the package). It returns when the database is up to date,
-// also by another process's work. A table of another owner under a name that a
-// pending migration needs is an error, on MySQL [ErrForeignTable].
+// Up applies the pending migrations, each in its own transaction (on MySQL as far as possible,
+// see the package). It returns when the database is up to date, also through another process's
+// work. A table of another owner under a name that a pending migration needs is an error, on
+// MySQL [ErrForeignTable].
 func (s Set) Up(ctx context.Context, db *sql.DB) error {
 	if err := s.validate(); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (s Set) up(ctx context.Context, db *sql.DB, all []migration) (err error) {
 	return nil
 }
 
-// pending is the migrations that are not applied, oldest first. A version below
-// those that are applied counts: branches merge in any order.
+// pending returns the migrations that are not applied, oldest first. A version below applied
+// ones counts: branches merge in any order.
 func pending(all []migration, applied map[int64]bool) (rest []migration) {
 	for _, m := range all {
 		if !applied[m.version] {

@@ -44,7 +44,7 @@ func eachDialect(t *testing.T, run func(t *testing.T, d database)) {
 		}})
 	})
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
-		url := server.URL(t) + "?multiStatements=true" // a script is many
+		url := server.URL(t) + "?multiStatements=true" // a script has many statements
 		run(t, database{migrate.MySQL, func() *sql.DB {
 			db, err := mysqldb.Open(url)
 			return opened(t, db, err)
@@ -66,7 +66,7 @@ func files(n int) fs.FS {
 	for i := 1; i <= n; i++ {
 		text := fmt.Sprintf("-- +goose Up\nINSERT INTO log (step) VALUES (%d);\n\n-- +goose Down\nDELETE FROM log WHERE step = %d;\n", i, i)
 		if i == 1 {
-			// IF NOT EXISTS on purpose: it would let a migration run twice unnoticed.
+			// IF NOT EXISTS on purpose: it would hide a migration that runs twice.
 			text = "-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO log (step) VALUES (1);\n\n-- +goose Down\nDROP TABLE log;\n"
 		}
 		out[fmt.Sprintf("%04d_step.sql", i)] = &fstest.MapFile{Data: []byte(text)}
@@ -79,7 +79,7 @@ func steps(t *testing.T, db *sql.DB) string {
 	return numbers(t, db, `SELECT step FROM log ORDER BY step`)
 }
 
-// recorded is the versions in the table of package demo that have a time.
+// recorded returns the versions in the table of package demo that have a time.
 func recorded(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	return numbers(t, db, `SELECT version_id FROM millrace_demo_version WHERE tstamp IS NOT NULL ORDER BY id`)
@@ -128,7 +128,7 @@ func TestUp(t *testing.T) {
 		if got := recorded(t, db); got != "0 1 2 3" {
 			t.Errorf("recorded are %q, want 0, which marks the table, and each version once", got)
 		}
-		// Another package is not disturbed by, and does not see, these versions.
+		// Another package is not affected by these versions, and does not see them.
 		other := migrate.Set{Package: "other", Dialect: d.dialect, FS: fstest.MapFS{
 			"0001_other.sql": {Data: []byte("-- +goose Up\nCREATE TABLE other (a INTEGER);\n")}}}
 		if err := other.Up(ctx, db); err != nil {
@@ -190,8 +190,8 @@ func TestFailedMigration(t *testing.T) {
 	})
 }
 
-// Where a table's making cannot be rolled back, the next Up completes what the
-// failed one began, and so does one after a crash that left an empty version table.
+// Where CREATE TABLE cannot be rolled back, the next Up completes a failed one, also after a
+// crash that left an empty version table.
 func TestMySQLRepeats(t *testing.T) { servicetest.EachMySQL(t, testMySQLRepeats) }
 
 func testMySQLRepeats(t *testing.T, server servicetest.MySQLServer) {

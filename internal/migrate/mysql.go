@@ -13,8 +13,8 @@ import (
 // SHA1().
 const lockName = `CONCAT('millrace_', LEFT(SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', ?), 256), 40))`
 
-// lock makes the processes that migrate one version table take turns on MySQL and
-// MariaDB, whose transactions cannot hold a lock while tables are made.
+// lock serializes the processes that migrate one version table on MySQL and MariaDB, whose
+// transactions cannot hold a lock while tables are created.
 func (r runner) lock(ctx context.Context) error {
 	const ever = 365 * 24 * time.Hour // the context ends the wait
 	var got sql.NullInt64

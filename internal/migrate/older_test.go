@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// testdata has what goose 3.29 wrote for an older release that applied two steps.
+// testdata has the tables that goose 3.29 wrote for an older release that applied two steps.
 func TestGooseTable(t *testing.T) {
 	eachDialect(t, func(t *testing.T, d database) {
 		db, ctx := d.open(), context.Background()
@@ -43,7 +43,7 @@ func TestGooseTable(t *testing.T) {
 	})
 }
 
-// An older release holds its lock for its session, and has not applied a thing yet.
+// An older release holds its lock for its session, and has not applied a migration yet.
 func TestOlderRelease(t *testing.T) {
 	for name, c := range map[string]struct {
 		take, give, waits string
@@ -102,7 +102,7 @@ func TestOlderRelease(t *testing.T) {
 	}
 }
 
-// A cancelled Up rolls its migration back and leaves the pool a session without a
+// A cancelled Up rolls its migration back and returns to the pool a session without a
 // transaction and without a lock.
 func TestCancelledUp(t *testing.T) {
 	eachDialect(t, func(t *testing.T, d database) {
@@ -122,7 +122,7 @@ func TestCancelledUp(t *testing.T) {
 		fsys := files(1).(fstest.MapFS)
 		fsys["0002_slow.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO log (step) VALUES (2);\n" + slow + "\n")}
 		set.FS = fsys
-		time.AfterFunc(100*time.Millisecond, cancel) // whenever it comes, nothing may be left
+		time.AfterFunc(100*time.Millisecond, cancel) // at any time of the cancellation, nothing may be left
 		if err := set.Up(ctx, db); err == nil || !errors.Is(ctx.Err(), context.Canceled) {
 			t.Fatalf("Up = %v, want the end of its context", err)
 		}

@@ -8,9 +8,8 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// Print writes the migrations as one script for psql, sqlite3 or mysql. It also
-// records the versions, so that a later Up adds only what is newer. The script
-// is for an empty database.
+// Print writes the migrations as one script for psql, sqlite3 or mysql. It also records the
+// versions, so that a later Up adds only newer ones. The script is for an empty database.
 func (s Set) Print(w io.Writer) error {
 	if err := s.validate(); err != nil {
 		return err

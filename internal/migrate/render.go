@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Render returns the .sql files at the root of fsys with their texts edited, for
-// tables whose names the user chooses. Check the names before.
+// Render returns the .sql files at the root of fsys with their texts edited, for tables whose
+// names the user chooses. Check the names first.
 func Render(fsys fs.FS, edit func(text string) string) (fs.FS, error) {
 	names, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *folder) Read([]byte) (int, error) {
 }
 func (d *folder) Close() error { return nil }
 
-// ReadDir returns the next n entries, or all that are left when n <= 0.
+// ReadDir returns the next n entries, or all remaining ones when n <= 0.
 func (d *folder) ReadDir(n int) ([]fs.DirEntry, error) {
 	take := len(d.names)
 	if n > 0 {

@@ -22,7 +22,7 @@ func (r runner) table() string { return sqlname.In(r.Schema, r.Table()) }
 // On MySQL the caller holds the session's lock.
 func (r runner) alone(ctx context.Context, fn func(context.Context) error) (err error) {
 	begin := map[string]string{
-		// Under a stricter level the look behind the lock would read the state before it.
+		// Under a stricter level the read behind the lock would see the state before it.
 		Postgres: `BEGIN ISOLATION LEVEL READ COMMITTED`,
 		SQLite:   `BEGIN IMMEDIATE`,
 		MySQL:    `BEGIN`,
@@ -52,7 +52,7 @@ func (r runner) alone(ctx context.Context, fn func(context.Context) error) (err 
 	return err
 }
 
-// drop closes the session instead of handing it back to the pool.
+// drop closes the session instead of returning it to the pool.
 func (r runner) drop() { _ = r.conn.Raw(func(any) error { return driver.ErrBadConn }) }
 
 // apply runs a migration and records it, unless another process has.

@@ -22,9 +22,9 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Exists is whether a schema has a table; "" is where unqualified names are looked
-// up. On PostgreSQL it reads the catalog like any table: to_regclass would answer
-// from a cache that does not know yet what another session has just committed.
+// Exists reports whether a schema has a table; "" is the schema of unqualified names. On
+// PostgreSQL it reads the catalog like any table: to_regclass would answer from a cache that may
+// not contain the latest commit of another session.
 func Exists(ctx context.Context, db queryer, dialect, schema, table string) (exists bool, err error) {
 	switch dialect {
 	case SQLite:
@@ -41,7 +41,7 @@ func Exists(ctx context.Context, db queryer, dialect, schema, table string) (exi
 	return exists, err
 }
 
-// schemaIsThere fails when the schema has to be made first.
+// schemaIsThere fails when the schema has to be created first.
 func (s Set) schemaIsThere(ctx context.Context, db *sql.DB) error {
 	if s.Schema == "" {
 		return nil
@@ -61,8 +61,8 @@ func (s Set) schemaIsThere(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// makeTable makes the version table if it is not there. Version 0 is goose's mark
-// of a table that is complete; older releases look for it.
+// makeTable creates the version table if it does not exist. Version 0 is goose's mark of a
+// complete table; older releases look for it.
 func (r runner) makeTable(ctx context.Context) error {
 	there, err := Exists(ctx, r.conn, r.Dialect, r.Schema, r.Table())
 	if err != nil {
@@ -83,7 +83,7 @@ func (r runner) makeTable(ctx context.Context) error {
 	return r.record(ctx, 0)
 }
 
-// applied is the versions that are recorded.
+// applied returns the recorded versions.
 func (r runner) applied(ctx context.Context) (_ map[int64]bool, err error) {
 	there, err := Exists(ctx, r.conn, r.Dialect, r.Schema, r.Table())
 	if err != nil || !there {
@@ -116,7 +116,7 @@ func (r runner) record(ctx context.Context, version int64) error {
 	return err
 }
 
-// recording is the statement that records a version.
+// recording returns the statement that records a version.
 func (s Set) recording(table string, version int64) string {
 	applied := "true"
 	if s.Dialect == SQLite {

@@ -15,11 +15,11 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Classify judges the errors of MySQL and MariaDB by number, then by SQLSTATE,
-// and the driver's connection errors. Everything else is unclassified.
+// Classify classifies the errors of MySQL and MariaDB by number, then by SQLSTATE, and the
+// driver's connection errors. All other errors are unclassified.
 //
 //	infrastructure  unreachable, shut down, out of connections, memory or disk,
-//	                read-only (a failover), refused at the door; network errors
+//	                read-only (a failover), connection refused; network errors
 //	transient       deadlock, lock wait timeout, statement timeout
 //	permanent       SQLSTATE 22 data and 23 constraint, and data errors that
 //	                have no state of their own
@@ -39,8 +39,7 @@ func Classify(err error) fault.Class {
 		errors.Is(err, mysql.ErrPktSync) || errors.Is(err, mysql.ErrPktSyncMul) {
 		return fault.Infrastructure
 	}
-	// An HTTP client's network error arrives inside a *url.Error. It is a third
-	// party's, not the database's.
+	// An HTTP client's network error is inside a *url.Error. It is not the database's.
 	var web *url.Error
 	var network *net.OpError
 	var stranger *tls.CertificateVerificationError
@@ -60,11 +59,11 @@ func classifyNumber(err *mysql.MySQLError) fault.Class {
 		3024: // the statement took too long (MySQL)
 		return fault.Transient
 	case 1040, 1203, 1226, // too many connections, of all, of this user, per hour
-		1042, 1043, 1129, 1130, 1044, 1045, 1049, 1698, 3159, // refused at the door
+		1042, 1043, 1129, 1130, 1044, 1045, 1049, 1698, 3159, // connection refused
 		1820, 1862, 3118, 3955, // an account that is locked, or whose password has expired (MySQL)
 		1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031, // shut down, cut, killed
 		3032, 3168, // in offline mode, not available (MySQL)
-		1047,                         // no part of its cluster
+		1047,                         // not connected to its cluster
 		1290, 1836, 3100, 1207, 1792, // read-only
 		1021, 1114, 1030, 1034, 1037, 1038, 1041, 1135, 3675: // disk, memory, threads
 		return fault.Infrastructure
@@ -73,7 +72,7 @@ func classifyNumber(err *mysql.MySQLError) fault.Class {
 		1264, 1265, 1292, 1364, 1366, // data that fits no column
 		1406, 1690, 3140, 3141, 4038:
 		return fault.Permanent
-	case 1105: // "unknown error", told apart by its text only
+	case 1105: // "unknown error", which only its text distinguishes
 		if strings.Contains(err.Message, "max_allowed_packet") {
 			return fault.Permanent
 		}

@@ -63,8 +63,8 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: %v, want %q", params, err, want)
 		}
 	}
-	// A server without TLS (MariaDB) is not spoken to in the clear, one with a
-	// certificate of its own making (MySQL) not at all.
+	// The client sends nothing unencrypted to a server without TLS (MariaDB), and does not
+	// connect to one with a self-made certificate (MySQL).
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
 		db, err := mysqldb.Open(server.URL(t) + "?tls-ca=" + ca)
 		if err != nil {
@@ -161,7 +161,7 @@ func testSession(t *testing.T, server servicetest.MySQLServer) {
 	}
 	exec(t, db, `INSERT INTO s VALUES (1, 'a')`)
 
-	// A second look in one transaction sees what was committed meanwhile.
+	// A second read in one transaction sees rows that were committed meanwhile.
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func testClassifyLive(t *testing.T, server servicetest.MySQLServer) {
 		t.Errorf("a null: %v, class %v, unique %v", err, mysqldb.Classify(err), mysqldb.IsUnique(err))
 	}
 
-	// Each server has words of its own for a statement that takes too long.
+	// Each server has a syntax of its own for a statement timeout.
 	slow := `SELECT /*+ MAX_EXECUTION_TIME(20) */ count(*) FROM information_schema.columns a, information_schema.columns b, information_schema.columns c`
 	if server.IsMariaDB() {
 		slow = `SET STATEMENT max_statement_time = 0.02 FOR SELECT SLEEP(60)`
@@ -250,7 +250,7 @@ func testClassifyLive(t *testing.T, server servicetest.MySQLServer) {
 		t.Errorf("a row that is locked: %v, class %v; want transient", err, mysqldb.Classify(err))
 	}
 
-	// The session of the transaction is ended under it, by a second connection.
+	// A second connection ends the session of the transaction.
 	var id int
 	if err := tx.QueryRow(`SELECT CONNECTION_ID()`).Scan(&id); err != nil {
 		t.Fatal(err)

@@ -20,10 +20,9 @@ import (
 // dialTimeout bounds a connect whose context has no deadline.
 const dialTimeout = 10 * time.Second
 
-// Open returns a pool on the database that the URL names:
-// mysql://user:password@host:port/name. It does not connect. The pool holds at
-// most 16 connections, idle ones for 5 minutes; change that on the result. The
-// caller closes it.
+// Open returns a pool on the database of the URL: mysql://user:password@host:port/name. It does
+// not connect. The pool holds at most 16 connections, idle ones for 5 minutes; you can change
+// that on the result. The caller closes it.
 //
 // Parameters of the URL:
 //
@@ -34,10 +33,10 @@ const dialTimeout = 10 * time.Second
 //	                                as in github.com/go-sql-driver/mysql
 //	anything else                   a variable of the session, such as lock_wait_timeout=5
 //
-// Every connection reads at READ COMMITTED, where a statement sees what was
-// committed when it began and locks no gaps; its time zone is UTC; its strings
-// are utf8mb4, compared byte by byte; and values that do not fit are errors,
-// even where the server's sql_mode would cut them.
+// Every connection reads at READ COMMITTED: a statement sees the rows that were committed when
+// it began, and locks no gaps. Its time zone is UTC; its strings are utf8mb4, compared byte by
+// byte; and values that do not fit are errors, even where the server's sql_mode would truncate
+// them.
 func Open(rawURL string) (*sql.DB, error) {
 	c, err := Connector(rawURL)
 	if err != nil {
@@ -46,8 +45,8 @@ func Open(rawURL string) (*sql.DB, error) {
 	return Pool(c), nil
 }
 
-// Connector is Open for who puts a connector of its own around this one; [Pool]
-// makes the pool of it.
+// Connector is Open for callers that wrap the connector in one of their own; [Pool] makes the
+// pool of it.
 func Connector(rawURL string) (driver.Connector, error) {
 	cfg, err := parse(rawURL)
 	if err != nil {
@@ -117,7 +116,7 @@ func parse(rawURL string) (*mysql.Config, error) {
 	cfg.ClientFoundRows = true
 	// One round trip for a statement instead of two.
 	cfg.InterpolateParams = true
-	// What went wrong is in the errors; the driver would print it as well.
+	// The errors have the details; the driver would print them as well.
 	cfg.Logger = &mysql.NopLogger{}
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
@@ -127,9 +126,9 @@ func parse(rawURL string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// connector sets the isolation level of new connections. It has no variable of
-// one name on MySQL 8 and MariaDB 10, so the driver cannot be told to set it. It also
-// says what to correct in the URL when the server refuses its TLS.
+// connector sets the isolation level of new connections. Its variable has different names on
+// MySQL 8 and MariaDB 10, so the driver cannot set it. When the server refuses the TLS settings,
+// the error names the parameter to correct.
 type connector struct {
 	driver.Connector
 	server string
@@ -139,7 +138,7 @@ type connector struct {
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	switch {
-	case c.plain && (is(err, 1045) || is(err, 3159)): // MariaDB says of both that access is denied
+	case c.plain && (is(err, 1045) || is(err, 3159)): // MariaDB reports both as access denied
 		return nil, tlshint.Plain(err, c.server, "tls=true")
 	case err != nil:
 		return nil, tlshint.Untrusted(err, c.server, "tls-ca=")

@@ -8,9 +8,8 @@ import (
 	"os"
 )
 
-// takeTLS makes a configuration of the URL's tls-… files and removes them from
-// the parameters; nil when there are none. Without files the driver's own tls
-// parameter does.
+// takeTLS makes a configuration of the URL's tls-… files and removes them from the parameters;
+// nil when there are none. Without files the driver's own tls parameter is used.
 func takeTLS(params url.Values, host string) (*tls.Config, error) {
 	ca, cert, key := params.Get("tls-ca"), params.Get("tls-cert"), params.Get("tls-key")
 	for _, name := range []string{"tls-ca", "tls-cert", "tls-key"} {

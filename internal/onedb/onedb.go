@@ -1,10 +1,9 @@
-// Package onedb finds out whether the application's pool is on the database of a
-// transport's own pool, so that the transport can take part in the application's
-// transactions.
+// Package onedb determines whether the application's pool is on the database of a transport's
+// own pool, so that the transport can take part in the application's transactions.
 //
-// It asks at the first use and not before, since opening a transport asks no server. It
-// asks in the application's transaction where there is one: on a pool whose connections
-// are all in transactions, another connection would be waited for without end.
+// It checks at the first use and not before, since opening a transport contacts no server. If
+// there is a transaction of the application, the check uses it: on a pool whose connections are
+// all in transactions, the wait for another connection would never end.
 package onedb
 
 import (
@@ -29,9 +28,9 @@ type Pools struct {
 	known, together atomic.Bool
 }
 
-// New makes Pools. app may be nil, or db itself. same reports whether app is on the
-// database of db, with names meaning the same tables. What it asks of app must be
-// possible in any transaction, and leave nothing behind.
+// New makes Pools. app may be nil, or db itself. same reports whether app is on the database of
+// db, with names of the same tables. Its statements on app must be possible in any transaction,
+// and have no lasting effect.
 func New(db, app *sql.DB, same func(ctx context.Context, db *sql.DB, app Querier) (bool, error)) *Pools {
 	p := &Pools{db: db, app: app, same: same}
 	p.together.Store(app != nil && app == db)
@@ -49,8 +48,8 @@ func (p *Pools) Joins(ctx context.Context) bool {
 	return ok
 }
 
-// Look finds out what Joins has to know, if it is not known yet and ctx carries a
-// transaction of the application's pool.
+// Look determines the state for Joins, if it is not known yet and ctx carries a transaction of
+// the application's pool.
 func (p *Pools) Look(ctx context.Context) error {
 	if p.known.Load() {
 		return nil
@@ -60,13 +59,13 @@ func (p *Pools) Look(ctx context.Context) error {
 	}
 	err := sqltx.Do(ctx, p.app, func(ctx context.Context, tx *sql.Tx) error { return p.ask(ctx, tx) })
 	if errors.Is(err, sqltx.ErrEnded) {
-		return nil // nothing can be part of it any more
+		return nil // no statement can be part of it any more
 	}
 	return err
 }
 
-// Together reports whether the application's pool is on the database. It asks by the
-// pool if that is not known yet.
+// Together reports whether the application's pool is on the database. If that is not known yet,
+// it checks with the pool.
 func (p *Pools) Together(ctx context.Context) (bool, error) {
 	if !p.known.Load() {
 		if err := p.ask(ctx, p.app); err != nil {

@@ -1,10 +1,10 @@
-// Package otelevent is the W3C trace context of events and messages. It stands apart
-// from package otelmsg, so that who sends no messages links none of their packages.
+// Package otelevent is the W3C trace context of events and messages. It is separate from package
+// otelmsg, so that users without messages do not link their packages.
 //
 //	property                                                      proven by
 //	a context comes from the event, in either mode and every
 //	binding, or else from the message's headers                   TestFromMessage
-//	what a message has is never overwritten                       TestInjectKeepsWhatThereIs
+//	a message's own context is never overwritten                  TestInjectKeepsWhatThereIs
 package otelevent
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// Headers of the W3C trace context. A message that is no event, or an event
-// without a context of its own, carries them as metadata.
+// Headers of the W3C trace context. A message that is not an event, or an event without a
+// context of its own, has them as metadata.
 const (
 	TraceParent = "traceparent"
 	TraceState  = "tracestate"
 )
 
-// FromEvent is the context in which an event was made.
+// FromEvent returns the trace context in which an event was made.
 func FromEvent(e event.Event) trace.SpanContext { return otelmsg.Parse(e.TraceParent, e.TraceState) }
 
-// FromMessage is the context of a message: that of the event it carries, else
-// that of its headers. It returns the event, too, and whether there is one.
+// FromMessage returns the trace context of a message: that of its event, or else that of its
+// headers. It also returns the event, and whether there is one.
 func FromMessage(m *message.Message) (sc trace.SpanContext, e event.Event, ok bool) {
 	e, err := event.Decode(m)
 	if err == nil {
@@ -38,7 +38,7 @@ func FromMessage(m *message.Message) (sc trace.SpanContext, e event.Event, ok bo
 	return sc, e, err == nil
 }
 
-// Inject puts a context into the headers of a message that has none.
+// Inject writes a context into the headers of a message that has none.
 func Inject(m *message.Message, sc trace.SpanContext) {
 	parent, state := otelmsg.Format(sc)
 	if parent == "" || m.Metadata[TraceParent] != "" {

@@ -38,7 +38,7 @@ func TestFromMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.Metadata[otelevent.TraceParent] = other // of who carried it, and not of who made it
+		m.Metadata[otelevent.TraceParent] = other // of the carrier, not of the creator
 		sc, e, ok := otelevent.FromMessage(m)
 		if !ok || e.Type != "T" || !sc.Equal(want) {
 			t.Errorf("%s: %+v of %+v %v", name, sc, e, ok)

@@ -28,8 +28,8 @@ func Format(sc trace.SpanContext) (parent, state string) {
 	return string(b[:]), sc.TraceState().String()
 }
 
-// Parse reads the two headers. What is not valid gives a context that is not
-// valid; a state that is not, none.
+// Parse reads the two headers. For invalid headers it returns an invalid context; an invalid
+// state is left out.
 func Parse(parent, state string) trace.SpanContext {
 	if len(parent) < parentSize || parent[2] != '-' || parent[35] != '-' || parent[52] != '-' {
 		return trace.SpanContext{}
@@ -49,7 +49,7 @@ func Parse(parent, state string) trace.SpanContext {
 		return trace.SpanContext{}
 	}
 	if state != "" {
-		cfg.TraceState, _ = trace.ParseTraceState(state) // without, when it is broken
+		cfg.TraceState, _ = trace.ParseTraceState(state) // without it, if it is broken
 	}
 	sc := trace.NewSpanContext(cfg)
 	if !sc.IsValid() {
@@ -67,8 +67,8 @@ func unhex(into []byte, s string) bool {
 	return err == nil && n == len(into)
 }
 
-// Pack writes a context into one text of at most most bytes: without its state
-// where that is too long, and not at all where it does not fit.
+// Pack writes a context into one text of up to most bytes: without its state if that is too
+// long, and "" if it does not fit.
 func Pack(sc trace.SpanContext, most int) string {
 	parent, state := Format(sc)
 	switch {
@@ -80,7 +80,7 @@ func Pack(sc trace.SpanContext, most int) string {
 	return parent + " " + state
 }
 
-// Unpack reads what Pack wrote.
+// Unpack reads the output of Pack.
 func Unpack(text string) trace.SpanContext {
 	parent, state, _ := strings.Cut(text, " ")
 	return Parse(parent, state)

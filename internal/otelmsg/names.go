@@ -15,21 +15,21 @@ const (
 	ErrorType      attribute.Key = "error.type"
 )
 
-// Attributes of Millrace's own.
+// Millrace's own attributes.
 const (
 	// Attempt counts the deliveries of a message to this consumer's handler, from 1.
 	Attempt attribute.Key = "millrace.delivery.attempt"
-	// Outcome is what became of a delivery.
+	// Outcome is the outcome of a delivery.
 	Outcome attribute.Key = "millrace.delivery.outcome"
 	// FaultClass is the class of a failure in the sense of package fault.
 	FaultClass attribute.Key = "millrace.fault.class"
 	// Delay is how long until the next attempt, in seconds.
 	Delay attribute.Key = "millrace.delivery.delay"
-	// DeadLetterTopic is where a dead letter went.
+	// DeadLetterTopic is the topic of a dead letter.
 	DeadLetterTopic attribute.Key = "millrace.dead_letter.destination"
 	// Streams is how many streams of the process got a message.
 	Streams attribute.Key = "millrace.sse.streams"
-	// Dropped is to how many of those it was not written.
+	// Dropped is how many of those streams missed it.
 	Dropped attribute.Key = "millrace.sse.dropped"
 )
 
@@ -41,8 +41,7 @@ const (
 	Deliver = "deliver"
 )
 
-// SystemOf is the messaging.system of a transport that is opened by the given
-// scheme.
+// SystemOf returns the messaging.system of a transport with the given scheme.
 func SystemOf(scheme string) string {
 	switch scheme {
 	case "amqp", "amqps":
@@ -51,7 +50,7 @@ func SystemOf(scheme string) string {
 		return "aws_sqs"
 	case "sns":
 		return "aws.sns"
-	default: // kafka is in the conventions, and others are free to choose
+	default: // the conventions have kafka, and allow other names
 		return scheme
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is under which name the spans of a package are made.
+// scope is the prefix of the tracer's name of a package.
 const scope = "github.com/millrace-go/millrace/"
 
-// Tracer makes the spans of a package. A nil Tracer must not be asked for any.
+// Tracer makes the spans of a package. Do not call methods of a nil Tracer.
 type Tracer struct {
 	tracer trace.Tracer
 	system attribute.KeyValue
@@ -41,8 +41,8 @@ func (t *Tracer) Start(ctx context.Context, kind trace.SpanKind, operation, dest
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithLinks(links...), trace.WithAttributes(all...))
 }
 
-// typeOf is the operation's type. The conventions have none for handing a message
-// to a browser; from the broker's side that is processing it.
+// typeOf returns the operation's type. The conventions have none for delivery to a browser; from
+// the broker's side it is processing.
 func typeOf(operation string) string {
 	if operation == Deliver {
 		return Process
@@ -50,7 +50,7 @@ func typeOf(operation string) string {
 	return operation
 }
 
-// Link points at the context of a message; ok is false where there is none.
+// Link links to the context of a message; ok is false if there is none.
 func Link(sc trace.SpanContext, messageID string) (link trace.Link, ok bool) {
 	if !sc.IsValid() {
 		return trace.Link{}, false
@@ -58,16 +58,16 @@ func Link(sc trace.SpanContext, messageID string) (link trace.Link, ok bool) {
 	return trace.Link{SpanContext: sc, Attributes: []attribute.KeyValue{MessageID.String(messageID)}}, true
 }
 
-// Fail marks a span as failed; what is one word for why, of few that there are.
+// Fail marks a span as failed. Its second argument is one word for the reason, from a small set.
 func Fail(span trace.Span, what string) {
 	span.SetStatus(codes.Error, "")
 	span.SetAttributes(ErrorType.String(what))
 }
 
-// From is the context of ctx's span.
+// From returns the context of ctx's span.
 func From(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
 
-// Under is ctx with sc as what new spans are the children of.
+// Under returns ctx with sc as the parent of new spans.
 func Under(ctx context.Context, sc trace.SpanContext) context.Context {
 	if !sc.IsValid() {
 		return ctx

@@ -1,5 +1,5 @@
-// Package pair starts a primary database server with an asynchronous replica of it,
-// and fails over from one to the other, for drills and stress runs.
+// Package pair starts a primary database server with an asynchronous replica, and fails over
+// from one to the other, for drills and stress runs.
 //
 //	p, err := pair.Start(ctx, "mysql")
 //	…            // clients use p.URL, an address that stays
@@ -7,10 +7,10 @@
 //	…            // commits that the replica does not have
 //	p.Promote(ctx) // the replica takes writes, and p.URL leads to it
 //
-// The servers are started by the command in MILLRACE_PAIR, which scripts/services.sh
-// has as `pair`: "up NAME" makes both with empty data and prints their two URLs,
-// "down NAME" ends them, "freeze NAME" copies the primary's data as it is at one
-// moment, and "lose NAME" kills the primary and starts it with the copy. What depends on the database is said in SQL, here.
+// The command in MILLRACE_PAIR starts the servers; scripts/services.sh has it as `pair`. "up
+// NAME" makes both with empty data and prints their two URLs, "down NAME" ends them, "freeze
+// NAME" copies the primary's data at one moment, and "lose NAME" kills the primary and starts it
+// with the copy. Everything that depends on the database is SQL in this package.
 package pair
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
-// Env names the command that starts and ends pairs.
+// Env is the variable with the command that starts and ends pairs.
 const Env = "MILLRACE_PAIR"
 
 // ErrNoCommand is returned by Start where Env is not set.
@@ -93,8 +93,8 @@ func (p *Pair) Lag(ctx context.Context) error {
 	return p.onReplica(ctx, p.words.lag, p.words.lagging)
 }
 
-// Promote makes the replica a primary that takes writes, leads p.URL to it, and
-// cuts the connections to the old one, which goes on running.
+// Promote makes the replica a primary that accepts writes, redirects p.URL to it, and cuts the
+// connections to the old primary, which keeps running.
 func (p *Pair) Promote(ctx context.Context) error {
 	if err := p.onReplica(ctx, p.words.promote, p.words.promoted); err != nil {
 		return err
@@ -107,14 +107,14 @@ func (p *Pair) Promote(ctx context.Context) error {
 	return nil
 }
 
-// Freeze keeps what the primary has on its disk now. MariaDB and MySQL alone.
+// Freeze copies the present contents of the primary's disk. Only MariaDB and MySQL.
 func (p *Pair) Freeze(ctx context.Context) error {
 	_, err := run(ctx, "freeze", p.Name)
 	return err
 }
 
-// Lose kills the primary and starts it again with what Freeze kept: what a machine
-// that flushes now and then has left when its power fails.
+// Lose kills the primary and starts it again with the copy of Freeze: the state of a machine
+// with periodic flushes after a power failure.
 func (p *Pair) Lose(ctx context.Context) error {
 	_, err := run(ctx, "lose", p.Name)
 	return err
@@ -128,7 +128,7 @@ func (p *Pair) Open(url string) (*sql.DB, error) {
 	return mysqldb.Open(url)
 }
 
-// onReplica runs statements there, then asks until the answer is 1.
+// onReplica runs statements on the replica, then polls until the answer is 1.
 func (p *Pair) onReplica(ctx context.Context, statements []string, asked string) error {
 	db, err := p.Open(p.Replica)
 	if err != nil {
@@ -152,8 +152,8 @@ func (p *Pair) onReplica(ctx context.Context, statements []string, asked string)
 	}
 }
 
-// replication is how a database stops receiving and takes over, and a question
-// whose answer is 1 when it has.
+// replication has the statements with which a database stops receiving and takes over, and a
+// query whose answer is 1 when it has.
 type replication struct {
 	lag, promote      []string
 	lagging, promoted string
@@ -180,7 +180,7 @@ var databases = map[string]replication{
 	},
 }
 
-// run calls the command and returns what it printed.
+// run calls the command and returns its output.
 func run(ctx context.Context, args ...string) (string, error) {
 	command := strings.Fields(os.Getenv(Env))
 	if len(command) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Classify judges PostgreSQL's errors by SQLSTATE, and the driver's connection
-// errors. Everything else is unclassified.
+// Classify classifies PostgreSQL's errors by SQLSTATE, and the driver's connection errors. All
+// other errors are unclassified.
 //
 //	infrastructure  08 connection, 57P0x shutdown, 53 resources (disk full, too
 //	                many connections), 58 system, 25006 read-only (a failover),
@@ -26,8 +26,8 @@ func Classify(err error) fault.Class {
 	if err == nil {
 		return fault.Unclassified
 	}
-	// A failed connect may carry any code (no such database, wrong password):
-	// none of them says anything about the input at hand.
+	// A failed connect may have any code (no such database, wrong password): none of them
+	// depends on the statement's input.
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
 		return fault.Infrastructure
@@ -40,8 +40,7 @@ func Classify(err error) fault.Class {
 		errors.Is(err, pgconn.ErrConnClosed) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) {
 		return fault.Infrastructure
 	}
-	// An HTTP client's network error arrives inside a *url.Error. It is a third
-	// party's, not the database's.
+	// An HTTP client's network error is inside a *url.Error. It is not the database's.
 	var web *url.Error
 	var network *net.OpError
 	if !errors.As(err, &web) && errors.As(err, &network) {
@@ -75,8 +74,8 @@ func IsUnique(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "23505"
 }
 
-// IsTimeout reports whether the server ended the statement: its statement_timeout
-// was over, or it was asked to cancel it (SQLSTATE 57014).
+// IsTimeout reports whether the server ended the statement: its statement_timeout was over, or
+// it was cancelled (SQLSTATE 57014).
 func IsTimeout(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "57014"

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
-// Whatever stands in a URL, what is wrong with it is said without the password.
+// For any URL, the error names the mistake without the password.
 func FuzzOpen(f *testing.F) {
 	f.Add("", "h/db")
 	f.Add("/x", "h/db")

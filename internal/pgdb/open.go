@@ -21,10 +21,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Open returns a pool on the database that the URL (postgres://user:password@host:port/name?…)
-// or the libpq keyword string names. It does not connect. The pool holds at
-// most 16 connections, idle ones for 5 minutes; change that on the result. The
-// caller closes it.
+// Open returns a pool on the database of the URL (postgres://user:password@host:port/name?…) or
+// the libpq keyword string. It does not connect. The pool holds at most 16 connections, idle
+// ones for 5 minutes; you can change that on the result. The caller closes it.
 func Open(url string) (*sql.DB, error) {
 	if url == "" {
 		return nil, errors.New("pgdb: the URL is empty; give one like postgres://user:password@host:5432/name")
@@ -36,7 +35,7 @@ func Open(url string) (*sql.DB, error) {
 	}
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
-		// The fields of this error keep the password, and so it is not wrapped.
+		// The fields of this error contain the password, so it is not wrapped.
 		return nil, fmt.Errorf("pgdb: %s", rawurl.Hide(err, url).Error()) //nolint:errorlint // on purpose: do not hand the raw URL on
 	}
 	db := sql.OpenDB(connector{stdlib.GetConnector(*cfg), net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), cfg.TLSConfig == nil})
@@ -46,7 +45,7 @@ func Open(url string) (*sql.DB, error) {
 	return db, nil
 }
 
-// connector says what to correct in the URL when the server refuses its TLS.
+// connector names the parameter to correct when the server refuses the TLS settings.
 type connector struct {
 	driver.Connector
 	server string
@@ -62,9 +61,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, tlshint.Untrusted(err, c.server, "sslrootcert=")
 }
 
-// Tx lets a native pgx transaction take part where a *sql.Tx is expected. A nil
-// one, also inside the interface, becomes a nil Execer, which is refused there. One of
-// package pgxtx is the *sql.Tx that it is as well, so that its commit is seen.
+// Tx lets a native pgx transaction be used where a *sql.Tx is expected. A nil transaction, also
+// inside the interface, becomes a nil Execer, which is refused there. A transaction of package
+// pgxtx is used as the *sql.Tx that it also is, so that its commit is seen.
 func Tx(tx pgx.Tx) sqltx.Execer {
 	if both, ok := tx.(interface{ Execer() sqltx.Execer }); ok {
 		return both.Execer()
@@ -77,8 +76,8 @@ func Tx(tx pgx.Tx) sqltx.Execer {
 
 type execer struct{ tx pgx.Tx }
 
-// InTransaction makes it a sqltx.Transaction: a pgx.Tx is nothing else. One that
-// has ended refuses its statements.
+// InTransaction makes execer a sqltx.Transaction: a pgx.Tx is always one. A transaction that has
+// ended refuses its statements.
 func (execer) InTransaction() bool { return true }
 
 func (e execer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -108,7 +108,7 @@ func TestClassifyLive(t *testing.T) {
 		t.Errorf("a null: %v, class %v, unique %v", err, pgdb.Classify(err), pgdb.IsUnique(err))
 	}
 
-	// A transaction whose backend is ended under it, by a second connection.
+	// A second connection ends the backend of the transaction.
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// OverPool returns a database/sql pool on the connections of a pgxpool: as many as that
-// has, of which it keeps none idle. The driver's connection tells pgx's own transaction by its method Tx.
+// OverPool returns a database/sql pool on the connections of a pgxpool: as many as the pgxpool
+// has, none of them kept idle. The driver's connection returns pgx's own transaction by its
+// method Tx.
 func OverPool(pool *pgxpool.Pool) *sql.DB {
 	db := sql.OpenDB(poolConnector{stdlib.GetPoolConnector(pool)})
 	db.SetMaxIdleConns(0)                           // they go back to pool
@@ -20,7 +21,7 @@ func OverPool(pool *pgxpool.Pool) *sql.DB {
 	return db
 }
 
-// Conn is the connection of pgx behind one of database/sql, false for other drivers.
+// Conn returns the connection of pgx behind one of database/sql, and false for other drivers.
 func Conn(of any) (*pgx.Conn, bool) {
 	c, ok := of.(interface{ Conn() *pgx.Conn })
 	if !ok {
@@ -39,16 +40,16 @@ func (c poolConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &poolConn{driverConn: conn.(*stdlib.Conn)}, nil
 }
 
-// driverConn has another name than its method Conn, which would be hidden.
+// driverConn is renamed because the name Conn would hide its method Conn.
 type driverConn = stdlib.Conn
 
-// poolConn begins transactions by pgx, and so knows them.
+// poolConn begins transactions with pgx, and so knows them.
 type poolConn struct {
 	*driverConn
 	tx pgx.Tx
 }
 
-// Tx is the transaction that was begun last. It refuses its use once it has ended.
+// Tx returns the last transaction. It refuses statements once it has ended.
 func (c *poolConn) Tx() pgx.Tx { return c.tx }
 
 var levels = map[sql.IsolationLevel]pgx.TxIsoLevel{
@@ -56,7 +57,7 @@ var levels = map[sql.IsolationLevel]pgx.TxIsoLevel{
 	sql.LevelRepeatableRead: pgx.RepeatableRead, sql.LevelSnapshot: pgx.RepeatableRead, sql.LevelSerializable: pgx.Serializable,
 }
 
-// BeginTx is that of the driver.
+// BeginTx implements the driver's interface.
 func (c *poolConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if c.Conn().IsClosed() {
 		return nil, driver.ErrBadConn

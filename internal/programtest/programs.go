@@ -1,4 +1,4 @@
-// Package programtest finds the programs of others that tests drive: browsers, node, curl.
+// Package programtest finds the third-party programs that tests use: browsers, node, curl.
 package programtest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Find returns where a program is.
+// Find returns the path of a program.
 func Find(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -26,7 +26,7 @@ func Missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// Chromium returns where Chromium is: CHROMIUM says so, or else it is in PATH.
+// Chromium returns the path of Chromium: the value of CHROMIUM, or else found in PATH.
 func Chromium(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("CHROMIUM"); path != "" {
@@ -36,8 +36,8 @@ func Chromium(t testing.TB) string {
 		}
 		return found
 	}
-	// The headless shell is Chromium without windows and what fills them: pages take half
-	// the time.
+	// The headless shell is Chromium without windows and their content: pages take half the
+	// time.
 	for _, name := range []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path

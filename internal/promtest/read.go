@@ -1,4 +1,4 @@
-// Package promtest reads what collectors collect.
+// Package promtest reads the metrics of collectors.
 package promtest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Read returns each series with its value, that of a histogram being how much it
-// has observed. A series is named "name value value", by the values of its labels in
-// the order of their names, without the labels that all series have to have.
+// Read returns each series with its value; the value of a histogram is its number of
+// observations. A series is named "name value value", by the values of its labels in the order
+// of their names, without the labels that all series must have.
 func Read(t testing.TB, all prometheus.Labels, collectors ...prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

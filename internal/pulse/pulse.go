@@ -1,6 +1,5 @@
-// Package pulse is an edge-triggered broadcast: a wake-up reaches everybody who
-// had subscribed before it, and many wake-ups before a subscriber looks count
-// as one.
+// Package pulse is an edge-triggered broadcast: a wake-up reaches every earlier subscriber, and
+// several wake-ups before a subscriber reads count as one.
 //
 //	property                                              proven by
 //	a subscriber from before Wake never misses it         TestNobodyMissesAWake
@@ -19,9 +18,8 @@ type Pulse struct {
 // New returns a Pulse without subscribers.
 func New() *Pulse { return &Pulse{} }
 
-// Wake signals every subscriber. It never blocks: a subscriber that has a
-// signal waiting needs no second one, since it looks at the state only after
-// it took the signal.
+// Wake signals every subscriber. It never blocks: a subscriber with a waiting signal needs no
+// second one, since it reads the state only after it took the signal.
 func (p *Pulse) Wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,10 +31,9 @@ func (p *Pulse) Wake() {
 	}
 }
 
-// Subscribe returns a channel of capacity 1 that receives a signal for every
-// Wake from now on, coalesced, and a function that ends the subscription. The
-// channel is never closed. Look at the state once after subscribing: what
-// happened before is not signalled.
+// Subscribe returns a channel of capacity 1 that receives a signal for every Wake from now on,
+// coalesced, and a function that ends the subscription. The channel is never closed. Read the
+// state once after subscribing: earlier changes are not signalled.
 func (p *Pulse) Subscribe() (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	p.mu.Lock()

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A subscriber works through everything that was announced before a Wake, as
-// the relay does with rows; if one signal got lost the test would hang.
+// A subscriber handles everything that was announced before a Wake, as the relay does with rows;
+// if one signal were lost the test would hang.
 func TestNobodyMissesAWake(t *testing.T) {
 	const rounds, subscribers = 2000, 4
 	p := pulse.New()

@@ -1,19 +1,19 @@
-// Package rawurl reads URLs that people write by hand, passwords in them, and shows
-// no secret of one when something is wrong with it.
+// Package rawurl parses URLs that people write by hand, with passwords, and shows none of their
+// secrets in errors.
 //
-// The errors of net/url quote what they could not read, and that is a password
-// whenever one has a character in it that was to be escaped. Drivers repeat what they
-// were given. And some passwords make a URL that can be read, and means something
-// else: in redis://:12/x@host the host is ":12". Such a URL is refused.
+// The errors of net/url quote the part they could not parse. That part is a password whenever a
+// password contains a character that has to be escaped. Drivers repeat their URLs. And some
+// passwords make a valid URL with another meaning: in redis://:12/x@host the host is ":12". Such
+// a URL is refused.
 //
 //	property                                                  proven by
-//	no error shows any of the URL                             TestParseErrors, FuzzParse
-//	what is taken names the host that was meant               TestParseErrors
-//	a host is one, with a port                                TestAddress
+//	no error shows the URL                                    TestParseErrors, FuzzParse
+//	an accepted URL names the intended host                   TestParseErrors
+//	an address is a host with a port                          TestAddress
 //	an error of a driver shows no secret of the URL           TestHide, FuzzHide
-//	what is shown of a URL is scheme, host and path           TestShow
+//	Show returns scheme, host and path                        TestShow
 //
-// Failure modes: a password of one to three characters is hidden where it stands
-// alone, since every word would be full of holes; a secret that a driver has changed
-// before it repeats it (hashed, cut in half) is not known again.
+// Failure modes: a password of one to three characters is hidden only as a separate word, since
+// otherwise parts of every word would be hidden; a secret that a driver changes before it
+// repeats it (hashed, cut in half) is not recognised.
 package rawurl

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// hidden stands in the place of a secret.
+// hidden replaces a secret.
 const hidden = "xxxxx"
 
-// short is the length below which a secret is hidden only where it stands alone.
+// short is the length below which a secret is hidden only as a separate word.
 const short = 4
 
-// Hide returns err with a text that has no secret of the URL, or of libpq's
-// keywords, in it. [errors.Is] and [errors.As] find what they found before.
+// Hide returns err with a text without the secrets of the URL, or of libpq's keywords.
+// [errors.Is] and [errors.As] find the same errors as in err.
 func Hide(err error, raw string) error {
 	if err == nil {
 		return nil
@@ -33,8 +33,8 @@ func Hide(err error, raw string) error {
 	return redacted{text: text, err: err}
 }
 
-// redacted shows an error's text without the secrets that the text repeats. It does
-// not keep them, as %#v would show them.
+// redacted shows an error's text without the secrets that the text repeats. It does not store
+// the secrets, since %#v would show them.
 type redacted struct {
 	text string
 	err  error
@@ -43,14 +43,14 @@ type redacted struct {
 func (r redacted) Error() string { return r.text }
 func (r redacted) Unwrap() error { return r.err }
 
-// secretName is what parameters are called that hold one; token_file names a file.
+// secretName matches the names of parameters with a secret; token_file names a file.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|secret|token|credential|api_?key|^key$`)
 
 // keyword is a setting of libpq's other form: password='a b'.
 var keyword = regexp.MustCompile(`(?i)(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)`)
 
-// secrets lists what is secret of a URL, as it is written and as it is meant, the
-// longest first.
+// secrets lists the secrets of a URL, in their written and their decoded form, the longest
+// first.
 func secrets(raw string) []string {
 	var found []string
 	add := func(s string) {
@@ -97,8 +97,8 @@ func unescaped(s string, by func(string) (string, error)) string {
 	return out
 }
 
-// Mask hides a secret in a text, and one of fewer than short bytes only where it stands
-// alone: elsewhere it is a part of a word and tells nobody anything.
+// Mask hides a secret in a text. A secret of fewer than short bytes is hidden only as a separate
+// word: as part of a word it reveals nothing.
 func Mask(text, secret string, short int) string {
 	switch {
 	case secret == "":
@@ -109,7 +109,7 @@ func Mask(text, secret string, short int) string {
 	return strings.ReplaceAll(text, secret, hidden)
 }
 
-// replaceWords hides s where no letter or digit stands beside it.
+// replaceWords hides s where no letter or digit is next to it.
 func replaceWords(text, s string) string {
 	var out strings.Builder
 	for {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// ErrMalformed is all that is said of a URL that cannot be read.
+// ErrMalformed is the only error for a URL that cannot be parsed.
 var ErrMalformed = errors.New("the URL is malformed; percent-encode special characters in user, password and path")
 
-// ErrMisplaced is returned where the user and the password end up as something
-// else, because one of them has a character that ends the host.
+// ErrMisplaced is returned if the user and the password are parsed as another part, because one
+// of them has a character that ends the host.
 var ErrMisplaced = errors.New("the URL has an @ after its host; percent-encode / as %2F, ? as %3F and # as %23 in user and password, and @ as %40 elsewhere")
 
-// Parse is [url.Parse] whose errors show nothing of the URL.
+// Parse is [url.Parse] with errors that show nothing of the URL.
 func Parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -26,19 +26,19 @@ func Parse(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// misplaced says whether what was to stand before the host seems to stand behind
-// it, all of it or the end of a password with an @. A value of the query may have an
-// @, as in ?client_id=a@b.
+// misplaced reports whether the user and password seem to be parsed behind the host: all of
+// them, or the end of a password with an @. A value of the query may have an @, as in
+// ?client_id=a@b.
 func misplaced(u *url.URL) bool {
 	before, _, at := strings.Cut(u.RawQuery, "@")
 	return strings.Contains(u.EscapedPath(), "@") || strings.Contains(u.Fragment, "@") || at && !strings.Contains(before, "=")
 }
 
-// isPath says whether URLs of a scheme name a file, which may have an @ anywhere.
+// isPath reports whether URLs of a scheme name a file, which may have an @ anywhere.
 func isPath(scheme string) bool { return scheme == "sqlite" || scheme == "file" || scheme == "mem" }
 
-// Address returns host:port of one host of a URL, with the port when it has none, and
-// false for what is no host.
+// Address returns host:port for one host of a URL, with port if the host has none, and false if
+// host is not a host.
 func Address(host, port string) (addr string, ok bool) {
 	name, given, err := net.SplitHostPort(host)
 	if err != nil {
@@ -52,8 +52,8 @@ func Address(host, port string) (addr string, ok bool) {
 	return addr, err == nil && again == name && name != ""
 }
 
-// Show returns scheme, host and path, for a person to see which URL is meant. Of
-// what cannot be read it shows nothing.
+// Show returns scheme, host and path, to identify a URL for a person. For a malformed URL it
+// shows nothing.
 func Show(raw string) string {
 	u, err := Parse(raw)
 	if err != nil || u.Scheme == "" || u.Opaque != "" {

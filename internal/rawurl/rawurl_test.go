@@ -95,7 +95,7 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// However a secret is written and repeated, it is not shown.
+// A secret is hidden in any way of writing and repeating it.
 func FuzzHide(f *testing.F) {
 	for _, p := range passwords {
 		f.Add(p)

@@ -14,23 +14,23 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// away are the answers of a server that cannot serve at the moment, or not us:
-// trouble with our own Redis, and not with what was asked of it.
+// away are the answers of a server that cannot serve at present, or not this client: a fault of
+// our own Redis, not of the command.
 var away = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY", "UNKILLABLE",
 	"OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED", "NOAUTH", "WRONGPASS", "NOPERM",
 	"ERR max number of clients reached", "ERR AUTH",
 }
 
-// wrong are the answers to what can never work.
+// wrong are the answers to commands that can never work.
 var wrong = []string{"WRONGTYPE", "CROSSSLOT", "INVALIDOBJ", "NOTBUSY"}
 
-// rules are the words in which servers say that the ACL stops a command, or a script
-// at one.
+// rules are the texts with which servers report that the ACL forbids a command, or a script at
+// one.
 var rules = []string{"NOPERM", "can't run this command", "can't access", "No permissions", "has no permissions"}
 
-// Classify implements [fault.Classifier] for the errors of go-redis. What it
-// does not know it leaves unclassified.
+// Classify implements [fault.Classifier] for the errors of go-redis. Unknown errors stay
+// unclassified.
 func Classify(err error) fault.Class {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
@@ -71,14 +71,14 @@ func classifyAnswer(text string) fault.Class {
 	return fault.Unclassified
 }
 
-// starts is whether the words of prefix begin text.
+// starts reports whether text begins with the words of prefix.
 func starts(text, prefix string) bool {
 	rest, ok := strings.CutPrefix(text, prefix)
 	return ok && (rest == "" || rest[0] == ' ')
 }
 
-// Forbidden says whether a server refused because its user may not do what was
-// asked: nothing that another try mends.
+// Forbidden reports whether a server refused because its user is not permitted: a retry has the
+// same result.
 func Forbidden(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer) && slices.ContainsFunc(rules, func(words string) bool { return strings.Contains(answer.Error(), words) })

@@ -7,10 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// CheckClient refuses a client that would wait beyond the deadline of a context, or
-// repeat a call that may have been carried out. The error names every setting that
-// is wrong, and the right values. Clients that this package makes pass. Clients of
-// other types are taken as they are.
+// CheckClient refuses a client that would wait beyond the deadline of a context, or repeat a
+// call that may have been carried out. The error names every wrong setting, and the right
+// values. Clients that this package makes pass. Clients of other types are accepted unchecked.
 func CheckClient(client redis.UniversalClient) error {
 	heeds, retries := true, 0
 	switch c := client.(type) {

@@ -20,8 +20,8 @@ const (
 	repeats = "MaxRetries is 3, so a call that may have been carried out is sent again"
 )
 
-// Clients of our own pass; of others, those that wait or repeat do not, and the
-// error has all that is wrong with them.
+// Our own clients pass; other clients that wait or repeat do not, and the error names all their
+// wrong settings.
 func TestCheckClient(t *testing.T) {
 	for _, url := range []string{"redis://a", "redis://a,b", "redis://a,b?master=m"} {
 		if err := redisdb.CheckClient(open(t, url, redisdb.Config{})); err != nil {
@@ -58,8 +58,8 @@ func universal(t *testing.T, opts redis.UniversalOptions) redis.UniversalClient 
 	return client
 }
 
-// Each package that keeps its state in Redis says the same of a default client, all
-// of it in one message.
+// Each package that keeps its state in Redis reports the same errors of a default client, all of
+// them in one message.
 func TestEveryPackageChecksItsClient(t *testing.T) {
 	client := universal(t, redis.UniversalOptions{Addrs: []string{"a:1"}})
 	said := redisdb.CheckClient(client).Error()

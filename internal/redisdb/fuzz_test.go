@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Whatever stands in a URL, what is wrong with it is said without the password; and
-// what is opened goes to hosts that the URL names.
+// For any URL, the error names the mistake without the password; and clients connect only to
+// hosts of the URL.
 func FuzzOpen(f *testing.F) {
 	f.Add("", "h:6379/0")
 	f.Add("/x", "h/")
@@ -40,7 +40,7 @@ func FuzzOpen(f *testing.F) {
 		o := single.Options()
 		addrs := []string{o.Addr}
 		if u, err := url.Parse(raw); err == nil && u.Query().Has("master") {
-			if addrs, err = redisdb.Addresses(u); err != nil { // of the Sentinels, which the client does not tell
+			if addrs, err = redisdb.Addresses(u); err != nil { // of the Sentinels, which the client does not show
 				t.Fatal(err)
 			}
 		}

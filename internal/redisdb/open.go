@@ -22,13 +22,12 @@ import (
 
 // Config of a client. The zero value works.
 type Config struct {
-	// Timeout bounds the wait for an answer, and for a connection; 5 s by
-	// default. A shorter one takes a slow server for a dead one. Behind Sentinels a
-	// connection may take three times as long: a Sentinel that is silent is left
-	// for another.
+	// Timeout bounds the wait for an answer, and for a connection; 5 s by default. With a
+	// shorter one a slow server counts as dead. Behind Sentinels a connection may take three
+	// times as long: after a silent Sentinel the client asks another.
 	Timeout time.Duration
-	// PoolSize is how many connections are kept per node at most; 10 for each
-	// processor by default. Beyond it calls wait for a connection.
+	// PoolSize is the most connections kept per node; 10 for each processor by default. Beyond
+	// it calls wait for a connection.
 	PoolSize int
 	// TLS is used for rediss:// URLs; the system's roots by default.
 	TLS *tls.Config
@@ -44,8 +43,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Open makes a client of a URL, which has no parameters but those that [Parameters]
-// lists. It connects to nothing. Close the client when done.
+// Open makes a client of a URL, which may only have the parameters in [Parameters]. It does not
+// connect. Close the client when done.
 func Open(rawURL string, cfg Config) (redis.UniversalClient, error) {
 	u, err := rawurl.Parse(rawURL)
 	if err != nil {
@@ -60,8 +59,8 @@ func Open(rawURL string, cfg Config) (redis.UniversalClient, error) {
 	return Client(u, cfg)
 }
 
-// Client is Open for a URL that may have other parameters too. Several hosts are
-// nodes of a Cluster, unless master= says that they are Sentinels.
+// Client is Open for a URL that may have other parameters too. Several hosts are nodes of a
+// Cluster, or Sentinels if there is a parameter master.
 func Client(u *url.URL, cfg Config) (redis.UniversalClient, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -93,8 +92,8 @@ func Client(u *url.URL, cfg Config) (redis.UniversalClient, error) {
 		SentinelPassword: p.sentinelPassword,
 
 		ContextTimeoutEnabled: true,
-		// Whether a lost call was carried out is unknown, so whoever made it
-		// decides whether to make it again.
+		// Whether a lost call was carried out is unknown, so its caller decides whether to
+		// repeat it.
 		MaxRetries:      -1,
 		DialerRetries:   1,
 		ReadTimeout:     cmp.Or(cfg.Timeout, 5*time.Second),
@@ -121,16 +120,16 @@ func Client(u *url.URL, cfg Config) (redis.UniversalClient, error) {
 		return behindSentinels(opts), nil
 	case cluster:
 		nodes := opts.Cluster()
-		// How long calls may go on failing after another node has taken over from
-		// a dead master; 60 s by default. Each look is one call.
+		// How long calls may continue to fail after another node has taken over from a dead
+		// master; 60 s by default. Each check is one call.
 		nodes.ClusterStateReloadInterval = 3 * time.Second
 		return redis.NewClusterClient(nodes), nil
 	}
 	return redis.NewClient(opts.Simple()), nil
 }
 
-// dialer connects, over TLS where there is a configuration of it, and says what to correct
-// where a server is not trusted.
+// dialer connects, with TLS if it has a configuration. If a server is not trusted, the error
+// names the setting to correct.
 func dialer(timeout time.Duration, cfg *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	dial := redis.NewDialer(&redis.Options{DialTimeout: timeout, TLSConfig: cfg})
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -139,8 +138,8 @@ func dialer(timeout time.Duration, cfg *tls.Config) func(context.Context, string
 	}
 }
 
-// Addresses returns host:port of every host in the URL. A port that is not given is
-// that of a Redis, or of a Sentinel where the URL has master=.
+// Addresses returns host:port of every host in the URL. The default port is that of Redis, or of
+// a Sentinel if the URL has master=.
 func Addresses(u *url.URL) ([]string, error) {
 	port := "6379"
 	if u.Query().Has(masterParam) {

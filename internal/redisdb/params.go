@@ -18,14 +18,14 @@ const (
 // Parameters lists the parameters that [Client] reads.
 func Parameters() []string { return []string{clusterParam, masterParam, passwordParam, userParam} }
 
-// params is what a URL's query says of the servers.
+// params are the URL's query parameters about the servers.
 type params struct {
 	cluster                        bool
 	master                         string // empty without Sentinels
 	sentinelUser, sentinelPassword string
 }
 
-// read reads the query. Other parameters are not looked at.
+// read reads the query. Other parameters are ignored.
 func read(u *url.URL) (p params, err error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// silence is for the client's own words about servers that are not there.
+// silence drops the client's own log lines about absent servers.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
@@ -122,7 +122,7 @@ func TestURLErrors(t *testing.T) {
 	}
 }
 
-// A server that says nothing is left when the context ends, or after the timeout.
+// A call to a silent server ends with the context, or after the timeout.
 func TestDeadline(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -207,7 +207,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// The same classes from a real server, which words its errors itself.
+// The same classes from a real server, which has its own error texts.
 func TestClassifyAnswers(t *testing.T) {
 	c := open(t, servicetest.Redis(t), redisdb.Config{})
 	key := "t" + rand(t)

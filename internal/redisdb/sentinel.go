@@ -10,20 +10,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNoMaster is wrapped by the error of a call for which no connection was made,
-// because no Sentinel said which server is the master.
+// ErrNoMaster is wrapped by the error of a call for which no connection was made, because no
+// Sentinel named the master.
 var ErrNoMaster = errors.New("no Sentinel names the master")
 
-// unnamed is in the text of the error of go-redis, which has no type.
+// unnamed is part of the text of the error of go-redis, which has no type.
 const unnamed = "redis: all sentinels specified in configuration are unreachable"
 
 // behindSentinels makes a client of the master that Sentinels name.
 func behindSentinels(universal *redis.UniversalOptions) *redis.Client {
 	opts := universal.Failover()
-	// To make a connection, the client asks the Sentinel that answered last, asks it once
-	// more, and then asks all. A silent Sentinel costs two timeouts, and the third is for
-	// the others. With one timeout for all, the client would come to the silent Sentinel
-	// again and again.
+	// To make a connection, the client asks the Sentinel that answered last, asks it once more,
+	// and then asks all. A silent Sentinel costs two timeouts, and the third is for the others.
+	// With one timeout for all, the client would ask the silent Sentinel again and again.
 	opts.Dialer = dialer(opts.DialTimeout, opts.TLSConfig)
 	opts.DialTimeout *= 3
 	client := redis.NewFailoverClient(opts)
@@ -31,9 +30,9 @@ func behindSentinels(universal *redis.UniversalOptions) *redis.Client {
 	return client
 }
 
-// explainer is a hook that says why Sentinels did not name their master. Among the
-// errors of go-redis is [redis.Nil] when a Sentinel does not know the name, and a call
-// would take that for the answer that its key is not there.
+// explainer is a hook that reports why Sentinels did not name their master. Among the errors of
+// go-redis is [redis.Nil] when a Sentinel does not know the name, and a call would take it for
+// the answer that its key does not exist.
 type explainer struct{ master string }
 
 func (e explainer) DialHook(next redis.DialHook) redis.DialHook {
@@ -49,7 +48,7 @@ func (e explainer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	return next
 }
 
-// explain keeps nothing of an answer but its text: it does not answer the call.
+// explain keeps only the text of an answer: it is not an answer to the call.
 func (e explainer) explain(err error) error {
 	var answer redis.Error
 	switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// What Sentinels do not tell is an outage, whose error names the master and what to
-// correct. It is never the answer that a key is not there.
+// If Sentinels do not name the master, it is an outage, with an error that names the master and
+// the setting to correct. It is never the answer that a key does not exist.
 func TestNoMaster(t *testing.T) {
 	master, sentinel := redistest.StartServer(t), redistest.StartSentinel(t)
 	redistest.Watch(t, "here", master, 0, sentinel)
@@ -56,7 +56,7 @@ func pipelined(t *testing.T, c redis.UniversalClient) error {
 	return err
 }
 
-// The same of a client that an application made.
+// The same with a client that an application made.
 func TestClassifyNoMaster(t *testing.T) {
 	sentinel := redistest.StartSentinel(t)
 	for _, address := range []string{sentinel.Address, "127.0.0.1:1", redistest.StartServer(t).Address} {
@@ -69,7 +69,7 @@ func TestClassifyNoMaster(t *testing.T) {
 	}
 }
 
-// A master that is not there is told by its own address.
+// The error of an absent master names the master's own address.
 func TestMasterAway(t *testing.T) {
 	master, sentinel := redistest.StartServer(t), redistest.StartSentinel(t)
 	redistest.Watch(t, "here", master, 0, sentinel)
@@ -81,9 +81,8 @@ func TestMasterAway(t *testing.T) {
 	require.Equal(t, fault.Infrastructure, redisdb.Classify(err))
 }
 
-// The machine of the Sentinel that a client asked has lost its power: nothing answers
-// there, not even to refuse a connection. The client asks another Sentinel, within its
-// timeouts.
+// The machine of the Sentinel that a client asked has lost its power: no answer arrives, not
+// even a refused connection. The client asks another Sentinel, within its timeouts.
 func TestSilentSentinel(t *testing.T) {
 	master := redistest.StartServer(t)
 	sentinels := []*redistest.Server{redistest.StartSentinel(t, "--tcp-backlog", "1"), redistest.StartSentinel(t, "--tcp-backlog", "1")}
@@ -101,7 +100,7 @@ func TestSilentSentinel(t *testing.T) {
 		}
 		return false
 	})
-	// As it does with connections that are idle for long.
+	// As it does with connections that are idle for a long time.
 	require.NoError(t, redistest.Open(t, asked.URL()).Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal").Err())
 	asked.Stop()
 	defer asked.Signal(syscall.SIGCONT)
@@ -109,8 +108,8 @@ func TestSilentSentinel(t *testing.T) {
 	require.NoError(t, c.Ping(t.Context()).Err(), "a second connection")
 }
 
-// crowd makes connections that a stopped server does not accept, until the kernel
-// answers no more of them.
+// crowd makes connections that a stopped server does not accept, until the kernel no longer
+// answers them.
 func crowd(t *testing.T, address string) {
 	t.Helper()
 	for range 50 {
@@ -123,8 +122,7 @@ func crowd(t *testing.T, address string) {
 	t.Fatalf("%s goes on to accept connections", address)
 }
 
-// listens reports whether a client other than Sentinels is subscribed to a Sentinel's
-// news.
+// listens reports whether a client other than Sentinels is subscribed to a Sentinel's messages.
 func listens(t *testing.T, sentinel *redistest.Server) bool {
 	t.Helper()
 	c := redistest.Open(t, sentinel.URL())
@@ -133,7 +131,7 @@ func listens(t *testing.T, sentinel *redistest.Server) bool {
 	return strings.Contains(list, " sub=2 ")
 }
 
-// A context's deadline ends a call whose Sentinel says nothing, and the timeout does.
+// A context's deadline ends a call whose Sentinel is silent, and so does the timeout.
 func TestDeadlineOfSentinel(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

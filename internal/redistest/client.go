@@ -19,7 +19,7 @@ var Servers = map[string]func(t testing.TB) redis.UniversalClient{
 	},
 }
 
-// Open opens a client, which is closed at the test's end.
+// Open opens a client, which is closed at the end of the test.
 func Open(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	client, err := redisdb.Open(url, redisdb.Config{})
@@ -34,9 +34,8 @@ func Open(t testing.TB, url string) redis.UniversalClient {
 	return client
 }
 
-// Silence is a logger for redis.SetLogger: the client's own words about servers
-// that are gone are part of many tests.
+// Silence is a logger for redis.SetLogger: many tests make the client log absent servers.
 type Silence struct{}
 
-// Printf drops what it is given.
+// Printf discards its arguments.
 func (Silence) Printf(context.Context, string, ...any) {}

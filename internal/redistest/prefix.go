@@ -1,4 +1,4 @@
-// Package redistest has what tests on a shared Redis need.
+// Package redistest supports tests on a shared Redis.
 package redistest
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Prefix is a place of the test's own in a shared keyspace, emptied at its end.
+// Prefix returns a prefix of the test's own in a shared keyspace. Its keys are deleted at the
+// end of the test.
 func Prefix(t testing.TB, client redis.UniversalClient) string {
 	t.Helper()
 	p := "t_" + strings.ToLower(rand.Text()) + ":"

@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// StartSentinel starts a Sentinel of the test's own, which watches nothing yet, and
-// ends with the test. Options are those of redis-server.
+// StartSentinel starts a Sentinel of the test's own, which watches no master yet, and ends with
+// the test. Options are those of redis-server.
 func StartSentinel(t testing.TB, options ...string) *Server {
 	t.Helper()
-	// What a Sentinel knows it writes into its configuration file.
+	// A Sentinel writes its state into its configuration file.
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -22,9 +22,9 @@ func StartSentinel(t testing.TB, options ...string) *Server {
 	return start(t, []string{file, "--sentinel"}, options...)
 }
 
-// Watch has Sentinels watch a master under a name, and returns when each sees the
-// master, its replicas and the other Sentinels. A master that is silent for half a
-// second is replaced, when most of the Sentinels agree.
+// Watch makes Sentinels watch a master under a name, and returns when each sees the master, its
+// replicas and the other Sentinels. A master that is silent for half a second is replaced, when
+// most of the Sentinels agree.
 func Watch(t testing.TB, name string, master *Server, replicas int, sentinels ...*Server) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(master.Address)
@@ -36,7 +36,7 @@ func Watch(t testing.TB, name string, master *Server, replicas int, sentinels ..
 		for _, err := range []error{
 			c.Monitor(t.Context(), name, host, port, fmt.Sprint(len(sentinels)/2+1)).Err(),
 			c.Set(t.Context(), name, "down-after-milliseconds", "500").Err(),
-			// After twice that a failover that came to nothing is tried again.
+			// A failed failover is retried after twice that time.
 			c.Set(t.Context(), name, "failover-timeout", "3000").Err(),
 		} {
 			if err != nil {
@@ -59,7 +59,7 @@ func Watch(t testing.TB, name string, master *Server, replicas int, sentinels ..
 	}
 }
 
-// sentinel opens a client, which is closed at the test's end.
+// sentinel opens a client, which is closed at the end of the test.
 func (s *Server) sentinel(t testing.TB) *redis.SentinelClient {
 	t.Helper()
 	c := redis.NewSentinelClient(&redis.Options{Addr: s.Address, MaxRetries: -1, DisableIdentity: true})

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Server is a redis-server of the test's own, which may be hurt.
+// Server is a redis-server of the test's own, which the test may kill or stop.
 type Server struct {
 	Address string // host:port
 
@@ -28,9 +28,9 @@ type Server struct {
 	ended   chan struct{}
 }
 
-// StartServer starts one, which ends with the test. Its data is the test's, and stays
-// over a restart as far as the options have it written. Without redis-server the
-// test is skipped, or fails where servers are required.
+// StartServer starts a server, which ends with the test. Its data belongs to the test, and
+// survives a restart as far as the options make it persistent. Without redis-server the test is
+// skipped, or fails where servers are required.
 func StartServer(t testing.TB, options ...string) *Server {
 	t.Helper()
 	return start(t, nil, options...)
@@ -46,7 +46,7 @@ func start(t testing.TB, first []string, options ...string) *Server {
 	}
 	dir := t.TempDir()
 	for range 50 {
-		// Below the ports that connections get, so that it is free for a restart too.
+		// Below the range of outgoing ports, so that it is free for a restart too.
 		port := strconv.Itoa(12_000 + rand.IntN(3000))
 		s := &Server{t: t, program: program, Address: net.JoinHostPort("127.0.0.1", port)}
 		s.args = slices.Concat(first, []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", ""}, options)
@@ -59,10 +59,10 @@ func start(t testing.TB, first []string, options ...string) *Server {
 	return nil
 }
 
-// URL is that of its database 0.
+// URL returns the URL of database 0.
 func (s *Server) URL() string { return "redis://" + s.Address + "/0" }
 
-// Start has it run again, with more options.
+// Start restarts the server, with more options.
 func (s *Server) Start(options ...string) {
 	s.t.Helper()
 	s.args = append(s.args, options...)
@@ -71,8 +71,7 @@ func (s *Server) Start(options ...string) {
 	}
 }
 
-// run returns true when it answers, which it does while it loads too, and false
-// when it ended.
+// run returns true when the server answers, also while it loads, and false when it ended.
 func (s *Server) run() bool {
 	s.t.Helper()
 	process, ended := exec.Command(s.program, s.args...), make(chan struct{})
@@ -101,7 +100,7 @@ func (s *Server) run() bool {
 	}
 }
 
-// processOf returns which process serves an address, 0 for none.
+// processOf returns the process that serves an address, 0 for none.
 func processOf(address string) (pid int) {
 	c, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
@@ -123,7 +122,7 @@ func processOf(address string) (pid int) {
 	return 0
 }
 
-// Kill ends it at once, as kill -9 does, also when it is stopped.
+// Kill ends the server at once, as kill -9 does, also when it is stopped.
 func (s *Server) Kill() {
 	s.t.Helper()
 	if s.process == nil {
@@ -134,7 +133,7 @@ func (s *Server) Kill() {
 	s.process = nil
 }
 
-// Stop has it stand still, and returns when it does.
+// Stop stops the process by a signal, and returns when it has stopped.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.Signal(syscall.SIGSTOP)
@@ -151,7 +150,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Signal sends it a signal.
+// Signal sends the process a signal.
 func (s *Server) Signal(sig syscall.Signal) {
 	s.t.Helper()
 	if err := s.process.Process.Signal(sig); err != nil {

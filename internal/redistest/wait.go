@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// patience is for what has to come; nothing is asserted about when it does.
+// patience bounds the wait for a condition; tests assert nothing about its time.
 const patience = 30 * time.Second
 
 var errNotYet = errors.New("not yet")
 
-// Eventually waits for what a server is about to do, and can only be asked about:
-// until try succeeds.
+// Eventually polls until try succeeds, for an action of a server that has no notification.
 func Eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -26,7 +25,7 @@ func Eventually(t testing.TB, what string, try func() error) {
 	}
 }
 
-// Until is Eventually for what is so or is not.
+// Until is Eventually for a condition.
 func Until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	Eventually(t, what, func() error {

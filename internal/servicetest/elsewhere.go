@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
-// Elsewhere returns a server's URL with another address, and the address that it had,
-// host:port. Of several hosts it is the first.
+// Elsewhere returns a server's URL with another address, and the former address, host:port. Of
+// several hosts it is the first.
 func Elsewhere(t testing.TB, rawURL, address string) (moved, was string) {
 	t.Helper()
 	u, err := rawurl.Parse(rawURL)

@@ -27,11 +27,11 @@ var (
 	mySQL   = MySQLServer{"mysql", "MySQL", "MILLRACE_MYSQL_URL"}
 )
 
-// MySQLServers are those that tests are run on.
+// MySQLServers returns the servers on which tests are run.
 func MySQLServers() []MySQLServer { return []MySQLServer{mariaDB, mySQL} }
 
-// EachMySQL runs a test on MariaDB and on MySQL, as subtests of these names. One
-// whose server is missing ends as [Missing] says; the other runs.
+// EachMySQL runs a test on MariaDB and on MySQL, as subtests of these names. If a server is
+// missing, its subtest ends as in [Missing]; the other runs.
 func EachMySQL(t *testing.T, run func(t *testing.T, s MySQLServer)) {
 	t.Helper()
 	for _, s := range MySQLServers() {
@@ -46,9 +46,8 @@ func EachMySQL(t *testing.T, run func(t *testing.T, s MySQLServer)) {
 // chosen are the servers of the subtests that EachMySQL runs, by their names.
 var chosen sync.Map
 
-// Chosen returns the server that [EachMySQL] runs a test on, also in a subtest of
-// that, for helpers that are given a test and nothing else. A benchmark runs on
-// MariaDB.
+// Chosen returns the server on which [EachMySQL] runs a test, also in a subtest, for helpers
+// whose only argument is a test. A benchmark runs on MariaDB.
 func Chosen(t testing.TB) MySQLServer {
 	t.Helper()
 	for name := t.Name(); name != ""; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
@@ -128,7 +127,7 @@ func (s MySQLServer) Base(t testing.TB) string {
 	return Env(t, s.variable, s.title, "mysql://user:password@127.0.0.1:3306/name")
 }
 
-// IsMariaDB tells MariaDB from MySQL, where a test must know.
+// IsMariaDB distinguishes MariaDB from MySQL, for tests that depend on it.
 func (s MySQLServer) IsMariaDB() bool { return s == mariaDB }
 
 // admin is the package's admin for these servers.

@@ -18,9 +18,9 @@ import (
 	"github.com/millrace-go/millrace/internal/certtest"
 )
 
-// PostgresTLS starts a PostgreSQL of the test's own that shows the certificate and takes
-// no connection without TLS. It returns the URL of an empty database, without parameters.
-// The server ends with the test. Without its programs the test ends as [Missing] says.
+// PostgresTLS starts a PostgreSQL of the test's own that presents the certificate and accepts no
+// connection without TLS. It returns the URL of an empty database, without parameters. The
+// server ends with the test. Without its programs the test ends as in [Missing].
 func PostgresTLS(t testing.TB, c certtest.Certificate) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -75,7 +75,7 @@ func MariaDBTLS(t testing.TB, c certtest.Certificate) string {
 	return "mysql://millrace:millrace@127.0.0.1:" + port + "/millrace"
 }
 
-// owner runs the programs of a server as its user, in a folder that is the user's.
+// owner runs the programs of a server as its user, in a folder that belongs to the user.
 type owner struct {
 	t         testing.TB
 	dir       string
@@ -131,13 +131,13 @@ func (o *owner) command(words ...string) *exec.Cmd {
 	return cmd
 }
 
-// serve runs a server on a free port until the test ends, and returns the port when the
-// server has printed that it is ready.
+// serve runs a server on a free port until the test ends, and returns the port when the server
+// has printed that it is ready.
 func (o *owner) serve(ready string, words func(port string) []string) (port string) {
 	o.t.Helper()
 	var said []string
 	for range 20 {
-		// Below the ports that connections get.
+		// Below the range of outgoing ports.
 		port = strconv.Itoa(12_000 + rand.IntN(3000))
 		cmd := o.command(words(port)...)
 		printed, err := cmd.StderrPipe()
@@ -164,13 +164,13 @@ func (o *owner) serve(ready string, words func(port string) []string) (port stri
 			o.t.Cleanup(func() { o.end(cmd, ended) })
 			return port
 		}
-		<-ended // the port was taken, or worse
+		<-ended // the port was taken, or the server failed
 	}
 	o.t.Fatalf("%s does not start:\n%s", words(port)[0], strings.Join(slices.Clip(said), "\n"))
 	return ""
 }
 
-// end stops a server: at once where it is willing.
+// end stops a server, at once if it obeys the signal.
 func (o *owner) end(cmd *exec.Cmd, ended <-chan struct{}) {
 	_ = cmd.Process.Signal(syscall.SIGQUIT) // nothing of it is read again
 	select {

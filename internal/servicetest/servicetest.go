@@ -1,4 +1,4 @@
-// Package servicetest gives a test its own place on a real database.
+// Package servicetest gives a test a schema, database or file of its own on a real database.
 //
 // PostgreSQL is used when MILLRACE_POSTGRES_URL names a server; each test gets
 // a schema of its own, which is dropped at its end. MariaDB and MySQL are used
@@ -42,8 +42,8 @@ func Postgres(t testing.TB) *sql.DB {
 	return db
 }
 
-// PostgresURL returns the URL of a fresh schema: unqualified names are looked
-// up and made there, and nowhere else. The schema is dropped at the test's end.
+// PostgresURL returns the URL of a fresh schema: unqualified names are resolved and created
+// there, and nowhere else. The schema is dropped at the end of the test.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	base := Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name")
@@ -56,9 +56,9 @@ func PostgresURL(t testing.TB) string {
 	return withSearchPath(t, base, schema)
 }
 
-// Embedded begins a test that needs no server. The matrix (MILLRACE_SERVERS_ONLY=1) leaves
-// it to make test, which runs it anyway; for a test of many seconds that is worth a line.
-// A test that asks for a server all the same fails.
+// Embedded begins a test that needs no server. The matrix (MILLRACE_SERVERS_ONLY=1) leaves it to
+// make test, which runs it anyway; use it for tests of many seconds. A test that still requests
+// a server fails.
 func Embedded(t testing.TB) {
 	t.Helper()
 	if os.Getenv("MILLRACE_SERVERS_ONLY") == "1" {
@@ -70,7 +70,7 @@ func Embedded(t testing.TB) {
 
 var marked sync.Map // the names of tests that Embedded began
 
-// Served notes that the test needs a server.
+// Served records that the test needs a server.
 func Served(t testing.TB) {
 	t.Helper()
 	for name := t.Name(); name != "."; name = path.Dir(name) {
@@ -80,8 +80,8 @@ func Served(t testing.TB) {
 	}
 }
 
-// Missing ends a test whose server is not there: it skips with the reason, or
-// fails when MILLRACE_REQUIRE_SERVICES=1.
+// Missing ends a test whose server is missing: it skips with the reason, or fails when
+// MILLRACE_REQUIRE_SERVICES=1.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
 	Served(t)
@@ -91,9 +91,9 @@ func Missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Env returns the address of a server from the environment: its URL, or a list
-// of host:port. A test for which it is not set ends as [Missing] says. What the
-// server is called, and an example, go into the reason.
+// Env returns the address of a server from the environment: its URL, or a list of host:port. A
+// test for which it is not set ends as in [Missing]. The reason contains the server's name and
+// an example.
 func Env(t testing.TB, variable, server, example string) string {
 	t.Helper()
 	Served(t)
@@ -142,8 +142,8 @@ func DynamoDB(t testing.TB) string {
 	return Env(t, "MILLRACE_DYNAMODB_URL", "a server that speaks DynamoDB, such as DynamoDB Local", "http://127.0.0.1:8000")
 }
 
-// admin runs one statement on a connection of its own. The timeout turns a
-// transaction that a test left open into an error instead of a hang.
+// admin runs one statement on a connection of its own. If a test left a transaction open, the
+// timeout turns the hang into an error.
 func admin(t testing.TB, base, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a test that is told to end.
+// recorder is a test that records how it is ended.
 type recorder struct {
 	testing.TB
 	name, fatal, skip string
@@ -28,7 +28,8 @@ func (r *recorder) Skip(args ...any)             { r.skip = fmt.Sprint(args...) 
 func (r *recorder) Fatal(args ...any)            { r.fatal = fmt.Sprint(args...) }
 func (r *recorder) Fatalf(f string, args ...any) { r.fatal = fmt.Sprintf(f, args...) }
 
-// What needs no server is left to make test, and what needs one cannot hide there.
+// A test without a server is left to make test, and one with a server cannot be marked as
+// embedded.
 func TestEmbedded(t *testing.T) {
 	t.Setenv("MILLRACE_SERVERS_ONLY", "")
 	r := &recorder{TB: t, name: "TestA"}

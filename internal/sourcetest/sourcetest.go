@@ -1,5 +1,5 @@
-// Package sourcetest shows tests a transport without the engine: its sources as
-// Watermill subscribers, with one goroutine for each message that is out.
+// Package sourcetest gives tests a transport without the engine: its sources as Watermill
+// subscribers, with one goroutine for each message that is out.
 package sourcetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
-// Subscriber returns a subscriber of a group, each of whose subscriptions is a source; of
-// a transport that has subscribers under its sources, it is one of them.
+// Subscriber returns a subscriber of a group, each of whose subscriptions is a source. If a
+// transport has subscribers under its sources, it returns one of them.
 func Subscriber(d bus.Driver, group string, window int) message.Subscriber {
 	if own, ok := d.(interface {
 		Subscriber(group string, window int) (message.Subscriber, error)
@@ -31,7 +31,7 @@ func Subscriber(d bus.Driver, group string, window int) message.Subscriber {
 	return &subscriber{driver: d, group: group, window: window}
 }
 
-// refusing is what could not be made.
+// refusing is a subscriber that could not be made.
 type refusing struct{ err error }
 
 func (r refusing) Subscribe(context.Context, string) (<-chan *message.Message, error) {
@@ -85,8 +85,8 @@ type subscription struct {
 	source   driver.Source
 	end      context.CancelFunc
 	out      chan *message.Message
-	fed      chan struct{} // closed when no more is handed over
-	over     chan struct{} // closed: answers are waited for no longer
+	fed      chan struct{} // closed when no more messages are handed over
+	over     chan struct{} // closed: no longer wait for answers
 	once     sync.Once     // closes over
 	watchers sync.WaitGroup
 }

@@ -1,12 +1,12 @@
-// Package spantest records the spans that the library makes, for its tests. It needs the
-// API of OpenTelemetry alone, so that no user has the SDK in the module graph.
+// Package spantest records the spans that the library makes, for its tests. It needs only the
+// API of OpenTelemetry, so that no user has the SDK in the module graph.
 //
 //	spans := new(spantest.Recorder)
 //	r, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{TracerProvider: spans})
 //	…
 //	spans.Ended()[0].Name()
 //
-// Each span is sampled. Programs of this tree meet the SDK in examples and bench.
+// Each span is sampled. Only examples and bench of this tree use the SDK.
 package spantest
 
 import (
@@ -20,8 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 )
 
-// Recorder is a provider of tracers that keeps what their spans say. The zero value is
-// ready.
+// Recorder is a provider of tracers that stores their spans. The zero value is ready.
 type Recorder struct {
 	embedded.TracerProvider
 
@@ -39,7 +38,7 @@ func (r *Recorder) Ended() []*Span {
 	return slices.Clone(r.ended)
 }
 
-// Reset forgets the spans that have ended.
+// Reset deletes the spans that have ended.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +65,7 @@ func (t tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartO
 	return trace.ContextWithSpan(ctx, s), s
 }
 
-// below is the context of a new span.
+// below returns the context of a new span.
 func below(parent trace.SpanContext) trace.SpanContext {
 	cfg := trace.SpanContextConfig{TraceID: parent.TraceID(), TraceState: parent.TraceState(), TraceFlags: trace.FlagsSampled}
 	if !parent.IsValid() {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/spantest"
 )
 
-// A recorder keeps what is said of spans until they end, as an SDK does.
+// A recorder stores the calls on spans until they end, as an SDK does.
 func TestRecorder(t *testing.T) {
 	spans := new(spantest.Recorder)
 	tracer := spans.Tracer("test")

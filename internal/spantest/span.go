@@ -10,19 +10,19 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 )
 
-// Status is how the work of a span went.
+// Status is the result of a span's work.
 type Status struct {
 	Code        codes.Code
 	Description string // of an error
 }
 
-// Event is something that happened during a span.
+// Event is an event during a span.
 type Event struct {
 	Name       string
 	Attributes []attribute.KeyValue
 }
 
-// Span keeps what is said of it until it ends. Its methods without an argument read.
+// Span stores its calls until it ends. Its methods without an argument read.
 type Span struct {
 	embedded.Span
 	recorder    *Recorder
@@ -58,8 +58,7 @@ func (s *Span) End(...trace.SpanEndOption) {
 // SetName gives the span another name.
 func (s *Span) SetName(name string) { s.change(func() { s.name = name }) }
 
-// SetStatus says how the work went. An error is not taken back by codes.Unset, and
-// nothing takes codes.Ok back.
+// SetStatus sets the status. An error is not reset by codes.Unset, and codes.Ok is never reset.
 func (s *Span) SetStatus(code codes.Code, description string) {
 	if code != codes.Error {
 		description = ""
@@ -84,7 +83,7 @@ func (s *Span) SetAttributes(all ...attribute.KeyValue) {
 // AddLink links to another span.
 func (s *Span) AddLink(l trace.Link) { s.change(func() { s.links = append(s.links, l) }) }
 
-// AddEvent says what happened.
+// AddEvent adds an event.
 func (s *Span) AddEvent(name string, opts ...trace.EventOption) {
 	cfg := trace.NewEventConfig(opts...)
 	s.change(func() { s.events = append(s.events, Event{name, cfg.Attributes()}) })
@@ -111,7 +110,7 @@ func (s *Span) TracerProvider() trace.TracerProvider { return s.recorder }
 // SpanContext is the span's identity.
 func (s *Span) SpanContext() trace.SpanContext { return s.own }
 
-// Parent is the span above; not valid where there is none.
+// Parent returns the parent span; invalid if there is none.
 func (s *Span) Parent() trace.SpanContext { return s.parent }
 
 // SpanKind is the span's role.
@@ -120,14 +119,14 @@ func (s *Span) SpanKind() trace.SpanKind { return s.kind }
 // Name is the name of a span that has ended.
 func (s *Span) Name() string { return s.name }
 
-// Status is how the work went of a span that has ended.
+// Status returns the status of a span that has ended.
 func (s *Span) Status() Status { return s.status }
 
-// Attributes are those of a span that has ended.
+// Attributes returns the attributes of a span that has ended.
 func (s *Span) Attributes() []attribute.KeyValue { return s.attributes }
 
-// Events are what happened during a span that has ended.
+// Events returns the events of a span that has ended.
 func (s *Span) Events() []Event { return s.events }
 
-// Links are those of a span that has ended.
+// Links returns the links of a span that has ended.
 func (s *Span) Links() []trace.Link { return s.links }

@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Classify judges SQLite's errors: a lock is transient, a disk that fails, is
-// full or read-only is infrastructure, and data the schema refuses is
-// permanent. Everything else is unclassified.
+// Classify classifies SQLite's errors: a lock is transient, a disk that fails, is full or
+// read-only is infrastructure, and data that the schema refuses is permanent. All other errors
+// are unclassified.
 func Classify(err error) fault.Class {
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		return fault.Infrastructure

@@ -68,10 +68,10 @@ func (c Config) withDefaults(conns int) Config {
 	return c
 }
 
-// Open opens the file as a writer pool and creates the file, but no folder,
-// when it does not exist, for this user alone. Every transaction of the pool begins IMMEDIATE: a
-// deferred one that reads first and writes later fails busy at once, whatever
-// the timeout. The caller closes the pool.
+// Open opens the file as a writer pool. If the file does not exist, Open creates it for this
+// user alone, but creates no folder. Every transaction of the pool begins IMMEDIATE: a deferred
+// one that reads first and writes later fails busy at once, with any timeout. The caller closes
+// the pool.
 func Open(path string, cfg Config) (*sql.DB, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -137,9 +137,9 @@ func open(path string, cfg Config, params url.Values) (*sql.DB, error) {
 	return db, nil
 }
 
-// connect makes the first connection. Turning WAL on needs the file for
-// itself, and SQLite does not wait for that by the busy timeout when two
-// processes create one file at the same moment.
+// connect makes the first connection. Turning WAL on needs exclusive access to the file, and
+// SQLite does not apply the busy timeout to this wait when two processes create one file at the
+// same moment.
 func connect(db *sql.DB, timeout time.Duration) error {
 	const pause = 20 * time.Millisecond
 	for tries := int(timeout/pause) + 1; ; tries-- {
@@ -160,7 +160,7 @@ func dsn(path string, params url.Values) (string, error) {
 	}
 	slashed := filepath.ToSlash(abs)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // C:/data becomes /C:/data, as SQLite's URIs want it
+		slashed = "/" + slashed // C:/data becomes /C:/data, as SQLite's URIs require
 	}
 	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + params.Encode(), nil
 }
@@ -172,9 +172,9 @@ func checkPath(path string) error {
 	return nil
 }
 
-// checkFolder finds out early what SQLite would report as "unable to open
-// database file (14)". The folder must be writable even when the file is,
-// since the -wal and -shm files are made beside it.
+// checkFolder detects early an error that SQLite would report as "unable to open database file
+// (14)". The folder must be writable even when the file is, since the -wal and -shm files are
+// made beside it.
 func checkFolder(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -199,8 +199,8 @@ func checkFolder(path string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// create makes the file when it is missing. SQLite would let everybody on the machine
-// read it, and the -wal and -shm files have its mode.
+// create makes the file when it is missing. SQLite would let every user of the machine read it,
+// and the -wal and -shm files have its mode.
 func create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -212,7 +212,7 @@ func create(path string) error {
 	return f.Close()
 }
 
-// explain says what to do about the errors of a first connection.
+// explain adds a remedy to the errors of a first connection.
 func explain(path string, err error) error {
 	switch primary(err) {
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:

@@ -75,8 +75,8 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-// Two pools stand for two processes. A deferred transaction that reads and then
-// writes would fail busy here.
+// Two pools stand for two processes. A deferred transaction that reads and then writes would
+// fail busy here.
 func TestWritersOfTwoPoolsQueue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	pools := []*sql.DB{
@@ -212,7 +212,7 @@ func TestOpenErrors(t *testing.T) {
 		{"in memory", ":memory:", "give a path"},
 	}
 	if runtime.GOOS == "linux" {
-		// Not writable even for root, whom file modes do not stop.
+		// Not writable even for root, which file modes do not restrict.
 		cases = append(cases, struct{ name, path, want string }{"folder not writable", "/proc/a.db", "write permission"})
 	}
 	for _, tc := range cases {
@@ -326,7 +326,7 @@ func ExampleOpen() {
 	// Output: wal
 }
 
-// A database that did not exist is for this user alone, with the files beside it.
+// A new database is for this user alone, with the files beside it.
 func TestFileMode(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("n/a: files have no such modes on Windows")
@@ -343,7 +343,7 @@ func TestFileMode(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	// One that was there keeps its mode.
+	// An existing file keeps its mode.
 	shared := filepath.Join(t.TempDir(), "b.db")
 	if err := os.WriteFile(shared, nil, 0o660); err != nil {
 		t.Fatal(err)

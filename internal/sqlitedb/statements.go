@@ -12,8 +12,8 @@ import (
 // mostStatements bounds the statements that a connection keeps, of the latest use.
 const mostStatements = 200
 
-// keeping makes connections that keep their statements. To parse a statement takes
-// SQLite longer than to carry out a short one, and programs send the same few texts.
+// keeping makes connections that keep their prepared statements. Parsing a short statement takes
+// SQLite longer than its execution, and programs repeat the same few texts.
 type keeping struct{ driver.Connector }
 
 // Connect implements driver.Connector.
@@ -29,7 +29,7 @@ func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	return &conn{connection: c, kept: map[string]*list.Element{}, latest: list.New()}, nil
 }
 
-// connection is what the driver's connections are.
+// connection is the interface of the driver's connections.
 type connection interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -39,15 +39,15 @@ type connection interface {
 	driver.Validator
 }
 
-// conn is a connection with the statements that are not at work. It is used by one
-// goroutine at a time, as database/sql has it.
+// conn is a connection with its idle statements. One goroutine at a time uses it, as
+// database/sql guarantees.
 type conn struct {
 	connection
 	kept   map[string]*list.Element
 	latest *list.List // of *statement; the one used last is in front
 }
 
-// statement is one that was prepared.
+// statement is a prepared statement.
 type statement struct {
 	prepared
 	text string
@@ -83,10 +83,10 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return &rows{Rows: r, conn: c, of: s}, nil
 }
 
-// take gives out a statement for one run. While it is at work, another run of the same
-// text has another.
+// take returns a statement for one run. While it is in use, another run of the same text uses
+// another.
 func (c *conn) take(ctx context.Context, query string) (*statement, error) {
-	// The driver keeps what it has parsed of a text with nothing behind its statement.
+	// The driver keeps a parsed text only if nothing follows its statement.
 	query = strings.TrimRight(query, " \t\r\n")
 	if e, ok := c.kept[query]; ok {
 		delete(c.kept, query)
@@ -103,8 +103,7 @@ func (c *conn) take(ctx context.Context, query string) (*statement, error) {
 	return &statement{p, query}, nil
 }
 
-// keep takes a statement back. What is closed for it was not at work, so there is
-// nothing that its error could be about.
+// keep takes a statement back. A statement closed here was idle, so its error concerns no run.
 func (c *conn) keep(s *statement) {
 	if _, twice := c.kept[s.text]; twice {
 		_ = s.Close()
@@ -129,11 +128,11 @@ func (c *conn) Close() error {
 	return errors.Join(append(errs, c.connection.Close())...)
 }
 
-// rows gives its statement back when it is closed.
+// rows returns its statement when it is closed.
 type rows struct {
 	driver.Rows
 	conn *conn
-	of   *statement // nil when it was given back
+	of   *statement // nil after it was returned
 }
 
 // Close implements driver.Rows.

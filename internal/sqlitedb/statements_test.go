@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// A statement that is at work is not run again: the second of a text has its own, and
-// both are right, in any order of their ends.
+// A statement in use is not run again: a second run of the same text has its own, and both are
+// correct, in any order of their ends.
 func TestOneTextTwiceAtOnce(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
 	mustExec(t, db, `CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2), (3);`)
@@ -48,7 +48,7 @@ func TestOneTextTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A statement outlives changes of what it is about, and errors, its own included.
+// A statement outlives changes of its tables, and errors, including its own.
 func TestStatementsOutliveChanges(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
 	columns := func() int {
@@ -100,7 +100,7 @@ func TestStatementsOutliveChanges(t *testing.T) {
 	if n := columns(); n != 3 {
 		t.Fatalf("%d columns of the new table", n)
 	}
-	// A run that is broken off leaves a statement that works.
+	// An interrupted run leaves a statement that works.
 	ctx, cancel := context.WithCancel(t.Context())
 	rows, err := db.QueryContext(ctx, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c`)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestStatementsOutliveChanges(t *testing.T) {
 	mustExec(t, db, insert, 3)
 }
 
-// More texts than a connection keeps all work, and again.
+// More texts than a connection keeps all work, and work again.
 func TestManyStatements(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
 	for range 2 {

@@ -1,5 +1,5 @@
-// Package sqlname puts tables under the names and into the schema that the user
-// chose. SQL files stay readable: they are written with the default names.
+// Package sqlname puts the names and the schema that the user chose into SQL. SQL files stay
+// readable: they are written with the default names.
 package sqlname
 
 import (
@@ -12,24 +12,24 @@ import (
 // Default is the prefix of the outbox's tables in the SQL files.
 const Default = "outbox"
 
-// Names says where the outbox's tables are. The zero value is the default.
+// Names are the user's names of the outbox's tables. The zero value is the default.
 type Names struct {
-	// Schema holds the tables: a schema of PostgreSQL, a database of MySQL. "" is
-	// where unqualified names are looked up.
+	// Schema holds the tables: a schema of PostgreSQL, a database of MySQL. "" is the schema of
+	// unqualified names.
 	Schema string
 	// Prefix begins their names; "" is [Default].
 	Prefix string
 }
 
-// What goes into SQL text unquoted must be plain. Names are at most 63 bytes on
-// PostgreSQL, and the longest that is made of a prefix is that of a version table.
+// Names in SQL text are unquoted, so they must be plain. Names are at most 63 bytes on
+// PostgreSQL, and the longest one with a prefix is that of a version table.
 var (
 	schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
 	prefixName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,23}$`)
 )
 
-// Validate checks the names once, so that they can stand in SQL text. Its errors
-// say what the user calls the two: "Config.Schema" and "Config.Prefix".
+// Validate checks the names once, so that they can be used in SQL text. Its errors name the
+// user's settings: "Config.Schema" and "Config.Prefix".
 func (n Names) Validate(schema, prefix string) error {
 	if n.Schema != "" && !schemaName.MatchString(n.Schema) {
 		return fmt.Errorf("%s is %q; use lower-case letters, digits and _, at most 48", schema, n.Schema)
@@ -40,7 +40,7 @@ func (n Names) Validate(schema, prefix string) error {
 	return nil
 }
 
-// Name is the name under which the table, index or sequence of a default name is.
+// Name returns the name of the table, index or sequence with a default name.
 func (n Names) Name(name string) string {
 	if n.Prefix == "" {
 		return name
@@ -48,11 +48,10 @@ func (n Names) Name(name string) string {
 	return n.Prefix + strings.TrimPrefix(name, Default)
 }
 
-// Table is Name with the schema before it.
+// Table returns Name with the schema before it.
 func (n Names) Table(name string) string { return In(n.Schema, n.Name(name)) }
 
-// Package is what a package's versions are kept under, in package migrate: each
-// prefix has its own.
+// Package returns the name for a package's versions in package migrate: each prefix has its own.
 func (n Names) Package(pkg string) string {
 	if n.Prefix == "" || n.Prefix == Default {
 		return pkg
@@ -68,7 +67,7 @@ func (n Names) Text(text string) string {
 	return place(text, n.Schema, n.Name, Default+"_")
 }
 
-// In is a name with its schema before it, if it has one.
+// In returns a name with its schema before it, if it has one.
 func In(schema, name string) string {
 	if schema == "" {
 		return name
@@ -76,8 +75,8 @@ func In(schema, name string) string {
 	return schema + "." + name
 }
 
-// Qualify puts a schema before the tables and sequences in an SQL text, by what
-// their names begin with.
+// Qualify puts a schema before the tables and sequences in an SQL text, which it finds by the
+// beginnings of their names.
 func Qualify(text, schema string, tables ...string) string {
 	if schema == "" {
 		return text
@@ -85,9 +84,9 @@ func Qualify(text, schema string, tables ...string) string {
 	return place(text, schema, func(name string) string { return name }, tables...)
 }
 
-// bare is what comes before a name that takes no schema: that of a new index or one
-// that a query uses, of a constraint, or one that a catalog is searched for.
-// DROP INDEX takes a schema on PostgreSQL, the only one that has it in these texts.
+// bare matches the text before a name that takes no schema: the name of a new index or of one
+// that a query uses, of a constraint, or one that is searched in a catalog. DROP INDEX takes a
+// schema on PostgreSQL, the only database that has it in these texts.
 const bare = `\bDROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?|\bINDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?\(?|\bINDEXED\s+BY\s+|\b(?:KEY|CONSTRAINT)\s+|table_name\s*=\s*'|\.`
 
 func place(text, schema string, name func(string) string, beginnings ...string) string {

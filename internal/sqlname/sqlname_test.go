@@ -32,7 +32,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A prefix that columns of the tables begin with, too, changes no column.
+// A prefix that is also the beginning of columns changes no column.
 func TestPrefixLikeAColumn(t *testing.T) {
 	n := sqlname.Names{Prefix: "lease"}
 	if got, want := n.Text("UPDATE outbox_cursors SET lease_token = 1"), "UPDATE lease_cursors SET lease_token = 1"; got != want {

@@ -1,5 +1,5 @@
-// Package tcpproxy stands between a client and a server in tests and makes the
-// network between them bad: slow, cut, or gone.
+// Package tcpproxy is a proxy between a client and a server in tests that makes the network
+// between them fail: slow, cut, or absent.
 //
 //	fault                                           proven by
 //	bytes pass unchanged, both ways                 TestPasses
@@ -7,8 +7,8 @@
 //	Refuse ends them and takes no new ones          TestRefuse
 //	Delay holds every chunk back, in order          TestDelay
 //	Stall holds all back until it is over           TestStall
-//	Redirect leads to another server                TestRedirect
-//	nothing listens at a Vacant address             TestVacant
+//	Redirect forwards to another server             TestRedirect
+//	no process listens at a Vacant address          TestVacant
 //	Close ends everything the proxy started         TestMain
 package tcpproxy
 
@@ -30,7 +30,7 @@ type Proxy struct {
 	listener net.Listener
 	delay    atomic.Int64 // nanoseconds, each way
 
-	ctx    context.Context // ends with Close; cuts short what is delayed
+	ctx    context.Context // ends with Close; cuts delays short
 	stop   context.CancelFunc
 	served sync.WaitGroup
 
@@ -52,8 +52,8 @@ func Start(target string) (*Proxy, error) {
 	return Serve(listener, target), nil
 }
 
-// Vacant returns an address of 127.0.0.1 where nothing listens, for [At]. Its port is
-// below those that connections get, so that it stays free.
+// Vacant returns an address of 127.0.0.1 where no process listens, for [At]. Its port is below
+// the range of outgoing ports, so that it stays free.
 func Vacant() (addr string, err error) {
 	for range 50 {
 		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(12_000+rand.IntN(3000)))
@@ -69,7 +69,8 @@ func Vacant() (addr string, err error) {
 	return addr, nil
 }
 
-// At listens at addr, a [Vacant] one, and forwards to target: the server is there now.
+// At listens at addr, a [Vacant] one, and forwards to target: the server is available from now
+// on.
 func At(addr, target string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -78,7 +79,7 @@ func At(addr, target string) (*Proxy, error) {
 	return Serve(listener, target), nil
 }
 
-// Serve forwards what listener accepts, which is closed with the proxy.
+// Serve forwards the connections of listener, which is closed with the proxy.
 func Serve(listener net.Listener, target string) *Proxy {
 	p := &Proxy{target: target, listener: listener, open: map[net.Conn]struct{}{}, stalled: make(chan struct{})}
 	close(p.stalled)
@@ -87,17 +88,17 @@ func Serve(listener net.Listener, target string) *Proxy {
 	return p
 }
 
-// Addr is where clients connect, host:port.
+// Addr returns the address to which clients connect, host:port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Connections is how many were made so far.
+// Connections returns the number of connections so far.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.carried
 }
 
-// Delay holds back what is sent from now on by d, each way; 0 ends it.
+// Delay delays bytes sent from now on by d, each way; 0 ends it.
 func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // Cut ends all connections and returns how many there were. New ones pass.
@@ -120,8 +121,8 @@ func (p *Proxy) cut() int {
 	return n / 2
 }
 
-// Refuse ends all connections and, until it is called with false, every new one
-// at once: the server is away.
+// Refuse ends all connections and, until it is called with false, every new one at once: the
+// server is absent.
 func (p *Proxy) Refuse(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,8 +132,8 @@ func (p *Proxy) Refuse(away bool) {
 	}
 }
 
-// Redirect ends all connections and forwards new ones to another target, as a
-// floating address does after a failover.
+// Redirect ends all connections and forwards new ones to another target, as a floating address
+// does after a failover.
 func (p *Proxy) Redirect(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,8 +141,8 @@ func (p *Proxy) Redirect(target string) {
 	p.cut()
 }
 
-// Stall lets no byte pass, on old connections and new ones, until it is called
-// with false: the server hangs.
+// Stall lets no byte pass, on old connections and new ones, until it is called with false: the
+// server hangs.
 func (p *Proxy) Stall(hangs bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +160,7 @@ func (p *Proxy) Stall(hangs bool) {
 	}
 }
 
-// Close ends the proxy and waits for what it started.
+// Close ends the proxy and waits for its goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -224,14 +225,14 @@ func (p *Proxy) admit(client, server net.Conn, target string) bool {
 	return true
 }
 
-// chunk is what was read, and when it may go on.
+// chunk is a piece of data and the time at which it is passed on.
 type chunk struct {
 	bytes []byte
 	due   time.Time
 }
 
-// copy reads and writes apart, so that a delay adds to each chunk once and not
-// to those behind it.
+// copy reads and writes in separate goroutines, so that a delay applies once to each chunk and
+// does not add up.
 func (p *Proxy) copy(to io.Writer, from io.Reader) {
 	chunks := make(chan chunk, 1024)
 	var writer sync.WaitGroup

@@ -1,5 +1,5 @@
-// Package tlstest is the test that every transport with TLS passes: it works with the
-// right certificate, and says what is wrong otherwise.
+// Package tlstest is the test for every transport with TLS: it works with the right certificate,
+// and otherwise the error names the mistake.
 package tlstest
 
 import (
@@ -20,20 +20,20 @@ import (
 // patience bounds the test, on a busy machine too.
 const patience = time.Minute
 
-// Server is a server that takes connections with TLS only, as a transport sees it.
+// Server is a server that accepts only TLS connections, from a transport's point of view.
 type Server struct {
 	Schemes []bus.Scheme
-	Others  []bus.Scheme // for Other, where the URL does not say which authority is trusted
-	Address string       // which errors name
+	Others  []bus.Scheme // for Other, if the URL does not set the trusted authority
+	Address string       // the address in errors
 
 	Trusted string // the URL that trusts the authority of the server's certificate
 	Other   string // the URL that trusts another authority
-	Fix     string // the setting that the error on Other names
+	Fix     string // the setting in the error on Other
 	Plain   string // the URL without TLS
 
-	FixPlain string // the setting that the error on Plain names
+	FixPlain string // the setting in the error on Plain
 
-	Done func(bus.Driver) // clears what the test made; may be nil
+	Done func(bus.Driver) // removes the objects of the test; may be nil
 }
 
 // Run tests the transport.
@@ -55,7 +55,7 @@ func Run(t *testing.T, s Server) {
 	s.open(t, s.Schemes, s.Plain, func(b *bus.Bus) { s.refused(t, b.Ping(ctx), s.FixPlain) })
 }
 
-// open opens a URL for a while.
+// open opens a URL while a function runs.
 func (s Server) open(t *testing.T, schemes []bus.Scheme, url string, while func(*bus.Bus)) {
 	t.Helper()
 	b, err := bus.NewOpener(schemes...).Open(t.Context(), url)
@@ -68,8 +68,8 @@ func (s Server) open(t *testing.T, schemes []bus.Scheme, url string, while func(
 	}
 }
 
-// refused checks an error: it is an outage, which makes no dead letters, and it names the
-// server and what to correct.
+// refused checks an error: it is an outage, which creates no dead letters, and it names the
+// server and the setting to correct.
 func (s Server) refused(t *testing.T, err error, fix string) {
 	t.Helper()
 	switch {

@@ -1,6 +1,6 @@
-// Package transporttest gives a test its own place on a real broker: names that
-// nobody else uses, as the URL of a transport. What is made there goes with the
-// test. Package servicetest says what happens when there is no server.
+// Package transporttest gives a test names of its own on a real broker, as the URL of a
+// transport. Objects under these names are removed with the test. Package servicetest documents
+// the behaviour without a server.
 package transporttest
 
 import (
@@ -44,8 +44,8 @@ func prefixed(t testing.TB, raw string) string {
 	return with(raw, url.Values{"prefix": {prefix}})
 }
 
-// Kafka returns a kafka:// URL. The topics whose names begin with one of those, which
-// are the test's own, are deleted at its end.
+// Kafka returns a kafka:// URL. The topics whose names begin with one of topics, which are the
+// test's own, are deleted at its end.
 func Kafka(t testing.TB, topics ...string) string {
 	t.Helper()
 	brokers := servicetest.Kafka(t)
@@ -53,8 +53,8 @@ func Kafka(t testing.TB, topics ...string) string {
 	return "kafka://" + brokers + "/"
 }
 
-// RabbitMQ returns an amqp:// URL with an exchange. It and the queues are deleted
-// at the test's end.
+// RabbitMQ returns an amqp:// URL with an exchange. The exchange and the queues are deleted at
+// the end of the test.
 func RabbitMQ(t testing.TB, queues ...string) string {
 	t.Helper()
 	raw, exchange := servicetest.RabbitMQ(t), "test-"+uuid.NewString()

@@ -1,5 +1,4 @@
-// Package treetest serves this tree to the go command of a test, as a proxy serves a
-// release.
+// Package treetest serves this tree to the go command of a test, as a proxy serves a release.
 package treetest
 
 import (
@@ -13,12 +12,11 @@ import (
 	"time"
 )
 
-// Serve packs the modules of the tree at root, and lets the go command of this test
-// find them at the version that it returns. What the go command keeps of them is
-// deleted at the test's end.
+// Serve packs the modules of the tree at root, and makes them available to the go command of
+// this test at the returned version. The go command's copies are deleted at the end of the test.
 func Serve(t *testing.T, root string) (version string) {
 	t.Helper()
-	version = fmt.Sprintf("v0.1.0-test.%d", time.Now().UnixNano()) // nobody else's in the module cache
+	version = fmt.Sprintf("v0.1.0-test.%d", time.Now().UnixNano()) // unique in the module cache
 	proxy := t.TempDir()
 	Run(t, root, "go", "run", "./scripts/proxy", "-version", version, proxy)
 	cache := strings.TrimSpace(Run(t, root, "go", "env", "GOMODCACHE"))
@@ -27,7 +25,7 @@ func Serve(t *testing.T, root string) (version string) {
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-modcacherw") // so that it can be deleted
 	t.Cleanup(func() {
-		// Modules lie at most four folders below the root's.
+		// Modules are at most four folders below the root's.
 		for _, pattern := range []string{"github.com/millrace-go/", "cache/download/github.com/millrace-go/"} {
 			for range 5 {
 				found, err := filepath.Glob(filepath.Join(cache, pattern+"*@"+version))
@@ -47,7 +45,7 @@ func Serve(t *testing.T, root string) (version string) {
 	return version
 }
 
-// Run returns what a command prints. A command that fails ends the test.
+// Run returns the output of a command. A command that fails ends the test.
 func Run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	var out, trouble bytes.Buffer

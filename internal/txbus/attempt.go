@@ -18,10 +18,9 @@ const (
 	undo      = "ROLLBACK TO SAVEPOINT millrace_attempt"
 )
 
-// WrapHandler implements bus.HandlerWrapper. A consumer runs a handler again
-// after a failure, in the same transaction, so each run has a savepoint, and
-// what a failed one has written is undone. Inside, package sqltx finds the
-// transaction.
+// WrapHandler implements bus.HandlerWrapper. A consumer runs a handler again after a failure, in
+// the same transaction. So each run has a savepoint, and the writes of a failed run are undone.
+// In the handler, package sqltx finds the transaction.
 func (d *Driver) WrapHandler(next message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		dl := deliveryOf(msg.Context())
@@ -49,7 +48,7 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 		if returned {
 			return
 		}
-		// A panic: the transaction goes back to where it was, or is given up.
+		// A panic: the transaction is rolled back to the savepoint, or lost.
 		adoption.End() //nolint:errcheck // the panic says more
 		if _, failed := dl.tx.ExecContext(context.WithoutCancel(outer), undo); failed != nil {
 			dl.lose()
@@ -69,16 +68,16 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 		}
 		err = fmt.Errorf("the handler's transaction cannot be committed: %w", failed)
 	}
-	// What the handler has written must go, whatever became of its context.
+	// The handler's writes must be undone, even if its context has ended.
 	if _, failed := dl.tx.ExecContext(context.WithoutCancel(outer), undo); failed != nil {
 		return nil, errors.Join(err, d.lose(dl, msg, failed))
 	}
 	return nil, err
 }
 
-// lose gives up a transaction that is no more (a deadlock on MySQL, a broken
-// connection): the message comes again in a new one. The error is handed to a
-// consumer that has to learn first that the message was taken back.
+// lose drops a transaction that has ended (a deadlock on MySQL, a broken connection): the
+// message is redelivered in a new one. It returns the error to the consumer once the consumer
+// can see that the message was taken back.
 func (d *Driver) lose(dl *delivery, msg *message.Message, err error) error {
 	dl.lose()
 	timer := time.NewTimer(time.Second)

@@ -11,15 +11,15 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// delivery is a message that is out, and the transaction it came in.
+// delivery is a message that is out, and its transaction.
 type delivery struct {
 	msg    *message.Message
 	tx     *sql.Tx
 	cancel context.CancelFunc // of the message's context
 
 	mu       sync.Mutex
-	gone     bool            // the transaction is
-	adoption *sqltx.Adoption // of the run of the handler that went well
+	gone     bool            // the transaction has ended
+	adoption *sqltx.Adoption // of the handler's successful run
 }
 
 type deliveryKey struct{}
@@ -29,8 +29,8 @@ func deliveryOf(ctx context.Context) *delivery {
 	return d
 }
 
-// newDelivery makes the message to hand over. Its context has the values of
-// Watermill's, the transaction among them, but outlives the intake.
+// newDelivery makes the message to hand over. Its context has the values of Watermill's,
+// including the transaction, but outlives the intake.
 func newDelivery(m *message.Message) *delivery {
 	d := &delivery{msg: message.NewMessage(m.UUID, m.Payload)}
 	d.tx, _ = wmsql.TxFromContext(m.Context())
@@ -43,8 +43,8 @@ func newDelivery(m *message.Message) *delivery {
 	return d
 }
 
-// lose says that nothing can be done in the transaction any more. The message's
-// context ends, so that its consumer gives it back.
+// lose records that the transaction cannot be used any more. The message's context ends, so that
+// its consumer hands it back.
 func (d *delivery) lose() {
 	d.mu.Lock()
 	d.gone = true
@@ -58,7 +58,7 @@ func (d *delivery) lost() bool {
 	return d.gone
 }
 
-// keep remembers whose hooks to run after the commit.
+// keep stores the adoption whose hooks run after the commit.
 func (d *delivery) keep(a *sqltx.Adoption) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

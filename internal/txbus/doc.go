@@ -1,9 +1,9 @@
-// Package txbus is ?mode=tx of the transports postgres:// and mysql://: a
-// bus.Driver over Watermill SQL v3's own publisher and subscriber, in which the
-// offset of a message is part of the transaction that its handler works in.
+// Package txbus is ?mode=tx of the transports postgres:// and mysql://: a bus.Driver over
+// Watermill SQL v3's own publisher and subscriber, in which the offset of a message is part of
+// the transaction in which its handler works.
 //
-// A transport's package adds a [Dialect]: Watermill SQL's adapters for its
-// database, and what an operator wants to see.
+// A transport's package adds a [Dialect]: Watermill SQL's adapters for its database, and the
+// queries for operators.
 //
 //	Publish ─ Watermill's publisher, on the pool or in the transaction of the context
 //
@@ -11,29 +11,28 @@
 //	  └ delivery       the message, with its transaction in the context
 //	    └ WrapHandler  SAVEPOINT; the handler; RELEASE, or ROLLBACK TO after a failure
 //	  acknowledged     Watermill moves the offset and commits
-//	  given back       the subscriber is ended by its context, which rolls back, and
-//	                   started anew
+//	  handed back      the subscriber is ended by its context, which rolls back, and
+//	                   started again
 //
-// Watermill's subscriber by itself hands a refused message out again in the same
-// transaction, with whatever its handler has written; it commits that when it is
-// closed, or when its deadline for acknowledgements passes; and it does not tell
-// whether a commit went well. None of this shows here: one message to a
-// transaction, a rollback for everything that is not acknowledged, no deadline,
-// and the end of each transaction is known by what Watermill logs.
+// Watermill's subscriber alone hands a nacked message out again in the same transaction, with
+// the writes of its handler. It commits these writes when it is closed, or when its deadline for
+// acknowledgements passes, and it does not report whether a commit succeeded. This package
+// prevents that: one message per transaction, a rollback for every message that is not
+// acknowledged, no deadline, and Watermill's log shows how each transaction ended.
 //
 //	property                                                      proven by
 //	the conformance suites                                        pgbus, mysqlbus: TestConformanceTx
-//	an effect exactly once, whatever fails                        txbustest: ExactlyOnce, CloseRollsBack, Poison
+//	an effect exactly once, in spite of failures                  txbustest: ExactlyOnce, CloseRollsBack, Poison
 //	sqltx finds the transaction, hooks run after it               txbustest: Handlers
 //	a group is serial over its instances                          txbustest: SerialGroups
 //	concurrent writers lose nothing                               txbustest: ConcurrentWriters
 //	Watermill SQL reads and writes the same tables                txbustest: Watermill
-//	an acknowledgement counts when the commit went well           TestRounds
+//	an acknowledgement counts if the commit succeeded             TestRounds
 //	tables have names of their own                                TestTables
 //
 // # Failure modes
 //
-// A transaction that is lost while a handler works has its message delivered
-// again in a new one; that run is not counted as an attempt. An acknowledgement
-// whose commit is still under way 5 s after Close began is given up.
+// If a transaction is lost while a handler works, its message is redelivered in a new one; the
+// lost run is not counted as an attempt. If the commit of an acknowledgement is still under way
+// 5 s after Close began, Close no longer waits for it.
 package txbus

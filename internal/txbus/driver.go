@@ -18,28 +18,27 @@ import (
 	"github.com/millrace-go/millrace/internal/onedb"
 )
 
-// Parts is what a transport's package gives.
+// Parts are the parts of a transport's package.
 type Parts struct {
-	// Name begins every error; the package's own.
+	// Name begins every error; it is the package's name.
 	Name string
 	// Dialect is the database's SQL.
 	Dialect Dialect
-	// DB publishes what is in no transaction, makes tables and looks at them.
+	// DB is the pool for publishing outside transactions, for making tables and for queries.
 	DB *sql.DB
-	// Deliveries is the pool whose transactions messages come in: one connection
-	// for each consumer at work. It must not wait for connections that only
-	// those who use DB give back.
+	// Deliveries is the pool for the transactions of messages: one connection for each consumer
+	// at work. It must not wait for connections that are only returned by users of DB.
 	Deliveries *sql.DB
-	// App is the application's pool. Where it turns out to be on the same
-	// database it takes the place of Deliveries, which is asked at the first use. Optional.
+	// App is the application's pool. If it is on the same database, which is checked at the
+	// first use, it replaces Deliveries. Optional.
 	App *sql.DB
-	// Classify judges the database driver's errors.
+	// Classify classifies the database driver's errors.
 	Classify fault.Classifier
-	// Poll is how often an idle group looks at most; 200 ms by default.
+	// Poll is the longest interval at which an idle group polls; 200 ms by default.
 	Poll time.Duration
-	// Logger hears of trouble in the background.
+	// Logger logs background errors.
 	Logger *slog.Logger
-	// Close ends what the package opened for all this. It is called by [Driver.Close].
+	// Close closes the resources that the package opened. [Driver.Close] calls it.
 	Close func() error
 }
 
@@ -68,8 +67,8 @@ var (
 	_ bus.HandlerWrapper = (*Driver)(nil)
 )
 
-// Open makes a Driver. It asks the database nothing: the first use looks whether it has
-// what is needed. Tables are made as topics are used.
+// Open makes a Driver. It sends nothing to the database: the first use checks for required
+// features. Tables are made when topics are used.
 func Open(p Parts) *Driver {
 	if p.Poll == 0 {
 		p.Poll = 200 * time.Millisecond
@@ -82,7 +81,7 @@ func Open(p Parts) *Driver {
 	return d
 }
 
-// ready looks whether the database has what is needed, once.
+// ready checks once whether the database has the required features.
 func (d *Driver) ready(ctx context.Context) error {
 	_, err := d.checked.Get(ctx)
 	return err
@@ -93,7 +92,7 @@ func (d *Driver) Ping(ctx context.Context) error {
 	return d.translate(d.DB.PingContext(ctx))
 }
 
-// deliveries returns the pool whose transactions messages come in.
+// deliveries returns the pool for the transactions of messages.
 func (d *Driver) deliveries(ctx context.Context) (*sql.DB, error) {
 	together, err := d.pools.Together(ctx)
 	switch {
@@ -122,8 +121,8 @@ func (d *Driver) Source(ctx context.Context, topic, group string, window int) (b
 	return watermillbus.Source(ctx, s, topic)
 }
 
-// Subscriber implements bus.Driver. The window has no meaning: a group handles
-// one message at a time.
+// Subscriber implements bus.Driver. The window has no effect: a group handles one message at a
+// time.
 func (d *Driver) Subscriber(group string, _ int) (message.Subscriber, error) {
 	if err := checkGroup(group); err != nil {
 		return nil, d.translate(err)
@@ -138,8 +137,8 @@ func (d *Driver) Subscriber(group string, _ int) (message.Subscriber, error) {
 	return s, nil
 }
 
-// Declare implements bus.Driver. A topic is one lane and is kept for ever, as
-// Watermill SQL keeps it, so partitions and retention have no meaning here.
+// Declare implements bus.Driver. A topic is one lane and is kept for ever, as in Watermill SQL,
+// so partitions and retention have no effect.
 func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	for _, t := range topics {
 		if err := d.prepare(ctx, t.Name); err != nil {
@@ -154,7 +153,7 @@ func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-// Close ends subscribers, publisher and pools.
+// Close closes subscribers, publisher and pools.
 func (d *Driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// A row of anybody's can be shown: metadata that cannot be read is none.
+// Any row can be shown: metadata that cannot be decoded is left out.
 func FuzzMessage(f *testing.F) {
 	f.Add("id", []byte("{}"), []byte(`{"a":"b"}`))
 	f.Add("", []byte(nil), []byte(`{"a":1}`))

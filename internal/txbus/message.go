@@ -7,8 +7,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// Messages makes messages of rows of uuid, payload and metadata. Even one
-// without metadata that can be read is worth showing.
+// Messages makes messages of rows of uuid, payload and metadata. A message is also returned if
+// its metadata cannot be decoded.
 func Messages(rows *sql.Rows) ([]*message.Message, error) {
 	var out []*message.Message
 	for rows.Next() {

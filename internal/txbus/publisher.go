@@ -18,15 +18,15 @@ import (
 
 const (
 	opTimeout = 30 * time.Second
-	// chunk is how many messages go into one statement: each has three
-	// parameters, and a statement may have 65,535.
+	// chunk is how many messages are in one statement: each has three parameters, and a
+	// statement may have 65,535.
 	chunk = 1000
-	// maxUUID is what Watermill SQL's column holds.
+	// maxUUID is the width of Watermill SQL's column.
 	maxUUID = 36
 )
 
-// publisher is Watermill SQL's, in the application's transaction where the
-// first message's context carries one.
+// publisher is Watermill SQL's, in the application's transaction if the first message's context
+// carries one.
 type publisher struct{ *Driver }
 
 // Publish returns when the messages are committed, all of them or none, or when
@@ -59,7 +59,7 @@ func (p publisher) publish(topic string, messages []*message.Message) error {
 	ctx := messages[0].Context()
 	bounded, cancel := context.WithTimeout(context.Background(), opTimeout)
 	defer cancel()
-	// What is not there yet is waited for as long as the caller does.
+	// Missing tables are waited for as long as the caller waits.
 	preparing, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
 	if err := p.prepare(preparing, topic); err != nil {
@@ -100,7 +100,7 @@ func (p publisher) insert(x wmsql.ContextExecutor, topic string, messages []*mes
 	return nil
 }
 
-// check refuses what the tables would change without a word.
+// check refuses values that the tables would silently change.
 func check(m *message.Message) error {
 	if !utf8.ValidString(m.UUID) || utf8.RuneCountInString(m.UUID) > maxUUID {
 		return fault.MarkPermanent(fmt.Errorf("the id %.60q is longer than %d characters, or not UTF-8", m.UUID, maxUUID))
@@ -113,5 +113,5 @@ func check(m *message.Message) error {
 	return nil
 }
 
-// Close does nothing: the publisher is the driver's.
+// Close does nothing: the publisher belongs to the driver.
 func (publisher) Close() error { return nil }

@@ -13,12 +13,11 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// rounds follows Watermill's subscriber from transaction to transaction. It is
-// its logger and decides its pauses, because these are the two places in which
-// Watermill says that a transaction has ended and whether that went well: an
-// acknowledgement by itself does not mean that anything was committed.
+// rounds follows Watermill's subscriber from transaction to transaction. It is its logger and
+// determines its pauses, because Watermill reports only there that a transaction has ended, and
+// whether it succeeded. An acknowledgement alone does not mean that anything was committed.
 type rounds struct {
-	life      context.Context // of Watermill's subscriber, which gives none
+	life      context.Context // of Watermill's subscriber, which has none
 	arrange   func(ctx context.Context) (int, error)
 	classify  fault.Classifier
 	log       *slog.Logger
@@ -29,7 +28,7 @@ type rounds struct {
 	failed  int         // rounds with an error in a row
 
 	mu      sync.Mutex
-	waiting chan bool // who wants to know how this round ends
+	waiting chan bool // waits for the result of this round
 }
 
 func newRounds(life context.Context, s *subscription) *rounds {
@@ -42,8 +41,7 @@ func newRounds(life context.Context, s *subscription) *rounds {
 	}
 }
 
-// ending returns a channel that says once whether the round that is under way
-// was committed.
+// ending returns a channel that receives once whether the round under way was committed.
 func (r *rounds) ending() <-chan bool {
 	c := make(chan bool, 1)
 	r.mu.Lock()
@@ -69,7 +67,7 @@ func (r *rounds) HandleError(_ watermill.LoggerAdapter, noMessage bool, err erro
 	}
 	switch {
 	case r.life.Err() != nil:
-		return 0 // it ends; what was cut off by that is no news
+		return 0 // it ends; errors caused by that are not logged
 	case err != nil:
 		r.failed++
 		if r.classify(err) != fault.Transient {

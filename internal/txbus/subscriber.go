@@ -18,8 +18,8 @@ type subscriber struct {
 	subs   map[*subscription]struct{}
 }
 
-// Subscribe takes part in the group. When ctx is done the channel is closed, and
-// what is out can be acknowledged until Close.
+// Subscribe joins the group. When ctx is done the channel is closed, and messages that are out
+// can be acknowledged until Close.
 func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if err := s.driver.join(ctx, topic, s.group); err != nil {
 		return nil, s.driver.translate(fmt.Errorf("subscribe: %w", err))
@@ -44,8 +44,8 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return sub.out, nil
 }
 
-// Close stops the intake and closes the channels. What was acknowledged is
-// committed; what is out is rolled back and delivered again.
+// Close stops the intake and closes the channels. Acknowledged messages are committed; those
+// that are out are rolled back and redelivered.
 func (s *subscriber) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -14,22 +14,19 @@ import (
 )
 
 const (
-	// forever stands for Watermill's acknowledgement deadline, which cannot be
-	// switched off. When it passes, Watermill commits what the handler has done
-	// so far, without the offset.
+	// forever replaces Watermill's acknowledgement deadline, which cannot be disabled. When it
+	// passes, Watermill commits the handler's writes so far, without the offset.
 	forever = 100 * 365 * 24 * time.Hour
-	// commitTimeout bounds what Close waits for the commit of what was
-	// acknowledged.
+	// commitTimeout bounds how long Close waits for the commit of acknowledged messages.
 	commitTimeout = 5 * time.Second
 )
 
-// again is how long a message that was given back waits for its next delivery.
+// again is how long a message that was handed back waits for its next delivery.
 var again = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
-// subscription is one Subscribe. It runs Watermill's subscriber, one message to
-// a transaction, and starts it anew to roll a transaction back: Watermill itself
-// would hand a refused message out again in the same one, with whatever its
-// handler has written.
+// subscription is one Subscribe. It runs Watermill's subscriber, one message per transaction,
+// and restarts it to roll a transaction back: Watermill itself would hand a nacked message out
+// again in the same transaction, with the writes of its handler.
 type subscription struct {
 	driver *Driver
 	group  string
@@ -40,7 +37,7 @@ type subscription struct {
 	ended     bool // out is closed
 	closeOnce sync.Once
 	closing   chan struct{} // closed by Close
-	done      chan struct{} // closed when all has ended
+	done      chan struct{} // closed when everything has ended
 }
 
 func newSubscription(s *subscriber, topic string) *subscription {
@@ -51,7 +48,7 @@ func newSubscription(s *subscriber, topic string) *subscription {
 	}
 }
 
-// run lives until ctx is done or Close is called.
+// run runs until ctx is done or Close is called.
 func (s *subscription) run(ctx context.Context) {
 	defer s.endIntake()
 	failures, givenBack := 0, 0
@@ -99,11 +96,11 @@ func (s *subscription) endIntake() {
 	}
 }
 
-// read hands messages over until one has to be rolled back, or the subscription
-// ends. delivered is whether any was committed.
+// read hands messages over until one has to be rolled back, or the subscription ends. delivered
+// reports whether any was committed.
 func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
-	// Ending this context is what rolls a transaction back: database/sql does so
-	// and lets nobody commit it. Closing Watermill's subscriber would commit.
+	// Ending this context rolls a transaction back: database/sql does so and prevents a commit.
+	// Closing Watermill's subscriber would commit.
 	life, rollback := context.WithCancel(context.WithoutCancel(ctx))
 	deadline := forever
 	r := newRounds(life, s)
@@ -144,8 +141,8 @@ func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
 	}
 }
 
-// handOver gives a message to the consumer and returns whether the transaction
-// was left to Watermill to commit.
+// handOver gives a message to the consumer and reports whether Watermill has to commit the
+// transaction.
 func (s *subscription) handOver(ctx context.Context, m *message.Message, r *rounds) bool {
 	d := newDelivery(m)
 	defer d.cancel()
@@ -164,10 +161,10 @@ func (s *subscription) handOver(ctx context.Context, m *message.Message, r *roun
 			return false
 		case <-intake:
 			intake = nil
-			s.endIntake() // what is out counts all the same
+			s.endIntake() // messages that are out still count
 			continue
 		case <-s.closing:
-			// It counts what was acknowledged before, seen or not.
+			// An acknowledgement made before counts, seen or not.
 			select {
 			case <-d.msg.Acked():
 			default:
@@ -177,7 +174,7 @@ func (s *subscription) handOver(ctx context.Context, m *message.Message, r *roun
 		break
 	}
 	if d.lost() {
-		return false // its transaction is no more
+		return false // its transaction has ended
 	}
 	ending := r.ending()
 	m.Ack()

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// MaxTopic is the longest name of a topic: with a prefix it is a table's name,
-	// which may have 63 bytes on PostgreSQL and 64 on MySQL.
+	// MaxTopic is the longest name of a topic: with a prefix it is a table's name, which may
+	// have 63 bytes on PostgreSQL and 64 on MySQL.
 	MaxTopic = 52
 	maxGroup = 255
 	lagLimit = 10_000
 )
 
-// topicName is what Watermill SQL takes.
+// topicName matches the names that Watermill SQL accepts.
 var topicName = regexp.MustCompile(`^[A-Za-z0-9\-$:._]+$`)
 
 // offsets begins the rest of the name of Watermill SQL's own tables of offsets.
@@ -50,18 +50,17 @@ func checkGroup(group string) error {
 // MessagesTable is Watermill SQL's own name for the table of a topic.
 func MessagesTable(topic string) string { return "watermill_" + topic }
 
-// OffsetsTable is the name of the table of a topic's offsets. It is not Watermill
-// SQL's own, because what is acknowledged here are positions.
+// OffsetsTable is the name of the table of a topic's offsets. It differs from Watermill SQL's
+// own, because the acknowledged values are positions.
 func OffsetsTable(topic string) string { return "wm_" + offsets + topic }
 
-// topics remembers what was made.
+// topics caches the topics that were made.
 type topics struct {
 	mu   sync.Mutex
 	made map[string]struct{}
 }
 
-// prepare makes the topic's tables, by itself and not in a transaction of ctx:
-// on MySQL that would commit it.
+// prepare makes the topic's tables, outside a transaction of ctx: on MySQL that would commit it.
 func (d *Driver) prepare(ctx context.Context, topic string) error {
 	if err := checkTopic(topic); err != nil {
 		return err

@@ -67,12 +67,12 @@ func TestRounds(t *testing.T) {
 	}
 	ends("a round that went well", true, false, nil)
 	ends("a round with an error", false, false, busy)
-	// A commit that fails shows in the log only.
+	// A failed commit shows only in the log.
 	r.With(nil).Error("could not commit tx for querying message", busy, nil)
 	ends("a round whose commit failed", false, false, nil)
 	ends("the next one", true, false, nil)
 
-	// Pauses grow while nothing comes, and end with a message.
+	// Pauses grow while no message arrives, and end with a message.
 	var last time.Duration
 	for range 8 {
 		d := r.HandleError(nil, true, nil)

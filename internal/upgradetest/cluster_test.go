@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// machine is where the programs of PostgreSQL are, and how they are run.
+// machine has the programs of PostgreSQL, and the way to run them.
 type machine struct {
 	old, fresh string // folders of programs
 	root       string // entered by chroot, "" for none
@@ -32,7 +32,7 @@ func newMachine(t *testing.T) *machine {
 	if m.old == "" || m.fresh == "" {
 		t.Skip("needs the programs of two versions of PostgreSQL: run make upgrade, or set MILLRACE_PG_OLD and MILLRACE_PG_NEW")
 	}
-	// A short path, because sockets lie in it.
+	// A short path, because it contains sockets.
 	dir, err := os.MkdirTemp(filepath.Join(m.root, "/var/tmp"), "upgrade")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ type cluster struct {
 	port     int
 }
 
-// cluster makes one of a version.
+// cluster makes a cluster of a version.
 func (m *machine) cluster(t *testing.T, name, bin string) *cluster {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,7 +114,7 @@ func (c *cluster) url() string {
 	return fmt.Sprintf("postgres://millrace@127.0.0.1:%d/postgres?sslmode=disable", c.port)
 }
 
-// open is a pool on the server, and the function that closes it.
+// open returns a pool on the server, and the function that closes it.
 func (c *cluster) open(t *testing.T) (*sql.DB, func()) {
 	t.Helper()
 	db, err := pgdb.Open(c.url())

@@ -1,12 +1,12 @@
-// Package upgradetest takes an outbox with a backlog through pg_upgrade, and through a
-// dump that is restored on another server. It holds tests only.
+// Package upgradetest migrates an outbox with a backlog with pg_upgrade, and with a dump that is
+// restored on another server. It holds only tests.
 //
-//	what an operator does                                  test
-//	pg_upgrade, then millrace outbox adopt: what waits is
-//	published, nothing is lost, doubled or reordered       TestUpgrade
-//	a restored dump: adopt refuses, rebase goes on         TestUpgrade
+//	operation                                              test
+//	pg_upgrade, then millrace outbox adopt: the backlog is
+//	published, nothing is lost, repeated or reordered      TestUpgrade
+//	a restored dump: adopt refuses, rebase continues       TestUpgrade
 //
-// pg_upgrade wants the programs of both versions on one machine:
+// pg_upgrade needs the programs of both versions on one machine:
 //
 //	MILLRACE_PG_OLD   the folder of the old version's programs, e.g. /usr/lib/postgresql/15/bin
 //	MILLRACE_PG_NEW   that of the new version's, e.g. /usr/lib/postgresql/18/bin

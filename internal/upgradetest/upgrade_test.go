@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// store is what both kinds of an outbox are.
+// store is the interface of both kinds of an outbox.
 type store interface {
 	outbox.Store
 	outbox.Inspector
@@ -41,7 +41,7 @@ func open(t *testing.T, db *sql.DB, kind string) store {
 	return s
 }
 
-// ledger is what was appended to one outbox and published, over all servers.
+// ledger has the events that were appended to one outbox and published, over all servers.
 type ledger struct {
 	outboxtest.Publisher
 	seq      map[string]int
@@ -82,8 +82,7 @@ func (l *ledger) append(t *testing.T, db *sql.DB, s outbox.Store, n int) {
 	}
 }
 
-// relay publishes until so many are published in all, and stops as a process does that is
-// asked to end.
+// relay publishes until the given number is published in total, and stops in an orderly way.
 func (l *ledger) relay(t *testing.T, s outbox.Store, until int) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -107,8 +106,8 @@ func (l *ledger) relay(t *testing.T, s outbox.Store, until int) error {
 	return waited
 }
 
-// judge compares what was published with what was appended: nothing is missing, the first
-// time of each comes in the order of its key, and as many as said come twice.
+// judge compares the published events with the appended ones: none is missing, the first publish
+// of each is in the order of its key, and the given number is published twice.
 func (l *ledger) judge(t *testing.T, what string, twice int) {
 	t.Helper()
 	got := l.Published()
@@ -149,8 +148,8 @@ func (m tool) run(t *testing.T, code int, args ...string) string {
 	return out.String()
 }
 
-// TestUpgrade follows the runbook: an outbox of each kind with a backlog goes through
-// pg_upgrade and on by adopt, and then through a dump and on by rebase.
+// TestUpgrade follows the runbook: an outbox of each kind with a backlog is migrated with
+// pg_upgrade and adopt, and then with a dump and rebase.
 func TestUpgrade(t *testing.T) {
 	m := newMachine(t)
 	path := build(t)
@@ -193,7 +192,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	at.run(t, 0, "outbox", "adopt", "--yes") // again is harmless
 
-	// What waits when the dump is made must survive it too.
+	// Events that wait when the dump is made must survive it too.
 	for _, kind := range kinds {
 		ledgers[kind].append(t, db, open(t, db, kind), 200)
 	}

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// acknowledgements are those that the adapter may not have carried out. An adapter that is
-// closed looks at the acknowledgement and at its own end in one select, and so forgets
-// about half of those that were given just before. It ends the message's context when it
-// has carried out the acknowledgement: that is the only sign.
+// acknowledgements has the acknowledgements that the adapter may not have carried out. A closing
+// adapter waits for the acknowledgement and its own end in one select, and so loses about half
+// of those made just before. It ends the message's context when it has carried out the
+// acknowledgement: that is the only sign.
 type acknowledgements struct {
 	mu   sync.Mutex
 	open []context.Context
-	look int // how many there are when it is time to drop those that have ended
+	look int // the number at which ended ones are dropped
 }
 
 const (
 	// patience bounds the wait at the end. Adapters that never end a message's context
 	// cost it at each Close.
 	patience = 2 * time.Second
-	// remembered bounds what such adapters cost in memory.
+	// remembered bounds the memory that such adapters cost.
 	remembered = 1024
 )
 
-// add remembers the context of a message that was acknowledged.
+// add stores the context of an acknowledged message.
 func (a *acknowledgements) add(ctx context.Context) {
 	if ctx.Done() == nil || ctx.Err() != nil {
-		return // there is no sign to wait for, or it was given
+		return // there is no sign to wait for, or it was received
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -43,7 +43,7 @@ func (a *acknowledgements) add(ctx context.Context) {
 	a.look = 2*len(a.open) + 16
 }
 
-// wait returns when the contexts have ended, or after a moment.
+// wait returns when the contexts have ended, or after patience.
 func (a *acknowledgements) wait() {
 	a.mu.Lock()
 	open := a.open

@@ -16,13 +16,13 @@ type delivery struct {
 	release func()
 }
 
-// Message is that of [driver.Delivery].
+// Message implements [driver.Delivery].
 func (d *delivery) Message() driver.Message {
 	return driver.Message{ID: d.message.UUID, Metadata: d.message.Metadata, Payload: d.message.Payload}
 }
 
-// Context is that of [driver.Delivery]. The message's own context ends with the
-// subscription as well, which is no revocation.
+// Context implements [driver.Delivery]. The message's own context ends with the subscription as
+// well, which is not a revocation.
 func (d *delivery) Context() context.Context {
 	if d.ctx != nil {
 		return d.ctx
@@ -46,7 +46,7 @@ func (d *delivery) Context() context.Context {
 	return ctx
 }
 
-// Done is that of [driver.Delivery].
+// Done implements [driver.Delivery].
 func (d *delivery) Done() {
 	// A message with the subscription's own context gives no sign of its own.
 	if ctx := d.message.Context(); d.message.Ack() && ctx.Done() != d.source.ctx.Done() {
@@ -55,7 +55,7 @@ func (d *delivery) Done() {
 	d.settled()
 }
 
-// Back is that of [driver.Delivery].
+// Back implements [driver.Delivery].
 func (d *delivery) Back() {
 	d.message.Nack()
 	d.settled()

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// Beginner is implemented by subscribers that take no message from the broker before they
-// are told to, so that what waits can be counted before the first Fetch.
+// Beginner is implemented by subscribers that take no message from the broker before Begin, so
+// that waiting messages can be counted before the first Fetch.
 type Beginner interface{ Begin() }
 
 // source is a topic of a Watermill subscriber.
@@ -27,8 +27,8 @@ type source struct {
 	acks       acknowledgements
 }
 
-// Own subscribes to a topic, and closes the subscriber with the source, or when that
-// fails. The subscription lasts until then, whatever happens to ctx, whose values it has.
+// Own subscribes to a topic, and closes the subscriber with the source, or when that fails. The
+// subscription lasts until then, even after the end of ctx; it has the values of ctx.
 func Own(ctx context.Context, subscriber message.Subscriber, topic string) (driver.Source, error) {
 	return open(ctx, subscriber, topic, false)
 }
@@ -53,7 +53,7 @@ func open(ctx context.Context, subscriber message.Subscriber, topic string, shar
 	return s, nil
 }
 
-// Fetch is that of [driver.Source].
+// Fetch implements [driver.Source].
 func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
 	if s.begin != nil {
 		s.begin()
@@ -72,7 +72,7 @@ func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error)
 		select {
 		case m, ok := <-s.in:
 			if !ok {
-				return all, nil // the next call says so
+				return all, nil // the next call returns the end
 			}
 			all = append(all, &delivery{message: m, source: s})
 			continue
@@ -83,8 +83,8 @@ func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error)
 	return all, nil
 }
 
-// Close is that of [driver.Source]. The subscription ends before the subscriber is closed:
-// while its broker is absent, the subscriber of watermill-amqp heeds the first alone.
+// Close implements [driver.Source]. The subscription ends before the subscriber is closed: while
+// its broker is absent, the subscriber of watermill-amqp reacts only to the former.
 func (s *source) Close() error {
 	s.closing.Store(true)
 	s.acks.wait()

@@ -18,12 +18,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// adapter is a subscriber that the test feeds by hand.
+// adapter is a subscriber that the test controls.
 type adapter struct {
 	out    chan *message.Message
 	ended  context.Context // of the subscription
 	closed chan struct{}
-	events []string // what ended, in order
+	events []string // the parts that ended, in order
 }
 
 func newAdapter(buffer int) *adapter {
@@ -228,7 +228,7 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
-// beginner counts how often it is told to begin.
+// beginner counts the calls of Begin.
 type beginner struct {
 	*adapter
 	begun int

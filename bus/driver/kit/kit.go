@@ -1,10 +1,10 @@
-// Package kit has what transports have in common: backoff, URLs with secrets, hints for
-// TLS, a window of unacknowledged messages, the prefix of a partition that is done, and
-// connections that are made at first use.
+// Package kit has the parts that transports share: backoff, URLs with secrets, hints for TLS, a
+// window of unacknowledged messages, the acknowledged prefix of a partition, and connections
+// that are made at first use.
 //
-// It is for authors of drivers; users of a transport need nothing of it. It follows the
-// same rules of compatibility as the packages that users call: a driver that was built
-// against one release builds against the later ones of its major version.
+// It is for authors of drivers; users of a transport do not need it. It follows the same rules
+// of compatibility as the packages that users call: a driver that was built against one release
+// builds against the later ones of its major version.
 //
 //	u, err := kit.ParseURL(raw) // no error shows a password
 //	w := kit.NewWindow(cfg.MaxInFlight, wake)
@@ -12,7 +12,7 @@
 //
 //	property                                                      proven by
 //	delays grow up to their limit, jitter included                TestDelayGrows, TestDelayJitter
-//	no error shows any of the URL; a host is one, with a port     TestParseErrors, TestHide, TestAddress
+//	no error shows the URL; a host has a name and a port          TestParseErrors, TestHide, TestAddress
 //	a window is never exceeded, and each partition has its part   TestWindow
 //	a prefix ends before the first message that is not done       TestTracker
 //	a value is made once, and again after a failure               TestOnce, TestRetried

@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// Tracker follows the messages that were handed over, in the order of their partition. P
-// is what tells where one stands. The zero Tracker is empty; it is not safe for
-// concurrent use.
+// Tracker tracks the messages that were handed over, in the order of their partition. P is the
+// type of a position. The zero Tracker is empty; it is not safe for concurrent use.
 type Tracker[P any] struct {
 	first int64 // sequence number of slots[0]
 	slots []slot[P]
-	last  P // the last of the prefix
+	last  P // the last position of the prefix
 	moved bool
 }
 
@@ -22,13 +21,14 @@ type slot[P any] struct {
 	done     bool
 }
 
-// Add takes the next message and returns its sequence number.
+// Add adds the next message and returns its sequence number.
 func (t *Tracker[P]) Add(p P) int64 {
 	t.slots = append(t.slots, slot[P]{position: p})
 	return t.first + int64(len(t.slots)) - 1
 }
 
-// Done marks a message done, once or more often, and reports whether the prefix has grown.
+// Done marks a message done, and reports whether the prefix has grown. It may be called
+// repeatedly.
 func (t *Tracker[P]) Done(seq int64) bool {
 	i := seq - t.first
 	if i < 0 || i >= int64(len(t.slots)) {
@@ -44,7 +44,7 @@ func (t *Tracker[P]) Done(seq int64) bool {
 	}
 	t.last, t.moved = t.slots[n-1].position, true
 	t.first += int64(n)
-	// Copied down when there is little to copy, or the array would keep growing at its end.
+	// Copied down when the rest is small, or the array would keep growing at its end.
 	if rest := t.slots[n:]; n >= len(rest) {
 		kept := copy(t.slots, rest)
 		clear(t.slots[kept:])
@@ -56,13 +56,13 @@ func (t *Tracker[P]) Done(seq int64) bool {
 	return true
 }
 
-// Prefix is the last message of the longest run without a gap; ok is whether there is one.
+// Prefix returns the last message of the prefix without a gap; ok reports whether there is one.
 func (t *Tracker[P]) Prefix() (last P, ok bool) { return t.last, t.moved }
 
-// Span is how many messages lie behind the prefix, done or not.
+// Span is the number of messages behind the prefix, done or not.
 func (t *Tracker[P]) Span() int { return len(t.slots) }
 
-// Gap is the first message that is not done; ok is whether there is one.
+// Gap returns the first message that is not done; ok reports whether there is one.
 func (t *Tracker[P]) Gap() (p P, ok bool) {
 	if len(t.slots) == 0 {
 		return p, false
@@ -70,7 +70,7 @@ func (t *Tracker[P]) Gap() (p P, ok bool) {
 	return t.slots[0].position, true
 }
 
-// Behind is what is done behind the gap, in order.
+// Behind returns the messages that are done behind the gap, in order.
 func (t *Tracker[P]) Behind() (all []P) {
 	for _, s := range t.slots {
 		if s.done {
@@ -80,9 +80,8 @@ func (t *Tracker[P]) Behind() (all []P) {
 	return all
 }
 
-// EncodeDone writes numbers in at most so many bytes, as runs of them; the greatest are left
-// out where they do not fit. [DecodeDone] reads them with the same base, which is below all
-// of them.
+// EncodeDone writes numbers as runs, in up to most bytes; if they do not fit, the greatest are
+// left out. [DecodeDone] reads them with the same base, which is below all of them.
 func EncodeDone(base int64, numbers []int64, most int) string {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
@@ -105,10 +104,10 @@ func EncodeDone(base int64, numbers []int64, most int) string {
 
 var errEncoding = errors.New("kit: not a list of numbers as EncodeDone writes it")
 
-// maxDecoded bounds what DecodeDone makes of a text that something else may have written.
+// maxDecoded bounds the result of DecodeDone, since another program may have written the text.
 const maxDecoded = 1 << 20
 
-// DecodeDone reads what [EncodeDone] has written.
+// DecodeDone reads the result of [EncodeDone].
 func DecodeDone(base int64, text string) (map[int64]struct{}, error) {
 	data, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil {

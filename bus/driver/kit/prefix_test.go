@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Whatever the order in which messages are done, the prefix has no gap, and what is done
-// behind it is known.
+// For any order in which messages are done, the prefix has no gap, and the messages done behind
+// it are known.
 func TestTracker(t *testing.T) {
 	for range 200 {
 		var tr kit.Tracker[int]
@@ -58,7 +58,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// A tracker does not grow with what it has seen.
+// A tracker does not grow with the number of messages.
 func TestTrackerStaysSmall(t *testing.T) {
 	var tr kit.Tracker[[4]int]
 	tr.Done(tr.Add([4]int{}))
@@ -84,7 +84,7 @@ func TestEncode(t *testing.T) {
 		if err != nil || !maps.Equal(got, want) {
 			t.Fatalf("%q is %v, %v; want %v", text, got, err, want)
 		}
-		// What does not fit is left out from the end.
+		// Numbers that do not fit are left out from the end.
 		most := rand.IntN(len(text) + 1)
 		text = kit.EncodeDone(base, numbers, most)
 		got, err = kit.DecodeDone(base, text)

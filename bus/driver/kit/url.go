@@ -7,20 +7,20 @@ import (
 	"github.com/millrace-go/millrace/internal/tlshint"
 )
 
-// ParseURL is url.Parse whose errors show nothing of the URL. It refuses a URL in which a
-// password ends up as the host.
+// ParseURL is url.Parse with errors that show nothing of the URL. It refuses a URL in which a
+// password would be parsed as the host.
 func ParseURL(raw string) (*url.URL, error) { return rawurl.Parse(raw) }
 
-// HideURL returns err with a text that has no secret of the URL in it. errors.Is and
-// errors.As find what they found before.
+// HideURL returns err with a text without the secrets of the URL. errors.Is and errors.As find
+// the same errors as in err.
 func HideURL(err error, raw string) error { return rawurl.Hide(err, raw) }
 
-// Address returns host:port of one host of a URL, with the port when it has none, and
-// false for what is no host.
+// Address returns host:port for one host of a URL, with port if the host has none, and false if
+// host is not a host.
 func Address(host, port string) (addr string, ok bool) { return rawurl.Address(host, port) }
 
-// PlainHint completes the error of a client without TLS on a server that may want it: it
-// names the server, and the setting that asks for TLS.
+// PlainHint completes the error of a client without TLS whose server may require TLS: it names
+// the server, and the setting that enables TLS.
 func PlainHint(err error, server, setting string) error { return tlshint.Plain(err, server, setting) }
 
 // UntrustedHint completes the error of a client that does not trust the authority of a

@@ -2,9 +2,10 @@ package kit
 
 import "sync"
 
-// Window is shared by partitions. A quarter of it is kept apart in equal parts, one for
-// each partition, so that one whose messages are not acknowledged for a while (a key being
-// retried) does not stop the others. It is safe for concurrent use.
+// Window is a limit of unacknowledged messages, shared by partitions. A quarter of it is
+// reserved in equal parts, one for each partition, so that a partition whose messages stay
+// unacknowledged for a while (a key being retried) does not stop the others. It is safe for
+// concurrent use.
 type Window[P comparable] struct {
 	size int
 	kick func(P)
@@ -17,16 +18,16 @@ type Window[P comparable] struct {
 	idle    chan struct{} // closed when stopped and nothing is taken
 }
 
-// NewWindow makes a window of so many messages. kick tells a partition that was refused that it
-// may try again; it must not wait.
+// NewWindow makes a window of size messages. kick tells a refused partition that it may try
+// again; kick must not wait.
 func NewWindow[P comparable](size int, kick func(P)) *Window[P] {
 	return &Window[P]{size: size, kick: kick, taken: map[P]int{}, waiting: map[P]struct{}{}, idle: make(chan struct{})}
 }
 
-// Size is how many messages it holds.
+// Size is the number of messages that the window holds.
 func (w *Window[P]) Size() int { return w.size }
 
-// Stop lets nobody take a place any more.
+// Stop ends taking: later calls of Take take nothing.
 func (w *Window[P]) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,17 +35,17 @@ func (w *Window[P]) Stop() {
 	w.check()
 }
 
-// Idle is closed once it was stopped and nothing is taken.
+// Idle returns a channel that is closed once the window is stopped and empty.
 func (w *Window[P]) Idle() <-chan struct{} { return w.idle }
 
-// Join gives a partition its part.
+// Join adds a partition and gives it its part.
 func (w *Window[P]) Join(p P) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken[p] = 0
 }
 
-// Leave gives back all that the partition holds.
+// Leave removes a partition and frees the room that it holds.
 func (w *Window[P]) Leave(p P) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,8 +55,8 @@ func (w *Window[P]) Leave(p P) {
 	w.wake()
 }
 
-// Take takes up to so many places, and returns how many; if it takes none, it notes that
-// the partition wants a kick when it may try again.
+// Take reserves room for up to most messages, and returns the number. If it is 0, the window
+// kicks the partition when it may try again.
 func (w *Window[P]) Take(p P, most int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +85,7 @@ func (w *Window[P]) free(p P) int {
 	return min(free, max(own-w.taken[p], free-kept))
 }
 
-// Give returns one place, unless the partition has left.
+// Give returns the room of one message, unless the partition has left.
 func (w *Window[P]) Give(p P) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Whatever the partitions do, never more is out than the window, one that is alone may
-// use all of it, and Idle is closed when it was stopped and nothing is out, not before.
+// For any use by partitions, at most the window is out, a single partition may use all of it,
+// and Idle is closed once the window is stopped and empty, not before.
 func TestWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 64).Draw(t, "size")
@@ -58,7 +58,7 @@ func TestWindow(t *testing.T) {
 				i := rapid.IntRange(0, len(here)-1).Draw(t, "partition")
 				p := here[i]
 				w.Leave(p)
-				w.Give(p) // too late, and no fault
+				w.Give(p) // late, and without an effect
 				here = slices.Delete(here, i, i+1)
 				total -= taken[p]
 				delete(taken, p)
@@ -100,7 +100,7 @@ func TestAStuckPartitionLeavesRoom(t *testing.T) {
 	if w.Take("other", 1) == 0 || w.Take("third", 1) == 0 {
 		t.Error("a stuck partition stops the others")
 	}
-	// One that was refused hears of the next free place.
+	// A refused partition is told of the next free place.
 	for _, p := range []string{"stuck", "other"} {
 		for w.Take(p, 1) > 0 {
 		}

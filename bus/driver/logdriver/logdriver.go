@@ -1,9 +1,9 @@
-// Package logdriver makes a transport of an append-only log: members of a group share a
-// topic's partitions under leases, and move a cursor over what is acknowledged. The
-// transports on PostgreSQL, MySQL, SQLite, Redis and NATS stand on it.
+// Package logdriver makes a transport of an append-only log: members of a group share a topic's
+// partitions under leases, and move a cursor past acknowledged messages. The transports on
+// PostgreSQL, MySQL, SQLite, Redis and NATS are built on it.
 //
-// It is for authors of drivers whose server keeps a log and compares a revision when it
-// writes; package kit says how far it is compatible. A driver gives a [Log] and a
+// It is for authors of drivers whose server keeps a log and compares a revision when it writes.
+// Package kit documents the rules of compatibility. A driver implements a [Log] and a
 // [Directory], and gets publishers and sources:
 //
 //	hub, err := logdriver.New(logdriver.Backend{Log: log, Directory: dir, Append: append, Begin: begin}, logdriver.Config{})
@@ -11,11 +11,11 @@
 //	source, err := hub.Source(ctx, "payment.events", "event-payment-consumer", 1024)
 //
 //	property                                                  proven by
-//	a transport that is a module of its own stands on it      package natsbus, TestModulesImportNothingInternal
-//	order per key, also while members come and go             TestHandOverKeepsOrder
+//	a transport in a module of its own builds on it           package natsbus, TestModulesImportNothingInternal
+//	order per key, also while members join and leave          TestHandOverKeepsOrder
 //	no repeats without a crash, and few behind one            TestHandOverKeepsOrder, TestSpan
-//	a holder that slept through its lease moves nothing       TestStalledHolder
-//	a log and its leases keep what they promise               TestSuite
+//	a holder that slept past its lease moves nothing          TestStalledHolder
+//	a log and its leases keep their guarantees                TestSuite
 package logdriver
 
 import (
@@ -33,26 +33,26 @@ type (
 	// Entry is one message in a log: its Position, ID, Lane (the partition), Topic,
 	// MessageID, Key, Headers, Payload and CreatedAt.
 	Entry = log.Entry
-	// Position is where a cursor stands; only the log can read it.
+	// Position is the position of a cursor; only the log can interpret it.
 	Position = log.Position
-	// Cursor names a group's place in a partition: its Consumer and Lane.
+	// Cursor identifies a group's cursor in a partition: its Consumer and Lane.
 	Cursor = log.Cursor
 	// Lease is the right to move a cursor, with its fencing token.
 	Lease = log.Lease
 )
 
-// What a log returns when a lease is not to be had, and when it is no longer the newest.
+// Errors of a log for a lease that another member holds, and for one that was superseded.
 var (
 	ErrLeaseHeld = log.ErrLeaseHeld
 	ErrLeaseLost = log.ErrLeaseLost
 )
 
-// EachBacklog is Log.Backlog for a log that is asked partition by partition.
+// EachBacklog implements Log.Backlog for a log that is queried partition by partition.
 func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time, err error)) (n int, oldest time.Time, err error) {
 	return log.EachBacklog(c, lanes, of)
 }
 
-// What the instances must agree on, which a driver implements as well.
+// The state that the instances share, which a driver implements as well.
 type (
 	// Directory knows the topics, and which members of a group are alive.
 	Directory = logsub.Directory
@@ -60,45 +60,45 @@ type (
 	Topic = logsub.Topic
 	// Member is one subscription of an instance.
 	Member = logsub.Member
-	// Start is what is known of the starts of a cursor without progress.
+	// Start describes the starts of a cursor without progress.
 	Start = logsub.Start
-	// Places finds where a group can be moved to. Optional for a [Log].
+	// Places finds positions to which a group can be moved. Optional for a [Log].
 	Places = logsub.Places
-	// Headers is how an entry carries a message's metadata.
+	// Headers carries a message's metadata in an entry.
 	Headers = logsub.Headers
 )
 
-// What a driver gets.
+// The types that a driver uses.
 type (
-	// Backend is what a driver gives to a [Hub].
+	// Backend is the driver's part of a [Hub].
 	Backend = logsub.Backend
 	// Config of a [Hub]. The zero value works.
 	Config = logsub.Config
-	// Hub is one process's part: it makes the publisher and the sources, and does in Run
-	// what they share.
+	// Hub is the part of one process: it makes the publisher and the sources, and its Run does
+	// their shared work.
 	Hub = logsub.Hub
 	// Publisher appends messages; of [Hub].Publisher.
 	Publisher = logsub.Publisher
 	// Source is a member of a group; of [Hub].Source.
 	Source = logsub.Source
-	// Spec is a topic that is declared.
+	// Spec describes a topic to be declared.
 	Spec = logsub.Spec
 	// Admin lists, moves and deletes groups for the driver that embeds it.
 	Admin = logsub.Admin
-	// Bell tells the other processes what has changed, at most once a tick.
+	// Bell notifies the other processes of changes, at most once a tick.
 	Bell = logsub.Bell
-	// Change is such news.
+	// Change is the content of such a notification.
 	Change = logsub.Change
 )
 
-// ErrClosed is returned by what is used after its Close.
+// ErrClosed is returned by calls after Close.
 var ErrClosed = logsub.ErrClosed
 
 // New makes a Hub. It sends nothing; call Run.
 func New(b Backend, cfg Config) (*Hub, error) { return logsub.New(b, cfg) }
 
-// NewAdmin makes the Admin of a driver. ready is called before each of its calls, and
-// translate turns the errors of the log into the driver's.
+// NewAdmin makes the Admin of a driver. ready is called before each call, and translate maps the
+// errors of the log to the driver's.
 func NewAdmin(h *Hub, ready func(context.Context) error, translate func(error) error) Admin {
 	return logsub.NewAdmin(h, ready, translate)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// statements is the text of the transport's sql folder.
+// statements has the texts of the transport's sql folder.
 type statements struct {
 	topics, topic, lockTopics, ensureTopic, groups string
 	beat, bury, members, leave                     string
@@ -42,7 +42,7 @@ func loadStatements(files fs.FS) (s statements, err error) {
 	return s, nil
 }
 
-// directory is logsub.Directory in tables beside the log.
+// directory implements logsub.Directory in tables beside the log.
 type directory struct {
 	db, reader *sql.DB
 	sql        statements
@@ -121,8 +121,7 @@ func texts(ctx context.Context, db *sql.DB, query string, args ...any) ([]string
 }
 
 func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
-	// By itself: a row that another process is removing as well must not hold up
-	// this one's members.
+	// Separately: a row that another process also removes must not delay this process's members.
 	if _, err := d.db.ExecContext(ctx, d.sql.bury); err != nil {
 		return err
 	}

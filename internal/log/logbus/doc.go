@@ -1,10 +1,10 @@
-// Package logbus is what the transports sqlite://, postgres:// and mysql:// have
-// in common: a bus.Driver over the log of package log and the hub of package
-// logsub, with a directory of topics, groups and members in SQL.
+// Package logbus has the parts that the transports sqlite://, postgres:// and mysql:// share: a
+// bus.Driver over the log of package log and the hub of package logsub, with a directory of
+// topics, groups and members in SQL.
 //
-// A transport's package adds what its database knows: the pools, the log, the
-// schema, the text of the directory's statements, how the driver's errors are
-// judged, and how processes wake each other. Its sql folder has
+// A transport's package adds the parts that depend on the database: the pools, the log, the
+// schema, the statements of the directory, the classification of the driver's errors, and the
+// wake-ups between processes. Its sql folder has
 //
 //	topics.sql        all topics: name, first lane, partitions, retention in µs
 //	topic.sql         the same of one: name
@@ -12,14 +12,14 @@
 //	ensure_topic.sql  make a topic, or take over a retention: name, partitions, µs
 //	groups.sql        groups with all cursors: first lane, lane after the last, how many
 //	beat.sql          a member lives: topic, group, member, µs
-//	bury.sql          removes who does not any more
+//	bury.sql          removes members whose time is over
 //	members.sql       live members in the order they joined: topic, group
 //	leave.sql         topic, group, member
-//	position.sql      of a cursor, as log.Position has it: group, lane
+//	position.sql      of a cursor, as in log.Position: group, lane
 //	forget.sql        removes a cursor whose lease is held: group, lane, token
-//	forget_starts.sql removes what is kept of its starts: group, lane
+//	forget_starts.sql removes the records of its starts: group, lane
 //	browse.sql        newest of a lane: lane, rows
-//	browse_new.sql    the same of what has no place in it yet; optional
+//	browse_new.sql    the same for rows without a place; optional
 //
 //	property                                                      proven by
 //	the conformance suites                                        sqlitebus, pgbus, mysqlbus: TestConformance
@@ -27,9 +27,9 @@
 //	the same database and no other                                logbustest: Transactions, OtherDatabase
 //	where Append is one statement, Publish is one round trip      TestAppend
 //	errors have a class and a sentinel                            TestTranslate
-//	opening asks the database nothing; the first use migrates     bustest: AnAbsentServerIsWaitedFor
-//	a half-opened transport closes what was opened                TestOpenFails
+//	opening sends nothing; the first use migrates                 bustest: AnAbsentServerIsWaitedFor
+//	a half-opened transport closes its resources                  TestOpenFails
 //
-// What processes owe each other is in package logbustest, which runs the same
-// checks for every transport.
+// Package logbustest checks the guarantees between processes, with the same tests for every
+// transport.
 package logbus

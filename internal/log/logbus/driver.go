@@ -23,38 +23,38 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Parts is what a transport's package gives.
+// Parts are the parts of a transport's package.
 type Parts struct {
-	// Name begins every error; the package's own.
+	// Name begins every error; it is the package's name.
 	Name string
 	// Log holds the messages.
 	Log sqllog.Log
 	// SQL has the statements of the directory; see the package's doc.
 	SQL fs.FS
-	// Schema is brought up to date on DB at the first use.
+	// Schema is migrated on DB at the first use.
 	Schema []migrate.Set
-	// DB is where messages are published and the directory writes.
+	// DB is the pool for publishing and for writes of the directory.
 	DB *sql.DB
-	// Reader is where the directory reads; DB when nil.
+	// Reader is the pool for reads of the directory; DB when nil.
 	Reader *sql.DB
-	// App is the application's pool, whose transactions Publish joins when it
-	// turns out to be on the same database. It may be DB. Optional.
+	// App is the application's pool. Publish joins its transactions if the pool is on the same
+	// database. It may be DB. Optional.
 	App *sql.DB
-	// Same is that of [onedb.New]. It is not needed where App is nil or DB.
+	// Same is passed to [onedb.New]. It is not needed where App is nil or DB.
 	Same func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error)
-	// Classify judges the database driver's errors.
+	// Classify classifies the database driver's errors.
 	Classify fault.Classifier
-	// LeasesTogether is for a database whose writers take turns, see
-	// [logsub.Backend]; Log.Lease then joins a transaction on DB.
+	// LeasesTogether is for a database whose writers are serialized, see [logsub.Backend];
+	// Log.Lease then joins a transaction on DB.
 	LeasesTogether bool
-	// OneStatement is whether Log.Append is one statement, however many entries it gets.
+	// OneStatement reports that Log.Append is one statement for any number of entries.
 	OneStatement bool
 	// Announce tells other processes of changes; optional, see [logsub.Backend].
 	Announce func(logsub.Change)
-	// Watch wakes the hub for what other processes do, until ctx is done.
+	// Watch wakes the hub for changes by other processes, until ctx is done.
 	Watch func(ctx context.Context, hub *logsub.Hub)
-	// Close ends what the package opened for all this. It is called by
-	// [Driver.Close], and by [Open] when that fails.
+	// Close closes the resources that the package opened. [Driver.Close] calls it, and [Open]
+	// when it fails.
 	Close func() error
 }
 
@@ -66,7 +66,7 @@ type Driver struct {
 	hub   *logsub.Hub
 	dir   *directory
 
-	started *lazy.Value[context.CancelFunc] // ends what runs in the background
+	started *lazy.Value[context.CancelFunc] // ends the background work
 	running sync.WaitGroup
 	pools   *onedb.Pools
 
@@ -82,8 +82,8 @@ var (
 	_ bus.Pender    = (*Driver)(nil)
 )
 
-// Open makes a Driver. It asks the database nothing: the first use brings the tables up
-// to date and starts the work in the background. See [Driver.Ready].
+// Open makes a Driver. It sends nothing to the database: the first use migrates the tables and
+// starts the background work. See [Driver.Ready].
 func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 	d := &Driver{}
 	defer func() {
@@ -106,7 +106,7 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 		Begin: func(ctx context.Context, fn func(context.Context) error) error {
 			return d.begin(ctx, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) })
 		},
-		// The directory works on DB, so it can be in a transaction of DB only.
+		// The directory uses DB, so only a transaction of DB can include it.
 		TopicsStay: p.App != p.DB,
 	}, cfg)
 	if err != nil {
@@ -117,8 +117,8 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 	return d, nil
 }
 
-// begin runs fn in the transaction of the context that is on the same database, or else in
-// one of its own.
+// begin runs fn in the transaction of the context if it is on the same database, and otherwise
+// in one of its own.
 func (d *Driver) begin(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
 	db := d.parts.DB
 	if d.pools.Joins(ctx) {
@@ -127,20 +127,20 @@ func (d *Driver) begin(ctx context.Context, fn func(context.Context, *sql.Tx) er
 	return sqltx.Do(ctx, db, fn)
 }
 
-// append is logsub.Backend.Append. Where it is one statement that commits by itself, it
-// takes one round trip instead of three.
+// append implements logsub.Backend.Append. One statement that commits on its own takes one round
+// trip instead of three.
 func (d *Driver) append(ctx context.Context, entries []log.Entry) error {
 	if d.parts.OneStatement && !d.pools.Joins(ctx) {
 		err := d.parts.Log.Append(ctx, d.parts.DB, entries)
-		if !sqltx.IsConflict(err) { // a transaction is begun again
+		if !sqltx.IsConflict(err) { // after a conflict, a transaction is begun
 			return err
 		}
 	}
 	return d.begin(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.parts.Log.Append(ctx, tx, entries) })
 }
 
-// start brings the tables up to date and begins the work in the background. It returns
-// what ends that work.
+// start migrates the tables and begins the background work. It returns a function that ends that
+// work.
 func (d *Driver) start(ctx context.Context) (context.CancelFunc, error) {
 	for _, set := range d.parts.Schema {
 		if err := set.Up(ctx, d.parts.DB); err != nil {
@@ -155,8 +155,8 @@ func (d *Driver) start(ctx context.Context) (context.CancelFunc, error) {
 	return stop, nil
 }
 
-// Ready does what the first use of the driver does on the database, if it has not been
-// done yet. Concurrent callers share an attempt; after a failure the next call tries again.
+// Ready does the driver's work on the database before its first use, if it is not done.
+// Concurrent callers share an attempt; after a failure the next call tries again.
 func (d *Driver) Ready(ctx context.Context) error {
 	return d.translate(d.ready(ctx))
 }
@@ -191,7 +191,7 @@ func (d *Driver) Source(ctx context.Context, topic, group string, window int) (d
 	return source{s, d}, nil
 }
 
-// Declare implements bus.Driver. Replication is the database's business.
+// Declare implements bus.Driver. The database handles replication.
 func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	if err := d.Ready(ctx); err != nil {
 		return err
@@ -262,14 +262,14 @@ func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message
 	found = found[max(0, len(found)-limit):]
 	out := make([]*message.Message, len(found))
 	for i, e := range found {
-		// Even without its metadata the message is worth showing.
+		// The message is useful even without its metadata.
 		out[i], _ = logsub.Decode(e)
 	}
 	return out, nil
 }
 
-// Close ends subscribers and publisher, the work in the background, and what
-// the transport's package opened.
+// Close closes the subscribers, the publisher, the background work, and the resources of the
+// transport's package.
 func (d *Driver) Close() error {
 	d.closeOnce.Do(func() {
 		err := d.hub.Close()

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// translate gives an error the class that the database's driver knows, and the
-// sentinels of package bus.
+// translate gives an error the class that the database's driver knows, and the sentinels of
+// package bus.
 func (d *Driver) translate(err error) error {
 	switch {
 	case err == nil:
@@ -25,8 +25,8 @@ func (d *Driver) translate(err error) error {
 	}
 	err = fmt.Errorf("%s: %w", d.parts.Name, err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		// The bus's own time limit: the database, or a connection of the pool,
-		// was not to be had for so long.
+		// The bus's own time limit: the database, or a connection of the pool, was not available
+		// in time.
 		return fault.MarkInfrastructure(err)
 	}
 	switch d.parts.Classify(err) {
@@ -54,10 +54,10 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 	return p.driver.translate(p.Publisher.Publish(topic, messages...))
 }
 
-// prepareTimeout bounds what the first Publish does before it publishes.
+// prepareTimeout bounds the preparation of the first Publish.
 const prepareTimeout = 30 * time.Second
 
-// prepare does what has to be done before a message with the context is published.
+// prepare does the work that has to be done before a message with the context is published.
 func (d *Driver) prepare(ctx context.Context) error {
 	if _, done := d.started.Made(); !done {
 		bounded, cancel := context.WithTimeout(ctx, prepareTimeout)

@@ -31,7 +31,7 @@ func (d *directory) Place(ctx context.Context, c log.Cursor) (p log.Position, nu
 	return p, p.Floor, err
 }
 
-// beginning is the snapshot of PostgreSQL at which a new cursor stands.
+// beginning is PostgreSQL's snapshot for a new cursor.
 const beginning = "1:1:"
 
 // Forget implements logsub.Places.

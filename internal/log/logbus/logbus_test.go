@@ -49,7 +49,7 @@ func TestTranslate(t *testing.T) {
 		{fmt.Errorf("x: %w", busy), fault.Transient},
 		{fmt.Errorf("x: %w", bad), fault.Permanent},
 		{fault.MarkPermanent(errors.New("x")), fault.Permanent},
-		{errors.New("x"), fault.Transient}, // what nobody knows
+		{errors.New("x"), fault.Transient}, // an unknown error
 	} {
 		err := d.translate(tc.err)
 		if got := fault.Of(err); got != tc.want || !strings.HasPrefix(err.Error(), "xbus: ") {
@@ -58,7 +58,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// Whatever makes Open fail, what the transport's package opened is closed.
+// If Open fails for any reason, the resources of the transport's package are closed.
 func TestOpenFails(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	whole := fstest.MapFS{}
@@ -93,11 +93,11 @@ type conflict struct{ error }
 
 func (conflict) SQLState() string { return "40001" }
 
-// appends is a log that notes where it appends.
+// appends is a log that records where it appends.
 type appends struct {
 	sqllog.Log
 	into []sqltx.Execer
-	fail error // of those that are in no transaction
+	fail error // of appends outside a transaction
 }
 
 func (a *appends) Append(_ context.Context, x sqltx.Execer, _ []log.Entry) error {
@@ -108,8 +108,8 @@ func (a *appends) Append(_ context.Context, x sqltx.Execer, _ []log.Entry) error
 	return a.fail
 }
 
-// Where Append is one statement it needs no transaction, unless one has to be begun again,
-// or the context has one.
+// An Append of one statement needs no transaction, unless it has to be repeated in one, or the
+// context has one.
 func TestAppend(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	broken := errors.New("the disk is full")

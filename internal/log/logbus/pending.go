@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// Pending implements bus.Pender: it reads as the group would, without a lease.
-// Messages of different partitions are merged by when they were published.
+// Pending implements bus.Pender: it reads like the group, without a lease. Messages of different
+// partitions are merged by the time of their publication.
 func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
 	topic, ok, err := d.topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {
@@ -34,7 +34,7 @@ func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]
 		if oldest < 0 {
 			break
 		}
-		// Even without its metadata the message is worth showing.
+		// The message is useful even without its metadata.
 		m, _ := logsub.Decode(lanes[oldest][0])
 		out = append(out, m)
 		lanes[oldest] = lanes[oldest][1:]
@@ -49,7 +49,7 @@ func (d *Driver) ahead(ctx context.Context, c log.Cursor, limit int) ([]log.Entr
 		return nil, err
 	}
 	var all []log.Entry
-	// A read may end with a window of the log and move on without entries, once.
+	// A read may end with a window of the log and advance without entries, once.
 	for empty := 0; len(all) < limit && empty < 2; {
 		entries, next, err := d.parts.Log.Read(ctx, c.Lane, at, limit-len(all))
 		if err != nil {

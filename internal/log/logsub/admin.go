@@ -9,12 +9,13 @@ import (
 )
 
 // Admin implements [bus.GroupAdmin], [bus.GroupResetter] and [bus.Reader] for the driver that
-// embeds it. A reset moves all partitions in one transaction where the backend has them;
-// else each by itself, and after a crash in between the same reset moves the rest.
+// embeds it. A reset moves all partitions in one transaction where the backend has transactions.
+// Elsewhere it moves each partition separately; after a crash in between, the same reset moves
+// the rest.
 type Admin struct {
 	hub       *Hub
-	ready     func(context.Context) error // what the driver does before its first use
-	translate func(error) error           // makes the hub's errors the driver's
+	ready     func(context.Context) error // the driver's preparation before its first use
+	translate func(error) error           // maps the hub's errors to the driver's
 }
 
 var (
@@ -54,7 +55,7 @@ func (a Admin) DeleteGroup(ctx context.Context, topic, group string) error {
 	return a.translate(a.hub.Delete(ctx, topic, group))
 }
 
-// Read implements [bus.Reader]. An error of fn comes back as it is.
+// Read implements [bus.Reader]. An error of fn is returned unchanged.
 func (a Admin) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	if err := a.ready(ctx); err != nil {
 		return err

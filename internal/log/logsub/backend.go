@@ -11,51 +11,51 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// Backend is what a database gives to a [Hub].
+// Backend is the database's part of a [Hub].
 type Backend struct {
 	// Log holds the messages of all topics.
 	Log log.Log
-	// Directory holds what else the instances must agree on.
+	// Directory holds the other state that the instances share.
 	Directory Directory
-	// Append adds entries to the log, all or none: in the transaction that ctx carries
-	// where Joins says so, and else it has committed them when it returns.
+	// Append adds entries to the log, all or none. It does so in the transaction that ctx
+	// carries if Joins reports true; otherwise it has committed them when it returns.
 	Append func(ctx context.Context, entries []log.Entry) error
-	// Begin runs fn in a transaction and commits it when fn returns nil. It joins
-	// a transaction of the same database that ctx carries, as sqltx.Do does, and
-	// hands it on in the context of fn, where Append, Log and Directory join it.
+	// Begin runs fn in a transaction and commits it when fn returns nil. It joins a transaction
+	// of the same database that ctx carries, as sqltx.Do does, and passes it on in the context
+	// of fn, where Append, Log and Directory join it.
 	Begin func(ctx context.Context, fn func(ctx context.Context) error) error
-	// Joins reports whether Append and Begin would join a transaction that ctx carries;
-	// optional where none can.
+	// Joins reports whether Append and Begin would join a transaction that ctx carries; optional
+	// if they never do.
 	Joins func(ctx context.Context) bool
-	// TopicsStay is whether Directory.Ensure commits by itself also when ctx
-	// carries a transaction, so that a topic can be remembered at once. Else it
-	// may vanish with the transaction's rollback.
+	// TopicsStay reports whether Directory.Ensure commits separately even when ctx carries a
+	// transaction, so that a topic can be cached at once. Otherwise the topic may vanish when
+	// the transaction rolls back.
 	TopicsStay bool
-	// LeasesTogether has a member take its partitions in one transaction, which
-	// Log.Lease then joins. Set it where writers take turns anyway: elsewhere two
-	// members could wait for each other's rows.
+	// LeasesTogether makes a member take its partitions in one transaction, which Log.Lease then
+	// joins. Set it where writers are serialized anyway: elsewhere two members could wait for
+	// each other's rows.
 	LeasesTogether bool
-	// Announce tells other processes what this one has changed; their Hub.Wake
-	// and Hub.WakeGroups are the other end. It must not block. Optional: without
-	// it they find out when they look by themselves.
+	// Announce tells other processes of changes in this one; on their side Hub.Wake and
+	// Hub.WakeGroups receive them. It must not block. Optional: without it, the others find
+	// changes by polling.
 	Announce func(Change)
-	// Classify judges the driver's errors; optional.
+	// Classify classifies the driver's errors; optional.
 	Classify fault.Classifier
-	// Headers is how an entry carries a message's metadata; a JSON object by default.
+	// Headers encodes a message's metadata in an entry; a JSON object by default.
 	Headers Headers
 }
 
-// Headers turns metadata that is not empty into Entry.Headers and back, where a
-// log has a form of its own for it.
+// Headers converts non-empty metadata to Entry.Headers and back, for a log with a form of its
+// own.
 type Headers interface {
 	Encode(message.Metadata) (string, error)
 	Decode(string) (message.Metadata, error)
 }
 
-// Change is news for other processes.
+// Change is a notification for other processes.
 type Change struct {
-	Lanes  []int // have new entries
-	Groups bool  // a member came or went, or gave up a lane
+	Lanes  []int // lanes with new entries
+	Groups bool  // a member joined or left, or released a lane
 }
 
 func (b Backend) announce(c Change) {
@@ -64,7 +64,7 @@ func (b Backend) announce(c Change) {
 	}
 }
 
-// joins is Joins of any backend.
+// joins calls Joins, which may be nil.
 func (b Backend) joins(ctx context.Context) bool { return b.Joins != nil && b.Joins(ctx) }
 
 func (b Backend) headers() Headers {
@@ -88,45 +88,44 @@ func (b Backend) validate() error {
 	return nil
 }
 
-// Directory knows the topics, and who is alive in which group.
+// Directory knows the topics, and the live members of each group.
 type Directory interface {
-	// Ensure makes the topic with its partitions when it does not exist, on
-	// lanes that no other topic has or had. It returns the topic as it is then.
-	// A Retention that is not zero replaces that of an existing topic; nothing
-	// else of it changes.
+	// Ensure makes the topic with its partitions if it does not exist, on lanes that no other
+	// topic has or had. It returns the topic as it is then. A non-zero Retention replaces that
+	// of an existing topic; its other fields do not change.
 	Ensure(ctx context.Context, want Topic) (Topic, error)
 	// Topics lists all topics by name.
 	Topics(ctx context.Context) ([]Topic, error)
 	// Groups lists the groups that have a cursor on every lane of the topic.
 	Groups(ctx context.Context, t Topic) ([]string, error)
 
-	// Beat says that the members live for another ttl, by the database's clock.
+	// Beat extends the life of the members by ttl, by the database's clock.
 	Beat(ctx context.Context, ttl time.Duration, members []Member) error
 	// Members lists the ids of the group's live members in the order they joined.
 	Members(ctx context.Context, topic, group string) ([]string, error)
 	// Leave removes a member at once.
 	Leave(ctx context.Context, m Member) error
 
-	// Started counts one more start of each cursor with something to do, and returns what
-	// is known of them.
+	// Started counts one more start of each cursor with entries to handle, and returns their
+	// recorded starts.
 	Started(ctx context.Context, cursors []log.Cursor) ([]Start, error)
-	// Alone notes that a message is being handled alone, and how often it was then; "" that
-	// none is.
+	// Alone records that a message is being handled alone, and how often it has been; "" records
+	// that none is.
 	Alone(ctx context.Context, c log.Cursor, message string, times int) error
-	// Progress sets the number of starts of the cursors to 0, and forgets what Stopped
-	// has kept of them.
+	// Progress sets the number of starts of the cursors to 0, and deletes the state that Stopped
+	// stored for them.
 	Progress(ctx context.Context, cursors []log.Cursor) error
-	// Stopped notes that a cursor is given up in order: the number of starts is 0, and
-	// done is kept for the next one. It joins a transaction of the context.
+	// Stopped records an orderly stop of a cursor: the number of starts is 0, and done is stored
+	// for the next holder. It joins a transaction of the context.
 	Stopped(ctx context.Context, c log.Cursor, done string) error
 }
 
-// Start is what a cursor's crashes have left.
+// Start is the state that crashes of a cursor's holders have left.
 type Start struct {
 	Starts  int    // since the cursor moved last, this one included
-	Message string // the id of the message that was being handled alone then; "" for none
-	Times   int    // how often it was
-	Done    string // what Stopped was told last
+	Message string // the id of the message that was being handled alone at the crash; "" for none
+	Times   int    // how often it was handled alone
+	Done    string // the last done of Stopped
 }
 
 // Topic is a range of lanes of the log.

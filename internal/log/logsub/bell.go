@@ -11,12 +11,12 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// ringTimeout bounds one call of a bell. Without it the others look by themselves
-// after their interval.
+// ringTimeout bounds one call of send. If it fails, the other processes poll after their
+// interval.
 const ringTimeout = 5 * time.Second
 
-// Bell tells the other processes what has changed: the first of a burst at once, then
-// what has come together in a tick, so that telling does not follow the rate of
+// Bell notifies the other processes of changes: the first change of a burst at once, then all
+// changes of a tick together, so that the rate of notifications does not follow the rate of
 // messages. [Bell.Ring] is a [Backend.Announce].
 type Bell struct {
 	tick time.Duration
@@ -28,13 +28,12 @@ type Bell struct {
 	groups bool
 }
 
-// NewBell returns a bell that calls send at most once a tick. The lanes of what it sends
-// are sorted.
+// NewBell returns a bell that calls send at most once a tick. The lanes it sends are sorted.
 func NewBell(tick time.Duration, send func(context.Context, Change) error) *Bell {
 	return &Bell{tick: tick, send: send, rung: make(chan struct{}, 1), lanes: make(map[int]struct{})}
 }
 
-// Ring notes a change. It never blocks.
+// Ring records a change. It never blocks.
 func (b *Bell) Ring(c Change) {
 	b.mu.Lock()
 	for _, n := range c.Lanes {
@@ -48,7 +47,7 @@ func (b *Bell) Ring(c Change) {
 	}
 }
 
-// Run sends what was rung until ctx is done, and then what is left.
+// Run sends the recorded changes until ctx is done, and then the rest.
 func (b *Bell) Run(ctx context.Context, log *slog.Logger) {
 	for ended := false; !ended; {
 		select {

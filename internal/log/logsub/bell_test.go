@@ -40,7 +40,7 @@ func TestBell(t *testing.T) {
 			}
 			sent, at = nil, nil
 		}
-		// The first of a burst at once, the rest together.
+		// The first change of a burst is sent at once, the rest together.
 		b.Ring(logsub.Change{Lanes: []int{3}})
 		synctest.Wait()
 		for range 50 {
@@ -50,7 +50,7 @@ func TestBell(t *testing.T) {
 		<-time.After(2 * tick)
 		together := logsub.Change{Lanes: []int{1, 7}}
 		check(logsub.Change{Lanes: []int{3}}, together, together)
-		// What was rung before the end is still sent.
+		// Changes recorded before the end are still sent.
 		b.Ring(logsub.Change{Groups: true})
 		cancel()
 		<-done

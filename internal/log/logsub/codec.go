@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// encode makes the entry of a message on its topic. The key decides the lane.
+// encode makes the entry of a message on its topic. The key determines the lane.
 func encode(topic Topic, msg *message.Message, headers Headers) (log.Entry, error) {
 	key := event.Key(msg)
 	e := log.Entry{
@@ -34,9 +34,8 @@ func encode(topic Topic, msg *message.Message, headers Headers) (log.Entry, erro
 	return e, nil
 }
 
-// Decode makes a message of an entry with headers in JSON. Headers that are no
-// JSON object, which only a foreign writer can have left, are reported beside
-// the message.
+// Decode makes a message of an entry with headers in JSON. If the headers are not a JSON object,
+// which only a foreign writer can cause, Decode returns an error and the message.
 func Decode(e log.Entry) (*message.Message, error) {
 	m, err := decode(e, jsonHeaders{})
 	msg := message.NewMessage(m.ID, m.Payload)
@@ -63,7 +62,7 @@ type jsonHeaders struct{}
 
 func (jsonHeaders) Encode(metadata message.Metadata) (string, error) {
 	for name, value := range metadata {
-		// JSON would replace the bytes without a word.
+		// JSON would silently replace the bytes.
 		if !utf8.ValidString(name) || !utf8.ValidString(value) {
 			return "", fmt.Errorf("%q is not UTF-8", name)
 		}

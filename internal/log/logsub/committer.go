@@ -14,21 +14,21 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// committer extends the leases of all lanes that the process holds, in one call, and
-// moves their cursors, some in a transaction, at most once per CommitInterval. After a
-// pause the first acknowledgement is written at once.
+// committer extends the leases of all lanes that the process holds, in one call. It moves their
+// cursors, several in a transaction, at most once per CommitInterval. After a pause the first
+// acknowledgement is written at once.
 type committer struct {
 	b        Backend
 	cfg      Config
 	progress chan struct{} // capacity 1
 
-	// moving makes writes to cursors take turns: an older position must not
-	// overtake a newer one, nor follow the release of the lease.
+	// moving serializes writes to cursors: an older position must not overtake a newer one, nor
+	// follow the release of the lease.
 	moving gate
 
 	mu      *sync.Mutex
 	lanes   map[*lane]struct{}
-	leaving map[*lane]struct{} // their leases are to be given back
+	leaving map[*lane]struct{} // their leases are to be released
 }
 
 func newCommitter(b Backend, cfg Config) committer {
@@ -62,7 +62,7 @@ func (c *committer) held() []int {
 	return slices.Compact(numbers)
 }
 
-// signal says that some lane has something to write.
+// signal reports that a lane has a position to write.
 func (c *committer) signal() {
 	select {
 	case c.progress <- struct{}{}:
@@ -100,7 +100,7 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// commit writes what is due.
+// commit writes the due positions.
 func (c *committer) commit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -111,7 +111,7 @@ func (c *committer) commit(ctx context.Context) error {
 	return errors.Join(c.move(ctx), c.progressed(ctx))
 }
 
-// progressed tells Directory, once of each lane, that its cursor has moved.
+// progressed tells Directory, once per lane, that its cursor has moved.
 func (c *committer) progressed(ctx context.Context) error {
 	c.mu.Lock()
 	lanes := slices.Collect(maps.Keys(c.lanes))
@@ -133,7 +133,7 @@ func (c *committer) progressed(ctx context.Context) error {
 	return nil
 }
 
-// due lists the lanes that have something to write.
+// due returns the lanes for which is reports true.
 func (c *committer) due(is func(*lane) bool) (lanes []*lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,9 +145,9 @@ func (c *committer) due(is func(*lane) bool) (lanes []*lane) {
 	return lanes
 }
 
-// extend extends the leases of which a quarter is over.
+// extend extends the leases that are more than a quarter over.
 func (c *committer) extend(ctx context.Context) error {
-	now := time.Now() // before the log is asked
+	now := time.Now() // before the log is called
 	return c.write(ctx, c.due(func(l *lane) bool { return l.term.Soon(now) }), func(ctx context.Context, lanes []*lane) error {
 		leases := make([]log.Lease, len(lanes))
 		for i, l := range lanes {
@@ -157,12 +157,12 @@ func (c *committer) extend(ctx context.Context) error {
 	}, func(l *lane) { l.extended(now) })
 }
 
-// movedTogether is how many cursors are moved in one transaction. On a busy server one of
-// them takes a tenth of a second, and the other leases must not run out meanwhile.
+// movedTogether is how many cursors are moved in one transaction. On a busy server moving one
+// takes a tenth of a second, and the other leases must not expire meanwhile.
 const movedTogether = 16
 
-// move moves the cursors, which extends their leases too. The leases of the others come
-// first, and again after some cursors where these took long.
+// move moves the cursors, which also extends their leases. The other leases are extended first,
+// and again between chunks if these take long.
 func (c *committer) move(ctx context.Context) error {
 	failed := c.extend(ctx)
 	to := make(map[*lane]log.Position)
@@ -172,7 +172,7 @@ func (c *committer) move(ctx context.Context) error {
 		return moved
 	})
 	for some := range slices.Chunk(lanes, movedTogether) {
-		now := time.Now() // before the log is asked
+		now := time.Now() // before the log is called
 		failed = errors.Join(failed, c.write(ctx, some, func(ctx context.Context, lanes []*lane) error {
 			for _, l := range lanes {
 				if err := c.b.Log.Advance(ctx, l.held(), to[l], c.cfg.LeaseTTL); err != nil {
@@ -185,7 +185,7 @@ func (c *committer) move(ctx context.Context) error {
 	return failed
 }
 
-// write has do done for the lanes together, or for each alone when one of them is lost.
+// write calls do for the lanes together, or for each lane separately when one lease is lost.
 func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane) error, done func(*lane)) error {
 	if len(lanes) > 1 {
 		err := c.b.Begin(ctx, func(ctx context.Context) error { return do(ctx, lanes) })
@@ -199,7 +199,7 @@ func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx contex
 			return err
 		}
 	}
-	// One lost lease rolls all of them back; alone, each has its own outcome.
+	// One lost lease rolls all of them back; separately, each has its own outcome.
 	var failed error
 	for _, l := range lanes {
 		switch err := do(ctx, []*lane{l}); {
@@ -215,11 +215,11 @@ func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx contex
 	return failed
 }
 
-// retire writes a lane's last position and gives its lease back. It tries again
-// for closeTimeout while the database is away; one that stalls has answerTimeout to
-// answer, because what is not written is handled again.
+// retire writes a lane's last position and releases its lease. While the database is absent, it
+// retries for closeTimeout. A database that stalls has answerTimeout to answer, because messages
+// whose position is not written are handled again.
 func (c *committer) retire(ctx context.Context, l *lane) error {
-	c.remove(l) // a commit that is under way ends before the release
+	c.remove(l) // a commit under way ends before the release
 	c.leave(l)
 	defer c.left(l)
 	trying, cancel := context.WithTimeout(ctx, closeTimeout)
@@ -241,8 +241,8 @@ func (c *committer) releaseIn(ctx context.Context, l *lane) error {
 	return c.release(ctx, l)
 }
 
-// release gives back the lease of l, and in the same transaction those of all
-// other lanes that leave: a process that ends has many at once.
+// release releases the lease of l, and in the same transaction those of all other leaving lanes:
+// a process that ends has many at once.
 func (c *committer) release(ctx context.Context, l *lane) error {
 	if err := c.moving.enter(ctx); err != nil {
 		return err
@@ -268,7 +268,7 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 			return err
 		}
 	}
-	// One lost lease rolls all of them back; alone, each has its own outcome.
+	// One lost lease rolls all of them back; separately, each has its own outcome.
 	var own error
 	for _, other := range lanes {
 		switch err := c.giveBack(ctx, other); {
@@ -281,8 +281,8 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 	return own
 }
 
-// giveBack writes how far a lane has come, that it stops in order, which is no crash, and
-// gives its lease back.
+// giveBack writes a lane's position, records an orderly stop, which is not a crash, and releases
+// the lease.
 func (c *committer) giveBack(ctx context.Context, l *lane) error {
 	if p, moved := l.progress(); moved {
 		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL); err != nil {
@@ -309,7 +309,7 @@ func (c *committer) left(l *lane) {
 	delete(c.leaving, l)
 }
 
-// leavingWith is all lanes that leave, or none when l has left.
+// leavingWith returns all leaving lanes, or none when l has left.
 func (c *committer) leavingWith(l *lane) []*lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()

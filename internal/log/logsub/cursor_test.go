@@ -69,7 +69,7 @@ func TestCursorWritesOfLanesShareATransaction(t *testing.T) {
 	})
 }
 
-// So are their last positions, with the leases.
+// So are their last positions and the releases of their leases.
 func TestClosingPartitionsShareATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -86,7 +86,7 @@ func TestClosingPartitionsShareATransaction(t *testing.T) {
 		m.mu.Lock()
 		before := m.writes
 		m.mu.Unlock()
-		free := make(chan struct{}) // until then the database keeps writers waiting
+		free := make(chan struct{}) // until then the database delays writers
 		wait := func(op string) error {
 			if op != "read" {
 				<-free
@@ -111,7 +111,8 @@ func TestClosingPartitionsShareATransaction(t *testing.T) {
 				t.Errorf("%+v is still held", c)
 			}
 		}
-		// A commit on the way, the position and the lease of whoever came first, and all others.
+		// A commit under way, the position and the lease of the first lane, and those of all
+		// others.
 		if n := m.writes - before; n > 4 {
 			t.Errorf("64 partitions took %d writes to close, want at most 4", n)
 		}
@@ -142,8 +143,7 @@ func TestOnlyThePrefixIsConfirmed(t *testing.T) {
 	})
 }
 
-// An acknowledgement that was given before Close counts, even when nobody has
-// looked at it yet.
+// An acknowledgement made before Close counts, even if it has not been processed yet.
 func TestAckJustBeforeClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -162,8 +162,8 @@ func TestAckJustBeforeClose(t *testing.T) {
 	})
 }
 
-// One message that nobody acknowledges holds back the cursor; what may get
-// ahead of it is bounded.
+// One unacknowledged message holds back the cursor; the number of messages ahead of it is
+// bounded.
 func TestSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -222,7 +222,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		expect(t, ch, series("k", 1, 1200)...)
 		time.Sleep(time.Second) // their cursors are written
 		i.publish("k#1201")
-		time.Sleep(2 * time.Minute) // the first pruning after both have passed
+		time.Sleep(2 * time.Minute) // the first pruning after both groups have passed
 		if left() != 1 {
 			t.Fatalf("%d messages are left after the retention, want the new one", left())
 		}

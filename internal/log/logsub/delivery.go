@@ -17,30 +17,30 @@ type delivery struct {
 	// Guarded by the lane's mu.
 	seq     int64
 	nacks   int
-	due     time.Time // after a nack: when to hand it over again
-	settled bool      // since it was handed over last
+	due     time.Time // after a nack: when to redeliver
+	settled bool      // since it was last handed over
 }
 
-// Message is that of [driver.Delivery].
+// Message implements [driver.Delivery].
 func (d *delivery) Message() driver.Message { return d.message }
 
-// Context is that of [driver.Delivery].
+// Context implements [driver.Delivery].
 func (d *delivery) Context() context.Context { return d.lane.ctx }
 
-// Done is that of [driver.Delivery].
+// Done implements [driver.Delivery].
 func (d *delivery) Done() { d.lane.ack(d) }
 
-// Back is that of [driver.Delivery].
+// Back implements [driver.Delivery].
 func (d *delivery) Back() { d.lane.nack(d) }
 
-// Alone is that of [driver.Suspected].
+// Alone implements [driver.Suspected].
 func (d *delivery) Alone() bool {
 	d.lane.mu.Lock()
 	defer d.lane.mu.Unlock()
 	return d.lane.careful > 0
 }
 
-// Begin is that of [driver.Suspected].
+// Begin implements [driver.Suspected].
 func (d *delivery) Begin(ctx context.Context) (before int, err error) {
 	l := d.lane
 	if l.start.Message == d.message.ID {
@@ -49,7 +49,7 @@ func (d *delivery) Begin(ctx context.Context) (before int, err error) {
 	return before, l.note(ctx, d.message.ID, before+1)
 }
 
-// End is that of [driver.Suspected].
+// End implements [driver.Suspected].
 func (d *delivery) End(ctx context.Context) error { return d.lane.note(ctx, "", 0) }
 
 func (l *lane) note(ctx context.Context, message string, times int) error {

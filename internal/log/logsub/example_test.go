@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// A hub over a backend, here one in memory: publish, take part in a group,
-// acknowledge.
+// A hub over a backend, here one in memory: publish, join a group, acknowledge.
 func ExampleNew() {
 	hub, err := logsub.New(newMemory().connect().backend(), logsub.Config{})
 	check(err)

@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// What was done behind a message that was not is not delivered again after an orderly
-// stop, however many members come and go; after a crash it is.
+// A message that was done behind an undone one is not redelivered after an orderly stop, for any
+// sequence of members; after a crash it is.
 func TestAnOrderlyStopRepeatsNothing(t *testing.T) {
 	cfg := logsub.Config{Partitions: 1, Holder: "pod-1"}
-	// take fetches n messages and returns those of a key that are left open.
+	// take fetches n messages and acknowledges them, except those of the key open.
 	take := func(t *testing.T, s *logsub.Source, n int, open string) {
 		t.Helper()
 		for range n {
@@ -24,7 +24,7 @@ func TestAnOrderlyStopRepeatsNothing(t *testing.T) {
 			}
 		}
 	}
-	// rest is what a member is given.
+	// rest returns the messages that a member still gets.
 	rest := func(t *testing.T, s *logsub.Source) (all []string) {
 		t.Helper()
 		for d := fetch(t, s, time.Minute); d != nil; d = fetch(t, s, time.Minute) {
@@ -82,7 +82,7 @@ func TestAnOrderlyStopRepeatsNothing(t *testing.T) {
 			i := start(t, m, cfg)
 			s = i.subscribe(1)
 			next(t, s).Done()
-			next(t, s) // j#21: the cursor passes what was done before
+			next(t, s) // j#21: the cursor passes the messages that were done before
 			time.Sleep(time.Second)
 			i.link.cut.Store(true)
 		}, series("j", 21, 25)},
@@ -121,7 +121,7 @@ func TestAnOrderlyStopRepeatsNothing(t *testing.T) {
 	}
 }
 
-// Once everything is done the cursor stands behind it, and nothing is kept.
+// Once every message is done, the cursor is behind all of them, and no stored state remains.
 func TestWhatWasKeptIsPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -2,8 +2,8 @@ package logsub
 
 import "context"
 
-// gate is a lock that is held across calls to the database, so waiting for it
-// ends with a context.
+// gate is a lock that is held across calls to the database, so the wait for it ends with a
+// context.
 type gate chan struct{}
 
 func newGate() gate { return make(gate, 1) }

@@ -24,7 +24,7 @@ func TestIdleHolderKeepsItsLease(t *testing.T) {
 		standby := b.subscribe(1)
 		time.Sleep(10 * time.Minute)
 		a.publish("k#1")
-		open := next(t, held) // stays open for long
+		open := next(t, held) // stays open for a long time
 		silent(t, standby, 10*time.Minute)
 		if open.Context().Err() != nil {
 			t.Error("the holder lost its lease")
@@ -47,7 +47,7 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 		if err := held.Close(); err != nil {
 			t.Fatal(err)
 		}
-		b.WakeGroups() // what a watcher of the database does
+		b.WakeGroups() // as a watcher of the database does
 		started := time.Now()
 		expect(t, standby, "k#5")
 		if took := time.Since(started); took > 100*time.Millisecond {
@@ -57,8 +57,8 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 	})
 }
 
-// An instance that is cut off like a killed process loses its partitions after
-// the lease, and what it had not confirmed is delivered by another.
+// An instance that is cut off like a killed process loses its partitions when the lease expires,
+// and its uncommitted messages are delivered by another.
 func TestTakeoverAfterCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -77,7 +77,7 @@ func TestTakeoverAfterCrash(t *testing.T) {
 		if took := time.Since(started); took < ttl/2 || took > ttl+2*time.Second {
 			t.Errorf("taken over after %v, want about %v", took, ttl)
 		}
-		// The dead one comes back: it is fenced, and its acknowledgements are void.
+		// The dead instance returns: it is fenced, and its acknowledgements have no effect.
 		lostOne.Done()
 		a.link.cut.Store(false)
 		expect(t, standby, "k#5")
@@ -90,8 +90,8 @@ func TestTakeoverAfterCrash(t *testing.T) {
 	})
 }
 
-// A holder that sleeps through the end of its lease moves nothing, hands out
-// nothing that it has read ahead, and ends the contexts of what it handed out.
+// A holder that sleeps past the end of its lease moves no cursor, hands out no message that it
+// has read ahead, and ends the contexts of those it handed out.
 func TestStalledHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -114,7 +114,7 @@ func TestStalledHolder(t *testing.T) {
 		}
 		silent(t, held, time.Minute)
 		within(t, time.Second, "the cursor", func() bool { return m.done(lane0) == 20 })
-		// It is a standby from now on.
+		// The former holder is a standby from now on.
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestPartitionsAreSharedFairly(t *testing.T) {
 				m := newMemory()
 				cfg := logsub.Config{Partitions: partitions}
 				var members []*instance
-				// Equal parts; the first ones get what is left over.
+				// Equal parts; the first members get the remainder.
 				fair := func() bool {
 					var want []int
 					for rank := range min(partitions, len(members)) {
@@ -176,7 +176,7 @@ func TestPartitionsAreSharedFairly(t *testing.T) {
 						}
 						time.Sleep(50 * time.Millisecond)
 					}
-					for range 60 { // and it stays so
+					for range 60 { // the shares stay fair
 						if !fair() {
 							t.Fatalf("%s: %d members hold %v of %d partitions", what, len(members), counts(m.holders(group)), partitions)
 						}
@@ -196,7 +196,7 @@ func TestPartitionsAreSharedFairly(t *testing.T) {
 					members = members[1:]
 					check("one left")
 				}
-				// A killed one is noticed after its time.
+				// A killed member is noticed after its time is over.
 				i := start(t, m, cfg)
 				i.subscribe(10)
 				members = append(members, i)
@@ -210,9 +210,8 @@ func TestPartitionsAreSharedFairly(t *testing.T) {
 	}
 }
 
-// Members come and go while messages flow and handlers take their time: nothing
-// is lost, the order of keys holds over members, and since nobody crashes,
-// nothing comes twice.
+// Members join and leave while messages flow and handlers work: no message is lost, the order of
+// keys holds over members, and since no member crashes, no message is repeated.
 func TestHandOverKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys, each = 10, 150

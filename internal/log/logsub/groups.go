@@ -9,27 +9,26 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// Places is implemented by a [Directory] whose groups can be looked at, moved and deleted.
+// Places is implemented by a [Directory] whose groups can be listed, moved and deleted.
 type Places interface {
-	// Place is where a cursor stands without its lease, and the number of the last entry
-	// before that, see log.Entry.Number: 0 for none, -1 when it is not known. A cursor
-	// that does not exist is at the zero Position.
+	// Place returns the position of a cursor, without its lease, and the number of the last
+	// entry before it, see log.Entry.Number: 0 for none, -1 when it is not known. A cursor that
+	// does not exist is at the zero Position.
 	Place(ctx context.Context, c log.Cursor) (p log.Position, number int64, err error)
-	// Live reports whether the group has members. A member that was killed counts until its
-	// time is over.
+	// Live reports whether the group has members. A killed member counts until its time is over.
 	Live(ctx context.Context, topic, group string) (bool, error)
-	// Forget removes the cursors of the leases and all that the directory keeps of them.
-	// It fails with log.ErrLeaseLost when one of the leases is lost. In SQL all are
+	// Forget removes the cursors of the leases and everything that the directory stores for
+	// them. It fails with log.ErrLeaseLost when one of the leases is lost. In SQL all are
 	// removed or none.
 	Forget(ctx context.Context, topic Topic, leases []log.Lease) error
 }
 
-// operator is the holder of a group that is being moved or deleted. All operators have the
-// same name: an operation that was killed does not lock out the next one, and of two at the
-// same time the first loses its leases to the second.
+// operator is the holder of a group that is being moved or deleted. All operators have the same
+// name: a killed operation does not lock out the next one, and of two at the same time the first
+// loses its leases to the second.
 const operator = "operator"
 
-// errCameBetween is why a group could not be moved or deleted in the end.
+// errCameBetween is the error of a move or deletion that was interrupted.
 var errCameBetween = errors.New("another operator, a restart of the server or the removal of old messages came between, and nothing was lost; run it again")
 
 func (h *Hub) places() (Places, error) {
@@ -87,8 +86,8 @@ func (h *Hub) group(ctx context.Context, name, group string) (Topic, error) {
 	return topic, err
 }
 
-// Reset is ResetGroup of [bus.GroupResetter]. It looks for the place first, which may take
-// long, and then moves all cursors under their leases.
+// Reset implements ResetGroup of [bus.GroupResetter]. It first searches for the place, which may
+// take long, and then moves all cursors under their leases.
 func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
 	places, err := h.places()
 	if err != nil {
@@ -145,8 +144,8 @@ func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRu
 	})
 }
 
-// move puts a cursor elsewhere. What the directory keeps of it is forgotten first: where
-// this is no transaction, a crash in between costs repetitions only.
+// move sets a cursor to a position. It first deletes the directory's state of the cursor:
+// without a transaction, a crash in between only costs repetitions.
 func (h *Hub) move(ctx context.Context, l log.Lease, to log.Position) error {
 	if err := h.b.Directory.Stopped(ctx, l.Cursor, ""); err != nil {
 		return err
@@ -157,7 +156,7 @@ func (h *Hub) move(ctx context.Context, l log.Lease, to log.Position) error {
 	return h.b.Log.Advance(ctx, l, to, h.cfg.LeaseTTL)
 }
 
-// Delete is DeleteGroup of [bus.GroupAdmin].
+// Delete implements DeleteGroup of [bus.GroupAdmin].
 func (h *Hub) Delete(ctx context.Context, name, group string) error {
 	places, err := h.places()
 	if err != nil {
@@ -185,8 +184,8 @@ func (h *Hub) vacant(ctx context.Context, topic Topic, group string) error {
 	return err
 }
 
-// alone does something with all leases of a group that has no members. A member that
-// starts meanwhile waits for the leases.
+// alone calls do with all leases of a group that has no members. A member that starts meanwhile
+// waits for the leases.
 func (h *Hub) alone(ctx context.Context, topic Topic, group string, do func(context.Context, []log.Lease) error) (err error) {
 	if err := h.vacant(ctx, topic, group); err != nil {
 		return err
@@ -195,8 +194,8 @@ func (h *Hub) alone(ctx context.Context, topic Topic, group string, do func(cont
 	defer func() {
 		after := context.WithoutCancel(ctx)
 		for _, l := range leases {
-			// It does nothing where the cursor is gone; a lease that cannot be given
-			// back ends by itself.
+			// Release has no effect if the cursor is deleted; a lease that cannot be released
+			// expires.
 			h.b.Log.Release(after, l) //nolint:errcheck // see above
 		}
 		h.b.announce(Change{Groups: true})

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// A member that starts while a group is moved gets it when it has moved, and not before.
+// A member that starts while a group is moved gets the group after the move, not before.
 func TestAMemberThatStartsDuringAResetWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -45,7 +45,7 @@ func TestAMemberThatStartsDuringAResetWaitsForIt(t *testing.T) {
 	})
 }
 
-// A crashed member keeps its group from being moved until its lease is over.
+// A crashed member prevents its group from being moved until its lease expires.
 func TestACrashedMembersGroupIsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -112,7 +112,7 @@ func TestMembersAndLeasesAreLive(t *testing.T) {
 	}
 }
 
-// Wherever a reset is cut off, all partitions have moved or none, the group can be used,
+// If a reset is cut off at any step, all partitions have moved or none, the group can be used,
 // and the same reset completes at once.
 func TestAResetCutAnywhereCanBeMadeAgain(t *testing.T) {
 	three := logsub.Config{Partitions: 3}
@@ -145,7 +145,7 @@ func TestAResetCutAnywhereCanBeMadeAgain(t *testing.T) {
 			}
 			killed.link.fail.Store(&hook)
 			_, err := killed.Reset(t.Context(), topic, group, bus.Place{}, false)
-			// Giving leases back may fail: they end by themselves.
+			// Releasing leases may fail: they expire.
 			if done = left >= 0; done && err != nil {
 				t.Fatalf("cut after %d calls: %v", cut, err)
 			}
@@ -171,7 +171,7 @@ func TestAResetCutAnywhereCanBeMadeAgain(t *testing.T) {
 	}
 }
 
-// cursors is where the group's three cursors stand.
+// cursors returns the positions of the group's three cursors.
 func cursors(m *memory) (all []int64) {
 	for lane := range 3 {
 		all = append(all, m.done(log.Cursor{Consumer: group, Lane: lane}))
@@ -179,7 +179,7 @@ func cursors(m *memory) (all []int64) {
 	return all
 }
 
-// What is known of crashes is of the old position.
+// The records of crashes belong to the old position.
 func TestAResetForgetsCrashes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -208,7 +208,7 @@ func TestAResetForgetsCrashes(t *testing.T) {
 	})
 }
 
-// Places of partitions that a topic does not have are refused by name.
+// Positions in partitions that a topic does not have are refused by name.
 func TestPlacesThatATopicDoesNotHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)

@@ -12,18 +12,18 @@ import (
 	"github.com/millrace-go/millrace/internal/lease"
 )
 
-// heartbeat says for all members of the process that they live.
+// heartbeat reports all members of the process as alive.
 type heartbeat struct {
 	b   Backend
 	cfg Config
 
-	// telling is held while the database is told, so that a beat under way
-	// cannot bring a member back that has just left. It guards members.
+	// telling is held during calls to the database, so that a beat under way cannot bring a
+	// member back that has just left. It guards members.
 	telling gate
 	members map[Member]struct{}
 }
 
-// join makes the member known before it takes a lease.
+// join registers the member before it takes a lease.
 func (p *heartbeat) join(ctx context.Context, m Member) error {
 	if err := p.telling.enter(ctx); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (p *heartbeat) join(ctx context.Context, m Member) error {
 	return nil
 }
 
-// leave makes the others share the member's lanes. When the database cannot be
-// told, they find out once the member's time has run out.
+// leave makes the others share the member's lanes. If the database cannot be told, they notice
+// when the member's time is over.
 func (p *heartbeat) leave(ctx context.Context, m Member) error {
 	if err := p.telling.enter(ctx); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *heartbeat) run(ctx context.Context) {
 	term := lease.NewTerm(p.cfg.LeaseTTL, 0)
 	term.Extended(time.Now()) // by join
 	for term.Keep(ctx, nil, p.beat) != nil {
-		term = lease.NewTerm(p.cfg.LeaseTTL, 0) // it ran out, and is taken up again
+		term = lease.NewTerm(p.cfg.LeaseTTL, 0) // it expired, and starts again
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *heartbeat) beat(ctx context.Context) error {
 	return err
 }
 
-// tell says that all members live.
+// tell reports all members as alive.
 func (p *heartbeat) tell(ctx context.Context) error {
 	if err := p.telling.enter(ctx); err != nil {
 		return err
@@ -80,7 +80,8 @@ func (p *heartbeat) tell(ctx context.Context) error {
 // pruneChunk is how many messages one statement removes.
 const pruneChunk = 500
 
-// prune removes what is older than its topic's retention and passed by every group.
+// prune removes messages that are older than their topic's retention and that every group has
+// passed.
 func (h *Hub) prune(ctx context.Context) {
 	for backoff.Sleep(ctx, h.cfg.PruneInterval) == nil {
 		if err := h.pruneOnce(ctx); err != nil && ctx.Err() == nil {

@@ -12,41 +12,39 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// ErrClosed is returned by whatever is used after its Close.
+// ErrClosed is returned by calls after Close.
 var ErrClosed = errors.New("logsub: closed")
 
 // Config of a Hub. The zero value works.
 type Config struct {
-	// Holder names this process towards the others, the same name after every
-	// restart; a random one by default. A process that was killed then gets its
-	// partitions back as soon as it is there again, instead of after LeaseTTL.
-	// Only one live process may have the name: two take each other's partitions
-	// again and again. Nothing is lost by that, since only the newest lease moves
-	// a cursor, but messages are handed out twice and keys in two places at once.
+	// Holder names this process to the others, and is the same after every restart; a random
+	// name by default. A killed process then gets its partitions back as soon as it restarts,
+	// instead of after LeaseTTL. Only one live process may have the name: two would repeatedly
+	// take each other's partitions. Nothing is lost then, since only the newest lease moves a
+	// cursor, but messages are repeated and a key can be handled in two places at once.
 	Holder string
-	// Partitions of a topic that is used before it was declared; 3 by default.
-	// Each is a lane read in order by one member of a group, so they bound how
-	// many instances can share a group. It cannot be changed for a topic later.
+	// Partitions of a topic that is used before it was declared; 3 by default. Each partition is
+	// a lane read in order by one member of a group, so Partitions bounds how many instances can
+	// share a group. It cannot be changed for a topic later.
 	Partitions int
-	// Retention is how long messages are kept at least, and as long as a group
-	// has not passed them; 72 h by default. A longer one costs disk space.
+	// Retention is how long messages are kept at least; they are also kept until every group has
+	// passed them. 72 h by default. A longer retention costs disk space.
 	Retention time.Duration
-	// LeaseTTL is how long a crashed instance keeps its partitions; 10 s by
-	// default. Leases are renewed at a third of it: a shorter one costs writes.
+	// LeaseTTL is how long a crashed instance keeps its partitions; 10 s by default. Leases are
+	// renewed at a third of it: a shorter one costs writes.
 	LeaseTTL time.Duration
-	// PollInterval is how often an idle partition is looked at without a wake-up;
-	// 1 s by default.
+	// PollInterval is the interval at which an idle partition is read without a wake-up; 1 s by
+	// default.
 	PollInterval time.Duration
-	// CommitInterval is the least time between two writes of cursors; 20 ms by
-	// default. What was acknowledged within it is delivered again after a crash.
+	// CommitInterval is the least time between two writes of cursors; 20 ms by default. Messages
+	// acknowledged within it are redelivered after a crash.
 	CommitInterval time.Duration
 	// PruneInterval is how often old messages are removed; 1 min by default.
 	PruneInterval time.Duration
-	// Span is how far the newest delivered message of a partition may be ahead of
-	// its oldest unacknowledged one; 25,000 by default. It bounds what a crash
-	// delivers again.
+	// Span is how far the newest delivered message of a partition may be ahead of its oldest
+	// unacknowledged one; 25,000 by default. It bounds the messages that a crash redelivers.
 	Span int
-	// Logger hears of trouble in the background; slog.Default() by default.
+	// Logger logs background errors; slog.Default() by default.
 	Logger *slog.Logger
 }
 
@@ -96,15 +94,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// retry is how the background parts wait after an error.
+// retry is the backoff of the background parts after an error.
 var retry = backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}
 
-// opTimeout bounds one step on the database.
+// opTimeout bounds one operation on the database.
 const opTimeout = 30 * time.Second
 
-// Hub is one process's part of the bus: it makes a publisher and sources and
-// does in Run what they share: it moves cursors, renews leases, says that its
-// members live, and removes old messages.
+// Hub is one process's part of the bus: it makes a publisher and sources. Its Run does their
+// shared work: it moves cursors, renews leases, reports members as alive, and removes old
+// messages.
 type Hub struct {
 	b     Backend
 	cfg   Config
@@ -142,9 +140,8 @@ func New(b Backend, cfg Config) (*Hub, error) {
 	return h, nil
 }
 
-// Run does the background work until ctx is done, and then returns nil. Without
-// it nothing is acknowledged for good and leases run out. Close the sources,
-// or the Hub, before ctx ends.
+// Run does the background work until ctx is done, and then returns nil. Without Run, no
+// acknowledgement is stored and leases expire. Close the sources, or the Hub, before ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { h.committer.run(ctx) })
@@ -154,23 +151,22 @@ func (h *Hub) Run(ctx context.Context) error {
 	return nil
 }
 
-// Wake says that the lanes may have new entries; without lanes, that all may.
-// The hub's own publisher does it after its commits. Call it for what others
-// append: another process, or an outbox on the same log.
+// Wake wakes readers because the lanes, or without arguments all lanes, may have new entries.
+// The hub's own publisher calls it after its commits. Call it for entries appended by others:
+// another process, or an outbox on the same log.
 func (h *Hub) Wake(lanes ...int) { h.wakes.data(lanes...) }
 
-// WakeGroups says that members may have come or gone in another process.
+// WakeGroups reports that members may have joined or left in another process.
 func (h *Hub) WakeGroups() { h.wakes.groups.Wake() }
 
-// Reading returns the lanes that are read here, and whether anything here is a
-// member of a group: what is worth to look for in other processes.
+// Reading returns the lanes that this process reads, and whether it has a member of any group.
+// Only these changes of other processes matter here.
 func (h *Hub) Reading() (lanes []int, member bool) { return h.committer.held(), h.names.any() }
 
-// Publisher returns the one publisher of the hub, which everybody shares.
+// Publisher returns the one, shared publisher of the hub.
 func (h *Hub) Publisher() *Publisher { return h.publisher }
 
-// Close ends the publisher and every source, in the sense of their Close.
-// End Run afterwards.
+// Close closes the publisher and every source. End Run afterwards.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -190,7 +186,7 @@ func (h *Hub) Close() error {
 	return errors.Join(errs...)
 }
 
-// groupsChanged says that a member of this process came or went, or gave up a lane.
+// groupsChanged reports that a member of this process joined or left, or released a lane.
 func (h *Hub) groupsChanged() {
 	h.wakes.groups.Wake()
 	h.b.announce(Change{Groups: true})

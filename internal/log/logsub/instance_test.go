@@ -35,8 +35,8 @@ type instance struct {
 	end  func() // ends Run
 }
 
-// start makes an instance on the memory. It is closed with the test's function,
-// by t.Cleanup, inside the bubble.
+// start makes an instance on the memory. t.Cleanup closes it with the test's function, inside
+// the bubble.
 func start(t *testing.T, m *memory, cfg logsub.Config) *instance {
 	t.Helper()
 	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -63,7 +63,7 @@ func start(t *testing.T, m *memory, cfg logsub.Config) *instance {
 	return i
 }
 
-// subscribe takes part in the group on the topic.
+// subscribe joins the group on the topic.
 func (i *instance) subscribe(window int) *logsub.Source {
 	i.t.Helper()
 	s, err := i.Source(context.WithoutCancel(i.t.Context()), topic, group, window)
@@ -92,7 +92,7 @@ func msg(payload string) *message.Message {
 	return m
 }
 
-// series is key#from … key#to.
+// series returns key#from … key#to.
 func series(key string, from, to int) (out []string) {
 	for n := from; n <= to; n++ {
 		out = append(out, fmt.Sprintf("%s#%d", key, n))
@@ -100,12 +100,12 @@ func series(key string, from, to int) (out []string) {
 	return out
 }
 
-// text is the payload of a delivery.
+// text returns the payload of a delivery.
 func text(d driver.Delivery) string { return string(d.Message().Payload) }
 
-// fetch takes one message, nil when none comes in time. The time is that of a timer's
-// channel: the race detector of Go 1.26 now and then fails in goroutines that a bubble's
-// timers start, as those of contexts do.
+// fetch receives one message, or nil when none arrives in time. The timeout is a timer's
+// channel: the race detector of Go 1.26 sometimes fails in goroutines that a bubble's timers
+// start, as those of contexts do.
 func fetch(t *testing.T, s *logsub.Source, d time.Duration) driver.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
@@ -128,7 +128,7 @@ func fetch(t *testing.T, s *logsub.Source, d time.Duration) driver.Delivery {
 	return nil
 }
 
-// next takes one message within an hour of the bubble.
+// next receives one message within an hour of the bubble.
 func next(t *testing.T, s *logsub.Source) driver.Delivery {
 	t.Helper()
 	d := fetch(t, s, time.Hour)
@@ -138,7 +138,7 @@ func next(t *testing.T, s *logsub.Source) driver.Delivery {
 	return d
 }
 
-// expect takes the messages in this order and acknowledges them.
+// expect receives the messages in this order and acknowledges them.
 func expect(t *testing.T, s *logsub.Source, payloads ...string) {
 	t.Helper()
 	for _, want := range payloads {
@@ -150,7 +150,7 @@ func expect(t *testing.T, s *logsub.Source, payloads ...string) {
 	}
 }
 
-// silent is whether nothing comes for a while.
+// silent checks that no message arrives for a while.
 func silent(t *testing.T, s *logsub.Source, d time.Duration) {
 	t.Helper()
 	if got := fetch(t, s, d); got != nil {
@@ -169,8 +169,8 @@ func within(t *testing.T, d time.Duration, what string, ok func() bool) {
 	}
 }
 
-// inOrder checks that the payloads of every key count up from 1 to n, and
-// returns how often one came again.
+// inOrder checks that the payloads of every key count up from 1 to n, and returns the number of
+// repeats.
 func inOrder(t *testing.T, got []string, keys []string, n int) (repeats int) {
 	t.Helper()
 	for _, key := range keys {

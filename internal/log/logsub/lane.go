@@ -20,51 +20,51 @@ const (
 	maxReadBatch = 256
 )
 
-// lane has the messages of one leased lane ready. Its life:
+// lane reads the messages of one leased lane ahead. Its life:
 //
 //	read      reads ahead, in order, for Fetch to take
-//	settle    the intake has ended: waits for what was handed over
-//	retire    writes the cursor, gives the lease back
+//	settle    the intake has ended: waits for the messages that were handed over
+//	retire    writes the cursor, releases the lease
 //
-// It goes on to settle when its intake is stopped (the group has more members now),
-// skips settling when the source is closed, and skips the rest when the lease is lost.
+// It continues with settle when its intake is stopped (the group has more members now), skips
+// settle when the source is closed, and skips the rest when the lease is lost.
 type lane struct {
 	sub   *Source
-	lease log.Lease   // as it was taken; see held
+	lease log.Lease   // as taken; see held
 	term  *lease.Term // of the lease
 	start Start       // set before the first message is handed over
 
 	ctx     context.Context // of deliveries: ends when the lease is lost
 	revoke  context.CancelCauseFunc
 	stop    context.CancelFunc // ends the intake
-	kicked  chan struct{}      // capacity 1: look again at what can be done
-	over    chan struct{}      // closed: wait for no acknowledgement any more
+	kicked  chan struct{}      // capacity 1: check again
+	over    chan struct{}      // closed: wait for no more acknowledgements
 	settled chan struct{}      // closed: the intake has ended and nothing is open
 
 	mu         sync.Mutex
 	tracker    kit.Tracker[place]
-	done       map[int64]struct{} // entries that an earlier holder finished, by id; not yet met
-	committed  log.Position       // where the cursor stands
+	done       map[int64]struct{} // entries that an earlier holder finished, by id; not yet read
+	committed  log.Position       // the cursor's position
 	ready      []*delivery        // read and not handed over, in log order
 	open       int                // handed over and not settled
-	nacked     []*delivery        // to be handed over again, in log order
+	nacked     []*delivery        // to be redelivered, in log order
 	stopped    bool               // the intake was told to end
 	ended      bool               // it has ended
 	ending     bool               // over is closed
-	lost       bool               // the lease is
-	careful    int                // so many messages are to be handled alone
+	lost       bool               // the lease is lost
+	careful    int                // the number of messages that are to be handled alone
 	progressed bool               // the cursor has moved since the lease was taken
-	counted    bool               // this start is, in Directory
+	counted    bool               // Directory has counted this start
 	told       bool               // Directory knows that the cursor has moved
 }
 
-// place is where an entry lies.
+// place is the location of an entry.
 type place struct {
 	position log.Position
 	id       int64
 }
 
-// newLane makes a lane of a lease that was asked for at the given time; stop ends the context that run is called with.
+// newLane makes a lane of a lease that was requested at asked; stop ends the context of run.
 func newLane(s *Source, held log.Lease, asked time.Time, stop context.CancelFunc) *lane {
 	l := &lane{
 		sub: s, lease: held, term: lease.NewTerm(s.hub.cfg.LeaseTTL, 0), stop: stop,
@@ -76,7 +76,7 @@ func newLane(s *Source, held log.Lease, asked time.Time, stop context.CancelFunc
 	return l
 }
 
-// run lives as long as the lane is held; ctx is the intake's.
+// run runs as long as the lane is held; ctx is the intake's.
 func (l *lane) run(ctx context.Context) error {
 	defer l.stop()
 	l.read(ctx)
@@ -97,7 +97,7 @@ func (l *lane) run(ctx context.Context) error {
 	return l.sub.hub.committer.retire(context.WithoutCancel(ctx), l)
 }
 
-// kick makes read look again.
+// kick makes read check again.
 func (l *lane) kick() {
 	select {
 	case l.kicked <- struct{}{}:
@@ -105,7 +105,7 @@ func (l *lane) kick() {
 	}
 }
 
-// stopIntake lets the lane be given up once it is settled.
+// stopIntake stops the intake; the lane is released once it is settled.
 func (l *lane) stopIntake() {
 	l.mu.Lock()
 	l.stopped = true
@@ -113,7 +113,7 @@ func (l *lane) stopIntake() {
 	l.stop()
 }
 
-// taking is whether nobody has told the intake to end.
+// taking reports whether the intake was not stopped.
 func (l *lane) taking() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *lane) end() {
 	l.stop()
 }
 
-// lose drops everything: reading goes on from the cursor, under another lease.
+// lose discards all state: reading resumes from the cursor, under another lease.
 func (l *lane) lose() {
 	l.mu.Lock()
 	l.lost = true
@@ -141,8 +141,8 @@ func (l *lane) lose() {
 	l.end()
 }
 
-// endIntake gives up what was not handed over, or waits for another try: the next holder
-// of the lane will read it again.
+// endIntake discards the messages that were not handed over, or that wait for redelivery: the
+// next holder of the lane reads them again.
 func (l *lane) endIntake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,9 +165,9 @@ func (l *lane) close() {
 	l.sub.window.Give(l)
 }
 
-// take hands over what is ready: first what was refused, whose successors wait for it, but
-// nothing when the lease may have run out, because another instance may be handing out
-// the same messages.
+// take hands over ready messages: first the nacked ones, since their successors wait for them.
+// It hands over none when the lease may have expired, because another instance may be handing
+// out the same messages.
 func (l *lane) take(all []driver.Delivery, most int) []driver.Delivery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +221,7 @@ func (l *lane) ack(d *delivery) {
 	}
 }
 
-// finish confirms a delivery; l.mu is held.
+// finish completes a delivery; l.mu is held.
 func (l *lane) finish(d *delivery) {
 	full := l.room() <= 0
 	l.tracker.Done(d.seq)
@@ -254,11 +254,10 @@ func (l *lane) nack(d *delivery) {
 	time.AfterFunc(wait, l.sub.tell)
 }
 
-// room is how many messages more the lane may have ahead of an unacknowledged one; l.mu
-// is held.
+// room is how many more messages the lane may have ahead of an unacknowledged one; l.mu is held.
 func (l *lane) room() int { return l.sub.hub.cfg.Span - l.tracker.Span() - len(l.ready) }
 
-// reached is where the cursor may stand; l.mu is held.
+// reached returns the position to which the cursor may move; l.mu is held.
 func (l *lane) reached() log.Position {
 	if last, ok := l.tracker.Prefix(); ok {
 		return last.position
@@ -266,7 +265,7 @@ func (l *lane) reached() log.Position {
 	return l.lease.Position
 }
 
-// held is the lease with the place where the cursor stands now.
+// held returns the lease with the cursor's present position.
 func (l *lane) held() log.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -275,7 +274,8 @@ func (l *lane) held() log.Lease {
 	return held
 }
 
-// progress returns where the cursor may stand, and whether that is news.
+// progress returns the position to which the cursor may move, and whether it differs from the
+// committed one.
 func (l *lane) progress() (p log.Position, moved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -283,8 +283,7 @@ func (l *lane) progress() (p log.Position, moved bool) {
 	return p, p != l.committed
 }
 
-// moved notes that the cursor was written and the lease extended, when the log was asked
-// at the given time.
+// moved records that the cursor was written and the lease extended, by a call made at asked.
 func (l *lane) moved(p log.Position, asked time.Time) {
 	l.mu.Lock()
 	l.progressed = l.progressed || p != l.lease.Position
@@ -293,7 +292,7 @@ func (l *lane) moved(p log.Position, asked time.Time) {
 	l.extended(asked)
 }
 
-// extended notes that the lease was, when the log was asked at the given time.
+// extended records that the lease was extended, by a call made at asked.
 func (l *lane) extended(asked time.Time) {
 	expired := !l.term.Valid(time.Now())
 	if l.term.Extended(asked); expired {

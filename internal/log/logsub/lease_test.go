@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// Where writers take turns, all partitions of a member are taken in one
-// transaction, and all or none when it fails.
+// Where writers are serialized, all partitions of a member are taken in one transaction; if it
+// fails, none is.
 func TestPartitionsAreTakenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -23,7 +23,7 @@ func TestPartitionsAreTakenTogether(t *testing.T) {
 		var asked atomic.Int32
 		broken := errors.New("the disk is full")
 		fail := func(op string) error {
-			// In the middle of the member's own, which follow the 64 of the declaration.
+			// In the middle of the member's own calls, which follow the 64 of the declaration.
 			if n := asked.Load(); op == "lease" && asked.Add(1) > 0 && n == 64+30 {
 				return broken
 			}
@@ -53,8 +53,8 @@ func TestPartitionsAreTakenTogether(t *testing.T) {
 	})
 }
 
-// A failover of the database voids what was read: the lane is given up, and read
-// again from its cursor.
+// A failover of the database invalidates the entries that were read: the lane is released, and
+// read again from its cursor.
 func TestPositionsEndWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -80,8 +80,8 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 	})
 }
 
-// However long the database takes for the cursors of many partitions, the leases of the
-// others do not run out meanwhile.
+// However slow the database moves the cursors of many partitions, the leases of the others do
+// not expire meanwhile.
 func TestSlowCursorsLoseNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// memory is a database for tests in a synctest bubble: its clock is the
-// bubble's, it takes no time, and it can be cut off from one instance.
+// memory is a database for tests in a synctest bubble: its clock is the bubble's, its calls take
+// no time, and it can be cut off from one instance.
 type memory struct {
 	mu      sync.Mutex
 	lastID  int64
@@ -29,8 +29,8 @@ type memory struct {
 	writes   int                            // of cursors: transactions, and statements on their own
 	advances map[log.Cursor][]time.Duration // when cursors were written
 	start    time.Time
-	leased   int  // leases outside a transaction
-	together bool // leases are taken in one
+	leased   int  // taken outside a transaction
+	together bool // leases are taken in one transaction
 }
 
 type cursorRow struct {
@@ -53,8 +53,8 @@ func newMemory() *memory {
 type link struct {
 	*memory
 	cut    atomic.Bool                           // every call fails
-	fail   atomic.Pointer[func(string) error]    // asked before every call
-	refuse atomic.Pointer[func(id string) error] // asked for every appended message
+	fail   atomic.Pointer[func(string) error]    // called before every call
+	refuse atomic.Pointer[func(id string) error] // called for every appended message
 }
 
 var errCut = errors.New("the database is away")
@@ -348,7 +348,7 @@ func (m *memory) holders(group string) map[string]int {
 	return out
 }
 
-// done returns the last confirmed id of a cursor.
+// done returns the last acknowledged id of a cursor.
 func (m *memory) done(c log.Cursor) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

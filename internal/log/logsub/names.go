@@ -10,9 +10,9 @@ import (
 // maxHolder leaves room for a member's number in a column of 255 bytes.
 const maxHolder = 200
 
-// names gives the process's members names that no other process has. They count
-// up per group and topic, from 1, so that a process that has a fixed name and
-// subscribes as it did before a crash has the same members as before.
+// names gives the process's members names that no other process has. They count up per group and
+// topic, from 1, so that a process with a fixed name that subscribes as it did before a crash
+// has the same members as before.
 type names struct {
 	process string
 
@@ -43,14 +43,14 @@ func (n *names) take(topic, group string) Member {
 	}
 }
 
-// give lets the name be taken again, once nothing of the member is left.
+// give makes the name available again, once the member has ended.
 func (n *names) give(m Member) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.taken, m)
 }
 
-// any is whether the process has a member of any group.
+// any reports whether the process has a member of any group.
 func (n *names) any() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

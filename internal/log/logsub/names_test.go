@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// A process that was killed and comes back with its name has its partitions at
-// once, and goes on to say that it lives.
+// A killed process that restarts under its name has its partitions at once, and its heartbeat
+// continues.
 func TestHolderComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -23,7 +23,7 @@ func TestHolderComesBack(t *testing.T) {
 		a.publish("k#1")
 		expect(t, ch, "k#1")
 		synctest.Wait()
-		a.link.cut.Store(true) // killed: it says nothing any more
+		a.link.cut.Store(true) // killed: it sends nothing any more
 
 		killed := time.Now()
 		b := start(t, m, cfg)
@@ -38,7 +38,7 @@ func TestHolderComesBack(t *testing.T) {
 		if waited := time.Since(killed); waited > time.Second {
 			t.Errorf("it got its partitions after %v", waited)
 		}
-		// Without a heartbeat the member would be forgotten after the hour.
+		// Without a heartbeat the member would be removed after the hour.
 		<-time.After(3 * time.Hour)
 		link := m.connect()
 		members, err := directory{link}.Members(t.Context(), topic, group)
@@ -48,8 +48,8 @@ func TestHolderComesBack(t *testing.T) {
 	})
 }
 
-// Members of one process have names of their own; a name comes back once its
-// member has gone.
+// Members of one process have names of their own; a name becomes available once its member has
+// left.
 func TestMembersOfOneHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -83,8 +83,8 @@ func TestHolderIsChecked(t *testing.T) {
 	}
 }
 
-// Other processes are told which lanes have new entries, once they are committed,
-// and that groups have changed.
+// Other processes are told which lanes have new entries, once they are committed, and that
+// groups have changed.
 func TestChangesAreAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -15,10 +15,10 @@ import (
 // readChunk is how many entries one step of a walk reads.
 const readChunk = 500
 
-// walk visits the entries of a lane behind a position, up to the present end, and returns
-// the position there. It holds no lease.
+// walk visits the entries of a lane behind a position, up to the present end, and returns the
+// position there. It holds no lease.
 func (h *Hub) walk(ctx context.Context, lane int, at log.Position, visit func(log.Entry) error) (log.Position, error) {
-	// A read may end with a window of the log and move on without entries, once.
+	// A read may end with a window of the log and advance without entries, once.
 	for empty := 0; empty < 2; empty++ {
 		entries, next, err := h.b.Log.Read(ctx, lane, at, readChunk)
 		if err != nil {
@@ -35,14 +35,14 @@ func (h *Hub) walk(ctx context.Context, lane int, at log.Position, visit func(lo
 	return at, nil
 }
 
-// target is where a place lies in a lane.
+// target is the location of a place in a lane.
 type target struct {
 	at     log.Position
 	behind int64 // entries behind it
 }
 
-// find looks for a place in the n-th lane of a topic. ok is false for a partition that the
-// place leaves out; current is where the group stands.
+// find finds a place in the n-th lane of a topic. ok is false for a partition that the place
+// leaves out; current is the group's position.
 func (h *Hub) find(ctx context.Context, topic Topic, n int, place bus.Place, current log.Position) (t target, ok bool, err error) {
 	var from log.Position
 	before := func(log.Entry) bool { return false }
@@ -71,13 +71,14 @@ func (h *Hub) find(ctx context.Context, topic Topic, n int, place bus.Place, cur
 	return t, true, err
 }
 
-// waiting is how many entries lie behind a group's cursor.
+// waiting is the number of entries behind a group's cursor.
 func (h *Hub) waiting(ctx context.Context, c log.Cursor) (int64, error) {
 	n, _, err := h.b.Log.Backlog(ctx, c, 1, math.MaxInt32)
 	return int64(n), err
 }
 
-// Read is [bus.Reader]'s, for the hub's topics; one that does not exist has no messages.
+// Read implements [bus.Reader] for the hub's topics; a topic that does not exist has no
+// messages.
 func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*message.Message) error) error {
 	topic, ok, err := h.Topic(ctx, name)
 	if err != nil || !ok || from.Latest {
@@ -97,7 +98,7 @@ func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*me
 			if !begun {
 				return nil
 			}
-			// Even without its metadata the message is worth reading.
+			// The message is useful even without its metadata.
 			m, _ := decode(e, h.b.headers())
 			msg := message.NewMessage(m.ID, m.Payload)
 			if m.Metadata != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Publisher appends messages to the log. It implements [message.Publisher] and
-// is safe for concurrent use; what is published at the same time shares a commit.
+// Publisher appends messages to the log. It implements [message.Publisher] and is safe for
+// concurrent use; concurrent calls share a commit.
 type Publisher struct {
 	hub     *Hub
 	commits *batch.Combiner[[]log.Entry, error]
@@ -33,19 +33,19 @@ func newPublisher(h *Hub) *Publisher {
 	return p
 }
 
-// A commit takes at most so many calls of Publish, and about so many bytes, or one call.
+// A commit takes at most commitCalls calls of Publish, and about commitBytes bytes, or one call.
 const (
 	commitCalls = 1000
 	commitBytes = 4 << 20
-	entryBytes  = 4 << 10 // what an entry counts beside its payload
+	entryBytes  = 4 << 10 // the size of an entry beside its payload
 )
 
-// Publish returns when the messages are committed: all of them or none. If the first
-// message's context carries a transaction of the same database, the messages are part
-// of it: they are published when it commits, and not when it rolls back.
+// Publish returns when the messages are committed: all of them or none. If the first message's
+// context carries a transaction of the same database, the messages are part of it: they are
+// published when it commits, and not when it rolls back.
 //
-// If the first message's context ends, Publish returns at once. A [driver.PublishError]
-// says whether the messages may be published nevertheless.
+// If the first message's context ends, Publish returns at once. A [driver.PublishError] tells
+// whether the messages may still be published.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	p.mu.Lock()
 	if p.closed {
@@ -65,15 +65,15 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	return nil
 }
 
-// publish publishes all messages or none. The outcome is that of an error.
+// publish publishes all messages or none. The outcome applies to an error.
 func (p *Publisher) publish(topic string, messages []*message.Message) (driver.Outcome, error) {
 	if ctx := messages[0].Context(); p.hub.b.joins(ctx) {
 		entries, err := p.entries(ctx, topic, messages)
 		if err == nil {
 			err = p.write(ctx, entries)
 		}
-		// A message can outlive the transaction in its context: a dead letter
-		// is published after the handler's transaction has ended.
+		// A message can outlive the transaction in its context: a dead letter is published after
+		// the handler's transaction has ended.
 		if !errors.Is(err, sqltx.ErrEnded) {
 			return driver.NotSent, err
 		}
@@ -82,7 +82,7 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 	if outer.Err() != nil {
 		return driver.NotSent, context.Cause(outer)
 	}
-	// It ends with the message's context, and has none of its values: no transaction.
+	// It ends with the message's context, but has none of its values, so no transaction.
 	ctx := context.Background()
 	if outer.Done() != nil {
 		var cancel context.CancelCauseFunc
@@ -99,7 +99,7 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 	switch {
 	case errors.Is(err, batch.ErrUnknown):
 		return driver.Unknown, err
-	case errors.Is(err, batch.ErrNotSent), sqltx.IsConflict(err): // that was rolled back
+	case errors.Is(err, batch.ErrNotSent), sqltx.IsConflict(err): // the conflict was rolled back
 		return driver.NotSent, err
 	case fault.Of(err, p.classifiers()...) == fault.Permanent:
 		return driver.Refused, err
@@ -107,8 +107,8 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 	return driver.Unknown, err
 }
 
-// commit writes the entries of several calls in one transaction. If the database refuses
-// an entry, each call gets a transaction of its own.
+// commit writes the entries of several calls in one transaction. If the database refuses an
+// entry, each call gets a transaction of its own.
 func (p *Publisher) commit(ctx context.Context, calls [][]log.Entry) ([]error, error) {
 	outcomes := make([]error, len(calls))
 	if len(calls) == 1 {
@@ -183,12 +183,12 @@ func lanesOf(entries []log.Entry) []int {
 	return lanes
 }
 
-// Close waits for the calls of Publish that are under way and refuses further ones.
+// Close waits for the calls of Publish under way and refuses further ones.
 func (p *Publisher) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	p.pending.Wait()
-	p.commits.Wait() // for callers that have left
+	p.commits.Wait() // for calls whose callers no longer wait
 	return nil
 }

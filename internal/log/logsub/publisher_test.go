@@ -50,12 +50,12 @@ func TestPublishKeepsOrderAndLane(t *testing.T) {
 	})
 }
 
-// Calls that arrive while one commits share the next commit.
+// Calls that arrive during a commit share the next commit.
 func TestConcurrentPublishesShareACommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
-		i.publish("k#0") // the topic exists, nobody was there to wait for
+		i.publish("k#0") // the topic exists, and there was no other call to wait for
 		slow := func(op string) error {
 			if op == "begin" {
 				time.Sleep(10 * time.Millisecond)
@@ -88,8 +88,8 @@ func TestConcurrentPublishesShareACommit(t *testing.T) {
 	})
 }
 
-// A message that the database refuses fails alone, not with those that share
-// its commit; when the database is away they all hear of it.
+// A message that the database refuses fails alone, without the other calls that share its
+// commit; when the database is absent, all of them fail.
 func TestPublishErrorsReachTheRightCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -185,7 +185,7 @@ func in(ctx context.Context, m *message.Message) *message.Message {
 	return m
 }
 
-// outcome is what an error of Publish says of its messages.
+// outcome returns the outcome in an error of Publish.
 func outcome(err error) driver.Outcome {
 	var failed *driver.PublishError
 	if !errors.As(err, &failed) {
@@ -194,8 +194,8 @@ func outcome(err error) driver.Outcome {
 	return failed.Outcomes[0]
 }
 
-// A call whose context ends returns at once. Nothing is published of a call that has not
-// begun; of one that is being written the outcome is unknown, and said to be.
+// A call whose context ends returns at once. If its write has not begun, nothing is published;
+// if it has, the outcome is unknown, and the error tells that.
 func TestPublishHeedsContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -208,7 +208,7 @@ func TestPublishHeedsContexts(t *testing.T) {
 		}
 		slow := func(op string) error {
 			if op == "begin" {
-				time.Sleep(10 * time.Second) // and does not heed its context
+				time.Sleep(10 * time.Second) // and ignores its context
 			}
 			return nil
 		}
@@ -237,7 +237,7 @@ func TestPublishHeedsContexts(t *testing.T) {
 	})
 }
 
-// A write that panics fails its own call, and the publisher goes on.
+// A write that panics fails its own call, and the publisher continues.
 func TestPublishSurvivesAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

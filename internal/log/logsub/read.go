@@ -10,11 +10,11 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// nackDelay is how long a refused message waits for its next delivery. Retries
-// with longer pauses are the business of the consumer, which then does not nack.
+// nackDelay is how long a nacked message waits for its next delivery. The consumer implements
+// retries with longer pauses, without a nack.
 var nackDelay = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
-// read has messages ready until the intake stops.
+// read reads messages ahead until the intake stops.
 func (l *lane) read(ctx context.Context) {
 	wake, cancel := l.sub.hub.wakes.lane(l.lease.Lane).Subscribe()
 	defer cancel()
@@ -40,7 +40,7 @@ func (l *lane) read(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, log.ErrLeaseLost):
-			// What is in memory means nothing on this server.
+			// Entries in memory are invalid on this server.
 			l.sub.hub.committer.remove(l)
 			l.lose()
 		case err != nil:
@@ -56,8 +56,8 @@ func (l *lane) read(ctx context.Context) {
 	}
 }
 
-// admit takes places of the window for up to so many messages, and returns how many. After
-// 0 the lane is kicked when it may try again.
+// admit reserves room in the window for up to most messages, and returns the number. After 0 the
+// lane is kicked when it may try again.
 func (l *lane) admit(most int) int {
 	l.mu.Lock()
 	room := l.room()
@@ -68,7 +68,7 @@ func (l *lane) admit(most int) int {
 	return l.sub.window.Take(l, min(most, room))
 }
 
-// prepare makes entries ready to be handed over.
+// prepare makes deliveries of entries.
 func (l *lane) prepare(entries []log.Entry) {
 	made := make([]*delivery, len(entries))
 	for i, e := range entries {
@@ -86,8 +86,8 @@ func (l *lane) prepare(entries []log.Entry) {
 
 func (l *lane) batch() int { return min(max(l.sub.window.Size(), minReadBatch), maxReadBatch) }
 
-// wait returns when the lane is kicked or woken, after d when it is not 0, or
-// when the intake stops.
+// wait returns when the lane is kicked or woken, after d when it is not 0, or when the intake
+// stops.
 func (l *lane) wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	var after <-chan time.Time
 	if d > 0 {

@@ -16,32 +16,30 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// closeTimeout bounds what Close waits for a database that is away, answerTimeout
-// what it waits for one that does not answer. What could not be written then is
-// delivered again.
+// closeTimeout bounds how long Close waits for an absent database, answerTimeout for one that
+// does not answer. Messages whose position is not written by then are redelivered.
 const (
 	closeTimeout  = 5 * time.Second
 	answerTimeout = 15 * time.Second
 )
 
-// lookSpacing is the least time between two looks at a group, however many
-// changes are signalled.
+// lookSpacing is the least time between two reads of a group, for any rate of change signals.
 const lookSpacing = 50 * time.Millisecond
 
-// Source is one member of a group on one topic; it implements [driver.Source]. Its
-// coordinator decides which lanes it holds. Each lane has a goroutine that reads ahead,
-// up to the window; Fetch takes what the lanes have ready.
+// Source is one member of a group on one topic; it implements [driver.Source]. Its coordinator
+// determines the lanes it holds. Each lane has a goroutine that reads ahead, up to the window;
+// Fetch takes the ready messages of the lanes.
 type Source struct {
 	hub    *Hub
 	topic  Topic
 	me     Member
 	log    *slog.Logger
-	base   context.Context // its values are the deliveries'
+	base   context.Context // its values are passed to the deliveries
 	window *kit.Window[*lane]
 	nudge  chan struct{} // capacity 1: a lane has ended
-	ready  chan struct{} // capacity 1: a lane has something to hand over
+	ready  chan struct{} // capacity 1: a lane has a message to hand over
 
-	joined      bool          // of coordinate: the group knows this member
+	joined      bool          // used by coordinate: the group knows this member
 	stop        chan struct{} // closed by Close: end the intake
 	stopOnce    sync.Once
 	coordinated chan struct{} // closed when no further lane is started
@@ -50,16 +48,16 @@ type Source struct {
 	mu    sync.Mutex
 	lanes map[int]*lane
 	turn  int   // the lane that Fetch begins with
-	err   error // what Close could not do
+	err   error // the errors of Close
 
 	intakes sync.WaitGroup // lanes that read
 	workers sync.WaitGroup // lanes
 }
 
-// Source makes this process a member of a group on a topic. It hands over messages in
-// order per key, with at most size of them unsettled. A new group starts at the
-// earliest retained message. A delivery's context has the values of ctx, and ends when
-// another instance has taken over its partition.
+// Source makes this process a member of a group on a topic. It hands over messages in order per
+// key, with at most size of them unsettled. A new group starts at the earliest retained message.
+// A delivery's context has the values of ctx, and ends when another instance has taken over its
+// partition.
 func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Source, error) {
 	if err := checkName("group", group); err != nil {
 		return nil, err
@@ -95,12 +93,12 @@ func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Sourc
 	return s, nil
 }
 
-// Fetch is that of [driver.Source].
+// Fetch implements [driver.Source].
 func (s *Source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
 	return driver.Fetch(ctx, s.ready, s.stop, ErrClosed, func() []driver.Delivery { return s.collect(most) })
 }
 
-// collect takes what the lanes have ready, beginning with another lane each time.
+// collect takes the ready messages of the lanes, beginning with another lane each time.
 func (s *Source) collect(most int) (all []driver.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +111,7 @@ func (s *Source) collect(most int) (all []driver.Delivery) {
 	return all
 }
 
-// tell says that a lane has something to hand over.
+// tell signals that a lane has a message to hand over.
 func (s *Source) tell() {
 	select {
 	case s.ready <- struct{}{}:
@@ -121,7 +119,7 @@ func (s *Source) tell() {
 	}
 }
 
-// run lives until Close.
+// run runs until Close.
 func (s *Source) run() {
 	defer close(s.done)
 	intake, cancel := context.WithCancel(s.base)
@@ -135,7 +133,7 @@ func (s *Source) run() {
 	close(s.coordinated)
 	s.intakes.Wait()
 
-	// The others may share the lanes from now on.
+	// The other members may share the lanes from now on.
 	bounded, cancelLeave := context.WithTimeout(s.base, closeTimeout)
 	defer cancelLeave()
 	if err := s.hub.pulse.leave(bounded, s.me); err != nil {
@@ -149,7 +147,7 @@ func (s *Source) run() {
 	s.hub.mu.Unlock()
 }
 
-// Close is that of [driver.Source]: it writes what is done and gives the partitions to the
+// Close implements [driver.Source]: it writes the positions and releases the partitions to the
 // group's other members. Further calls wait for the first.
 func (s *Source) Close() error {
 	s.stopOnce.Do(func() { close(s.stop) })
@@ -197,11 +195,11 @@ func (s *Source) coordinate(ctx context.Context) {
 	}
 }
 
-// balance looks who is there, and takes or gives up lanes. It returns when to
-// look again if nothing is signalled before.
+// balance reads the members, and takes or releases lanes. It returns when to run again if no
+// change is signalled before.
 func (s *Source) balance(ctx context.Context) (time.Duration, error) {
-	// What is begun is finished: a lease that was taken while ctx ended would
-	// be nobody's until it runs out.
+	// An operation that has begun is completed: a lease taken while ctx ended would have no user
+	// until it expires.
 	op, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 	defer cancel()
 
@@ -210,8 +208,8 @@ func (s *Source) balance(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	rank := slices.Index(members, s.me.ID)
-	// A member with a name of its own may be listed from before a crash: it is
-	// the heartbeat that has to learn of it.
+	// A member with a fixed name may be listed from before a crash: the heartbeat has to learn
+	// of it.
 	if rank < 0 || !s.joined {
 		if err := s.hub.pulse.join(op, s.me); err != nil {
 			return 0, err
@@ -233,7 +231,7 @@ func (s *Source) balance(ctx context.Context) (time.Duration, error) {
 		held = held[:len(held)-1]
 		last.stopIntake()
 	}
-	// Members begin at different lanes, so that they seldom ask for the same one.
+	// Members begin at different lanes, so that they seldom request the same one.
 	start := rank * s.topic.Partitions / len(members)
 	var free []int
 	for i := range s.topic.Partitions {
@@ -255,7 +253,7 @@ func (s *Source) balance(ctx context.Context) (time.Duration, error) {
 	return s.hub.cfg.LeaseTTL / 3, nil
 }
 
-// take leases up to so many of the lanes, starts them, and returns how many.
+// take leases up to most of the lanes, starts them, and returns how many.
 func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
 	if s.hub.b.LeasesTogether {
 		var leases []log.Lease
@@ -304,8 +302,8 @@ func (s *Source) lease(ctx context.Context, lane int) (log.Lease, error) {
 	return s.hub.b.Log.Lease(ctx, log.Cursor{Consumer: s.me.Group, Lane: lane}, s.me.ID, s.hub.cfg.LeaseTTL)
 }
 
-// share is how many of n partitions the member at rank of so many gets: equal
-// parts, the first ones get what is left over. The shares sum up to n.
+// share is how many of n partitions the member at rank gets: equal parts, and the first members
+// get the remainder. The shares sum up to n.
 func share(n, members, rank int) int {
 	part := n / members
 	if rank < n%members {
@@ -314,8 +312,8 @@ func share(n, members, rank int) int {
 	return part
 }
 
-// held returns the lanes that take in messages, by number, and which lanes are
-// here at all, those that are being given up included.
+// held returns the lanes that take in messages, by number, and all lanes of this member, also
+// those being released.
 func (s *Source) held() (held []*lane, present map[int]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +328,7 @@ func (s *Source) held() (held []*lane, present map[int]bool) {
 	return held, present
 }
 
-// start works on a lane whose lease was asked for at the given time.
+// start starts a lane whose lease was requested at asked.
 func (s *Source) start(ctx context.Context, lease log.Lease, asked time.Time) {
 	intake, stop := context.WithCancel(ctx)
 	l := newLane(s, lease, asked, stop)

@@ -67,8 +67,8 @@ func TestNackIsRedeliveredBeforeItsSuccessors(t *testing.T) {
 	})
 }
 
-// A delivery's context has the values that the source was made with. It does not end when
-// the source is closed; what was not settled then comes to another member at once.
+// A delivery's context has the values that the source was made with. It does not end when the
+// source is closed; the unsettled messages are delivered to another member at once.
 func TestCloseGivesUpWhatIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -84,7 +84,7 @@ func TestCloseGivesUpWhatIsOpen(t *testing.T) {
 			t.Error("the delivery's context lacks the values of the source's")
 		}
 		other := i.subscribe(3)
-		silent(t, other, time.Minute) // the only partition is the first member's
+		silent(t, other, time.Minute) // the first member has the only partition
 		a.Done()
 		c.Done()
 		if err := s.Close(); err != nil {
@@ -93,7 +93,7 @@ func TestCloseGivesUpWhatIsOpen(t *testing.T) {
 		if b.Context().Err() != nil {
 			t.Error("the delivery's context ended with the source")
 		}
-		b.Done() // too late, and no fault
+		b.Done() // late, and without an effect
 		b.Back()
 		if _, err := s.Fetch(t.Context(), 1); !errors.Is(err, driver.ErrEnded) {
 			t.Errorf("Fetch after Close: %v, want %v", err, driver.ErrEnded)
@@ -167,8 +167,7 @@ func TestCloseWithoutDatabase(t *testing.T) {
 	})
 }
 
-// A database that stalls for longer than one that is away is tried still has the
-// position, once it answers.
+// A database that stalls for longer than closeTimeout still has the position, once it answers.
 func TestCloseWaitsForAStalledDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

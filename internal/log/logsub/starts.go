@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// carefulStarts is from which start without progress on messages are handled alone.
+	// carefulStarts is the number of the start without progress from which on messages are
+	// handled alone.
 	carefulStarts = 3
-	// mostCareful is how many of them at most.
+	// mostCareful is the most messages handled alone.
 	mostCareful = 256
 )
 
-// count counts this start, before the first message is handed over: a process that dies
-// while it has nothing to do says nothing about what comes later.
+// count counts this start, before the first message is handed over: the death of an idle process
+// says nothing about later messages.
 func (l *lane) count(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -47,15 +48,15 @@ func (l *lane) unknownProgress() bool {
 	return l.progressed && !l.told
 }
 
-// tellProgress notes that Directory knows.
+// tellProgress records that Directory knows.
 func (l *lane) tellProgress() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.told = true
 }
 
-// leftover is what is done behind the cursor's place, for the next holder. tell is whether
-// Directory has anything to learn of this stop.
+// leftover returns the entries done behind the cursor's position, for the next holder. tell
+// reports whether Directory has to record this stop.
 func (l *lane) leftover() (done string, tell bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,14 +72,14 @@ func (l *lane) leftover() (done string, tell bool) {
 	return mark(l.reached()) + " " + kit.EncodeDone(0, ids, mostDone), true
 }
 
-// mostDone bounds in bytes what one stop keeps: some 100,000 gaps.
+// mostDone bounds the bytes that one stop stores: some 100,000 gaps.
 const mostDone = 512 << 10
 
-// mark tells a place from any other. It has no space.
+// mark distinguishes a position from any other. It has no space.
 func mark(p log.Position) string { return fmt.Sprintf("%s/%s/%d", p.From, p.To, p.ID) }
 
-// recall is what the last holder had done behind the cursor, if that is still where it
-// was left.
+// recall returns the entries that the last holder had done behind the cursor, if the cursor is
+// still at the position where it stopped.
 func (l *lane) recall(kept string) map[int64]struct{} {
 	at, list, ok := strings.Cut(kept, " ")
 	if !ok || at != mark(l.lease.Position) {

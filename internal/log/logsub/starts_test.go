@@ -9,15 +9,15 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// A partition that is started for the third time without progress has its messages handled
-// alone, and knows which was at work when its processes died.
+// When a partition is started for the third time without progress, its messages are handled
+// alone, and it knows which message was being handled when its processes died.
 func TestStartsWithoutProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		cfg := logsub.Config{Partitions: 1, Holder: "pod-1"}
 		i := start(t, m, cfg)
 		i.publish(series("k", 1, 400)...)
-		// die is a start that ends with the process, before anything is confirmed.
+		// die is a start that ends with the process, before any position is written.
 		die := func(begin bool) (alone bool, deaths int) {
 			t.Helper()
 			i := start(t, m, cfg)
@@ -39,7 +39,7 @@ func TestStartsWithoutProgress(t *testing.T) {
 				t.Errorf("start %d: alone %t after %d deaths, want %t after %d", n+1, alone, deaths, want.alone, want.deaths)
 			}
 		}
-		// What has been handled alone is no suspect; so many of them end the suspicion.
+		// Messages that were handled alone are not suspects; 256 of them end the suspicion.
 		last := start(t, m, cfg)
 		s := last.subscribe(300)
 		for n := range 256 {
@@ -66,7 +66,7 @@ func TestStartsWithoutProgress(t *testing.T) {
 	})
 }
 
-// Orderly stops are no crashes, with progress or without.
+// Orderly stops are not crashes, with progress or without.
 func TestOrderlyStopsAreNoCrashes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -84,7 +84,7 @@ func TestOrderlyStopsAreNoCrashes(t *testing.T) {
 	})
 }
 
-// A process that dies while it has nothing to do says nothing about what comes later.
+// The death of an idle process says nothing about later messages.
 func TestIdleStartsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -19,12 +19,11 @@ const (
 	maxName       = 255
 )
 
-// ErrPartitions is returned by Declare for a topic that exists with another
-// number of partitions: its keys are spread over them already.
+// ErrPartitions is returned by Declare for a topic that exists with another number of
+// partitions: its keys are already distributed over them.
 var ErrPartitions = errors.New("logsub: a topic's partitions cannot be changed")
 
-// topics finds the lanes of topics. What it has seen it remembers: a topic's
-// lanes never change.
+// topics finds the lanes of topics, and caches them: a topic's lanes never change.
 type topics struct {
 	b   Backend
 	cfg Config
@@ -33,7 +32,7 @@ type topics struct {
 	known map[string]Topic
 }
 
-// get returns the topic, which is made when it does not exist.
+// get returns the topic, and makes it if it does not exist.
 func (t *topics) get(ctx context.Context, name string) (Topic, error) {
 	t.mu.Lock()
 	topic, ok := t.known[name]
@@ -54,7 +53,7 @@ func (t *topics) ensure(ctx context.Context, want Topic) (Topic, error) {
 	if err != nil {
 		return Topic{}, fmt.Errorf("logsub: topic %s: %w", want.Name, err)
 	}
-	// Inside a transaction the topic may vanish again with a rollback.
+	// Inside a transaction, a rollback may remove the topic again.
 	if t.b.TopicsStay || !t.b.joins(ctx) {
 		t.mu.Lock()
 		t.known[topic.Name] = topic
@@ -63,7 +62,7 @@ func (t *topics) ensure(ctx context.Context, want Topic) (Topic, error) {
 	return topic, nil
 }
 
-// group makes the group's cursors, so that nothing is pruned before it was read.
+// group makes the group's cursors, so that no message is pruned before the group has read it.
 func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	if err := checkName("group", group); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	}
 	cursors := func(ctx context.Context) error {
 		for i := range topic.Partitions {
-			// A lease of no length makes the cursor and is over at once.
+			// A lease of length 0 makes the cursor and expires at once.
 			c := log.Cursor{Consumer: group, Lane: topic.FirstLane + i}
 			if _, err := t.b.Log.Lease(ctx, c, "declare", 0); err != nil && !errors.Is(err, log.ErrLeaseHeld) {
 				return fmt.Errorf("logsub: declare group %s of %s: %w", group, topic.Name, err)
@@ -91,16 +90,16 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	return cursors(ctx)
 }
 
-// Spec is a topic as it should be.
+// Spec describes a topic to be declared.
 type Spec struct {
 	Name       string
-	Partitions int           // 0: as it is, or the hub's default for a new topic
-	Retention  time.Duration // 0: as it is
+	Partitions int           // 0: unchanged, or the hub's default for a new topic
+	Retention  time.Duration // 0: unchanged
 	Groups     []string      // groups that must exist
 }
 
-// Declare makes a topic and its groups. It is idempotent. Another number of
-// partitions than the topic has is ErrPartitions; another retention is taken over.
+// Declare makes a topic and its groups. It is idempotent. A number of partitions other than the
+// topic's is ErrPartitions; another retention replaces the present one.
 func (h *Hub) Declare(ctx context.Context, spec Spec) error {
 	switch {
 	case spec.Partitions < 0 || spec.Partitions > maxPartitions:
@@ -128,7 +127,7 @@ func (h *Hub) Declare(ctx context.Context, spec Spec) error {
 	return nil
 }
 
-// Lag is how far a group is behind on a topic.
+// Lag tells how far a group is behind on a topic.
 type Lag struct {
 	Topic, Group string
 	Messages     int // at most lagLimit a partition
@@ -141,7 +140,7 @@ const lagLimit = 10_000
 // Lag returns the lag of every group on every topic.
 func (h *Hub) Lag(ctx context.Context) ([]Lag, error) { return h.lag(ctx, nil) }
 
-// lag is Lag of some topics, or of all.
+// lag returns the lag for the given topics, or for all.
 func (h *Hub) lag(ctx context.Context, of []string) ([]Lag, error) {
 	all, err := h.b.Directory.Topics(ctx)
 	if err != nil {
@@ -181,7 +180,7 @@ func (h *Hub) Topics(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Topic returns the topic without making it; ok is whether it exists.
+// Topic returns the topic without making it; ok reports whether it exists.
 func (h *Hub) Topic(ctx context.Context, name string) (topic Topic, ok bool, err error) {
 	all, err := h.b.Directory.Topics(ctx)
 	if err != nil {
@@ -196,7 +195,7 @@ func (h *Hub) Topic(ctx context.Context, name string) (topic Topic, ok bool, err
 }
 
 func checkName(what, name string) error {
-	// MySQL compares text without the spaces at its end.
+	// MySQL ignores trailing spaces when it compares text.
 	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.HasSuffix(name, " ") {
 		return fault.MarkPermanent(fmt.Errorf("logsub: the %s %.40q is no name; give 1 to %d bytes of UTF-8 with no space at the end", what, name, maxName))
 	}

@@ -6,9 +6,8 @@ import (
 	"github.com/millrace-go/millrace/internal/pulse"
 )
 
-// wakes carries the signals of one process: a pulse per lane for new entries,
-// so that a message wakes the readers of its own lane only, and one for changes
-// in the groups.
+// wakes has the signals of one process: a pulse per lane for new entries, so that a message only
+// wakes the readers of its own lane, and one for changes in the groups.
 type wakes struct {
 	groups *pulse.Pulse
 

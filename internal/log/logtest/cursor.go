@@ -21,8 +21,8 @@ func cursorCases() []Case {
 	}
 }
 
-// work makes a table for the further work beside an Advance, and returns that work
-// and a count of what it left.
+// work makes a table for the further work beside an Advance, and returns that work and a count
+// of its rows.
 func (f *Fixture) work(ctx context.Context) (also func(context.Context, *sql.Tx) error, left func() (int, error), err error) {
 	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_work (n integer)`); err != nil {
 		return nil, nil, err
@@ -129,7 +129,7 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	// Two cursors: one has done everything, the slow one has not begun, then stands in the middle.
+	// Two cursors: one has done every entry, the slow one has done none, then is in the middle.
 	for consumer, done := range map[string]int{"fast": 5, "slow": 0} {
 		l, err := f.Log.Lease(ctx, log.Cursor{Consumer: consumer, Lane: 1}, "me", long)
 		if err != nil {
@@ -148,7 +148,7 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
-	// The slow consumer reads by itself: a position belongs to the read it came from.
+	// The slow consumer reads for itself: a position belongs to the read that returned it.
 	page, next, err := f.Log.Read(ctx, 1, slow.Position, 3)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func pruneAge(ctx context.Context, f *Fixture) error {
 	if err := wantCount("pruned young entries", 0)(f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10)); err != nil {
 		return err
 	}
-	// Nobody reads this lane, so age alone decides.
+	// This lane has no reader, so only age decides.
 	return wantCount("pruned old entries", 2)(f.Log.Prune(ctx, 1, time.Now().Add(time.Hour), 10))
 }
 

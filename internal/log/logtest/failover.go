@@ -16,8 +16,8 @@ func failoverCases() []Case {
 	}
 }
 
-// page adds three entries, takes the lease and reads them two at a time, as a
-// reader does that has more before it.
+// page adds three entries, takes the lease and reads them two at a time, like a reader with a
+// backlog.
 func (f *Fixture) page(ctx context.Context) (log.Lease, []log.Entry, error) {
 	if err := f.add(ctx, cursor.Lane, "a", "b", "c"); err != nil {
 		return log.Lease{}, nil, err
@@ -33,7 +33,7 @@ func (f *Fixture) page(ctx context.Context) (log.Lease, []log.Entry, error) {
 	return l, page, err
 }
 
-// left compares what the next holder reads.
+// left compares the entries that the next holder reads.
 func (f *Fixture) left(ctx context.Context, want ...string) error {
 	again, err := f.Log.Lease(ctx, cursor, "me", long)
 	if err != nil {
@@ -43,8 +43,8 @@ func (f *Fixture) left(ctx context.Context, want ...string) error {
 	return err
 }
 
-// otherServer has a lease and positions that name another run of the server, as
-// after a failover, where backends compare that.
+// otherServer has a lease and positions that name another run of the server, as after a
+// failover, if the backend compares servers.
 func otherServer(ctx context.Context, f *Fixture) error {
 	l, page, err := f.page(ctx)
 	if err != nil {
@@ -76,8 +76,8 @@ func otherServer(ctx context.Context, f *Fixture) error {
 	)
 }
 
-// otherPosition has holders that believe the cursor to be where it is not, as after
-// a crash of the server that moves it back.
+// otherPosition has holders with a wrong position of the cursor, as after a crash of the server
+// that moves it back.
 func otherPosition(ctx context.Context, f *Fixture) error {
 	l, page, err := f.page(ctx)
 	if err != nil {

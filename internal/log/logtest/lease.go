@@ -64,14 +64,14 @@ func leaseExclusive(ctx context.Context, f *Fixture) error {
 		wantErr("another holder", held, log.ErrLeaseHeld),
 		wantErr("another lane", lane, nil),
 		wantErr("another consumer", consumer, nil),
-		// The first lease is the same holder's, but not the current token.
+		// The first lease is of the same holder, but with an older token.
 		wantErr("advance by an older token", f.Log.Advance(ctx, l, l.Position, long), log.ErrLeaseLost),
 		wantErr("advance by the current token", f.Log.Advance(ctx, again, again.Position, long), nil),
 	)
 }
 
-// leaseRush lets many ask at once for a cursor that does not exist yet, then
-// for one that has just been given back.
+// leaseRush has many callers request a cursor that does not exist yet, and then one that has
+// just been released.
 func leaseRush(ctx context.Context, f *Fixture) error {
 	for round := range 3 {
 		var mu sync.Mutex
@@ -130,7 +130,7 @@ func leaseRelease(ctx context.Context, f *Fixture) error {
 	if _, err := f.wantRead(ctx, cursor.Lane, yours.Position, 10, "b"); err != nil {
 		return err
 	}
-	// One that is rolled back has not happened.
+	// A release that is rolled back has no effect.
 	kept := errors.New("kept")
 	err = sqltx.Do(ctx, f.DB, func(ctx context.Context, _ *sql.Tx) error {
 		if err := f.Log.Release(ctx, yours); err != nil {
@@ -164,7 +164,7 @@ func leaseExpires(ctx context.Context, f *Fixture) error {
 	return nil
 }
 
-// extends lets a short lease be prolonged and sees that it outlives its first term.
+// extends has a short lease extended and checks that it outlives its first term.
 func extends(ctx context.Context, f *Fixture, prolong func(log.Lease) error) error {
 	l, err := f.Log.Lease(ctx, cursor, "me", short)
 	if err != nil {
@@ -173,7 +173,7 @@ func extends(ctx context.Context, f *Fixture, prolong func(log.Lease) error) err
 	if err := prolong(l); err != nil {
 		return err
 	}
-	// A lease taken later for the same time has run out by then.
+	// A lease taken later for the same time has expired by then.
 	other := log.Cursor{Consumer: "clock", Lane: cursor.Lane}
 	if _, err := f.Log.Lease(ctx, other, "me", short); err != nil {
 		return err
@@ -217,7 +217,7 @@ func renewOfMany(ctx context.Context, f *Fixture) error {
 	return wantErr("renewing when one is lost", f.Log.Renew(ctx, long, all...), log.ErrLeaseLost)
 }
 
-// fencing wakes a holder that slept through the end of its lease.
+// fencing wakes a holder that slept past the end of its lease.
 func fencing(ctx context.Context, f *Fixture) error {
 	if err := f.add(ctx, cursor.Lane, "a", "b", "c"); err != nil {
 		return err

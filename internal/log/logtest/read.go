@@ -114,7 +114,7 @@ func order(ctx context.Context, f *Fixture) error {
 	return nil
 }
 
-// resume goes on from every place a read can stand at.
+// resume continues from every position that a read can return.
 func resume(ctx context.Context, f *Fixture) error {
 	empty, err := f.wantRead(ctx, 1, log.Position{}, 10)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// stress lets writers change aggregates and append what they did, some of them
-// rolling back, while a reader follows behind its cursor and is replaced by
-// another from time to time. Every committed entry must be read exactly once,
-// and those of an aggregate in the order of its versions.
+// stress has writers that change aggregates and append an entry for each change, some of them
+// rolling back, while a reader follows behind its cursor and is replaced by another from time to
+// time. Every committed entry must be read exactly once, and those of an aggregate in the order
+// of its versions.
 func stress(ctx context.Context, f *Fixture) error { return underStress(ctx, f, cursor) }
 
 // twoConsumers is stress with two consumers of one lane: each reads everything.
@@ -68,13 +68,13 @@ func underStress(ctx context.Context, f *Fixture, cursors ...log.Cursor) error {
 
 var errRollback = errors.New("roll back")
 
-// change raises an aggregate's version up to three times and appends an entry
-// for each, in one transaction, and returns how many were committed.
+// change raises an aggregate's version up to three times and appends an entry for each, in one
+// transaction. It returns the number of committed entries.
 func change(ctx context.Context, f *Fixture, id int) (n int, err error) {
 	n = 1 + rand.IntN(3)
 	err = sqltx.Do(ctx, f.DB, func(ctx context.Context, tx *sql.Tx) error {
 		for range n {
-			// The row's lock comes first: that is what makes an order to keep.
+			// The row's lock comes first: it determines the order.
 			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`UPDATE suite_aggregates SET version = version + 1 WHERE id = %d`, id)); err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func change(ctx context.Context, f *Fixture, id int) (n int, err error) {
 	return 0, err
 }
 
-// follow reads until the writers are done and everything is read.
+// follow reads until the writers are done and every entry is read.
 func follow(ctx context.Context, f *Fixture, cursor log.Cursor, done <-chan struct{}, committed *atomic.Int64) error {
 	versions := map[int]int{}
 	read := int64(0)

@@ -14,13 +14,13 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Tables is the log that the suite asks for.
+// Tables are the tables that the suite needs.
 var Tables = sqllog.Tables{
 	Messages: "suite_messages", Cursors: "suite_cursors", Labels: []string{"kind", "about"}, Package: "suite",
 }
 
-// Open returns a fresh log with the given tables, which exist and are empty,
-// and the pool it stands on. Both end with the test.
+// Open returns a fresh log with the given tables, which exist and are empty, and its pool. Both
+// end with the test.
 type Open func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB)
 
 // Case is one property. Check gets a log of its own.
@@ -59,11 +59,11 @@ type Fixture struct {
 }
 
 const (
-	long  = time.Minute           // a lease that does not run out during a case
-	short = 50 * time.Millisecond // one that does
+	long  = time.Minute           // a lease that does not expire during a case
+	short = 50 * time.Millisecond // a lease that expires
 )
 
-// cursor names the cursor most cases use.
+// cursor is the cursor that most cases use.
 var cursor = log.Cursor{Consumer: "group", Lane: 1}
 
 // entry makes an entry for a lane.
@@ -151,7 +151,7 @@ func wantErr(what string, got, want error) error {
 	return fmt.Errorf("%s: want %q, got: %w", what, want.Error(), got)
 }
 
-// wantCount checks what a call counted.
+// wantCount checks the count returned by a call.
 func wantCount(what string, want int) func(got int, err error) error {
 	return func(got int, err error) error {
 		if err != nil {

@@ -107,7 +107,7 @@ func (f fault) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (int
 	return f.Log.Backlog(ctx, c, lanes, limit)
 }
 
-// Every case fails on a log that has the defect the case is there for.
+// Every case fails on a log with the defect that it has to detect.
 func TestSuiteFindsFaults(t *testing.T) {
 	type defect struct {
 		cases []string
@@ -292,7 +292,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 				log, db := open(t)
 				f := d.make(log, db)
 				f.Log = log
-				// A lease that never becomes free is waited for; not for long here.
+				// The case waits for a lease that never becomes free; not for long here.
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				if err := check(t, want)(ctx, &logtest.Fixture{Log: f, DB: db}); err == nil {

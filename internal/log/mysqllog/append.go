@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxVariables is what the server binds to one statement at most.
+	// maxVariables is the server's limit of bound values per statement.
 	maxVariables = 65535
 	// The columns' widths in characters; keys and labels are aggregates' ids.
 	maxName = 255
@@ -22,10 +22,9 @@ const (
 // columns of one appended row.
 func (l *Log) columns() int { return 6 + len(l.tables.Labels) }
 
-// Append writes the entries in one statement inside x, those of a lane in the order given.
-// One statement takes up to 65,535 values: 10,922 entries without labels, 7,281 with
-// three; and each value must be smaller than the server's max_allowed_packet
-// (16 MiB by default).
+// Append writes the entries in one statement inside x, those of a lane in the order given. One
+// statement takes up to 65,535 values: 10,922 entries without labels, 7,281 with three. Each
+// value must be smaller than the server's max_allowed_packet (16 MiB by default).
 func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -45,7 +44,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 	return nil
 }
 
-// check refuses what a server without strict mode would cut.
+// check refuses values that a server without strict mode would truncate.
 func (l *Log) check(e *log.Entry) error {
 	if len(e.Labels) != len(l.tables.Labels) {
 		return fmt.Errorf("it has %d labels, the log has %d", len(e.Labels), len(l.tables.Labels))

@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// stage is a log whose tables can be put back to what they were, under a name of
-// the server that can be changed: what its readers meet after a failover to a
-// replica that lags, and, under the same name, after a crash that loses commits.
+// stage is a log whose tables can be restored to an earlier state, on a server whose name can be
+// changed. It simulates a failover to a replica that lags and, under the same name, a crash that
+// loses commits.
 type stage struct {
 	*Log
 	db *sql.DB
@@ -41,7 +41,7 @@ func newStage(t testing.TB) stage {
 	return s
 }
 
-// another is the log of another process.
+// another returns the log of another process.
 func (s stage) another(t testing.TB) *Log {
 	t.Helper()
 	l, err := on(s.db, inside, "(SELECT name FROM server)", inOrder)
@@ -58,7 +58,7 @@ func (s stage) exec(t testing.TB, query string) {
 	}
 }
 
-// keep remembers the tables as they are.
+// keep saves the present state of the tables.
 func (s stage) keep(t testing.TB) {
 	t.Helper()
 	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
@@ -66,14 +66,14 @@ func (s stage) keep(t testing.TB) {
 	}
 }
 
-// lose puts the tables back to what keep remembered. Ids are given once more.
+// lose restores the tables to the state saved by keep. Ids are assigned again.
 func (s stage) lose(t testing.TB) {
 	t.Helper()
 	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
 		s.exec(t, `TRUNCATE `+table)
 		s.exec(t, `INSERT INTO `+table+` SELECT * FROM `+table+`_kept`)
 	}
-	s.exec(t, `ALTER TABLE log_messages AUTO_INCREMENT = 1`) // the next one that is free
+	s.exec(t, `ALTER TABLE log_messages AUTO_INCREMENT = 1`) // the next free id
 }
 
 // promote is lose on another server.
@@ -123,7 +123,7 @@ func lost(t testing.TB, what string, err error) {
 	}
 }
 
-// rest takes the lease again and returns what is left to read, page by page.
+// rest takes the lease again and returns the remaining entries, page by page.
 func (s stage) rest(t testing.TB) (ids []string) {
 	t.Helper()
 	lease := s.lease(t)
@@ -158,14 +158,14 @@ func (s stage) wantRest(t testing.TB, prefix map[string]int) {
 	}
 }
 
-// A relay stands in the middle of what the promoted replica lacks. What it has in
-// memory ends, and everything that the new primary has is read.
+// A relay is in the middle of entries that the promoted replica lacks. Its memory is discarded,
+// and every entry of the new primary is read.
 func TestFailoverToALaggingReplica(t *testing.T) {
 	servicetest.EachMySQL(t, testFailoverToALaggingReplica)
 }
 
 func testFailoverToALaggingReplica(t *testing.T, _ servicetest.MySQLServer) {
-	for _, settled := range []int{0, 3} { // what the cursor moved over beyond the replica
+	for _, settled := range []int{0, 3} { // the rows beyond the replica that the cursor has passed
 		s := newStage(t)
 		s.add(t, "old", 4)
 		lease := s.lease(t)
@@ -189,12 +189,12 @@ func testFailoverToALaggingReplica(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// The server goes on under the same name and has lost its last commits. Every
-// position that they gave is refused, by itself.
+// The server continues under the same name and has lost its last commits. Every position from
+// these commits is refused separately.
 func TestCrashThatLosesCommits(t *testing.T) { servicetest.EachMySQL(t, testCrashThatLosesCommits) }
 
 func testCrashThatLosesCommits(t *testing.T, _ servicetest.MySQLServer) {
-	for _, rows := range []int{0, 6} { // which of the lost rows had been appended before
+	for _, rows := range []int{0, 6} { // the number of lost rows that had been appended before
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			s := newStage(t)
 			s.add(t, "old", 4)
@@ -206,7 +206,7 @@ func testCrashThatLosesCommits(t *testing.T, _ servicetest.MySQLServer) {
 			page := s.read(t, lease.Position, 10, 6)
 			s.lose(t)
 			s.add(t, "new", 6)
-			// Another group gives places: to other rows under the ids that were lost.
+			// Another group gives places to other rows with the lost ids.
 			other := s.another(t)
 			if got := readAll(t, other); len(got) != 4+rows+6 {
 				t.Fatalf("the other group read %q", got)
@@ -242,8 +242,8 @@ func testCrashThatMovesTheCursorBack(t *testing.T, _ servicetest.MySQLServer) {
 	s.wantRest(t, map[string]int{"old": 2})
 }
 
-// A lease that was lost with its token does not count as that of the next holder,
-// who gets the same token.
+// A lease that was lost with its token does not count as that of the next holder, which gets the
+// same token.
 func TestLostTokenIsGivenAgain(t *testing.T) { servicetest.EachMySQL(t, testLostTokenIsGivenAgain) }
 
 func testLostTokenIsGivenAgain(t *testing.T, _ servicetest.MySQLServer) {
@@ -266,8 +266,8 @@ func testLostTokenIsGivenAgain(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// Passes without leaps repeat after a crash: the same place goes to another row of
-// the same id. That is what the leap is for.
+// Without leaps, passes repeat after a crash: the same place goes to another row with the same
+// id. The leap prevents that.
 func TestPlaceTellsItsPass(t *testing.T) { servicetest.EachMySQL(t, testPlaceTellsItsPass) }
 
 func testPlaceTellsItsPass(t *testing.T, _ servicetest.MySQLServer) {
@@ -292,8 +292,7 @@ func testPlaceTellsItsPass(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// What another reader knew of places, on another server or before a crash, leads
-// nobody past rows.
+// Another reader's bound, from another server or from before a crash, makes no reader skip rows.
 func TestStaleBoundIsNotBelieved(t *testing.T) { servicetest.EachMySQL(t, testStaleBoundIsNotBelieved) }
 
 func testStaleBoundIsNotBelieved(t *testing.T, _ servicetest.MySQLServer) {
@@ -305,8 +304,7 @@ func testStaleBoundIsNotBelieved(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// An Advance whose outcome is not known is repeated, also when its row is gone by
-// then.
+// An Advance with an unknown outcome is repeated, also when its row has been deleted.
 func TestAdvanceIsRepeated(t *testing.T) { servicetest.EachMySQL(t, testAdvanceIsRepeated) }
 
 func testAdvanceIsRepeated(t *testing.T, _ servicetest.MySQLServer) {
@@ -325,7 +323,7 @@ func testAdvanceIsRepeated(t *testing.T, _ servicetest.MySQLServer) {
 	if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
 		t.Errorf("repeated after the row was pruned: %v", err)
 	}
-	// A reader that was idle for as long as rows are kept goes on.
+	// A reader that was idle for the whole retention continues.
 	s.add(t, "new", 1)
 	s.read(t, page[1].Position, 10, 1)
 }

@@ -45,8 +45,8 @@ func (l *Log) create(ctx context.Context, c log.Cursor) error {
 	return err
 }
 
-// take moves the token and reads where the cursor stands, in one transaction: a
-// proxy has both of one server.
+// take moves the token and reads the cursor's position, in one transaction: through a proxy both
+// are from one server.
 func (l *Log) take(ctx context.Context, c log.Cursor, holder string, ttl time.Duration) (log.Lease, error) {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -86,9 +86,8 @@ func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease)
 	return nil
 }
 
-// renewedAtOnce is how many leases are extended in one statement. A process has some
-// dozens of them, a call of the server takes as long for all as for one, and each is met
-// by its primary key.
+// renewedAtOnce is how many leases are extended in one statement. A process has some dozens of
+// them, a round trip for all takes as long as for one, and each is found by its primary key.
 const renewedAtOnce = 128
 
 // Release implements [log.Log].
@@ -106,7 +105,7 @@ func (l *Log) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl 
 	if p.Server != "" && p.Server != at.Server {
 		return fmt.Errorf("mysqllog: advance: %w", elsewhere(p.Server, at.Server))
 	}
-	if p.Row == 0 && p.ID != 0 && p.ID != at.ID { // kept by a release that did not know the row
+	if p.Row == 0 && p.ID != 0 && p.ID != at.ID { // stored by a release that did not know the row
 		err := l.db.QueryRowContext(ctx, l.sql.rowAt, lease.Lane, p.ID).Scan(&p.Row)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("mysqllog: advance: %w", err)

@@ -25,17 +25,17 @@ type Log struct {
 	sql     statements
 	leap    func() int64
 	pass    atomic.Int64           // how many rows a pass takes; 0 at first
-	unread  atomic.Pointer[unread] // nil: nothing is known
+	unread  atomic.Pointer[unread] // nil: unknown
 	given   sync.Map               // lane → bound: a row up to which places were given
-	next    sync.Map               // lane → following: a pass that was looked for ahead
-	inOrder atomic.Bool            // one look is enough, as the last one has said
-	pruned  sync.Map               // lane → bound: a place up to which nothing is left to prune
+	next    sync.Map               // lane → following: a pass prepared ahead
+	inOrder atomic.Bool            // one look is enough, as the last look reported
+	pruned  sync.Map               // lane → bound: a place up to which all rows are pruned
 }
 
 var _ log.Log = (*Log)(nil)
 
-// statements is every statement with the table names filled in. Append's ends
-// with one row of placeholders, row, to which further ones are added; renew's with the
+// statements has every statement with the table names filled in. The text of append ends with
+// one row of placeholders, row, to which further rows are added; that of renew with the
 // condition renewed.
 type statements struct {
 	append, row, pending, pendingWhole, pendingAgain, pendingRows string
@@ -50,7 +50,7 @@ type statements struct {
 // mysqldb opens one). It sends nothing.
 func New(db *sql.DB, tables sqllog.Tables) (*Log, error) { return on(db, tables, Server, inOrder) }
 
-// on is New with other expressions for the server, and for what one look shows.
+// on is New with other expressions for the server and for inOrder.
 func on(db *sql.DB, tables sqllog.Tables, server, inOrder string) (*Log, error) {
 	if db == nil {
 		return nil, errors.New("mysqllog: db is nil")
@@ -86,7 +86,7 @@ func (l *Log) Migrations() (migrate.Set, error) {
 	return set, nil
 }
 
-// files is the statements with these expressions, and further columns of a look.
+// files returns the statements with these expressions, and further columns of a look.
 func files(server, inOrder, rest, noRest string) sqllog.Files {
 	funcs := template.FuncMap{}
 	for name, text := range map[string]string{
@@ -97,18 +97,17 @@ func files(server, inOrder, rest, noRest string) sqllog.Files {
 	return sqllog.Files{FS: embedded, Dialect: migrate.MySQL, Funcs: funcs}
 }
 
-// Server is an expression that names the server. Servers of one replication
-// topology have different ids; names and ports differ where ids do not, as in a
-// cluster of MariaDB.
+// Server is an expression that identifies the server. Servers of one replication topology have
+// different ids; if ids are equal, as in a cluster of MariaDB, names or ports differ.
 const Server = `CONCAT_WS('/', @@server_id, @@hostname, @@port)`
 
-// inOrder tells MySQL, where a reader that sees a commit sees all that had to come before
-// it, from MariaDB, where it may not (see doc.go). Only MariaDB reads the text between
+// inOrder distinguishes MySQL, where a reader that sees a commit sees all that had to come
+// before it, from MariaDB, where it may not (see doc.go). Only MariaDB reads the text between
 // /*M! and */; the version alone is not enough, because it can be configured.
 const inOrder = "@@version NOT LIKE '%MariaDB%' /*M! AND FALSE */"
 
-// rest is what a look that returns whole rows asks for beside ids and messages, and
-// noRest is its place in other rows.
+// rest are the columns, beside ids and messages, of a look that returns whole rows; noRest
+// replaces them in other rows.
 const (
 	rest   = ", topic, message_key, headers, payload, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', created_at)"
 	noRest = ", '', '', '', '', 0"

@@ -9,24 +9,23 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// view is what one look shows of a lane.
+// view is the result of one look at a lane.
 type view struct {
 	place   int64       // the next place; 0: the lane has no row yet
 	stands  bool        // the position is in the log
-	whole   bool        // nothing was left out that may have no place
-	unread  unread      // the ids that it was asked for
-	checked bound       // the last row of the others
+	whole   bool        // no row was left out that may have no place
+	unread  unread      // the ids that were selected
+	checked bound       // the last row of the other ids
 	last    bound       // the last row that has a place, if that is after the position; its server always
-	inOrder bool        // a commit is seen only with what had to come before it
+	inOrder bool        // a commit is seen only with those that had to come before it
 	ids     []int64     // committed rows without a place, ascending
-	more    bool        // there are as many as were asked for
-	message string      // of the last of them
-	rows    []log.Entry // these rows, without places, where they were asked for
+	more    bool        // the limit was reached
+	message string      // of the last id
+	rows    []log.Entry // these rows, without places, if they were selected
 }
 
-// look asks for as many committed rows without a place as a pass may take, the first
-// ones, of which so many are wanted: the rows themselves where that may be all that is
-// needed.
+// look selects the first committed rows without a place, up to the size of a pass for a reader
+// of wanted rows. It returns whole rows if these may be all that are needed.
 func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, wanted int) (v view, err error) {
 	v.unread, v.checked = u, u.last[lane]
 	most := l.passFor(wanted)
@@ -71,7 +70,7 @@ func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, 
 			}
 		}
 	}
-	// A union promises no order.
+	// A union guarantees no order.
 	slices.Sort(v.ids)
 	slices.SortFunc(v.rows, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range v.rows {
@@ -88,7 +87,7 @@ type seen struct {
 	message string
 }
 
-// lookAgain is all rows up to the last, by a view of the data made later, ascending.
+// lookAgain returns all rows up to the last, in a later snapshot, ascending.
 func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]seen, error) {
 	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v)...)
 	if err != nil {
@@ -122,17 +121,16 @@ func againArgs(lane int, v view) []any {
 	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
 }
 
-// sure is what two looks one after the other agree on: the ids that both saw,
-// below the first that only the second saw, for it may be of a transaction that
-// has to come before any of those above. What remains has its turn in the next
-// pass. Both are ascending.
+// sure returns the ids that two successive looks agree on: those that both saw, below the first
+// id that only the second saw, which may belong to a transaction that has to come before any of
+// those above. The next pass takes the rest. Both are ascending.
 func sure(first []int64, second []seen) []int64 {
 	out := make([]int64, 0, len(first))
 	i := 0
 	for _, s := range second {
 		id := s.id
 		for i < len(first) && first[i] < id {
-			i++ // it has a place by now, or was deleted
+			i++ // it has a place now, or was deleted
 		}
 		if i == len(first) || first[i] != id {
 			break

@@ -19,10 +19,10 @@ func (l *Log) Prune(ctx context.Context, lane int, before time.Time, limit int) 
 	return n, nil
 }
 
-// prune finds the rows by a read that takes no lock and deletes them by their
-// ids. A single statement would lock what it looks at, and at REPEATABLE READ
-// the gaps that others append to. It goes on behind what it has deleted: what lies
-// there is passed over for as long as a snapshot keeps it from being purged.
+// prune finds the rows with a read that takes no lock and deletes them by their ids. A single
+// statement would lock the rows it reads, and at REPEATABLE READ the gaps into which others
+// append. It continues behind the rows it has deleted: a read passes over the deleted entries as
+// long as a snapshot prevents their purge.
 func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
 	var passed sql.NullInt64
 	var server string
@@ -30,7 +30,7 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 		return 0, err
 	}
 	from, to := l.prunedUpTo(lane, server)+1, passed.Int64
-	if !passed.Valid { // nobody reads this lane, so age alone decides
+	if !passed.Valid { // the lane has no reader, so only age decides
 		from, to = 0, math.MaxInt64
 	}
 	ids, upTo, err := l.old(ctx, lane, from, to, before, limit)
@@ -48,8 +48,8 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 	return int(n), err
 }
 
-// prunedUpTo is a place up to which nothing is left to prune, by this process on
-// this server.
+// prunedUpTo returns a place up to which all rows are pruned, as known to this process on this
+// server.
 func (l *Log) prunedUpTo(lane int, server string) int64 {
 	v, _ := l.pruned.Load(lane)
 	if b, _ := v.(bound); b.server == server {
@@ -58,8 +58,8 @@ func (l *Log) prunedUpTo(lane int, server string) int64 {
 	return 0
 }
 
-// old is the old rows among the first ones between two places, and the place up to
-// which all are old; 0 when there is none.
+// old returns the old rows among the first ones between two places, and the place up to which
+// all are old; 0 when there is none.
 func (l *Log) old(ctx context.Context, lane int, from, to int64, before time.Time, limit int) (ids []int64, upTo int64, err error) {
 	rows, err := l.db.QueryContext(ctx, l.sql.old, before.UnixMicro(), lane, from, to, limit)
 	if err != nil {
@@ -83,8 +83,8 @@ func (l *Log) old(ctx context.Context, lane int, from, to int64, before time.Tim
 	return ids, upTo, rows.Err()
 }
 
-// Rebase implements [log.Log]. What has committed gets its place first, so
-// that a time can be told from places.
+// Rebase implements [log.Log]. Committed rows first get their places, so that a time can be
+// mapped to a place.
 func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	var at int64
 	err := l.numberAll(ctx, c.Lane)
@@ -100,7 +100,7 @@ func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	return nil
 }
 
-// numberAll runs passes until one finds nothing to do.
+// numberAll runs passes until no row is left.
 func (l *Log) numberAll(ctx context.Context, lane int) error {
 	for before := (bound{}); ; {
 		last, err := l.number(ctx, lane, log.Position{})

@@ -60,8 +60,7 @@ func testAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 			t.Errorf("%s: %v of class %v, want it refused for good", what, err, got)
 		}
 	}
-	// All of them together may be larger than a packet, and as many as fit are one
-	// statement.
+	// All of them together may be larger than a packet; the most that fit are one statement.
 	for i := range many {
 		many[i] = log.Entry{Lane: 2, Topic: "t", MessageID: fmt.Sprint(i), Key: strings.Repeat("é", 1000)}
 	}
@@ -75,9 +74,9 @@ func testAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// plain opens a pool as an application may have it: at REPEATABLE READ, without
-// time parsing, in another time zone, with two round trips per statement, and
-// counting rows that change instead of rows that are met.
+// plain opens a pool as an application may have it: at REPEATABLE READ, without time parsing, in
+// another time zone, with two round trips per statement, and counting changed rows instead of
+// matched rows.
 func plain(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	user, address, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
@@ -105,7 +104,7 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	if _, oldest, err := lg.Backlog(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, 1, 10); err != nil || oldest.Before(before) {
 		t.Errorf("the oldest was appended at %v, %v", oldest, err)
 	}
-	// Two statements in one microsecond change nothing but their count.
+	// Two statements in one microsecond change nothing except their count.
 	if _, err := db.Exec(`SET timestamp = 1700000000.123456`); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +133,7 @@ func testRebase(t *testing.T, _ servicetest.MySQLServer) {
 	}
 	add(t, l, db, 1, "new 1", "new 2")
 	c := log.Cursor{Consumer: "c", Lane: 1}
-	for _, read := range []bool{false, true} { // rows without places have yet to come
+	for _, read := range []bool{false, true} { // rows without places are read later
 		if read {
 			want(t, l, 1, log.Position{}, "old 1", "old 2", "new 1", "new 2")
 		}
@@ -163,7 +162,7 @@ func testRebase(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// The tables, copied into another database, are a log whose cursors are right.
+// The tables, copied into another database, are a log with valid cursors.
 func TestCopyGoesOn(t *testing.T) { servicetest.EachMySQL(t, testCopyGoesOn) }
 
 func testCopyGoesOn(t *testing.T, _ servicetest.MySQLServer) {
@@ -240,7 +239,7 @@ func ExampleNew() {
 		panic(err)
 	}
 	fmt.Println(schema.Table())
-	// What a writer and a reader do with it:
+	// Code of a writer and a reader:
 	_ = func() error {
 		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 			return l.Append(ctx, tx, []log.Entry{{Topic: "mail", MessageID: "1", Payload: []byte("hello")}})

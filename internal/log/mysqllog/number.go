@@ -14,47 +14,46 @@ import (
 )
 
 const (
-	// passSize is how many rows get their places in one statement at first. One that
-	// takes longer than passSlow halves it, and one that takes less than passQuick
-	// doubles it, up to passMost.
+	// passSize is the initial number of rows that get their places in one statement. A pass that
+	// takes longer than passSlow halves it, and one that takes less than passQuick doubles it,
+	// up to passMost.
 	passSize            = 1024
 	passMost            = 4096
 	passSlow, passQuick = 80 * time.Millisecond, 40 * time.Millisecond
-	// leap bounds how many places a pass leaves free before its own, at random: so a
-	// place tells its pass. At 100 passes a second 2^63 places last 5,500 years.
+	// leap bounds the random number of places that a pass leaves free before its own, so that a
+	// place identifies its pass. At 100 passes a second 2^63 places last 5,500 years.
 	leap = 1 << 20
-	// fewRows get their places in one pass, however few are wanted.
+	// fewRows get their places in one pass even if fewer are wanted.
 	fewRows = 64
 )
 
-// bound is a row that has a place, and so have all rows that come before it: what
-// reads go up to. The zero bound is none.
+// bound is a row that has a place, as have all rows before it: the limit of reads. The zero
+// bound is none.
 type bound struct {
 	server     string
 	place, row int64
 }
 
-// number gives places to what has committed in the lane since it was last asked,
-// up to so many rows as a statement may take, and returns the last row that has a
-// place after the given position. Any reader may do it, several at once: the lane's row
-// lets one of them through. It fails with log.ErrLeaseLost when the position is not
-// in the log of this server.
+// number gives places to the newly committed rows of the lane, up to the limit of a statement,
+// and returns the last row that has a place after the given position. Any reader may call it,
+// several at once: the lane's row lets one of them through. It fails with log.ErrLeaseLost when
+// the position is not in the log of this server.
 func (l *Log) number(ctx context.Context, lane int, after log.Position) (bound, error) {
 	p, err := l.numberAndRead(ctx, lane, after, 0, 0, nil)
 	return p.end, err
 }
 
-// passed is a pass that was made, or what is known when there was nothing to do.
+// passed is the result of a pass, or of a look that found no rows.
 type passed struct {
 	end     bound       // the last row that has a place, if that is after the position; its server always
-	entries []log.Entry // what has a place after the position; nil: it is to be read, up to end
+	entries []log.Entry // the rows with a place after the position; nil: they are to be read, up to end
 	more    bool        // the pass left rows to another one
-	next    *pass       // that one, where it is known already
+	next    *pass       // the next pass, if it is known already
 }
 
-// numberAndRead is number, and returns the rows that have a place after the position
-// where these are what the pass gave places to, and no more than limit; a later call will
-// want so many. The pass is the next of the one before, or is looked for.
+// numberAndRead is number, and also returns the rows that have a place after the position, if
+// these are the rows of the pass and at most limit; later is the number of rows that a later
+// call will want. The pass is next, or is found by a look.
 func (l *Log) numberAndRead(ctx context.Context, lane int, after log.Position, limit, later int, next *pass) (passed, error) {
 	for ; ; next = nil {
 		if next == nil {
@@ -93,19 +92,19 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after log.Position, l
 		if err != nil || done.end.row != 0 {
 			return done, err
 		}
-		// Another reader was first, or a crash has taken rows: what is left to do may
+		// Another reader was first, or a crash has removed rows: the rows without a place may
 		// have changed.
 	}
 }
 
-// pass is what may get places.
+// pass are rows that may get places.
 type pass struct {
 	view
-	wanted bool // nothing else has a place after the position: the rows may be returned
+	wanted bool // no other row has a place after the position: the rows may be returned
 }
 
-// agree is what a look has seen where it shows whole commits, and else what a second one
-// sees as well, with the rows where they are wanted.
+// agree returns the view if it shows whole commits; otherwise it looks again and returns the ids
+// in both, with the rows if they are wanted.
 func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, error) {
 	p := &pass{view: v, wanted: v.last.row == 0 && len(v.ids) <= limit}
 	if v.inOrder && (len(v.rows) > 0 || !p.wanted) {
@@ -127,7 +126,7 @@ func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, er
 		return p, err
 	}
 	if n < len(v.ids) {
-		p.wanted = false // an earlier pass may lie between
+		p.wanted = false // an earlier pass may be between
 	}
 	last := slices.IndexFunc(again, func(s seen) bool { return s.id == p.ids[n-1] })
 	p.message = again[last].message
@@ -137,12 +136,11 @@ func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, er
 	return p, nil
 }
 
-// give makes a pass, and meanwhile looks for the next one where the pass leaves rows.
-// Its end is zero when another reader was first, or when the rows are not those that were
-// seen.
+// give makes a pass, and meanwhile looks for the next one if the pass leaves rows. Its end is
+// zero when another reader was first, or when the rows are not those of the look.
 func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (passed, error) {
-	// A row's place is its id, moved up behind the last place given: in one
-	// pass the order of ids, and constant for the whole statement.
+	// A row's place is its id, shifted behind the last place given: the order of ids in one
+	// pass, and constant for the whole statement.
 	row := p.ids[len(p.ids)-1]
 	add := p.place + l.leap() - p.ids[0]
 	done := passed{end: bound{server: p.last.server, place: row + add, row: row}, more: p.more}
@@ -177,8 +175,8 @@ func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (pas
 	return done, nil
 }
 
-// place sends the statement of a pass. It returns how many rows that changed: those of the
-// list and the lane's, or fewer.
+// place sends the statement of a pass. It returns the number of changed rows: those of the list
+// and the lane's, or fewer.
 func (l *Log) place(ctx context.Context, lane int, p pass, next, add int64) (int64, error) {
 	query, args := l.placing(lane, p, next, add)
 	res, err := l.db.ExecContext(ctx, query, args...)
@@ -191,7 +189,7 @@ func (l *Log) place(ctx context.Context, lane int, p pass, next, add int64) (int
 	return res.RowsAffected()
 }
 
-// placing is that statement.
+// placing returns that statement.
 func (l *Log) placing(lane int, p pass, next, add int64) (query string, args []any) {
 	first, last := p.ids[0], p.ids[len(p.ids)-1]
 	if p.inOrder && last-first == int64(len(p.ids)-1) { // on MySQL, without gaps
@@ -200,9 +198,9 @@ func (l *Log) placing(lane int, p pass, next, add int64) (query string, args []a
 	return l.sql.number, []any{list(p.ids), last, p.message, next, add, lane, p.place, p.last.server}
 }
 
-// ahead is the pass behind one that is under way and ends at a row, nil where it cannot
-// be told. The counter says when it is made that the one under way came true, and that
-// no other came between.
+// ahead returns the pass behind one that is under way and ends at end, or nil if it is not
+// certain. When it is made, the counter proves that the one under way succeeded, and that no
+// other came between.
 func (l *Log) ahead(ctx context.Context, lane int, under pass, end bound, limit int) *pass {
 	u := under.unread.without(lane, under.ids, end)
 	u.last = under.unread.last // end is not there yet
@@ -210,7 +208,7 @@ func (l *Log) ahead(ctx context.Context, lane int, under pass, end bound, limit 
 	if err != nil || !v.whole || v.last.server != end.server {
 		return nil
 	}
-	// Spans that became one hold rows of the pass under way.
+	// Merged spans hold rows of the pass under way.
 	underWay := func(id int64) bool { _, is := slices.BinarySearch(under.ids, id); return is }
 	if len(v.ids) == 0 || underWay(v.ids[len(v.ids)-1]) {
 		return nil
@@ -225,7 +223,7 @@ func (l *Log) ahead(ctx context.Context, lane int, under pass, end bound, limit 
 	return p
 }
 
-// following is the next pass of a lane, for the reader that goes on behind a position.
+// following is the next pass of a lane, for the reader that continues behind a position.
 type following struct {
 	after log.Position
 	pass  *pass
@@ -237,7 +235,7 @@ func (l *Log) keepNext(lane int, after log.Position, p *pass) {
 	}
 }
 
-// takeNext is what was kept, if it is no more than max rows.
+// takeNext returns the stored pass, if it has at most max rows.
 func (l *Log) takeNext(lane int, after log.Position, max int) *pass {
 	v, _ := l.next.LoadAndDelete(lane)
 	if f, ok := v.(following); ok && f.after == after && len(f.pass.ids) <= max {
@@ -246,8 +244,8 @@ func (l *Log) takeNext(lane int, after log.Position, max int) *pass {
 	return nil
 }
 
-// passFor is how many rows a pass takes of which so many are wanted at once: no more, so
-// that they can be returned, but for a reader of few. Several passes are of one size.
+// passFor returns the number of rows in a pass for a reader of wanted rows: no more, so that they
+// can be returned, unless the reader wants few. If several passes are needed, they have one size.
 func (l *Log) passFor(wanted int) int {
 	rows, size := max(wanted, fewRows), l.passSize()
 	passes := (rows + size - 1) / size
@@ -256,7 +254,7 @@ func (l *Log) passFor(wanted int) int {
 
 func (l *Log) passSize() int { return int(cmp.Or(l.pass.Load(), passSize)) }
 
-// resize has a pass take as long as it may: the server's speed decides, and the rows'.
+// resize adapts the size of a pass to the speed of the server and the size of the rows.
 func (l *Log) resize(rows int, took time.Duration) {
 	switch size := l.passSize(); {
 	case took > passSlow:
@@ -271,16 +269,16 @@ func elsewhere(read, now string) error {
 	return fmt.Errorf("%w: the position was read on server %s, and this is %s", log.ErrLeaseLost, read, now)
 }
 
-// learn remembers up to where places were given. Whether that still holds is asked
-// by the statement that relies on it.
+// learn records up to where places were given. The statement that relies on it checks whether
+// that still holds.
 func (l *Log) learn(lane int, b bound) {
 	if b.row != 0 {
 		l.given.Store(lane, b)
 	}
 }
 
-// known is a row up to which places were given, on a position's server: there may
-// be later ones.
+// known returns a row up to which places were given, on a position's server; there may be later
+// ones.
 func (l *Log) known(lane int, after log.Position) (bound, bool) {
 	v, _ := l.given.Load(lane)
 	b, _ := v.(bound)
@@ -289,7 +287,7 @@ func (l *Log) known(lane int, after log.Position) (bound, bool) {
 
 func randomLeap() int64 { return 1 + rand.Int64N(leap) }
 
-// list is a JSON array of ids.
+// list returns a JSON array of ids.
 func list(ids []int64) string {
 	text := append(make([]byte, 0, 2+len(ids)*8), '[')
 	for i, id := range ids {

@@ -42,12 +42,12 @@ func testLateCommitIsReadAfterwards(t *testing.T, _ servicetest.MySQLServer) {
 	add(t, l, db, 1, "d")
 	at = want(t, l, 1, at, "late", "d")
 	want(t, l, 1, at)
-	// A reader that comes later reads the same, in the same order.
+	// A later reader reads the same entries in the same order.
 	want(t, l, 1, log.Position{}, "a", "b", "c", "late", "d")
 }
 
-// More rows than one pass takes: what commits between two passes, with an id
-// below those that are left, comes before them.
+// More rows than one pass takes: rows that commit between two passes, with an id below the
+// remaining ones, come before them.
 func TestKeyOrderAcrossPasses(t *testing.T) { servicetest.EachMySQL(t, testKeyOrderAcrossPasses) }
 
 func testKeyOrderAcrossPasses(t *testing.T, _ servicetest.MySQLServer) {
@@ -88,8 +88,8 @@ func testKeyOrderAcrossPasses(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// Several groups read one lane at once, each giving places, while many append:
-// all see the same entries at the same places.
+// Several groups read one lane at once, each giving places, while many writers append: all
+// groups see the same entries at the same places.
 func TestReadersAgree(t *testing.T) { servicetest.EachMySQL(t, testReadersAgree) }
 
 func testReadersAgree(t *testing.T, server servicetest.MySQLServer) {

@@ -17,7 +17,7 @@ import (
 
 var inside = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Package: "test"}
 
-// hasty opens a log whose statements wait for a lock no longer than 20 seconds.
+// hasty opens a log whose statements wait for a lock for at most 20 seconds.
 func hasty(t testing.TB) (*Log, *sql.DB) {
 	t.Helper()
 	db, err := mysqldb.Open(servicetest.Chosen(t).URL(t) + "?innodb_lock_wait_timeout=20")
@@ -43,7 +43,7 @@ func hasty(t testing.TB) (*Log, *sql.DB) {
 	return l, db
 }
 
-// dense leaves no places free, where a test compares them.
+// dense leaves no places free, for tests that compare places.
 func dense() int64 { return 0 }
 
 func appendTo(t testing.TB, l *Log, x interface {
@@ -60,14 +60,14 @@ func appendTo(t testing.TB, l *Log, x interface {
 	}
 }
 
-// passArgs are those of a pass over all that a look saw, of which this is the last message.
+// passArgs are the arguments of a pass over all rows of a look, with the last message.
 func passArgs(v view, message string, add int64) []any {
 	last := v.ids[len(v.ids)-1]
 	return []any{list(v.ids), last, message, last + add + 1, add, 1, v.place, v.last.server}
 }
 
-// A pass whose list is not up to date any more gives no places, and waits for
-// the pass that is on its way before it knows.
+// A pass whose list is outdated gives no places, and waits for the pass under way before it
+// knows.
 func TestStalePassGivesNothing(t *testing.T) { servicetest.EachMySQL(t, testStalePassGivesNothing) }
 
 func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
@@ -90,7 +90,7 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	if n, err := l.place(t.Context(), 1, pass{view: v}, v.place+4, v.place-v.ids[0]); n != 0 || err != nil {
 		t.Errorf("a stale pass over a range wrote %d rows, %v", n, err)
 	}
-	// One that is on its way keeps the second from the lane.
+	// A pass under way blocks the second at the lane's row.
 	appendTo(t, l, db, 2)
 	v, err = l.look(t.Context(), 1, log.Position{}, l.unreadNow(), l.passSize())
 	if err != nil || v.place != 4 || len(v.ids) != 2 {
@@ -114,7 +114,7 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	}()
 	const waiting = `SELECT COUNT(*) FROM information_schema.processlist
 		WHERE id <> CONNECTION_ID() AND db = DATABASE() AND info LIKE '%STRAIGHT_JOIN%'`
-	for running := 0; running == 0; { // until the server has the second pass
+	for running := 0; running == 0; { // until the server runs the second pass
 		if err := db.QueryRow(waiting).Scan(&running); err != nil {
 			t.Fatal(err)
 		}
@@ -136,9 +136,8 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// A pass that is not committed yet keeps nobody from appending, at any isolation
-// level, and rows that are not committed keep no pass: not in a table so small
-// that reading all of it would be cheapest, and not in a larger one.
+// An uncommitted pass blocks no writer, at any isolation level, and uncommitted rows block no
+// pass: not in a table so small that a full scan would be cheapest, and not in a larger one.
 func TestPassAndAppendDoNotWait(t *testing.T) { servicetest.EachMySQL(t, testPassAndAppendDoNotWait) }
 
 func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
@@ -198,9 +197,8 @@ func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// The same of a pass over rows without gaps, which is another statement on MySQL: the rows
-// before them and behind them are those of open transactions, and the id before them is
-// inserted last.
+// The same for a pass over rows without gaps, which is another statement on MySQL: open
+// transactions wrote the rows before and behind them, and the id before them is inserted last.
 func TestPassOverARangeDoesNotWait(t *testing.T) {
 	servicetest.EachMySQL(t, testPassOverARangeDoesNotWait)
 }
@@ -268,14 +266,14 @@ func open(t testing.TB, db *sql.DB) *sql.Tx {
 	return tx
 }
 
-// A pass that ends in a deadlock with another reader's looks again.
+// A pass that ends in a deadlock with another reader's pass looks again.
 func TestPassesThatDeadlock(t *testing.T) { servicetest.EachMySQL(t, testPassesThatDeadlock) }
 
 func testPassesThatDeadlock(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := hasty(t)
 	appendTo(t, l, db, 20)
-	// The other reader has a row of the list and then wants the lane, as one does whose
-	// list begins there. It has changed more, so that it is not the victim.
+	// The other reader has locked a row of the list and then requests the lane, like a reader
+	// whose list begins there. It has changed more, so that it is not the victim.
 	if _, err := db.Exec(`CREATE TABLE weight (n INT)`); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +288,7 @@ func testPassesThatDeadlock(t *testing.T, _ servicetest.MySQLServer) {
 	go func() { _, err := l.number(t.Context(), 1, log.Position{}); ended <- err }()
 	const waiting = `SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p
 		ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()`
-	// The server makes this table once in 100 ms, and not while it is asked more often.
+	// The server refreshes this table once in 100 ms, and not while it is queried more often.
 	for n := 0; n == 0; {
 		select {
 		case err := <-ended:
@@ -334,7 +332,7 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 	}
 	b, ids, here := made.end, v.ids, v.last.server
 	spans := unread{spans: []span{{3, 7}, {100, 200}, {300, math.MaxInt64}}}.args()
-	tail := unread{spans: []span{{0, 0}, {b.row + 1, math.MaxInt64}}}.args() // where nothing is missing
+	tail := unread{spans: []span{{0, 0}, {b.row + 1, math.MaxInt64}}}.args() // if no id is missing
 	inRange, rangeArgs := l.placing(1, pass{view: v}, b.place, 1)
 	statements := map[string]struct {
 		text string
@@ -377,9 +375,8 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// remember has the server plan with fresh statistics of the table, or with those of the
-// empty table, which it keeps for a while, and for ever where innodb_stats_auto_recalc
-// is off.
+// remember makes the server plan with fresh statistics of the table, or with those of the empty
+// table, which it keeps for a while, and for ever where innodb_stats_auto_recalc is off.
 func remember(t testing.TB, db *sql.DB, fresh bool) {
 	t.Helper()
 	statements := []string{`ANALYZE TABLE log_messages`}
@@ -398,8 +395,8 @@ func remember(t testing.TB, db *sql.DB, fresh bool) {
 	}
 }
 
-// BenchmarkPass gives places to rows of 500 bytes, 4,096 at a time, while nobody reads
-// them: what a drain can be at most.
+// BenchmarkPass gives places to rows of 500 bytes, 4,096 at a time, without a reader: the upper
+// limit of a drain.
 func BenchmarkPass(b *testing.B) {
 	l, db := hasty(b)
 	l.pass.Store(passMost)
@@ -460,8 +457,8 @@ func explain(t testing.TB, db *sql.DB, query string, args []any) []map[string]st
 	return steps
 }
 
-// A watcher notices a lane that is read so quickly that it never finds anything: it
-// looks often as long as that goes on.
+// A watcher notices a lane that is read so quickly that it never finds a row without a place: it
+// polls often as long as that goes on.
 func TestCompare(t *testing.T) {
 	for name, tc := range map[string]struct {
 		now, seen    tip

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// pruneFrom is the place behind which the next Prune begins.
+// pruneFrom returns the place behind which the next Prune begins.
 func pruneFrom(t testing.TB, s stage) int64 {
 	t.Helper()
 	var server string
@@ -17,8 +17,8 @@ func pruneFrom(t testing.TB, s stage) int64 {
 	return s.prunedUpTo(1, server)
 }
 
-// Pruning goes on where it ended, spares what is young wherever it lies, and begins
-// again under another lease and on another server.
+// Pruning continues where it ended, keeps young rows at any place, and starts over under another
+// lease and on another server.
 func TestPruneGoesOn(t *testing.T) { servicetest.EachMySQL(t, testPruneGoesOn) }
 
 func testPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// Read implements [log.Log]. Where the lane is read to its end it first gives
-// places to what has committed since.
+// Read implements [log.Log]. At the end of the lane it first gives places to newly committed
+// rows.
 func (l *Log) Read(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
 	entries, next, err := l.readOn(ctx, lane, after, max)
 	if err != nil {
@@ -22,8 +22,8 @@ func (l *Log) Read(ctx context.Context, lane int, after log.Position, max int) (
 	return entries, next, nil
 }
 
-// readOn reads what has a place, and then makes passes until it has as many entries as
-// it may return or the lane is at its end: a caller takes fewer for the end.
+// readOn reads rows with a place, and then makes passes until it has the most entries that it
+// may return or the lane is at its end: a caller takes fewer entries for the end.
 func (l *Log) readOn(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
 	var entries []log.Entry
 	next := after
@@ -73,7 +73,7 @@ func (l *Log) readAfter(ctx context.Context, lane int, after log.Position, b bou
 	return entries, err
 }
 
-// collect reads so many rows, or about that, and closes them.
+// collect reads about n rows, and closes them.
 func collect(rows *sql.Rows, n, lane int, server string) ([]log.Entry, error) {
 	defer rows.Close() //nolint:errcheck // Err is checked below
 	entries := make([]log.Entry, 0, n)
@@ -89,8 +89,8 @@ func collect(rows *sql.Rows, n, lane int, server string) ([]log.Entry, error) {
 	return entries, rows.Err()
 }
 
-// Backlog implements [log.Log]. The oldest is that of the first entry, which
-// can be younger than one whose transaction took longer.
+// Backlog implements [log.Log]. The oldest time is that of the first entry, which can be younger
+// than an entry of a longer transaction.
 func (l *Log) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (n int, oldest time.Time, err error) {
 	var behind []int
 	for from := c.Lane; from < c.Lane+lanes && err == nil; from += backlogLanes {
@@ -110,11 +110,11 @@ func (l *Log) Backlog(ctx context.Context, c log.Cursor, lanes, limit int) (n in
 	return n, oldest, nil
 }
 
-// backlogLanes is how many lanes are looked at in one statement.
+// backlogLanes is how many lanes one statement checks.
 const backlogLanes = 64
 
-// behind adds the lanes in which the cursor may have something before it: mostly there
-// is none, and the bus asks for every group every few seconds.
+// behind adds the lanes in which the cursor may have entries before it: usually there are none,
+// and the bus checks every group every few seconds.
 func (l *Log) behind(ctx context.Context, behind []int, consumer string, from, lanes int) ([]int, error) {
 	args := make([]any, 0, lanes+1)
 	for i := range lanes {

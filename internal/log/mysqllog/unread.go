@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// maxSpans is how many ranges of ids a look takes apart.
+// maxSpans is the most ranges of ids that a look distinguishes.
 const maxSpans = 8
 
-// unread is where rows without a place may be in the table, or may still come up: all
-// ids but those of rows that are known to have a place, in any lane. A row that gets
-// its place leaves a dead entry in the index, which stays while any session keeps an
-// old snapshot; a look that leaves such ids out passes over few of them.
+// unread are the ids at which rows without a place may be in the table, or may still appear: all
+// ids except those of rows known to have a place, in any lane. A row that gets its place leaves
+// a dead entry in the index, which stays while any session keeps an old snapshot; a look that
+// leaves such ids out passes over few of them.
 //
-// An id that is missing may be of a transaction that is open, so it is never left out,
-// however old it is. Where more ids are missing than spans can tell apart, the nearest
-// spans become one: a look then passes over the entries between them.
+// A missing id may belong to an open transaction, so it is never left out, at any age. If more
+// ids are missing than spans can distinguish, the nearest spans are merged: a look then passes
+// over the entries between them.
 type unread struct {
-	spans []span // ascending, apart from each other; the last one has no end
-	// last is, of each lane, the row with the greatest place among those that are left
-	// out. While it is there no crash has undone its pass, nor any before it.
+	spans []span // ascending and disjoint; the last one has no end
+	// last is, for each lane, the row with the greatest place among those left out. While it is
+	// there, no crash has undone its pass, nor any before it.
 	last map[int]bound
 }
 
 type span struct{ from, to int64 }
 
-// everything is what is known of a table at first.
+// everything is the initial state, without any known place.
 func everything() unread {
 	return unread{spans: []span{{0, math.MaxInt64}}, last: map[int]bound{}}
 }
 
-// on is what holds on a server: everything when the rest is known of another one.
+// on returns the state for a server: everything, if the state belongs to another one.
 func (u unread) on(server string) unread {
 	for _, b := range u.last {
 		if b.server != server {
@@ -41,7 +41,7 @@ func (u unread) on(server string) unread {
 	return u
 }
 
-// without leaves further rows of a lane out, of which last has the greatest place.
+// without also leaves out further rows of a lane, of which last has the greatest place.
 func (u unread) without(lane int, ids []int64, last bound) unread {
 	spans := append(make([]span, 0, maxSpans+1), u.spans...)
 	for _, id := range ids {
@@ -52,7 +52,7 @@ func (u unread) without(lane int, ids []int64, last bound) unread {
 	return unread{spans, lasts}
 }
 
-// cut takes an id out of its span.
+// cut removes an id from its span.
 func cut(spans []span, id int64) []span {
 	for i, s := range spans {
 		switch {
@@ -99,7 +99,7 @@ func (u unread) args() []any {
 	return append(args, u.spans[end].from)
 }
 
-// unreadNow is what is known of the table.
+// unreadNow returns the present state of the table.
 func (l *Log) unreadNow() unread {
 	if u := l.unread.Load(); u != nil {
 		return *u
@@ -107,9 +107,9 @@ func (l *Log) unreadNow() unread {
 	return everything()
 }
 
-// saw notes rows of a lane that have places, up to last. A statement has found checked
-// at its place, and then last or the rows: so no crash came between. Where another
-// reader has noted rows behind checked meanwhile, nothing is: they may be undone.
+// saw records rows of a lane that have places, up to last. A statement has found checked at its
+// place, and then last or the rows: so no crash came between. If another reader has recorded
+// rows behind checked meanwhile, saw records nothing, since these rows may be undone.
 func (l *Log) saw(lane int, ids []int64, checked, last bound) {
 	for {
 		p := l.unread.Load()

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Whatever is left out of a look was seen with a place, and there are never more spans
-// than the statement takes.
+// Every id left out of a look was seen with a place, and there are never more spans than the
+// statement takes.
 func TestUnread(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -60,7 +60,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// What a reader notes stands on what its statement has checked.
+// A reader records only rows that its statement has checked.
 func TestSaw(t *testing.T) {
 	at := func(server string, place int64) bound { return bound{server: server, place: place, row: place} }
 	l := &Log{}
@@ -83,7 +83,7 @@ func TestSaw(t *testing.T) {
 	wants("another server", span{0, 5}, span{7, end})
 }
 
-// Without missing ids a look leaves out everything that was read.
+// Without missing ids a look leaves out every row that was read.
 func TestLooksLeaveOutWhatWasRead(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
 		l, db := hasty(t)
@@ -155,8 +155,8 @@ func TestManyLateRowsAreFound(t *testing.T) {
 	})
 }
 
-// A crash undoes the last passes, and the rows are there without places: a look that
-// left them out would never find them.
+// A crash undoes the last passes, and the rows are there without places: a look that left them
+// out would never find them.
 func TestUndonePassesAreRepeated(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
 		l, db := hasty(t)

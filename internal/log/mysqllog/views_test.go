@@ -17,13 +17,12 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// glass is a connector through which a server can be seen to do what MariaDB
-// does once in ten thousand commits: to show a transaction without one that had
-// committed before it.
+// glass is a connector that makes a server behave as MariaDB does once in ten thousand commits:
+// it shows a transaction without one that had committed before it.
 type glass struct {
 	driver.Connector
 	before func(query string)                                                // runs before a statement is sent
-	rows   func(query string, rows [][]driver.Value) (seen [][]driver.Value) // what is seen of its rows
+	rows   func(query string, rows [][]driver.Value) (seen [][]driver.Value) // the rows that are seen
 }
 
 func (g *glass) Connect(ctx context.Context) (driver.Conn, error) {
@@ -87,7 +86,7 @@ func (r *remembered) Next(dest []driver.Value) error {
 	return nil
 }
 
-// each runs a test for a server of which one look is enough, and one where it is not.
+// each runs a test for a server on which one look is enough, and for one on which it is not.
 func each(t *testing.T, name string, test func(t *testing.T, inOrder string)) {
 	t.Helper()
 	for looks, inOrder := range map[string]string{"two looks": "FALSE", "one look": "TRUE"} {
@@ -95,7 +94,7 @@ func each(t *testing.T, name string, test func(t *testing.T, inOrder string)) {
 	}
 }
 
-// through opens a log, and another of the same tables that sees through a glass.
+// through opens a log, and another log on the same tables through a glass.
 func through(t testing.TB, inOrder string) (clear, dim *Log, db *sql.DB, g *glass) {
 	t.Helper()
 	url := servicetest.Chosen(t).URL(t)
@@ -153,7 +152,7 @@ func appendIDs(t testing.TB, l *Log, db *sql.DB, ids ...string) {
 	}
 }
 
-// number is a column's value, which comes as a number or as its digits.
+// number returns a column's value, which arrives as a number or as its digits.
 func number(t testing.TB, v driver.Value) int64 {
 	t.Helper()
 	var n sql.NullInt64
@@ -163,8 +162,7 @@ func number(t testing.TB, v driver.Value) int64 {
 	return n.Int64
 }
 
-// A look that shows a later transaction and hides an earlier one does not turn
-// their order round.
+// A look that shows a later transaction and hides an earlier one does not reverse their order.
 func TestHiddenCommitKeepsItsPlace(t *testing.T) {
 	servicetest.EachMySQL(t, testHiddenCommitKeepsItsPlace)
 }
@@ -189,8 +187,8 @@ func testHiddenCommitKeepsItsPlace(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// A look that shows the counter of the latest pass but hides what the pass
-// before it did gives no row a second place.
+// A look that shows the counter of the latest pass but hides the pass before it gives no row a
+// second place.
 func TestHiddenPassIsNotRepeated(t *testing.T) { servicetest.EachMySQL(t, testHiddenPassIsNotRepeated) }
 
 func testHiddenPassIsNotRepeated(t *testing.T, _ servicetest.MySQLServer) {
@@ -218,8 +216,8 @@ func testHiddenPassIsNotRepeated(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// A read stops at the last place that was known before it: what it sees above may
-// lack what lies between.
+// A read stops at the last place that was known before it: the rows it sees above may lack some
+// between.
 func TestReadStopsAtWhatIsKnown(t *testing.T) { servicetest.EachMySQL(t, testReadStopsAtWhatIsKnown) }
 
 func testReadStopsAtWhatIsKnown(t *testing.T, _ servicetest.MySQLServer) {
@@ -268,8 +266,8 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// What the second look reads is returned only if it is all that the pass and those
-// before it left: here it is behind rows of a pass that the first look hid.
+// The rows of the second look are returned only if they are all rows left by the pass and those
+// before it: here they are behind rows of a pass that the first look hid.
 func TestHiddenPassIsReadFirst(t *testing.T) { servicetest.EachMySQL(t, testHiddenPassIsReadFirst) }
 
 func testHiddenPassIsReadFirst(t *testing.T, _ servicetest.MySQLServer) {
@@ -297,10 +295,10 @@ func testHiddenPassIsReadFirst(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// The next pass is looked for while one is under way. Whatever happens before it is made,
-// each row is read once, in the order that others read them: another reader is first, a
-// row commits late, a crash takes the pass under way back, or many ids are missing, so that
-// spans hold rows of the pass under way.
+// The next pass is prepared while one is under way. Each row is still read once, in the order of
+// other readers, if before the next pass another reader is first, a row commits late, a crash
+// undoes the pass under way, or many ids are missing, so that spans hold rows of the pass under
+// way.
 func TestLookAhead(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
 		const n = 3 * passSize / 2
@@ -332,7 +330,7 @@ func TestLookAhead(t *testing.T) {
 			each(t, name, func(t *testing.T, inOrder string) {
 				l, dim, db, g := through(t, inOrder)
 				for _, l := range []*Log{l, dim} {
-					l.leap = randomLeap // so that places tell passes
+					l.leap = randomLeap // so that places identify passes
 				}
 				if _, err := db.Exec(`ALTER TABLE log_messages AUTO_INCREMENT = 10`); err != nil {
 					t.Fatal(err)
@@ -368,7 +366,7 @@ func TestLookAhead(t *testing.T) {
 					page = append(page, more...)
 				}
 				if name == "a crash" && errors.Is(err, log.ErrLeaseLost) {
-					return // the place that was read is not there any more: the next holder begins anew
+					return // the place that was read is lost: the next holder starts over
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -390,7 +388,7 @@ func TestLookAhead(t *testing.T) {
 	})
 }
 
-// lastPlace is the last place after everything has one.
+// lastPlace returns the last place once every row has one.
 func lastPlace(t testing.TB, db *sql.DB) (place int64) {
 	t.Helper()
 	var left int64
@@ -403,8 +401,8 @@ func lastPlace(t testing.TB, db *sql.DB) (place int64) {
 	return place
 }
 
-// A crash between a look and the pass loses the last two rows, and the id of
-// one, or of both, is given to another: it is not mistaken for the row that was seen.
+// A crash between a look and the pass loses the last two rows, and assigns the id of one, or of
+// both, to another row: it is not mistaken for the row of the look.
 func TestReusedIDsAreNotMistaken(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, _ servicetest.MySQLServer) {
 		const insert = `INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
@@ -444,8 +442,8 @@ func TestReusedIDsAreNotMistaken(t *testing.T) {
 	})
 }
 
-// Where one look shows whole commits it is all that a pass needs. The same look says
-// whether it does: behind a proxy the next one may be of another server.
+// If one look shows whole commits, a pass needs no other. The same look reports this: behind a
+// proxy the next one may be of another server.
 func TestOneLookIsEnough(t *testing.T) {
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
 		l, dim, db, g := through(t, inOrder)
@@ -485,7 +483,7 @@ func TestOneLookIsEnough(t *testing.T) {
 			read("second", 0, 1)
 			return
 		}
-		read("first", 0, 1) // what the server is was not known
+		read("first", 0, 1) // the server was not known
 		read("second", 1, 0)
 		elsewhere = true
 		read("of another server", 1, 1)

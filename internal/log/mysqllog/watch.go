@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// WatchInterval is how often [Log.Watch] looks when nothing comes, by default.
+	// WatchInterval is the default interval at which an idle [Log.Watch] polls.
 	WatchInterval = 100 * time.Millisecond
-	// watchQuick is how long after something came it looks again.
+	// watchQuick is the interval after a change.
 	watchQuick = 2 * time.Millisecond
 )
 
-// Watch calls changed each time a commit, in this process or another, has left
-// something that no reader has met yet. It looks 2 ms after something came or was
-// given its place, and then after a tenth of the time since, up to idle (WatchInterval
-// when zero); one look is one statement that writes nothing. A look that fails is
-// repeated after a pause, and changed is called, since something may have been missed.
-// It returns ctx's error once ctx is done.
+// Watch calls changed each time a commit, in this process or another, has left a row that no
+// reader has seen yet. It polls 2 ms after a row arrived or was given its place, and then after
+// a tenth of the time since, up to idle (WatchInterval when zero). One poll is one statement
+// that writes nothing. A failed poll is repeated after a pause, and changed is called, since a
+// change may have been missed. Watch returns ctx's error once ctx is done.
 func (l *Log) Watch(ctx context.Context, idle time.Duration, changed func()) error {
 	if idle <= 0 {
 		idle = WatchInterval
@@ -33,7 +32,7 @@ func (l *Log) Watch(ctx context.Context, idle time.Duration, changed func()) err
 	poll := backoff.Poll{Quick: watchQuick, Idle: idle}
 	failures := 0
 	var seen map[int]tip
-	var cost time.Duration // of a look when nothing disturbs it
+	var cost time.Duration // of an undisturbed poll
 	for {
 		start := time.Now()
 		tips, err := l.tips(ctx, seen)
@@ -51,7 +50,8 @@ func (l *Log) Watch(ctx context.Context, idle time.Duration, changed func()) err
 			if seen == nil || fresh {
 				changed()
 			}
-			// A look is slow while a snapshot is held, see doc.go: it stays a small part.
+			// A poll is slow while a snapshot is held, see doc.go: polling stays a small part of
+			// the time.
 			seen, failures, wait = tips, 0, max(poll.Wait(), 5*cost)
 		}
 		if err := backoff.Sleep(ctx, wait); err != nil {
@@ -63,9 +63,9 @@ func (l *Log) Watch(ctx context.Context, idle time.Duration, changed func()) err
 // tip is the end of a lane: the next place, and the last committed row without one.
 type tip struct{ next, unread int64 }
 
-// compare is whether a lane has moved on to its end, so that something came since the
-// last look, and whether one has something else to read than then. What was there then
-// and still is was reported: its reader is busy with it, or paused.
+// compare reports whether a lane has moved to its end, so that rows arrived since the last poll,
+// and whether a lane has other rows to read than then. Rows that are still there were reported
+// before: their reader is busy with them, or paused.
 func compare(now, seen map[int]tip) (moved, fresh bool) {
 	for lane, t := range now {
 		moved = moved || t.unread == 0 && t.next != seen[lane].next
@@ -74,8 +74,8 @@ func compare(now, seen map[int]tip) (moved, fresh bool) {
 	return moved, fresh
 }
 
-// tips returns the ends of the lanes that have or had a cursor. It asks for those of
-// the last look, and again when there are others.
+// tips returns the ends of the lanes that have or had a cursor. It selects those of the last
+// poll, and repeats if there are others.
 func (l *Log) tips(ctx context.Context, seen map[int]tip) (map[int]tip, error) {
 	lanes := slices.Collect(maps.Keys(seen))
 	for {
@@ -123,7 +123,7 @@ func (l *Log) lanes(ctx context.Context) (lanes []int, err error) {
 	return lanes, err
 }
 
-// each hands the rows of a query over.
+// each calls row for the rows of a query.
 func (l *Log) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
 	rows, err := l.db.QueryContext(ctx, query, args...)
 	if err != nil {

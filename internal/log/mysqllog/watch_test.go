@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// watched makes lanes 1 and 2 known, and watches through a pool of its own.
+// watched registers lanes 1 and 2, and watches through a pool of its own.
 func watched(t *testing.T) (l *mysqllog.Log, db *sql.DB, changed chan struct{}) {
 	t.Helper()
 	url := servicetest.Chosen(t).URL(t)
@@ -67,7 +67,7 @@ func testWatch(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-// A watcher whose look fails reports what it may have missed meanwhile.
+// A watcher whose poll fails reports changes that it may have missed.
 func TestWatchReconnects(t *testing.T) { servicetest.EachMySQL(t, testWatchReconnects) }
 
 func testWatchReconnects(t *testing.T, server servicetest.MySQLServer) {

@@ -9,9 +9,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// After pg_upgrade the system identifier is another one and transaction ids go on:
-// the cursors are taken as they are. Where an id that is stored may be given out here
-// once more, they are not.
+// After pg_upgrade the system identifier differs and transaction ids continue: the cursors are
+// adopted unchanged. If a stored id may be assigned again on this server, they are not.
 func TestAdopt(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -50,7 +49,8 @@ func TestAdopt(t *testing.T) {
 	refused("a cursor's snapshot lies ahead of this server")
 	exec(`UPDATE log_cursors_progress SET window_to = '` + page[0].Position.To + `' WHERE n = (SELECT max(n) FROM log_cursors_progress)`)
 
-	// Sessions of other tests have transactions, too: until those that were open ended.
+	// Sessions of other tests have transactions too: retry until those that were open have
+	// ended.
 	deadline := time.Now().Add(20 * time.Second)
 	for err = l.Adopt(ctx); err != nil && time.Now().Before(deadline); err = l.Adopt(ctx) {
 		var e *AdoptError

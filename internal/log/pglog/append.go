@@ -53,7 +53,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 	return nil
 }
 
-// appendOne spares the arrays, which make up half of what a single row costs.
+// appendOne avoids the arrays, which are half the cost of a single row.
 func (l *Log) appendOne(ctx context.Context, x sqltx.Execer, e log.Entry) error {
 	if err := l.check(e); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// wantBacklog compares the backlog with what a reader behind the cursor reads.
+// wantBacklog compares the backlog with the rows that a reader behind the cursor reads.
 func wantBacklog(t *testing.T, l *Log, c log.Cursor, at log.Position, want int) {
 	t.Helper()
 	n, oldest, err := l.Backlog(t.Context(), c, 1, 100)
@@ -31,8 +31,8 @@ func wantBacklog(t *testing.T, l *Log, c log.Cursor, at log.Position, want int) 
 	}
 }
 
-// What a transaction wrote that was open when the window was is counted once, and
-// so are the rest of a window and what came after it.
+// Rows of a transaction that was open when the window was opened are counted once, and so are
+// the rest of a window and the rows after it.
 func TestBacklogAroundAWindow(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// BenchmarkDrain reads 50,000 rows of 500 bytes through windows and moves the
-// cursor, beside reading the same rows by primary key.
+// BenchmarkDrain reads 50,000 rows of 500 bytes through windows and moves the cursor. For
+// comparison, it reads the same rows by primary key.
 func BenchmarkDrain(b *testing.B) {
 	const rows, batch = 50_000, 1000
 	l, db := open(b)

@@ -12,11 +12,11 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
-// copyRows is from how many entries on COPY is worth the round trip that it takes more
-// than an INSERT: a row costs the server a sixth less, and this process a third.
+// copyRows is the number of entries from which COPY is worth its additional round trip over an
+// INSERT: a row costs the server a sixth less, and this process a third.
 const copyRows = 64
 
-// copy appends by COPY, in a transaction of its own. It reports false where the pool's
+// copy appends with COPY, in a transaction of its own. It returns false if the pool's
 // connections are not pgx's.
 func (l *Log) copy(ctx context.Context, db *sql.DB, entries []log.Entry) (done bool, err error) {
 	conn, err := db.Conn(ctx)
@@ -39,7 +39,7 @@ func (l *Log) copy(ctx context.Context, db *sql.DB, entries []log.Entry) (done b
 	return done, err
 }
 
-// binaryRows is what COPY reads: https://www.postgresql.org/docs/current/sql-copy.html,
+// binaryRows returns the input of COPY: https://www.postgresql.org/docs/current/sql-copy.html,
 // "Binary Format".
 func binaryRows(entries []log.Entry) []byte {
 	const head, row, field = 19, 2, 4

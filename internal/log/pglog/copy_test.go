@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// What COPY appends is what a statement would have, in the order of each lane; and a
-// refused entry leaves nothing behind, and the pool usable.
+// COPY appends the same rows as a statement would, in the order of each lane. A refused entry
+// leaves no row behind, and the pool stays usable.
 func TestCopy(t *testing.T) {
 	const lanes = 3
 	entries := make([]log.Entry, 2*copyRows)

@@ -22,8 +22,8 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 	}
 	cut := time.Now()
 	add(t, l, db, "unread")
-	// What a dump restored elsewhere looks like: another system, transaction
-	// ids of the future.
+	// The state after a dump was restored elsewhere: another system, transaction ids of the
+	// future.
 	for _, s := range []string{
 		`UPDATE log_cursors SET system_id = system_id + 1`,
 		`UPDATE log_messages SET xid = '90000000000000', created_at = created_at - interval '1 hour' WHERE message_id = 'old'`,
@@ -58,9 +58,9 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 	want(t, ids, "new")
 }
 
-// Rows of another server whose transactions lie ahead of this one, and no cursor that
-// tells, or one of this server: they are not read, and not once more after the other,
-// but refused, until a rebase puts them in their place.
+// Rows of another server whose transactions are ahead of this one, without a cursor or with one
+// of this server: they are not read, and not read later, but refused, until a rebase gives them
+// a position.
 func TestRowsAheadOfTheServer(t *testing.T) {
 	for name, cursor := range map[string]bool{"without a cursor": false, "with a cursor of this server": true} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRowsAheadOfTheServer(t *testing.T) {
 			}
 			add(t, l, db, "new")
 			ids, at := drain(t, l, lease.Position, 10)
-			if cursor { // what came since, again; "old" has the id after "own 1", and an older time
+			if cursor { // the rows since then, again; "old" has the id after "own 1", and an older time
 				want(t, ids, "copied 1", "copied 2", "own 2", "new")
 			} else {
 				want(t, ids, "own 1", "old", "copied 1", "copied 2", "own 2", "new")
@@ -126,7 +126,7 @@ func TestRowsAheadOfTheServer(t *testing.T) {
 	}
 }
 
-// A row that is copied in while a reader is there is heard of, and not read meanwhile.
+// A row that is copied in while a reader runs is detected, and not read meanwhile.
 func TestRowsAheadAreNotReadBetweenLooks(t *testing.T) {
 	l, db := open(t)
 	_, at := drain(t, l, log.Position{}, 10)
@@ -146,8 +146,8 @@ func TestRowsAheadAreNotReadBetweenLooks(t *testing.T) {
 	}
 }
 
-// A position of another run of the server, or of another server, is refused wherever it
-// stands, and one that does not say where it was read gets the server.
+// A position of another run of the server, or of another server, is refused anywhere. A position
+// without a server gets the server of the read.
 func TestReadOnAnotherServer(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(4)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A snapshot has three parts, the last of which may be empty; nothing of it is lost,
-// and none but those of listed bounds ids.
+// A snapshot has three parts, the last of which may be empty; no part is lost, and only the
+// snapshots of listed bound ids.
 func FuzzParseSnapshot(f *testing.F) {
 	f.Add("10:20:10,14,15", uint64(22))
 	f.Add("10:20:10,14,19", uint64(0))
@@ -50,7 +50,7 @@ func FuzzParseSnapshot(f *testing.F) {
 	})
 }
 
-// The head of a window has its parts, each where it belongs, or is an error.
+// The head of a window has its parts in their fields, or is an error.
 func FuzzParseHead(f *testing.F) {
 	f.Add("10:20:10,14|22|7|8|0|8|1/2")
 	f.Add("10:20:|22|7|8|-1|-1|")

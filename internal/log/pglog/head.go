@@ -11,7 +11,7 @@ type head struct {
 	snapshot                   string
 	next                       uint64
 	highest, end, floor, bound int64
-	server                     string // of the one that answered, when it is another one
+	server                     string // the server that answered, if it is another one
 }
 
 func parseHead(text string) (head, error) {

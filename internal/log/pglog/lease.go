@@ -42,7 +42,7 @@ func (l *Log) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.D
 	}
 }
 
-// Renew implements [log.Log]: it moves the cursor to where it stands.
+// Renew implements [log.Log]: it moves the cursor to its present position.
 func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
 	for _, lease := range leases {
 		if err := l.advance(ctx, l.joined(ctx), lease, lease.Position, ttl); err != nil {
@@ -52,7 +52,7 @@ func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease)
 	return nil
 }
 
-// joined is the transaction of the context, or else the pool.
+// joined returns the transaction of the context, or else the pool.
 func (l *Log) joined(ctx context.Context) querier {
 	if tx, ok := sqltx.On(ctx, l.db); ok {
 		return tx
@@ -93,7 +93,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// sweepEvery is after how many rows of progress old ones are deleted.
+// sweepEvery is the number of progress rows after which old ones are deleted.
 const sweepEvery = 64
 
 // record runs a statement that appends a row of progress under the lease's conditions.

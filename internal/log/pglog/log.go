@@ -78,7 +78,7 @@ func (l *Log) Migrations() (migrate.Set, error) {
 	return set, nil
 }
 
-// files fill the names into the texts; full is what open_window.sql says of it.
+// files fills the names into the texts; full selects the variant of open_window.sql.
 func files(full bool) sqllog.Files {
 	return sqllog.Files{FS: embedded, Dialect: migrate.Postgres, Funcs: template.FuncMap{
 		"add":     func(a, b int) int { return a + b },
@@ -88,10 +88,10 @@ func files(full bool) sqllog.Files {
 	}}
 }
 
-// Server is an expression that changes whenever PostgreSQL recovers from a crash:
-// then it starts anew, or at least begins its statistics anew.
+// Server is an expression that changes whenever PostgreSQL recovers from a crash: it then
+// restarts, or at least resets its statistics.
 const Server = `((extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
 		|| '/' || coalesce((extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) * 1000000)::bigint, 0))`
 
-// Running is an expression for the transactions that are running, as an array literal.
+// Running is an expression for the running transactions, as an array literal.
 const Running = `(SELECT coalesce(array_agg(ran), '{}')::text FROM pg_snapshot_xip(pg_current_snapshot()) AS ran)`

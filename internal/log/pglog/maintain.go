@@ -34,9 +34,9 @@ func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	return nil
 }
 
-// Adopt takes all cursors of another database system as they are, where this server
-// goes on with the transaction ids of that one, as after pg_upgrade. It refuses with
-// an [AdoptError] when an id that is stored may be given out here once more.
+// Adopt adopts all cursors of another database system unchanged, if this server continues its
+// transaction ids, as after pg_upgrade. It refuses with an [AdoptError] when a stored id may be
+// assigned again on this server.
 func (l *Log) Adopt(ctx context.Context) error {
 	err := sqltx.Do(ctx, l.db, func(ctx context.Context, tx *sql.Tx) error {
 		var reached bool
@@ -56,8 +56,8 @@ func (l *Log) Adopt(ctx context.Context) error {
 	return nil
 }
 
-// AdoptError says that the rows and positions of another system cannot be told from
-// what this server writes.
+// AdoptError reports that the rows and positions of another system cannot be distinguished from
+// those that this server writes.
 type AdoptError struct {
 	Stored string // the greatest transaction id that is stored
 	Oldest string // the oldest transaction that runs on the server

@@ -10,9 +10,9 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// Writers with savepoints, rollbacks and transactions that stay open beside a reader
-// that takes windows in small pages: every committed row once, those of a key in the
-// order of the commits.
+// Writers with savepoints, rollbacks and transactions that stay open, and a reader that takes
+// windows in small pages: every committed row is read once, those of a key in the order of the
+// commits.
 func TestWindowsAgainstAModel(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(16)
@@ -23,7 +23,7 @@ func TestWindowsAgainstAModel(t *testing.T) {
 	const keys, steps = 5, 600
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	var open []*writer
-	locked := map[int]*writer{} // a key's writers take turns, as under its row's lock
+	locked := map[int]*writer{} // a key's writers are serialized, as under its row's lock
 	committed, got := map[string][]string{}, map[string][]string{}
 	n := 0
 	at := log.Position{}
@@ -36,7 +36,7 @@ func TestWindowsAgainstAModel(t *testing.T) {
 			got[e.Key] = append(got[e.Key], e.MessageID)
 		}
 		at = next
-		if r.IntN(4) == 0 { // another holder goes on from what was kept
+		if r.IntN(4) == 0 { // another holder continues from the stored position
 			at.Server = ""
 		}
 		return len(entries)

@@ -18,13 +18,13 @@ import (
 // connection cannot wait for notifications.
 var ErrNoListen = errors.New("pglog: LISTEN needs a pool opened with pgx's database/sql driver")
 
-// ErrOneConnection is returned by Listen when the pool has one connection: it would
-// wait for notifications for ever, and nothing else could be done.
+// ErrOneConnection is returned by Listen when the pool has one connection: it would wait for
+// notifications for ever, and no other statement could run.
 var ErrOneConnection = errors.New("pglog: LISTEN keeps a connection and the pool has one only; allow two or more, or poll")
 
 var reconnect = backoff.Policy{Initial: 100 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2, Jitter: 0.2}
 
-// Channel is the name that Notify and Listen use. PostgreSQL takes 63 bytes.
+// Channel is the name that Notify and Listen use. PostgreSQL's limit is 63 bytes.
 func (l *Log) Channel() string {
 	const most = 63
 	name := "millrace_"
@@ -37,15 +37,15 @@ func (l *Log) Channel() string {
 	return name
 }
 
-// Notify tells every listening process that rows were committed. It belongs
-// after the commit, outside the writer's transaction: NOTIFY takes a lock of
-// the whole database while its transaction commits.
+// Notify tells every listening process that rows were committed. Call it after the commit,
+// outside the writer's transaction: NOTIFY takes a database-wide lock while its transaction
+// commits.
 func (l *Log) Notify(ctx context.Context) error { return l.NotifyText(ctx, "") }
 
 // NotifyText is Notify with up to 7,999 bytes of text for the listeners.
 func (l *Log) NotifyText(ctx context.Context, text string) error {
-	// A notification writes a commit record. Nobody needs it on the disk, and
-	// flushing it would delay the commits of others.
+	// A notification writes a commit record. It is not needed on the disk, and flushing it would
+	// delay the commits of others.
 	const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 	if _, err := l.db.ExecContext(ctx, notify, l.Channel(), text); err != nil {
 		return fmt.Errorf("pglog: notify: %w", err)
@@ -53,9 +53,9 @@ func (l *Log) NotifyText(ctx context.Context, text string) error {
 	return nil
 }
 
-// Listen calls wake for every notification until ctx is done, and once after
-// each (re)connect, for what was missed meanwhile. It keeps one connection of
-// the pool, which sends no statement while it waits.
+// Listen calls wake for every notification until ctx is done, and once after each (re)connect,
+// for missed notifications. It keeps one connection of the pool, which sends no statement while
+// it waits.
 func (l *Log) Listen(ctx context.Context, wake func()) error {
 	return l.ListenText(ctx, func(string) { wake() })
 }
@@ -109,8 +109,8 @@ func (l *Log) listen(ctx context.Context, wake func(text string)) error {
 	})
 }
 
-// hangUp closes a connection, so that no pool takes it back: neither that of database/sql
-// nor a pgxpool below it.
+// hangUp closes a connection, so that it returns to no pool: neither that of database/sql nor a
+// pgxpool below it.
 func hangUp(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

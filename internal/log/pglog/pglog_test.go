@@ -82,7 +82,7 @@ func commit(t testing.TB, tx *sql.Tx) {
 	}
 }
 
-// read reads once and returns the ids and where it stands then.
+// read reads once and returns the ids and the next position.
 func read(t testing.TB, l *Log, after log.Position, max int) (ids []string, next log.Position) {
 	t.Helper()
 	entries, next, err := l.Read(t.Context(), 0, after, max)
@@ -102,8 +102,8 @@ func want(t testing.TB, got []string, ids ...string) {
 	}
 }
 
-// A transaction that got its number and its ids first, but commits last, is
-// neither skipped nor waited for.
+// A transaction that got its number and its ids first, but commits last, is neither skipped nor
+// waited for.
 func TestLateCommitIsReadAfterwards(t *testing.T) {
 	l, db := open(t)
 	slow := begin(t, db)
@@ -261,8 +261,8 @@ func TestNotifyWakesAListener(t *testing.T) {
 	}
 }
 
-// Over a pgxpool a connection that listened is not given back, and a pool of one connection
-// is refused.
+// A connection that listened is not returned to a pgxpool, and a pool of one connection is
+// refused.
 func TestListenOverAPool(t *testing.T) {
 	cfg, err := pgxpool.ParseConfig(servicetest.PostgresURL(t))
 	if err != nil {
@@ -311,7 +311,7 @@ func TestListenOverAPool(t *testing.T) {
 	}
 }
 
-// The listener's connection is cut; it comes back and wakes for what was missed.
+// The listener's connection is cut; it reconnects and wakes for missed notifications.
 func TestListenReconnects(t *testing.T) {
 	l, db := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -329,7 +329,7 @@ func TestListenReconnects(t *testing.T) {
 	}
 }
 
-// A backlog in a table that autovacuum has not seen is read by index all the same.
+// A backlog in a table that autovacuum has not seen is still read by index.
 func TestBacklogOfAFreshTableGetsStatistics(t *testing.T) {
 	l, db := open(t)
 	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)

@@ -14,8 +14,8 @@ import (
 
 var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
 
-// explain runs a prepared statement, takes it back, and returns its plan and how many
-// pages it looked at.
+// explain runs a prepared statement, rolls it back, and returns its plan and the number of pages
+// it read.
 func explain(t testing.TB, db *sql.DB, mode, statement string, args []any) (plan string, pages int) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
@@ -67,9 +67,9 @@ func explain(t testing.TB, db *sql.DB, mode, statement string, args []any) (plan
 	return plan, pages
 }
 
-// Each statement of a reader passes over what it returns, whatever the table holds and
-// the planner knows of it: over 100,000 retained rows, with transactions open that began
-// before them all, with one that committed since, and in the middle of a backlog.
+// Each statement of a reader passes over only the rows it returns, for any content of the table and
+// any statistics of the planner: over 100,000 retained rows, with open transactions that began
+// before all of them, with one that committed since, and in the middle of a backlog.
 func TestPlansUseTheIndexes(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(16)
@@ -145,7 +145,8 @@ func TestPlansUseTheIndexes(t *testing.T) {
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for name, s := range statements {
 				plan, n := explain(t, db, mode, s.text, s.args)
-				// Some 10 rows, and the way down 3 levels of an index for each of 7 ranges.
+				// Some 10 rows, and the descent through 3 levels of an index for each of 7
+				// ranges.
 				if n > 60 || strings.Contains(plan, "Seq Scan on log_messages ") {
 					t.Errorf("%s, %s, knowing %s of the table: %d pages are read:\n%s", name, mode, known, n, plan)
 				}
@@ -154,7 +155,7 @@ func TestPlansUseTheIndexes(t *testing.T) {
 	}
 }
 
-// A backlog above all that the planner has heard of is walked, and not sorted.
+// A backlog above all ids in the planner's statistics is read by index, and not sorted.
 func TestPlansWithOldStatistics(t *testing.T) {
 	l, db := open(t)
 	if _, err := db.Exec(`ALTER TABLE log_messages SET (autovacuum_enabled = off)`); err != nil {
@@ -183,7 +184,7 @@ func TestPlansWithOldStatistics(t *testing.T) {
 	}
 }
 
-// What is planned for an empty table, and is kept, does for a full one.
+// A plan made for an empty table, and cached, works for a full one.
 func TestPlansMadeForAnEmptyTable(t *testing.T) {
 	l, db := open(t)
 	conn, err := db.Conn(t.Context())

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// buffers is how many pages a statement looks at, planned for its values or for any,
-// whichever is more.
+// buffers is the number of pages that a statement reads, planned for its values or for any, the
+// greater of the two.
 func buffers(t testing.TB, db *sql.DB, statement string, args ...any) (most int, plan string) {
 	t.Helper()
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
@@ -40,8 +40,8 @@ func lease(t testing.TB, l *Log, holder string) log.Lease {
 	return got
 }
 
-// While a session keeps its snapshot nothing can be removed. A move must not look at
-// what earlier moves have left: as one row that is updated, each looked at all of it.
+// While a session keeps its snapshot no row can be removed. A move must not read the rows of
+// earlier moves: with one updated row, each move read all its dead versions.
 func TestMovesBesideAHeldSnapshot(t *testing.T) {
 	const moves = 3000
 	l, db := open(t)
@@ -78,8 +78,8 @@ func TestMovesBesideAHeldSnapshot(t *testing.T) {
 	}
 }
 
-// Old rows are deleted once a transaction that holds one of them has ended, and not
-// one of them before: the range is deleted as a whole.
+// Old rows are deleted once a transaction that holds one of them has ended, and none of them
+// before: the range is deleted as a whole.
 func TestSweepDoesNotWait(t *testing.T) {
 	l, db := open(t)
 	at := lease(t, l, "me")
@@ -111,8 +111,8 @@ func TestSweepDoesNotWait(t *testing.T) {
 	}
 }
 
-// A holder whose transaction looks at an old snapshot sees itself hold the lease, and
-// the number of its next row is free again once old rows are deleted.
+// A holder whose transaction uses an old snapshot sees itself hold the lease, and the number of
+// its next row is free again once old rows are deleted.
 func TestOldSnapshotMovesNothing(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -140,9 +140,9 @@ func TestOldSnapshotMovesNothing(t *testing.T) {
 	}
 }
 
-// A lease ends with the server it was taken on, and where the cursor does not stand
-// where its holder thinks, or the row there is not the one that was read: a replica
-// that lagged has become the primary, or a proxy leads to another server.
+// A lease ends with the server on which it was taken, when the cursor is not at the holder's
+// position, and when the row there is not the one that was read: a lagging replica has become
+// the primary, or a proxy leads to another server.
 func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 	l, db := open(t)
 	ctx := t.Context()
@@ -182,7 +182,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 			t.Errorf("renew, %s: %v, want ErrLeaseLost", name, err)
 		}
 	}
-	// None of it moved the cursor, and one that was moved may be moved there again.
+	// None of these calls moved the cursor, and a repeated move is accepted.
 	for range 2 {
 		if err := l.Advance(ctx, at, page[1].Position, time.Hour); err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 	if err := l.Renew(ctx, time.Hour, at); !is(err, log.ErrLeaseLost) {
 		t.Errorf("renew from where it stood before: %v, want ErrLeaseLost", err)
 	}
-	// Nor does another server's lease of the same token give this one back.
+	// A lease of another server with the same token does not release this one either.
 	if err := l.Release(ctx, from(func(l *log.Lease) { l.Position.Server = "another" })); err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +200,7 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 	}
 }
 
-// Two statements of one holder at once, as after an answer that did not come: both
-// are kept.
+// Two concurrent statements of one holder, as after a lost answer: both are stored.
 func TestConcurrentStatementsOfOneHolder(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -256,7 +255,7 @@ func TestANewHolderWaitsForTheWork(t *testing.T) {
 				}
 			}
 		}()
-		// The lease of the committed row has an hour to go: it ends now.
+		// The lease of the committed row has an hour left: end it now.
 		if _, err := db.ExecContext(ctx, `UPDATE log_cursors_progress SET lease_until = '-infinity'`); err != nil {
 			return err
 		}
@@ -283,8 +282,8 @@ func waiting(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// A database of the release before is carried over, and its instances can move
-// nothing any more.
+// The migration keeps the data of the previous release, and instances of that release can no
+// longer move a cursor.
 func TestMigrationCarriesCursorsOver(t *testing.T) {
 	db := servicetest.Postgres(t)
 	l, err := New(db, tables)
@@ -332,8 +331,8 @@ func TestMigrationCarriesCursorsOver(t *testing.T) {
 	}
 }
 
-// Deleting a cursor makes its consumer start at the earliest entry, though its
-// holder is at work.
+// If a cursor is deleted, its consumer starts at the earliest entry, even while its holder is at
+// work.
 func TestADeletedCursorStartsAgain(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a", "b")

@@ -9,35 +9,34 @@ import (
 	"time"
 )
 
-// How often the place that pruning came to is written down.
+// How often the progress of pruning is stored.
 const (
 	storeInterval = time.Minute
 	storeChunks   = 100
 )
 
-// places is how far pruning came in each lane, as this process knows it.
+// places has the progress of pruning in each lane, as this process knows it.
 type places struct {
 	mu    sync.Mutex
 	lanes map[int]place
 }
 
-// place is an id up to which no row of a lane is left, except of the transactions
-// that were running when pruning went past: they may have written some below it. A
-// late row is found by its transaction, because between it and the place may lie
-// everything that was deleted and cannot be removed while a session keeps its
-// snapshot.
+// place is an id up to which no row of a lane is left, except rows of the transactions that were
+// running when pruning passed: they may have written some below it. A late row is found by its
+// transaction, because there may be any number of deleted rows between it and the place, which
+// cannot be removed while a session keeps its snapshot.
 type place struct {
 	id      int64
 	running string // an array literal of transaction ids
-	server  string // another one may be behind, and give ids below id out once more
+	server  string // another one may be behind, and assign ids below id again
 
 	stored   int64
 	storedAt time.Time
 	chunks   int // since then
 }
 
-// Prune implements [log.Log]. It goes on where it came to, and stops at the first
-// entry that must be kept.
+// Prune implements [log.Log]. It continues at the stored place, and stops at the first entry
+// that must be kept.
 func (l *Log) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
 	n, err := l.prune(ctx, lane, before, limit)
 	if err != nil {
@@ -62,7 +61,7 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 		l.pruned.put(lane, at)
 		return late, nil
 	}
-	for n, moved := 0, true; moved && n == 0; { // it may have moved over rows that stay
+	for n, moved := 0, true; moved && n == 0; { // it may have passed rows that stay
 		var id int64
 		var running, server string
 		err := l.db.QueryRowContext(ctx, l.sql.prune, lane, before, limit-late, at.id).Scan(&n, &id, &running, &server)
@@ -89,7 +88,7 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 	return deleted, nil
 }
 
-// placeOf is what this process remembers of a lane, or else what was written down.
+// placeOf returns the place of a lane in memory, or else the stored one.
 func (l *Log) placeOf(ctx context.Context, lane int) (place, error) {
 	if at, ok := l.pruned.get(lane); ok {
 		return at, nil

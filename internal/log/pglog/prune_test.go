@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fill appends n old rows to lane 0 at once.
+// fillAged appends n rows of an age to lane 0 at once.
 func fillAged(t testing.TB, db *sql.DB, n int, age time.Duration) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), `INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload, created_at)
@@ -16,7 +16,7 @@ func fillAged(t testing.TB, db *sql.DB, n int, age time.Duration) {
 	}
 }
 
-// standAt puts a cursor of lane 0 behind all that is there.
+// standAt puts a cursor of lane 0 behind all present rows.
 func standAt(t testing.TB, db *sql.DB, consumer string) {
 	t.Helper()
 	for _, s := range []string{
@@ -42,8 +42,8 @@ func pruneAll(t testing.TB, l *Log, before time.Time, chunk int) (deleted int) {
 	}
 }
 
-// Each chunk reads what it deletes and no more, beside a session that keeps its
-// snapshot too; and so does a process that begins later.
+// Each chunk reads only the rows it deletes, also while a session keeps its snapshot, and in a
+// process that begins later.
 func TestPruneReadsWhatItDeletes(t *testing.T) {
 	const rows, kept, chunk = 200_000, 100_000, 500
 	l, db := open(t)
@@ -79,7 +79,7 @@ func TestPruneReadsWhatItDeletes(t *testing.T) {
 	if n := pruneAll(t, fresh, time.Now(), chunk); n != kept {
 		t.Errorf("the new process pruned %d rows, want the other %d", n, kept)
 	}
-	// This process passes what the other one deleted once.
+	// This process passes the other one's deleted rows once.
 	add(t, l, db, "young")
 	if n := pruneAll(t, l, old, chunk); n != 0 {
 		t.Errorf("pruned %d rows that are young", n)
@@ -87,8 +87,8 @@ func TestPruneReadsWhatItDeletes(t *testing.T) {
 	look(l, "behind what another process deleted", chunk)
 }
 
-// A row that was written before pruning went past and committed after is pruned like
-// any other, once it is read and old.
+// A row that was written before pruning passed and committed after is pruned like any other,
+// once it is read and old.
 func TestLateRowsArePruned(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -122,7 +122,7 @@ func TestLateRowsArePruned(t *testing.T) {
 	}
 	prune(l, 10, 0, "the late rows are not read yet")
 	forward("late", "late too")
-	other, err := New(db, tables) // goes on from what was written down
+	other, err := New(db, tables) // continues from the stored place
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestLateRowsArePruned(t *testing.T) {
 	prune(l, 10, 1, "what came since")
 }
 
-// After a failover the new primary may be behind what this process remembers, and
-// gives the same ids out once more.
+// After a failover the new primary may be behind this process's memory, and assign the same ids
+// again.
 func TestPruningBeginsAgainOnAnotherServer(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a", "b")

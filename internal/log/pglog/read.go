@@ -10,9 +10,9 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// What one statement passes over is bounded by a number of ids, because it may be
-// rows that are of no window yet, or not pending: a writer that is still at it left
-// them, or they were published long ago. While that is quick the number grows.
+// The number of ids that one statement passes over is bounded, because their rows may be in no
+// window yet, or not pending: a writer that is still running left them, or they were published
+// long ago. While a statement is quick, the number grows.
 const (
 	firstSpan = 100_000
 	maxSpan   = 1 << 50
@@ -24,8 +24,8 @@ const (
 // backlogged is the size of a batch from which its plan matters.
 const backlogged = 32
 
-// Read implements [log.Log]. It reads on in the position's window, or opens the
-// next one: one round trip, unless many rows have to be passed over.
+// Read implements [log.Log]. It reads on in the position's window, or opens the next one: one
+// round trip, unless many rows have to be passed over.
 func (l *Log) Read(ctx context.Context, lane int, after log.Position, limit int) ([]log.Entry, log.Position, error) {
 	w, err := windowAt(after)
 	if err != nil || limit <= 0 {
@@ -42,7 +42,7 @@ func (l *Log) Read(ctx context.Context, lane int, after log.Position, limit int)
 		switch {
 		case err == nil:
 		case moved && ctx.Err() == nil && !errors.Is(err, log.ErrLeaseLost) && !errors.Is(err, log.ErrForeignDatabase):
-			// What was passed over need not be again.
+			// Ids that were passed over need not be passed again.
 			return entries, w.position(), nil
 		default:
 			return nil, after, fmt.Errorf("pglog: read: %w", err)
@@ -79,8 +79,8 @@ func (l *Log) Read(ctx context.Context, lane int, after log.Position, limit int)
 	}
 }
 
-// step is one statement: it reads on in w, or opens it. It returns the rows up to
-// the id bound, or the first of them.
+// step is one statement: it reads on in w, or opens it. It returns the rows up to the id bound,
+// or the first of them.
 func (l *Log) step(ctx context.Context, lane, limit int, span int64, w *window) (page []log.Entry, bound int64, opening bool, err error) {
 	if w.to != "" {
 		bound = min(w.end, max(w.last, w.floor)+span)
@@ -114,7 +114,7 @@ func (l *Log) step(ctx context.Context, lane, limit int, span int64, w *window) 
 		}
 		to, ok := listed(head.snapshot, head.next)
 		if !ok && !spent {
-			// One transaction that ends now leaves only those to list that are running.
+			// After one more transaction has ended, only running transactions are left to list.
 			if _, err := l.db.ExecContext(ctx, `SELECT pg_current_xact_id()`); err != nil {
 				return nil, 0, true, err
 			}
@@ -122,7 +122,7 @@ func (l *Log) step(ctx context.Context, lane, limit int, span int64, w *window) 
 			continue
 		}
 		if head.end > head.highest {
-			// The ids were not handed out by the sequence, which may yet hand them out.
+			// The sequence did not assign these ids, and may still assign them.
 			to = head.snapshot
 		}
 		w.to, w.end, w.floor = to, head.end, head.floor
@@ -130,8 +130,8 @@ func (l *Log) step(ctx context.Context, lane, limit int, span int64, w *window) 
 	}
 }
 
-// lookAhead fails when the lane has a row whose transaction lies ahead of the server.
-// It asks now and then only: such a row is not read, it is to be heard of.
+// lookAhead fails when the lane has a row whose transaction is ahead of the server. It checks
+// only from time to time: such a row is not read in any case, and the check reports it.
 func (l *Log) lookAhead(ctx context.Context, lane int) error {
 	if last, ok := l.looked.Load(lane); ok && time.Since(last.(time.Time)) < lookEvery {
 		return nil
@@ -150,7 +150,7 @@ func (l *Log) lookAhead(ctx context.Context, lane int) error {
 		id, l.tables.Messages, xid, lane, log.ErrForeignDatabase)
 }
 
-// at notes which server answered: "" for the one that is known.
+// at records which server answered: "" for the known one.
 func (w *window) at(server string) error {
 	switch {
 	case server == "":

@@ -13,10 +13,9 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
-// scan runs query and reads its rows, and the text of the first row, which is about
-// the window. Where the pool is pgx's own, rows are taken from its buffer as they came over the
-// wire: reading is what bounds a relay that has a backlog, and the conversions
-// of database/sql would be most of it.
+// scan runs query and reads its rows, and the text of the first row, which describes the window.
+// If the pool is pgx's own, rows are taken from its buffer in their wire format: reading limits
+// a relay with a backlog, and the conversions of database/sql would be most of its cost.
 func (l *Log) scan(ctx context.Context, lane, limit int, query string, args []any) (entries []log.Entry, head string, err error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
@@ -31,8 +30,8 @@ func (l *Log) scan(ctx context.Context, lane, limit int, query string, args []an
 			native = false
 			return nil
 		}
-		// Not as a prepared statement: after five executions the server may turn
-		// to a plan that fits no position in particular, and sort the backlog.
+		// Not as a prepared statement: after five executions the server may switch to a generic
+		// plan that fits no position, and sort the backlog.
 		rows, err := c.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 		if err != nil {
 			return err
@@ -73,10 +72,9 @@ func collect(rows *sql.Rows, lane, limit int) (entries []log.Entry, head string,
 // epoch is the zero of PostgreSQL's binary timestamps, in Unix microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// collectRaw is collect without conversions: the columns that are no text come
-// in binary in the mode that scan asks for. Payloads of a batch share memory
-// in chunks, and a topic or headers equal to those of the row before are the
-// same string.
+// collectRaw is collect without conversions: the non-text columns arrive in binary in the mode
+// that scan requests. Payloads of a batch share memory in chunks, and a topic or headers equal
+// to those of the row before share the same string.
 func collectRaw(rows pgx.Rows, lane, limit int) (entries []log.Entry, head string, err error) {
 	entries = make([]log.Entry, 0, min(limit, 256))
 	var chunk []byte
@@ -110,11 +108,11 @@ func collectRaw(rows pgx.Rows, lane, limit int) (entries []log.Entry, head strin
 	return entries, head, rows.Err()
 }
 
-// chunkSize is how many bytes of payload are allocated at once. A payload that
-// somebody keeps keeps its chunk.
+// chunkSize is how many bytes of payload are allocated at once. A retained payload retains its
+// chunk.
 const chunkSize = 64 << 10
 
-// same is string(b) without the copy when that equals s.
+// same returns string(b), without the copy if it equals s.
 func same(s string, b []byte) string {
 	if s == string(b) {
 		return s

@@ -9,10 +9,9 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// BenchmarkAdvanceBesideASnapshot moves a cursor 100,000 times while another
-// session keeps its snapshot, as pg_dump does, and reports how long the last
-// thousand of the first 1,000, 27,000 and 100,000 moves took. Run it with
-// -benchtime 1x.
+// BenchmarkAdvanceBesideASnapshot moves a cursor 100,000 times while another session keeps its
+// snapshot, as pg_dump does, and reports the time of the last thousand of the first 1,000,
+// 27,000 and 100,000 moves. Run it with -benchtime 1x.
 func BenchmarkAdvanceBesideASnapshot(b *testing.B) {
 	for b.Loop() {
 		l, db := open(b)

@@ -6,12 +6,11 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// gatherStatistics analyzes the table once if nobody has yet. On a table
-// without statistics the planner takes a lane for a handful of rows and sorts
-// the whole backlog for every batch; autovacuum mends that within a minute or
-// so, and a first start with a backlog, or one after a restore, need not wait
-// for it. A role that may not analyze the table gets a warning of the server,
-// and reads on, slower, until autovacuum comes by.
+// gatherStatistics analyzes the table once if it has never been analyzed. On a table without
+// statistics the planner estimates a lane at a handful of rows and sorts the whole backlog for
+// every batch. Autovacuum corrects that within about a minute; a first start with a backlog, or
+// one after a restore, need not wait for it. A role that may not analyze the table gets a
+// warning from the server, and reads on, slower, until autovacuum runs.
 func (l *Log) gatherStatistics(ctx context.Context) {
 	if l.analyzed.Swap(true) {
 		return

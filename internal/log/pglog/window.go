@@ -15,7 +15,7 @@ const beginning = "1:1:"
 // unknown is the floor of a snapshot that bounds no ids.
 const unknown = -1
 
-// covered is the snapshot whose rows a position has behind it.
+// covered returns the snapshot whose rows are behind a position.
 func covered(p log.Position) string {
 	if p.From == "" {
 		return beginning
@@ -32,14 +32,14 @@ type window struct {
 	last             int64 // rows up to this id are done
 }
 
-// since is what a snapshot does not show: transactions that began after it, from the
-// xid first on, and the array of those that were running.
+// since describes the transactions that a snapshot does not show: those that began after it,
+// from the xid first on, and the array of those that were running.
 type since struct {
 	first, running string
-	bounded        bool // ids of the first lie above the highest that was handed out
+	bounded        bool // ids of the first are above the highest assigned one
 }
 
-// windowAt is the window that a position stands in, or the next one.
+// windowAt returns the window of a position, or the next one.
 func windowAt(p log.Position) (window, error) {
 	w := window{from: covered(p), to: p.To, server: p.Server, floor: p.Floor, end: p.End, last: p.ID}
 	var err error
@@ -65,7 +65,7 @@ func windowAt(p log.Position) (window, error) {
 	return w, nil
 }
 
-// position is where the window stands.
+// position returns the window's position.
 func (w *window) position() log.Position {
 	if w.to == "" {
 		return log.Position{From: w.from, Floor: max(w.floor, 0), Server: w.server}
@@ -73,7 +73,7 @@ func (w *window) position() log.Position {
 	return w.after(w.last)
 }
 
-// after is the position behind row id; behind the last row the window is closed.
+// after returns the position behind row id; behind the last row the window is closed.
 func (w *window) after(id int64) log.Position {
 	if id >= w.end {
 		return w.closed()
@@ -81,7 +81,7 @@ func (w *window) after(id int64) log.Position {
 	return log.Position{From: w.from, To: w.to, Floor: max(w.floor, 0), End: w.end, ID: id, Server: w.server}
 }
 
-// closed is the position behind the window.
+// closed returns the position behind the window.
 func (w *window) closed() log.Position {
 	p := log.Position{From: w.to, Server: w.server}
 	if to, err := parseSnapshot(w.to); err == nil && to.bounded {
@@ -90,13 +90,13 @@ func (w *window) closed() log.Position {
 	return p
 }
 
-// maxUnlisted is how many transactions are added to a snapshot at most.
+// maxUnlisted is the most transactions added to a snapshot.
 const maxUnlisted = 1000
 
-// listed is a snapshot that bounds ids. The xmax of a server's snapshot follows the
-// newest transaction that has ended, so that some behind it may have begun long ago,
-// and taken ids. They are listed as running, which they are in either form, and with
-// them next, the first that had not begun. It returns false when there are too many.
+// listed returns a snapshot that bounds ids. The xmax of a server's snapshot follows the newest
+// transaction that has ended, so transactions behind it may have begun long ago, and taken ids.
+// They are listed as running, which they are in either form, and with them next, the first that
+// had not begun. It returns false when there are too many.
 func listed(snapshot string, next uint64) (string, bool) {
 	parts := strings.SplitN(snapshot, ":", 3)
 	if len(parts) != 3 {
@@ -118,8 +118,8 @@ func listed(snapshot string, next uint64) (string, bool) {
 	return string(out), true
 }
 
-// parseSnapshot reads a pg_snapshot "xmin:xmax:xip,xip". The transaction before xmax
-// is running in those of listed only: in a server's own it has ended.
+// parseSnapshot reads a pg_snapshot "xmin:xmax:xip,xip". The transaction before xmax is running
+// only in the snapshots of listed: in a server's own it has ended.
 func parseSnapshot(s string) (since, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) != 3 {
@@ -137,8 +137,8 @@ func parseSnapshot(s string) (since, error) {
 // none is the array of no transactions.
 const none = "{}"
 
-// Behind is what backlog.sql asks for a position: what it has covered, and the
-// window that it stands in.
+// Behind returns the parameters of backlog.sql for a position: the covered snapshot, and the
+// window of the position.
 func Behind(p log.Position) ([]any, error) {
 	w, err := windowAt(p)
 	if err != nil {

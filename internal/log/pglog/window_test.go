@@ -38,9 +38,9 @@ func drain(t testing.TB, l *Log, at log.Position, max int) (ids []string, end lo
 	}
 }
 
-// Transactions that began before 300,000 rows, or wrote among them, commit after all of
-// them were read. Their rows are read in small pages, by id, each once; nothing of what
-// is retained comes again.
+// Transactions that began before 300,000 rows, or wrote among them, commit after all of them
+// were read. Their rows are read in small pages, by id, each once; no retained row is read
+// again.
 func TestLateRowsAmongManyRetained(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -85,8 +85,8 @@ func TestLateRowsAmongManyRetained(t *testing.T) {
 	}
 }
 
-// The xmax of a snapshot is behind the newest transaction that has ended. One that is
-// behind it, too, and took ids before others did, is read all the same.
+// The xmax of a snapshot is behind the newest transaction that has ended. A transaction that is
+// also behind it, and took ids before others did, is still read.
 func TestLateRowsOfTheNewestTransaction(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -110,9 +110,9 @@ func TestLateRowsOfTheNewestTransaction(t *testing.T) {
 	}
 }
 
-// A transaction has its xid before it takes an id, for one row and for many, and for
-// rows inserted or moved by hand: else a reader could see the id handed out and the xid
-// not, and would look for the row above it.
+// A transaction has its xid before it takes an id, for one row and for many, and for rows
+// inserted or moved by hand: otherwise a reader could see the id assigned and the xid not, and
+// would look for the row above it.
 func TestXidComesBeforeID(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -141,7 +141,7 @@ func TestXidComesBeforeID(t *testing.T) {
 			if err := conn.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
 				t.Fatal(err)
 			}
-			// Nobody gets an id while the sequence is being altered.
+			// No session gets an id while the sequence is being altered.
 			holder := begin(t, db)
 			if _, err := holder.Exec(`ALTER SEQUENCE log_messages_ids CACHE 1`); err != nil {
 				t.Fatal(err)
@@ -151,7 +151,7 @@ func TestXidComesBeforeID(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			var xid sql.NullString
-			for looks := 0; looks < 2; { // the first one may have met the xid before the wait
+			for looks := 0; looks < 2; { // the first look may have seen the xid before the wait
 				var waits bool
 				err := db.QueryRowContext(ctx, `SELECT wait_event_type IS NOT DISTINCT FROM 'Lock', backend_xid FROM pg_stat_activity WHERE pid = $1`, pid).
 					Scan(&waits, &xid)
@@ -175,7 +175,7 @@ func TestXidComesBeforeID(t *testing.T) {
 	}
 }
 
-// A loader with a savepoint for each row takes more xids than a snapshot is to list.
+// A loader with a savepoint for each row takes more xids than a snapshot may list.
 func TestManySubtransactionsAreNotListed(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -198,7 +198,7 @@ func TestManySubtransactionsAreNotListed(t *testing.T) {
 	want(t, ids, "loaded")
 }
 
-// Positions kept before there was a floor, or without it, read what they would have.
+// Positions stored before there was a floor, or without it, read the same rows.
 func TestPositionsWithoutAFloor(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -225,7 +225,7 @@ func TestPositionsWithoutAFloor(t *testing.T) {
 			}
 		}
 	}
-	// A window that was opened by the release before.
+	// A window that the previous release opened.
 	var to string
 	if err := db.QueryRow(`SELECT pg_current_snapshot()`).Scan(&to); err != nil {
 		t.Fatal(err)
@@ -236,8 +236,8 @@ func TestPositionsWithoutAFloor(t *testing.T) {
 	want(t, ids, "late 2", "c", "d", "e")
 }
 
-// The sequence of ids was set back, or is behind rows that were copied in: no row is
-// looked for above ids that may come again.
+// The sequence of ids was set back, or is behind rows that were copied in: no row is searched
+// above ids that may be assigned again.
 func TestSequenceBehindItsRows(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a", "b", "c")
@@ -261,8 +261,8 @@ func TestSequenceBehindItsRows(t *testing.T) {
 	want(t, ids, "again 2")
 }
 
-// Rows that are passed over are so many ids at a time, and once: here those of a writer
-// that is still at it, and a hole that was made in the ids.
+// Rows are passed over in a limited number of ids at a time, and once: here those of a writer
+// that is still running, and a gap in the ids.
 func TestReadPassesOverWhatIsNotYetThere(t *testing.T) {
 	l, db := open(t)
 	db.SetMaxOpenConns(8)
@@ -283,8 +283,8 @@ func TestReadPassesOverWhatIsNotYetThere(t *testing.T) {
 	want(t, ids, "c")
 }
 
-// A read that fails after it has passed over something keeps what it has: the next one
-// goes on from there.
+// A read that fails after it has passed over rows keeps its progress: the next one continues
+// from there.
 func TestFailedReadKeepsItsProgress(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a")
@@ -306,8 +306,8 @@ func TestFailedReadKeepsItsProgress(t *testing.T) {
 	want(t, ids, "b")
 }
 
-// A log of the release before, with rows, a late transaction and a cursor within a
-// window, is carried over.
+// The migration keeps a log of the previous release, with rows, a late transaction and a cursor
+// within a window.
 func TestMigrationCarriesOver(t *testing.T) {
 	db := servicetest.Postgres(t)
 	l, err := New(db, tables)
@@ -327,7 +327,7 @@ func TestMigrationCarriesOver(t *testing.T) {
 	if err := before.Up(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	// Another table's rows: a late transaction that is open during the migration.
+	// Rows of another table: a late transaction that is open during the migration.
 	late := begin(t, db)
 	if _, err := late.Exec(`SELECT pg_current_xact_id()`); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,8 @@ type Statements struct {
 	Append, AppendOne, OpenWindow, ReadWindow, Ahead, Prune, PruneLate, AdoptCheck, Adopt string
 }
 
-// With returns the log with other texts for the given statements. Where the
-// tables' other columns differ from a log's, only Append, Read, Prune, Adopt,
-// Notify and Listen are of use.
+// With returns the log with other texts for the given statements. If the tables' other columns
+// differ from a log's, only Append, Read, Prune, Adopt, Notify and Listen can be used.
 func (l *Log) With(s Statements) (*Log, error) {
 	other := &Log{db: l.db, tables: l.tables, sql: l.sql, pruned: &places{lanes: map[int]place{}}}
 	other.sql.append, other.sql.appendOne, other.sql.ahead = s.Append, s.AppendOne, s.Ahead
@@ -31,11 +30,11 @@ func (l *Log) With(s Statements) (*Log, error) {
 	return other, nil
 }
 
-// variants are two texts of one statement. The plain one is planned sooner, and does
-// for windows without transactions that were running.
+// variants are two texts of one statement. The plain one is planned faster, and works for
+// windows without transactions that were running.
 type variants struct{ plain, full string }
 
-// with picks the text for a window, and adds the arguments of the full one.
+// with selects the text for a window, and adds the arguments of the full one.
 func (v variants) with(args []any, w *window) (string, []any) {
 	if w.since.running == none && w.floor != unknown {
 		return v.plain, args

@@ -9,15 +9,15 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// maxVariables is what SQLite binds to one statement at most.
+// maxVariables is SQLite's limit of bound values per statement.
 const maxVariables = 32766
 
 // columns of one appended row.
 func (l *Log) columns() int { return 6 + len(l.tables.Labels) }
 
-// Append writes the entries in one statement inside x, in the order given. More
-// than SQLite can bind to one statement (5,461 entries without labels) take
-// several, still inside x.
+// Append writes the entries in one statement inside x, in the order given. If there are more
+// than SQLite can bind to one statement (5,461 entries without labels), it uses several, still
+// inside x.
 func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) error {
 	for i, e := range entries {
 		if len(e.Labels) != len(l.tables.Labels) {

@@ -29,16 +29,16 @@ type Log struct {
 
 var _ log.Log = (*Log)(nil)
 
-// statements is every statement with the table names filled in. Append's ends
-// with one row of placeholders, row, to which further ones are added.
+// statements has every statement with the table names filled in. The text of append ends with
+// one row of placeholders, row, to which further rows are added.
 type statements struct {
 	append, row                                                     string
 	leaseHeld, lease, renew, release, advance, read, backlog, prune string
 	rebase, lanesAfter, lastID                                      string
 }
 
-// New makes a log over db, a pool whose transactions begin IMMEDIATE (package
-// sqlitedb opens such). It sends nothing. Reads use db too; see [Log.WithReader].
+// New makes a log over db, a pool whose transactions begin IMMEDIATE (package sqlitedb opens
+// such a pool). It sends nothing. Reads use db too; see [Log.WithReader].
 func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	if db == nil {
 		return nil, errors.New("sqlitelog: db is nil")
@@ -60,8 +60,8 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	return l, nil
 }
 
-// WithReader returns the same log that reads from another pool on the same
-// file, which may be one that cannot write.
+// WithReader returns the same log that reads from another pool on the same file. The pool may be
+// read-only.
 func (l *Log) WithReader(reader *sql.DB) *Log {
 	other := *l
 	if reader != nil {

@@ -76,7 +76,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// One pool with one connection for everything must do as well.
+// One pool with one connection for everything must work as well.
 func TestWithoutReader(t *testing.T) {
 	for _, c := range logtest.Cases() {
 		if !slices.Contains([]string{"LeaseRush", "AdvanceTogether", "Stress"}, c.Name) {
@@ -109,7 +109,7 @@ func TestNewRejects(t *testing.T) {
 	}
 }
 
-// More than one statement can take stays one transaction and in order.
+// More entries than fit into one statement stay one transaction and in order.
 func TestAppendMany(t *testing.T) {
 	l, db, _ := open(t, tables)
 	const total = 12_000

@@ -9,14 +9,14 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// WatchInterval is how often [Watch] looks. One look reads no table: SQLite
-// compares a counter in shared memory.
+// WatchInterval is the polling interval of [Watch]. A poll reads no table: SQLite compares a
+// counter in shared memory.
 const WatchInterval = 50 * time.Millisecond
 
-// Watch calls changed each time another connection, in this process or another,
-// has committed to the file. It keeps one connection of reader for itself. When
-// that fails it opens another after a pause and calls changed, since something
-// may have been missed. It returns ctx's error once ctx is done.
+// Watch calls changed each time another connection, in this process or another, has committed to
+// the file. It keeps one connection of reader for itself. When that connection fails, it opens
+// another after a pause and calls changed, since a change may have been missed. It returns ctx's
+// error once ctx is done.
 func Watch(ctx context.Context, reader *sql.DB, changed func()) error {
 	retry := backoff.Policy{Initial: WatchInterval, Max: 2 * time.Second, Jitter: 0.2}
 	for attempt := 1; ; attempt++ {
@@ -30,7 +30,7 @@ func Watch(ctx context.Context, reader *sql.DB, changed func()) error {
 	}
 }
 
-// watch looks until an error; looked is whether it got as far as a first look.
+// watch polls until an error; looked reports whether the first poll succeeded.
 func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, err error) {
 	conn, err := reader.Conn(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, er
 	}
 }
 
-// LanesAfter returns the lanes that have entries with an id above after, and
-// the greatest id there is.
+// LanesAfter returns the lanes that have entries with an id above after, and the greatest id in
+// the log.
 func (l *Log) LanesAfter(ctx context.Context, after int64) (lanes []int, last int64, err error) {
 	rows, err := l.reader.QueryContext(ctx, l.sql.lanesAfter, after)
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *Log) LanesAfter(ctx context.Context, after int64) (lanes []int, last in
 	return lanes, last, nil
 }
 
-// LastID returns the greatest id there is: where LanesAfter can begin.
+// LastID returns the greatest id in the log, from which LanesAfter can begin.
 func (l *Log) LastID(ctx context.Context) (id int64, err error) {
 	if err := l.reader.QueryRowContext(ctx, l.sql.lastID).Scan(&id); err != nil {
 		return 0, fmt.Errorf("sqlitelog: last id: %w", err)

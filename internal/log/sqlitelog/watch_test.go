@@ -42,8 +42,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A watcher whose connection breaks opens another, and reports what it may have
-// missed meanwhile.
+// A watcher whose connection breaks opens another, and reports changes that it may have missed.
 func TestWatchReconnects(t *testing.T) {
 	log, db, path := open(t, tables)
 	c := &cutter{driver: db.Driver(), path: path}

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Held is log.ErrLeaseLost when an update that asks for the tokens of so many leases
-// met fewer rows.
+// Held returns log.ErrLeaseLost when an update conditioned on the tokens of this number of
+// leases matched fewer rows.
 func Held(res sql.Result, err error, leases int64) error {
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func Held(res sql.Result, err error, leases int64) error {
 	return nil
 }
 
-// Joined is the transaction on db that ctx carries, or else db.
+// Joined returns the transaction on db that ctx carries, or else db.
 func Joined(ctx context.Context, db *sql.DB) sqltx.Execer {
 	if tx, ok := sqltx.On(ctx, db); ok {
 		return tx

@@ -1,4 +1,4 @@
-// Package sqllog is what logs in tables have in common, whichever database holds them: the
-// names of the tables, statements with these names, the transaction of a context, and how a
-// statement tells that a lease was lost.
+// Package sqllog has the shared parts of logs in tables, for any database: the names of the
+// tables, statements with these names, the transaction of a context, and the detection of a lost
+// lease.
 package sqllog

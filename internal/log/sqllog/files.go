@@ -13,15 +13,15 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
-// Files are the statements and migrations of one database: sql/NAME.sql and
-// sql/NNNN_name.sql, with the tables' names as template actions.
+// Files are the statements and migrations of one database: sql/NAME.sql and sql/NNNN_name.sql,
+// with the tables' names as template actions.
 type Files struct {
 	FS      fs.FS
 	Dialect string // of package migrate
 	Funcs   template.FuncMap
 }
 
-// Statements fills the names into the statements and hands out their texts.
+// Statements fills the table names into the statements and stores their texts.
 func (f Files) Statements(t Tables, into map[string]*string) error {
 	for name, to := range into {
 		text, err := f.render(t, "sql/"+name+".sql")
@@ -62,7 +62,7 @@ func (f Files) render(t Tables, name string) ([]byte, error) {
 	return []byte(out), nil
 }
 
-// Text fills the names into a text that is no file of f.
+// Text fills the table names into a text that is not a file of f.
 func (f Files) Text(t Tables, text string) (string, error) {
 	parsed, err := template.New("").Funcs(f.Funcs).Parse(text)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // Log is a log in tables.
 type Log interface {
 	log.Log
-	// Append writes the entries in x, the caller's transaction. An x that is a pool commits
-	// them by itself, where that is one statement.
+	// Append writes the entries in x, the caller's transaction. If x is a pool and Append is one
+	// statement, it commits the entries itself.
 	Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) error
-	// Migrations is the schema of the log's tables.
+	// Migrations returns the schema of the log's tables.
 	Migrations() (migrate.Set, error)
 }

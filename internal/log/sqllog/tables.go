@@ -7,26 +7,26 @@ import (
 
 // Tables names the tables of one log.
 type Tables struct {
-	// Schema holds the tables: a schema of PostgreSQL, a database of MySQL. Where it
-	// is "", names are looked up as those of the connection are.
+	// Schema holds the tables: a schema of PostgreSQL, a database of MySQL. If it is "", names
+	// are resolved by the connection.
 	Schema string
 	// Messages is the append-only table, e.g. "outbox_messages".
 	Messages string
-	// Cursors holds one row per consumer and lane, e.g. "outbox_cursors". PostgreSQL
-	// keeps where they stand in another one, with "_progress" behind the name.
+	// Cursors holds one row per consumer and lane, e.g. "outbox_cursors". PostgreSQL keeps their
+	// positions in another table, with "_progress" appended to the name.
 	Cursors string
-	// Labels are further text columns of Messages, filled from Entry.Labels;
-	// for readers other than us, such as a change-data-capture router.
+	// Labels are further text columns of Messages, filled from Entry.Labels, for readers other
+	// than ours, such as a change-data-capture router.
 	Labels []string
 	// Package names the owner; the log's migrations keep their version in
 	// millrace_<Package>_log_version.
 	Package string
 }
 
-// An identifier goes into SQL text unquoted, so it must be plain.
+// An identifier is written into SQL text unquoted, so it must be plain.
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
 
-// Validate checks the names once, so that they can stand in SQL text.
+// Validate checks the names once, so that they can be used in SQL text.
 func (t Tables) Validate() error {
 	for _, f := range []struct{ field, name string }{
 		{"Messages", t.Messages}, {"Cursors", t.Cursors}, {"Package", t.Package},

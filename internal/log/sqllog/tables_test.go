@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 )
 
-// Every name that goes into SQL is plain, or is refused with the field that has it.
+// Every name in SQL text is plain, or is refused with the name of its field.
 func TestHostileTables(t *testing.T) {
 	good := sqllog.Tables{Messages: "outbox_messages", Cursors: "outbox_cursors", Package: "outbox", Labels: []string{"event_type"}}
 	if err := good.Validate(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
-// Start has a proxy stand before target, host:port, until the test ends.
+// Start starts a proxy in front of target, host:port, until the test ends.
 func Start(t testing.TB, target string) *tcpproxy.Proxy {
 	t.Helper()
 	p, err := tcpproxy.Start(target)

@@ -1,5 +1,5 @@
-// Package natstest gives a test its own place on a NATS server with JetStream: a prefix on
-// the server that MILLRACE_NATS_URL names, or a server in the test's own process.
+// Package natstest gives a test a prefix of its own on a NATS server with JetStream: on the
+// server of MILLRACE_NATS_URL, or on a server in the test's own process.
 package natstest
 
 import (
@@ -30,7 +30,8 @@ func Server(t testing.TB) string {
 	return servicetest.Env(t, variable, "NATS", "nats://127.0.0.1:4222")
 }
 
-// URL returns a nats:// URL with a prefix of its own. What is made there goes with the test.
+// URL returns a nats:// URL with a prefix of its own. Objects under the prefix are removed with
+// the test.
 func URL(t testing.TB) string {
 	t.Helper()
 	address := ""
@@ -48,8 +49,8 @@ func URL(t testing.TB) string {
 	return strings.TrimSuffix(address, "/") + "/?" + url.Values{"prefix": {prefix}}.Encode()
 }
 
-// Start starts a server with JetStream in this process, on a free port of 127.0.0.1 where
-// the options name none. It ends with the test.
+// Start starts a server with JetStream in this process, on a free port of 127.0.0.1 if the
+// options have none. It ends with the test.
 func Start(t testing.TB, o *server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.JetStream, o.NoSigs, o.NoLog = "127.0.0.1", true, true, true
@@ -75,8 +76,8 @@ func Start(t testing.TB, o *server.Options) *server.Server {
 	return s
 }
 
-// StartCluster starts servers that are a cluster, as Start does each, and waits until they
-// have elected a leader.
+// StartCluster starts servers that form a cluster, each as Start does, and waits until they have
+// elected a leader.
 func StartCluster(t testing.TB, size int) []*server.Server {
 	t.Helper()
 	var routes []*url.URL
@@ -104,9 +105,9 @@ func StartCluster(t testing.TB, size int) []*server.Server {
 	return all
 }
 
-// FreePort is a port of 127.0.0.1 on which nothing listened a moment ago. It is below those
-// that systems give to outgoing connections, one of which could have it by the time that
-// a server listens there, or while a server that was killed is absent.
+// FreePort returns a port of 127.0.0.1 that was free a moment ago. It is below the range of
+// outgoing ports: an outgoing connection could take such a port before a server listens there,
+// or while a killed server is absent.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const first, count, tries = 10_000, 20_000, 100

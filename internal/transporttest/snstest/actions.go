@@ -16,7 +16,7 @@ import (
 
 const arnPrefix = "arn:aws:sns:elasticmq:000000000000:"
 
-// refusal is an answer that is an error.
+// refusal is an answer with an error.
 type refusal struct {
 	status        int
 	code, message string
@@ -28,7 +28,7 @@ func invalid(format string, args ...any) error {
 	return refusal{http.StatusBadRequest, "InvalidParameter", "Invalid parameter: " + fmt.Sprintf(format, args...)}
 }
 
-// member is what answers list.
+// member is an element of a list in an answer.
 type member struct {
 	TopicArn  string `xml:",omitempty"` //nolint:revive // the names of the protocol
 	Key       string `xml:",omitempty"`
@@ -37,7 +37,7 @@ type member struct {
 	MessageId string `xml:",omitempty"` //nolint:revive // the names of the protocol
 }
 
-// result is what an action answers.
+// result is the answer of an action.
 type result struct {
 	XMLName         xml.Name
 	TopicArn        string   `xml:",omitempty"` //nolint:revive // the names of the protocol
@@ -48,7 +48,7 @@ type result struct {
 	NextToken       string   `xml:",omitempty"`
 }
 
-// answer does what a form asks for.
+// answer carries out the action of a form.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	action := r.Form.Get("Action")
 	do := map[string]func(*http.Request) (result, error){
@@ -97,7 +97,7 @@ func pairs(form url.Values, list, key, value string) map[string]string {
 	return all
 }
 
-// within is whether what is asked for is there already.
+// within reports whether the requested attributes are already there.
 func within(asked, there map[string]string) bool {
 	for name, value := range asked {
 		if there[name] != value {

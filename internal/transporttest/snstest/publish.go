@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// What Amazon takes in a request.
+// Amazon's limits of a request.
 const (
 	mostEntries    = 10
 	mostBytes      = 256 << 10
@@ -102,7 +102,7 @@ func entriesOf(form url.Values) (all []types.SendMessageBatchRequestEntry, err e
 	return all, nil
 }
 
-// deliver sends what was published to a queue, if that lets the topic.
+// deliver sends published messages to a queue, if its policy allows the topic.
 func (s *Server) deliver(ctx context.Context, topicARN string, to subscription, entries []types.SendMessageBatchRequestEntry) error {
 	name := to.queue[strings.LastIndexByte(to.queue, ':')+1:]
 	found, err := s.client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})

@@ -1,13 +1,14 @@
-// Package snstest is a stand-in for Amazon SNS, for tests. It speaks SNS's query protocol as
-// far as the transport sns:// uses it, hands what is published to the queues of a server that
-// speaks SQS, and passes requests for SQS on to that server, so that one endpoint has both.
+// Package snstest is a stand-in for Amazon SNS, for tests. It implements SNS's query protocol as
+// far as the transport sns:// uses it, delivers published messages to the queues of an
+// SQS-compatible server, and forwards requests for SQS to that server, so that one endpoint has
+// both.
 //
 //	endpoint := snstest.Start(t, servicetest.SQS(t))
 //
-// Like Amazon it delivers to a queue only if the queue's policy lets the topic send, wraps
-// what is not delivered raw, refuses a topic or a subscription that is there with other
+// Like Amazon it delivers to a queue only if the queue's policy allows the topic, wraps messages
+// that are not delivered raw, refuses a topic or a subscription that exists with other
 // attributes or tags, and lists topics in pages. It checks no signature and no permission,
-// tries no delivery again, and recognises no repetition, which FIFO queues do.
+// repeats no delivery, and detects no duplicates, which FIFO queues do.
 package snstest
 
 import (
@@ -36,7 +37,7 @@ type Server struct {
 	topics   []*topic
 	policies map[string]string // by the queue's URL
 	asked    []string          // the actions so far
-	denied   []string          // actions that nobody may do
+	denied   []string          // actions that are denied
 }
 
 type topic struct {
@@ -67,14 +68,14 @@ func Start(t testing.TB, sqsEndpoint string) (*Server, string) {
 	return s, server.URL
 }
 
-// Asked returns the actions of SNS and SQS that it was asked for, in their order.
+// Asked returns the requested actions of SNS and SQS, in order.
 func (s *Server) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-// Deny lets nobody do some actions from now on.
+// Deny refuses some actions from now on.
 func (s *Server) Deny(actions ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +88,7 @@ func (s *Server) denies(action string) bool {
 	return slices.Contains(s.denied, action)
 }
 
-// ServeHTTP is that of [http.Handler].
+// ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, operation, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "AmazonSQS."); ok {
 		s.note(operation)
@@ -108,7 +109,7 @@ func (s *Server) note(action string) {
 	s.asked = append(s.asked, action)
 }
 
-// allows is whether a queue's policy lets a topic send to it.
+// allows reports whether a queue's policy allows a topic to send to it.
 func (s *Server) allows(queueURL, topicARN string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

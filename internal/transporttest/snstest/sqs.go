@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// pass hands a request on to the SQS server, which keeps no policies: they are kept here.
+// pass forwards a request to the SQS server. That server has no policies, so they are stored
+// here.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, operation string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

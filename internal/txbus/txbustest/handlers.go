@@ -22,8 +22,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Handlers find the transaction: by Watermill's way and by sqltx, on the
-// application's pool. What they publish belongs to it, and hooks run after it.
+// Handlers checks that handlers find the transaction: by Watermill's way and by sqltx, on the
+// application's pool. Their publishes are part of it, and hooks run after it.
 func Handlers(t *testing.T, tr Transport) {
 	url := tr.TxURL(t)
 	app := tr.app(t, url)
@@ -77,7 +77,7 @@ func Handlers(t *testing.T, tr Transport) {
 	}
 	stop()
 
-	// A pool of another database is left alone.
+	// A pool of another database is not used.
 	other := tr.app(t, tr.TxURL(t))
 	elsewhere := tr.Open(t, url, logbustest.Settings{DB: other})
 	found := make(chan bool, 1)
@@ -162,8 +162,8 @@ func SerialGroups(t *testing.T, tr Transport) {
 	t.Logf("instances handled %v", by)
 }
 
-// Poison has a message that always fails: it becomes a dead letter, what its
-// handler has written is undone, and the rest comes in order.
+// Poison has a message that always fails: it becomes a dead letter, its handler's writes are
+// undone, and the rest arrives in order.
 func Poison(t *testing.T, tr Transport) {
 	url := tr.TxURL(t)
 	app := tr.app(t, url)
@@ -208,8 +208,8 @@ func Poison(t *testing.T, tr Transport) {
 	}
 }
 
-// ConcurrentWriters is logbustest's in this mode. Its foreign transactions are
-// those of the writers.
+// ConcurrentWriters is logbustest's in this mode. Its foreign transactions are those of the
+// writers.
 func ConcurrentWriters(t *testing.T, tr Transport, w logbustest.Writers) {
 	plain := tr.URL
 	tr.URL = func(t testing.TB) string { return inTx(plain(t)) }
@@ -220,8 +220,8 @@ func ConcurrentWriters(t *testing.T, tr Transport, w logbustest.Writers) {
 	logbustest.ConcurrentWriters(t, tr.Transport, w)
 }
 
-// Watermill lets Watermill SQL's own publisher and subscriber, with their default
-// tables, talk to this one's.
+// Watermill checks that Watermill SQL's own publisher and subscriber, with their default tables,
+// work with this one's.
 func Watermill(t *testing.T, tr Transport) {
 	url := tr.TxURL(t)
 	app := tr.app(t, url)
@@ -255,7 +255,7 @@ func Watermill(t *testing.T, tr Transport) {
 	logbustest.Expect(t, theirs, "ours")
 }
 
-// Names checks what is refused.
+// Names checks the names that are refused.
 func Names(t *testing.T, tr Transport) {
 	b := tr.Open(t, tr.TxURL(t), logbustest.Settings{})
 	for _, topic := range []string{"a b", `a"; DROP TABLE done; --`, "a`b", strings.Repeat("x", 53), "offsets_x", "é"} {

@@ -16,8 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// ExactlyOnce has a handler that writes, and then goes wrong in some way the
-// first times.
+// ExactlyOnce has a handler that writes, and then fails in some way the first times.
 func ExactlyOnce(t *testing.T, tr Transport) {
 	url := tr.TxURL(t)
 	app := tr.app(t, url)
@@ -101,7 +100,7 @@ func ExactlyOnce(t *testing.T, tr Transport) {
 	}
 	for id, n := range tries {
 		if n > 1 {
-			return // something did go wrong
+			return // it did fail at least once
 		}
 		_ = id
 	}

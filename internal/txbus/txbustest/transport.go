@@ -15,10 +15,10 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 )
 
-// Transport is what is tested.
+// Transport is the transport under test.
 type Transport struct {
 	logbustest.Transport
-	// Bind is a statement with one placeholder, as $1 or ?.
+	// Bind returns a statement with one placeholder, as $1 or ?.
 	Bind func(statement string) string
 	// Kill ends the connection of a transaction on the server.
 	Kill func(ctx context.Context, admin *sql.DB, tx *sql.Tx) error
@@ -28,7 +28,7 @@ type Transport struct {
 	Offsets wmsql.OffsetsAdapter
 }
 
-// TxURL is a fresh database in mode=tx.
+// TxURL returns the URL of a fresh database in mode=tx.
 func (tr Transport) TxURL(t testing.TB) string { return inTx(tr.URL(t)) }
 
 func inTx(url string) string {
@@ -38,8 +38,7 @@ func inTx(url string) string {
 	return url + "?mode=tx"
 }
 
-// app is an application's pool on the database of url, with a table of what
-// handlers have done.
+// app is an application's pool on the database of url, with a table of the handled messages.
 func (tr Transport) app(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	at, _, _ := strings.Cut(strings.Replace(url, "mode=tx", "", 1), "?mode")
@@ -50,13 +49,13 @@ func (tr Transport) app(t testing.TB, url string) *sql.DB {
 	return db
 }
 
-// note writes down in the transaction that a message was handled.
+// note records in the transaction that a message was handled.
 func (tr Transport) note(ctx context.Context, tx *sql.Tx, m *message.Message) error {
 	_, err := tx.ExecContext(ctx, tr.Bind(`INSERT INTO done (id) VALUES (?)`), string(m.Payload))
 	return err
 }
 
-// done is how often each message is written down.
+// done returns how often each message is recorded.
 func done(t testing.TB, db *sql.DB) map[string]int {
 	t.Helper()
 	rows, err := db.Query(`SELECT id, COUNT(*) FROM done GROUP BY id`)
@@ -116,7 +115,7 @@ func runner(t testing.TB, b *bus.Bus, consumers ...bus.Consumer) (stop func()) {
 	return stop
 }
 
-// eventually looks until ok.
+// eventually polls until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); {

@@ -53,7 +53,7 @@ func BenchmarkPublish(b *testing.B, open func(testing.TB) *bus.Bus) {
 	})
 }
 
-// BenchmarkConsume drains a backlog by a group that acknowledges at once.
+// BenchmarkConsume drains a backlog with a group that acknowledges at once.
 func BenchmarkConsume(b *testing.B, open func(testing.TB) *bus.Bus, backlog int, windows ...int) {
 	for _, window := range windows {
 		b.Run(fmt.Sprint("window=", window), func(b *testing.B) {
@@ -83,9 +83,8 @@ func BenchmarkConsume(b *testing.B, open func(testing.TB) *bus.Bus, backlog int,
 	}
 }
 
-// BenchmarkLatency publishes 500 messages a second one by one on a and measures
-// from the call of Publish to the handler on c, which may be the same or stand
-// for another process.
+// BenchmarkLatency publishes 500 messages a second one by one on a and measures from the call of
+// Publish to the handler on c, which may be the same bus or stand for another process.
 func BenchmarkLatency(b *testing.B, a, c *bus.Bus) {
 	ch := Subscribe(b, c, "group", "topic", 256)
 	Publish(b, a, "topic", batch(1)...)

@@ -1,20 +1,18 @@
-// Package logbustest checks what the transports over a SQL log owe beyond the
-// suite of package bustest: what they do with an application's transactions, and
-// what processes that share a group owe each other when they are killed.
+// Package logbustest checks the guarantees of transports over a SQL log that package bustest
+// does not cover: transactions of an application, and killed processes that share a group.
 //
 //	property                                                          test
 //	Publish inside a transaction belongs to it; a handler may write
 //	the same database                                                 Transactions
-//	transactions on another database are left alone                   OtherDatabase
+//	transactions on another database are not joined                   OtherDatabase
 //	16 writers with open transactions: nothing lost or repeated,
 //	the order of a key's commits kept                                 ConcurrentWriters
 //	killed consumers lose nothing and skip nothing                    KilledConsumers
-//	a killed process with a name goes on at once, one without after
+//	a killed process with a name resumes at once, one without after
 //	the lease                                                         Holder
 //	two live processes of one name lose nothing                       SharedHolder
 //	another process's messages arrive soon                            OtherProcessWakes
-//	what a group has not acknowledged is shown                        Pending
+//	unacknowledged messages of a group are shown                      Pending
 //
-// The tests kill real processes: the test binary itself, which [Main] turns into
-// a consumer.
+// The tests kill real processes: the test binary itself, which [Main] turns into a consumer.
 package logbustest

@@ -7,25 +7,24 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Holder kills a process and starts it again, once with a name of its own, and
-// once without.
+// Holder kills a process and starts it again, once with a fixed name and once without.
 func Holder(t *testing.T, tr Transport) {
 	t.Run("named", func(t *testing.T) {
-		const ttl = time.Minute // nobody could wait for that
+		const ttl = time.Minute // too long for a test to wait
 		if took := restart(t, tr, "pod-1", ttl); took > ttl/3 {
 			t.Errorf("a restarted process got its partitions after %v, with a lease of %v", took, ttl)
 		}
 	})
 	t.Run("unnamed", func(t *testing.T) {
 		const ttl = 3 * time.Second
-		// It renewed the lease at most a third of it before it was killed.
+		// At the kill, the last renewal of the lease was at most a third of the lease ago.
 		if took := restart(t, tr, "", ttl); took < ttl/3 {
 			t.Errorf("a process without a name got the partitions after %v, in spite of a lease of %v", took, ttl)
 		}
 	})
 }
 
-// restart returns how long after a kill the next process handles something.
+// restart returns the time from a kill to the first message that the next process handles.
 func restart(t *testing.T, tr Transport, holder string, ttl time.Duration) time.Duration {
 	t.Helper()
 	url := tr.URL(t)
@@ -51,9 +50,9 @@ func restart(t *testing.T, tr Transport, holder string, ttl time.Duration) time.
 	return took
 }
 
-// SharedHolder lets two live processes have one name, which is wrong: they take
-// the partitions from each other. Nothing is lost all the same, because only the
-// newest lease moves a cursor.
+// SharedHolder gives two live processes one name, which is a misconfiguration: they take the
+// partitions from each other. Still nothing is lost, because only the newest lease moves a
+// cursor.
 func SharedHolder(t *testing.T, tr Transport) {
 	url := tr.URL(t)
 	b := tr.Open(t, url, Settings{})

@@ -28,10 +28,10 @@ func publishNumbers(b *bus.Bus, from, to int, pause time.Duration) error {
 	return nil
 }
 
-// KilledConsumers lets two consumer processes at a time share a group while a
-// third publishes; they are killed at random moments and replaced. Every message
-// is handled, the handling of each key never skips ahead, and the repeats are at
-// most what was out at a kill.
+// KilledConsumers has two consumer processes at a time that share a group while a third process
+// publishes; they are killed at random moments and replaced. Every message is handled, the
+// handling of each key never skips ahead, and the repeats are at most the messages that were out
+// at a kill.
 func KilledConsumers(t *testing.T, tr Transport) {
 	const each = 60
 	url := tr.URL(t)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// ledger is a file in which consumer processes write down what they handle, one
-// "key#n" a line, so that the order over processes is known.
+// ledger is a file in which consumer processes record the messages they handle, one "key#n" per
+// line, so that the order over processes is known.
 type ledger struct{ path string }
 
 func newLedger(t testing.TB) *ledger {
@@ -23,7 +23,7 @@ func newLedger(t testing.TB) *ledger {
 	return l
 }
 
-// account is what a ledger says.
+// account is the summary of a ledger.
 type account struct {
 	seen    map[string]int // the last number of each key
 	total   int
@@ -56,7 +56,7 @@ func (l *ledger) read(t testing.TB) account {
 	return a
 }
 
-// wait returns when so many keys have come to n. Nothing may be skipped.
+// wait returns when the given number of keys has reached n. No number may be skipped.
 func (l *ledger) wait(t testing.TB, keys, n int, within time.Duration) account {
 	t.Helper()
 	for deadline := time.Now().Add(within); ; {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// Pending checks what is shown of a group without consuming it. The URL's topics
+// Pending checks the pending messages that a bus shows without consuming them. The URL's topics
 // may have one lane or more.
 func Pending(t *testing.T, tr Transport, url string) {
 	b := tr.Open(t, url, Settings{})
@@ -59,12 +59,12 @@ func Pending(t *testing.T, tr Transport, url string) {
 	same("the rest of a group", pending("topic", "group", 100), all[4:])
 	same("a part of it", pending("topic", "group", 3), all[4:7])
 	same("nothing", pending("topic", "group", 0), nil)
-	// It took nothing from the group.
+	// Pending took no message from the group.
 	ch = Subscribe(t, b, "group", "topic", 10)
 	for n := 4; n < 12; n++ {
 		Expect(t, ch, fmt.Sprint(n))
 	}
-	// Keys on other lanes are there as well.
+	// Messages of keys on other lanes are pending as well.
 	for n := range 20 {
 		Publish(t, b, "many", Keyed(fmt.Sprint("key", n), fmt.Sprint(n)))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// What a consumer process is told.
+// The configuration of a consumer process.
 const (
 	envURL    = "MILLRACE_LOGBUSTEST_URL"
 	envHolder = "MILLRACE_LOGBUSTEST_HOLDER"
@@ -22,12 +22,12 @@ const (
 
 	processTopic = "payments"
 	processGroup = "consumer"
-	// processWindow is how much a killed process can have out.
+	// processWindow is the most messages that a killed process can have out.
 	processWindow = 16
 )
 
-// consume is the other process: it writes down what it handles, and acknowledges
-// it afterwards, until it is killed.
+// consume is the other process: it records the messages it handles, and acknowledges them
+// afterwards, until it is killed.
 func consume(tr Transport, url string) error {
 	ledger, err := os.OpenFile(os.Getenv(envLedger), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -75,7 +75,7 @@ func start(t testing.TB, url, holder string, ttl time.Duration, l *ledger) *proc
 	return p
 }
 
-// kill ends it by SIGKILL.
+// kill ends the process by SIGKILL.
 func (p *process) kill() {
 	p.once.Do(func() {
 		p.cmd.Process.Kill() //nolint:errcheck // it may have ended

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Transactions checks what is published inside an application's transactions.
+// Transactions checks publishing inside an application's transactions.
 func Transactions(t *testing.T, tr Transport) {
 	url := tr.URL(t)
 	db := tr.App(t, url, 8)
@@ -59,8 +59,8 @@ func Transactions(t *testing.T, tr Transport) {
 	late := send("a", "never", stop)
 	send("a", "a2", nil)
 	Expect(t, ch, "a2")
-	// A message whose context carries a transaction that is over, as a dead
-	// letter may, is published by itself.
+	// A message whose context carries a finished transaction, as a dead letter may, is published
+	// on its own.
 	Publish(t, b, "a", late)
 	Expect(t, ch, "never")
 
@@ -68,8 +68,8 @@ func Transactions(t *testing.T, tr Transport) {
 	first(t, tr)
 }
 
-// first publishes in a transaction before anything else was done with the bus, on a
-// pool with one connection: what the first use has to do and to ask needs no other.
+// first publishes in a transaction as the first use of the bus, on a pool with one connection:
+// the preparations need no other connection.
 func first(t *testing.T, tr Transport) {
 	url := tr.URL(t)
 	db := tr.App(t, url, 1)
@@ -92,9 +92,8 @@ func first(t *testing.T, tr Transport) {
 	}
 }
 
-// handlers write the same database in transactions of their own, and publish in
-// them: nothing of the bus is open meanwhile. The application's pool has one
-// connection only.
+// handlers write the same database in transactions of their own, and publish in them: the bus
+// has no transaction open meanwhile. The application's pool has only one connection.
 func handlers(t *testing.T, tr Transport, url string) {
 	db := tr.App(t, url, 1)
 	b := tr.Open(t, url, Settings{DB: db})
@@ -132,8 +131,8 @@ func handlers(t *testing.T, tr Transport, url string) {
 	}
 }
 
-// OtherDatabase gives the pool of another database: what is published inside its
-// transactions is published by itself, and nothing of the bus is made there.
+// OtherDatabase sets the pool of another database: messages published inside its transactions
+// are published on their own, and the bus creates nothing there.
 func OtherDatabase(t *testing.T, tr Transport) {
 	url := tr.URL(t)
 	other := tr.App(t, tr.URL(t), 4)
@@ -158,8 +157,8 @@ func OtherDatabase(t *testing.T, tr Transport) {
 	}
 }
 
-// OtherProcessWakes measures from the end of Publish in one process to the handler
-// in another, the median of some.
+// OtherProcessWakes measures from the end of Publish in one process to the handler in another,
+// and checks the median.
 func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
 	url := tr.URL(t)
 	a, b := tr.Open(t, url, Settings{}), tr.Open(t, url, Settings{})
@@ -169,7 +168,7 @@ func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
 	const rounds = 20
 	var took []time.Duration
 	for n := range rounds {
-		<-time.After(time.Duration(n) * 10 * time.Millisecond) // an idle reader looks seldom
+		<-time.After(time.Duration(n) * 10 * time.Millisecond) // an idle reader polls seldom
 		Publish(t, a, "topic", Keyed("k", "x"))
 		published := time.Now()
 		Expect(t, ch, "x")
@@ -182,8 +181,8 @@ func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
 	}
 }
 
-// Median is the middle of what was measured, which a few stalls of the machine do
-// not move. It sorts what it is given.
+// Median returns the median of the measurements, which a few stalls of the machine do not move.
+// It sorts took.
 func Median(took []time.Duration) time.Duration {
 	slices.Sort(took)
 	return took[len(took)/2]

@@ -17,17 +17,17 @@ import (
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
-// Transport is what is tested.
+// Transport is the transport under test.
 type Transport struct {
 	// Scheme makes the scheme with these settings.
 	Scheme func(Settings) bus.Scheme
-	// URL names a database that nobody else uses; it ends with the test.
+	// URL returns the URL of a database of its own, which is removed with the test.
 	URL func(t testing.TB) string
 	// OpenDB opens an application's pool on the database of a URL.
 	OpenDB func(url string) (*sql.DB, error)
 }
 
-// Settings are those of a transport's Config that the tests change.
+// Settings are the settings of a transport's Config that the tests change.
 type Settings struct {
 	DB       *sql.DB
 	LeaseTTL time.Duration
@@ -35,7 +35,7 @@ type Settings struct {
 	Logger   *slog.Logger
 }
 
-// Main runs the tests, or the consumer that one of them has started.
+// Main runs the tests, or the consumer process that a test has started.
 func Main(m *testing.M, tr Transport) {
 	if url := os.Getenv(envURL); url != "" {
 		if err := consume(tr, url); err != nil {
@@ -101,7 +101,7 @@ func Publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Messag
 	}
 }
 
-// Subscribe takes part in a group.
+// Subscribe joins a group.
 func Subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
 	t.Helper()
 	sub := sourcetest.Subscriber(b.Driver(), group, window)
@@ -113,7 +113,7 @@ func Subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan
 	return ch
 }
 
-// Receive takes a message within 20 s.
+// Receive receives a message within 20 s.
 func Receive(t testing.TB, ch <-chan *message.Message) *message.Message {
 	t.Helper()
 	select {
@@ -128,7 +128,7 @@ func Receive(t testing.TB, ch <-chan *message.Message) *message.Message {
 	}
 }
 
-// Expect takes a message and acknowledges it.
+// Expect receives a message and acknowledges it.
 func Expect(t testing.TB, ch <-chan *message.Message, payload string) {
 	t.Helper()
 	if m := Receive(t, ch); string(m.Payload) != payload {
@@ -138,7 +138,7 @@ func Expect(t testing.TB, ch <-chan *message.Message, payload string) {
 	}
 }
 
-// Payloads is what a topic holds.
+// Payloads returns the payloads of a topic.
 func Payloads(t testing.TB, b *bus.Bus, topic string) []string {
 	t.Helper()
 	got, err := b.Browse(t.Context(), topic, 1000)
@@ -152,7 +152,7 @@ func Payloads(t testing.TB, b *bus.Bus, topic string) []string {
 	return out
 }
 
-// must runs a statement of the application's.
+// must runs a statement of the application.
 func must(t testing.TB, db interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }, statement string,

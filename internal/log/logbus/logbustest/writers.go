@@ -16,18 +16,18 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Writers says how ConcurrentWriters writes.
+// Writers configures ConcurrentWriters.
 type Writers struct {
 	Writers  int
 	Keys     int
 	Messages int           // that are committed
-	Rate     int           // transactions a second of all; 0 is as fast as it goes
+	Rate     int           // transactions a second in total; 0 is unlimited
 	Hold     time.Duration // a transaction stays open for up to this after it published
 }
 
-// ConcurrentWriters lets writers lock a key's row, publish the next number of the
-// key in the same transaction, wait and commit, a tenth of them roll back. A
-// group reads meanwhile: every number of a key must come once, in order.
+// ConcurrentWriters has writers that lock a key's row, publish the next number of the key in the
+// same transaction, wait and commit; a tenth of them roll back. A group reads meanwhile: every
+// number of a key must arrive once, in order.
 func ConcurrentWriters(t *testing.T, tr Transport, w Writers) {
 	url := tr.URL(t)
 	db := tr.App(t, url, w.Writers+4)
@@ -120,7 +120,7 @@ func ConcurrentWriters(t *testing.T, tr Transport, w Writers) {
 	}
 }
 
-// number counts a key up in a transaction with fn.
+// number increments a key in a transaction with fn.
 func number(ctx context.Context, db *sql.DB, key int, fn func(ctx context.Context, key string, n int) error) error {
 	return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`UPDATE numbers SET n = n + 1 WHERE k = %d`, key)); err != nil {
