@@ -19,9 +19,10 @@ import (
 // forwarded is where the forwarder's messages wait in the database.
 const forwarded = "forwarded"
 
-// undelivered is what docs/migrating.md asks for: how many messages the
-// forwarder has not acknowledged. It goes by transactions and offsets, as its
-// reader does: the newest offset alone may be acknowledged before older ones.
+// undelivered is the query of docs/migrating.md: the number of messages that
+// the forwarder has not acknowledged. It compares transactions and offsets, as
+// the forwarder's reader does: the newest offset alone may be acknowledged
+// before older ones.
 const undelivered = `SELECT count(*) FROM watermill_forwarded AS m, watermill_offsets_forwarded AS o
 	WHERE o.consumer_group = '' AND (m.transaction_id, m."offset") > (o.last_processed_transaction_id, o.offset_acked)`
 

@@ -29,7 +29,7 @@ func handWritten(t *testing.T, postgres bool) (*town, migrating.HandWritten) {
 		w.store = store
 		must(t, store.Migrate(t.Context()))
 	} else {
-		// As sqliteoutbox.Open does, but that a lock is waited for only shortly.
+		// The same as sqliteoutbox.Open, with a short busy timeout.
 		db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(300)&_pragma=journal_mode(WAL)")
 		must(t, err)
 		db.SetMaxOpenConns(1)

@@ -15,14 +15,14 @@ const (
 	New Side = "new" // package outbox
 )
 
-// Switch is a row that says to which side transactions write. Each asks it
-// first; to turn it waits for all that were told the other side, and lets none
-// ask meanwhile. So there is one moment before which every event is on one side,
-// and after which every event is on the other.
+// Switch is a row that says to which side transactions write. Each transaction
+// reads the row first. Turn waits for all transactions that were told the other
+// side, and lets no transaction read the row meanwhile. So there is one moment:
+// before it every event is on one side, after it every event is on the other.
 type Switch struct {
-	// Postgres takes an advisory lock, for which everybody queues in turn; the
-	// transactions must be READ COMMITTED. Without it the database is SQLite, whose
-	// write transactions exclude each other (_txlock=immediate).
+	// Postgres takes an advisory lock, for which transactions queue in order; they
+	// must be READ COMMITTED. When false, the database is SQLite, whose write
+	// transactions exclude each other (_txlock=immediate).
 	Postgres bool
 }
 

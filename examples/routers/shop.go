@@ -22,7 +22,7 @@ type Ordered struct{ Show, Seat string }
 // Spec is that of millrace.Event.
 func (o Ordered) Spec() millrace.Spec { return millrace.On("orders", "Ordered", o.Show) }
 
-// Shop is what the handlers of all routers need.
+// Shop holds the dependencies of the handlers of all routers.
 type Shop struct {
 	App  *millrace.App[*sql.Tx]
 	Room *queuehttp.Handlers
@@ -52,7 +52,7 @@ func (s Shop) order(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// guard lets only those through that the waiting room has let in.
+// guard lets only admitted requests of the waiting room pass.
 func (s Shop) guard() func(http.Handler) http.Handler {
 	return s.Room.Guard(queuehttp.GuardConfig{Writes: true})
 }

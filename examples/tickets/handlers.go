@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// handle registers what follows from events: each group handles each event once.
+// handle registers the handlers of the events: each group handles each event once.
 func (s *shop) handle() {
 	millrace.HandleOutside(s.app, "payments", s.charge)
 	millrace.Handle(s.app, "tickets", s.issue)
@@ -21,8 +21,8 @@ func (s *shop) handle() {
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e Issued) error { return s.show(ctx, e.Seat, "sold") })
 }
 
-// charge charges the card. When this process dies behind the charge, the event comes again:
-// its id is the provider's idempotency key, so the card is charged once.
+// charge charges the card. If this process dies after the charge, the event is delivered
+// again: its id is the provider's idempotency key, so the card is charged once.
 func (s *shop) charge(ctx context.Context, e PaymentAsked) error {
 	err := s.provider.Charge(ctx, millrace.Meta(ctx).ID, e.Card, e.Cents)
 	if err != nil && !errors.Is(err, errDeclined) {

@@ -157,8 +157,8 @@ func seatIDs() (all []string) {
 	return all
 }
 
-// Fifty buyers want twenty seats, and the process is killed while they pay. Started again,
-// it sells what is left, and no seat is sold twice, no card charged twice, no ticket lost.
+// Fifty buyers want twenty seats, and the process is killed while they pay. After a restart it
+// sells the remaining seats: no seat is sold twice, no card charged twice, no ticket lost.
 func TestKilledWhileSelling(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		p := start(t, "")
