@@ -17,7 +17,7 @@ var admissionsSQL string
 
 type statements struct{ Add, Newest, NextOld, Edge, Forget string }
 
-// Keep is how long a row is kept. MaxNewest bounds what Newest returns.
+// Keep is how long a row is kept. MaxNewest bounds the rows that Newest returns.
 const (
 	Keep      = 7 * 24 * time.Hour
 	MaxNewest = 500

@@ -109,7 +109,7 @@ func TestForget(t *testing.T) {
 	forgets(t, l, s)
 }
 
-// TestServers does on servers what the file does.
+// TestServers repeats the tests of the SQLite file on database servers.
 func TestServers(t *testing.T) {
 	for name, url := range map[string]func(testing.TB) string{
 		"PostgreSQL": servicetest.PostgresURL, "MariaDB": servicetest.MariaDBURL, "MySQL": servicetest.MySQLURL,

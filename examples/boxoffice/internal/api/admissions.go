@@ -20,7 +20,7 @@ const (
 	AdmissionsElsewhere AdmissionState = "elsewhere" // another program reads the notices, and each has one reader
 )
 
-// Admissions lists whom the waiting room has let in.
+// Admissions lists the newest admissions of the waiting room.
 type Admissions interface {
 	// Newest returns the newest, the latest first.
 	Newest(ctx context.Context, limit int) ([]admissions.Admission, error)

@@ -151,8 +151,8 @@ func (a *API) room(w http.ResponseWriter, r *http.Request) error {
 	}))
 }
 
-// opener is who opens a socket: by the sign-in, or by a ticket, since a browser's
-// WebSocket sends no header of choice.
+// opener identifies the member that opens a socket: by the sign-in, or by a ticket,
+// because a browser's WebSocket cannot send custom headers.
 func (a *API) opener(r *http.Request) (string, error) {
 	query := r.URL.Query()
 	if a.cfg.Live != nil && r.Header.Get("Authorization") == "" && query.Has("ticket") {

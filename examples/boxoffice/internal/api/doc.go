@@ -1,10 +1,10 @@
 // Package api is the box office's JSON API.
 //
-// Errors are application/problem+json with a stable type under /problems/, a
-// sentence that says what to do, and members of their own where a program needs
-// them (the taken seats, the expected amount, the field). The one exception is
-// the answer to a request without a valid entry token, whose form the waiting
-// room's clients know:
+// Errors are application/problem+json with a stable type under /problems/, a sentence
+// that tells the user the next step, and members of their own where a program needs
+// them (the taken seats, the expected amount, the field). The one exception is the
+// answer to a request without a valid entry token, which has the form that the waiting
+// room's clients expect:
 //
 //	403 {"error": "Queue entry token required", "redirectTo": "/queue"}
 //	403 {"error": "Queue entry token invalid", "reason": "expired", "redirectTo": "/queue"}
@@ -35,14 +35,14 @@
 //	POST /api/admin/vwr/{activate|deactivate|advance}/{eventId}          an operator's
 //	GET  /api/admin/vwr/status/{eventId}
 //
-// A check is 410 sold-out when every seat is sold: while some are held they may come
-// back. An entry token is asked for by /api/seats and /api/reservations; what holds or
-// gives back seats there asks the room as well whether its owner is still inside.
-// Without the room's store nobody enters and these are 503; reading goes on.
+// A check is 410 sold-out when every seat is sold; held seats may still become free.
+// The routes /api/seats and /api/reservations need an entry token. Requests there that
+// hold or return seats also ask the room whether the token's owner is still inside.
+// Without the room's store nobody enters and these requests are 503; reads still work.
 //
-// What writes is bounded: at most 256 such requests are at work, the others
-// wait in order of arrival for up to 10 s and are then answered 503 with
-// Retry-After, so that a crowd makes requests slow and not the process.
+// Writing requests are bounded: at most 256 run at a time. The others wait in order of
+// arrival for up to 10 s and are then answered 503 with Retry-After, so that a crowd
+// slows down requests and not the process.
 //
 // GET /api/shows and GET /api/shows/{id} need no sign-in: {id, title, commentCount,
 // likeCount, viewCount, salesCount, seats: {total, available, held, sold}, startsAt,
@@ -53,7 +53,7 @@
 // Artists are 503 where they are not mirrored. Reading them needs no sign-in, and
 // never waits for the artists' API:
 //
-//	GET  /api/artists/{id}                           what the mirror has, and how fresh that is
+//	GET  /api/artists/{id}                           the mirror's copy, and its freshness
 //	GET  /api/artists/{id}/history?before=&limit=10  {changes: [{id, changedAt, snapshot}], next}, newest first, of 90 days
 //	POST /api/artists/{id}/refresh                   a member's: 202 {status, lastCheckedAt, estimatedWaitMs};
 //	                                                 404 when there is no such artist, 409 when it has just failed
@@ -90,9 +90,9 @@
 //	GET  /api/notifications/stream?ticket=         401 ticket-refused with a reason, such as expired or spent
 //	GET  /api/notifications/stream?tab=            with the sign-in; the tab as it likes, 1 to 64 characters
 //
-// What happened to a member is in the inbox; a room of the chat is a show's. Messages
-// come by the socket in their order, each once: the number seq of the last one says
-// where to go on:
+// The inbox has a member's notifications; a room of the chat belongs to a show.
+// Messages arrive on the socket in order, each once: the number seq of the last one
+// says where to continue:
 //
 //	GET  /api/notifications?unread=&before=&limit=50  {notifications: [{id, type, params, message, refId, readAt, createdAt}], unreadCount, muted}
 //	                                                  message in the reader's language: ?lang=, the cookie lang, or Accept-Language
@@ -125,26 +125,26 @@
 //	the line: its order, threshold, pause, clear                    TestLine
 //	a token is worth nothing for writes after leaving               TestReplayAfterLeave
 //	the room is away: 503 and Retry-After, reading goes on          TestRoomAway
-//	more seats than a member may have: which limit, what is left    TestSeatLimit
+//	over a member's limit of seats: which limit, the remainder      TestSeatLimit
 //	sold out: nobody lines up, those inside go on                   TestSoldOut
 //	no room and no gate is opened for an event that is not          TestQueueOfAnUnknownShow, TestGateBadInput
 //	the gate's positions are the order of the line                  TestGate
-//	tickets: codes, keys, scans, and what was used stays            TestTicketRoutes, TestTicketBadInput
-//	transfers: who may decide, and once                             TestTransferRoutes
+//	tickets: codes, keys, scans; a used ticket stays used           TestTicketRoutes, TestTicketBadInput
+//	transfers: only the right member decides, and only once         TestTransferRoutes
 //	memberships: state, price, until when                           TestMembershipRoute
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
-//	an error never shows what is inside                             TestInternalError
+//	an error never shows internal details                           TestInternalError
 //	too many writers wait, then are sent away                       TestBusy
-//	who may have a stream, and why somebody may not                 TestStream, TestStreamRefused
-//	the inbox: one's own only, pages, what cannot be asked          TestRead, TestInbox, TestInboxBadInput
+//	access to a stream, and the reason of each refusal              TestStream, TestStreamRefused
+//	the inbox: only the member's own, pages, bad requests           TestRead, TestInbox, TestInboxBadInput
 //	… in the language of its reader                                 TestInboxLanguage
 //	shows have dates and prices, and each seat the price of its class
 //	                                                                TestShowFacts
-//	the chat: who has joined, pages, tickets of sockets             TestChat, TestRoomSocket
+//	the chat: its members, pages, tickets of sockets                TestChat, TestRoomSocket
 //	artists: bad ids, and no mirror, have their answers             TestArtistBadInput, TestArtistsOff (package app)
 //	an artist's refresh, history and refusals                       TestArtistRefreshAndHistory (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
-//	groups: what is asked for, and every refusal                    TestGroups, TestGroupErrors
+//	groups: the reset as requested, and every refusal               TestGroups, TestGroupErrors
 //	comments: length, pages, one's own only                         TestCommentRoutes
 //	likes, follows and votes have clear answers, and may be repeated
 //	                                                                TestLikeAndFollowRoutes, TestVoteRoutes

@@ -166,7 +166,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%s: %s", who, r.text)
 		}
 	}
-	// Who waits has no token, and whoever is inside cannot lend one.
+	// A waiting member has no token, and cannot use the token of a member inside.
 	if r := o.do(call{method: "GET", path: "/api/seats/show-1", token: tokens["bob"]}); r.status != 403 {
 		t.Errorf("bob looks at the seats: %d %s", r.status, r.text)
 	}
@@ -249,7 +249,7 @@ func TestReplayAfterLeave(t *testing.T) {
 	refused("after leaving")
 	_, fresh := o.member("ann", "show-1")
 	refused("inside again, with the old token,")
-	// What only reads needs no call of the room.
+	// Reads do not call the room.
 	if r := o.do(call{method: "GET", path: "/api/reservations/" + held, token: ann, entry: old}); r.status != 200 || r.body["status"] != "PENDING" {
 		t.Errorf("reading with the old token: %d %s", r.status, r.text)
 	}
@@ -286,7 +286,7 @@ func TestRoomAway(t *testing.T) {
 			t.Errorf("%s %s: %d %v %s", c.method, c.path, r.status, r.header, r.text)
 		}
 	}
-	// Reading, and what needs no place, goes on.
+	// Reads still work, and so do requests that need no place in the room.
 	for _, c := range []call{
 		{method: "GET", path: "/api/seats/show-1", token: ann, entry: entry},
 		{method: "GET", path: "/api/reservations/" + held, token: ann, entry: entry},

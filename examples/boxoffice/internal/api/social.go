@@ -192,7 +192,7 @@ type pollJSON struct {
 	ClosedAt *time.Time       `json:"closedAt"` // null until those who voted were told
 }
 
-// poll says how a vote stands, and to who is signed in what they chose.
+// poll reports the state of a vote, and a signed-in member's choice.
 func (a *API) poll(w http.ResponseWriter, r *http.Request) error {
 	member, err := a.maybeMember(r)
 	if err != nil {
@@ -245,7 +245,7 @@ func (a *API) view(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maybeMember is the member who asks, or "" for who is not signed in.
+// maybeMember is the signed-in member, or "" without a sign-in.
 func (a *API) maybeMember(r *http.Request) (string, error) {
 	member, err := a.cfg.Login.Member(r)
 	if errors.Is(err, auth.ErrMissing) {

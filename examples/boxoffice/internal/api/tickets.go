@@ -24,7 +24,7 @@ func (a *API) ticketRoutes(public func(string, handler), member, writes func(str
 	member("GET /api/me/memberships", a.memberships)
 }
 
-// ticketKeys is what a scanner needs to verify codes by itself.
+// ticketKeys serves the public keys with which a scanner verifies codes by itself.
 func (a *API) ticketKeys(w http.ResponseWriter, _ *http.Request) error {
 	writeJSON(w, http.StatusOK, "application/jwk-set+json", a.cfg.Door.Keys())
 	return nil
@@ -97,7 +97,7 @@ func (a *API) scan(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refusedCodes says what is wrong with a code that is no ticket.
+// refusedCodes explains the refusal of a code that is no ticket.
 var refusedCodes = map[error]string{
 	ticket.ErrMalformed:     "the code is not that of a ticket; scan the QR code of the ticket again",
 	ticket.ErrUnknownKey:    "the code is signed by a key that this office does not have; the holder gets a new code from the page My tickets",
@@ -147,7 +147,7 @@ func (a *API) transfers(w http.ResponseWriter, r *http.Request, member string) e
 	return nil
 }
 
-// decide answers a decision about a transfer with what has become of it.
+// decide answers a decision about a transfer with the transfer's new state.
 func (a *API) decide(move func(p *payment.Payments, ctx context.Context, member, id string) (payment.Transfer, error)) memberHandler {
 	return func(w http.ResponseWriter, r *http.Request, member string) error {
 		t, err := move(a.cfg.Payments, r.Context(), member, r.PathValue("id"))
@@ -170,7 +170,7 @@ type membershipJSON struct {
 	ExpiresAt     *time.Time `json:"expiresAt,omitempty"`
 }
 
-// memberships are the member's, with what a new one costs.
+// memberships are the member's, with the price of a new one.
 func (a *API) memberships(w http.ResponseWriter, r *http.Request, member string) error {
 	list, err := a.cfg.Payments.Memberships(r.Context(), member)
 	if err != nil {

@@ -178,7 +178,7 @@ func TestArtistBadInput(t *testing.T) {
 	(&fan{p: p}).call(http.MethodPost, "/api/artists/1/refresh", "", nil, 401, nil)
 }
 
-// A member has an artist refreshed that is fresh, and what it was before can be
+// A member requests a refresh of a fresh artist, and the earlier snapshot can be
 // read.
 func TestArtistRefreshAndHistory(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	if page("?limit=1&before=" + newest); len(history.Changes) != 1 || history.Next != nil || history.Changes[0].ID == newest {
 		t.Errorf("the second page: %+v", history)
 	}
-	// What the upstream does not have, and what has just failed.
+	// Artists that the upstream does not have or that have just failed.
 	boxtest.WaitFor(t, "the upstream's word", func() bool { return p.look("99999").LastCheckedAt != nil })
 	var problem struct{ Type, Detail string }
 	ann.call(http.MethodPost, "/api/artists/99999/refresh", "", nil, 404, &problem)

@@ -26,7 +26,7 @@ import (
 // Schemes are the transports that the program links.
 func Schemes() *bus.Opener { return transports(transport{}) }
 
-// transport is what all of them are told.
+// transport holds the settings of all transports.
 type transport struct {
 	store  *store.Store
 	holder string // a name kept over restarts, "" for none

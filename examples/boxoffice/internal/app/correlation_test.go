@@ -57,7 +57,7 @@ func TestCorrelation(t *testing.T) {
 	as(ann, "r-member").call(http.MethodPost, "/api/memberships", "membership-key", map[string]any{"amount": 30000, "card": boxtest.Approve}, 202, nil)
 	ann.await(late.ReservationID, "", "B-1", "CANCELLED HOLD_TIMEOUT,  , AVAILABLE")
 
-	// request, type, actor, target and what it is about; and its cause, if it has one.
+	// The request, type, actor, target and subject; and the cause, if there is one.
 	want := []string{
 		"r-close VoteClosed  show-2 show-2",
 		"r-comment CommentCountDeltaPublished bob show-2 " + comment.ID,

@@ -26,8 +26,8 @@ func split(t *testing.T, dir, bank, roles string) *process {
 		"--roles", roles, "--redis-url", "off", "--admin-token", "admin-token-of-the-test")
 }
 
-// Every step is made by a process of its own, which is gone before the next
-// step is made: what one leaves behind is all that the next one has.
+// Every step is made by a process of its own, which has ended before the next step:
+// the next process has only the state that the earlier ones left.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	dir, bank := t.TempDir(), bank(t)

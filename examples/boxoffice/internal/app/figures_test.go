@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/series.txt anew")
 
-// figures are what is served at /metrics: each series and its value.
+// figures are the series served at /metrics, with their values.
 func (p *process) figures() map[string]float64 {
 	p.t.Helper()
 	all := map[string]float64{}
@@ -141,8 +141,8 @@ func TestOneHandlerForAllFigures(t *testing.T) {
 	}
 }
 
-// Requests for artists move the lag while they wait, and what they come to when they
-// are done.
+// Requests for artists move the lag while they wait, and the counters of results when
+// they are done.
 func TestFiguresOfRefreshes(t *testing.T) {
 	t.Parallel()
 	api := newArtistAPI(t)
@@ -162,7 +162,7 @@ func TestFiguresOfRefreshes(t *testing.T) {
 	})
 }
 
-// A booking moves what the relay, the consumers and their guards count.
+// A booking moves the counters of the relay, the consumers and their guards.
 func TestFiguresOfABooking(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -184,7 +184,7 @@ func TestFiguresOfABooking(t *testing.T) {
 }
 
 // A scrape waits for no server: it answers while the database, which is the transport as
-// well, and Redis hang. Whoever looks at the process then needs the figures the most.
+// well, and Redis hang. Operators need the figures the most then.
 func TestFiguresWhileServersHang(t *testing.T) {
 	t.Parallel()
 	var hanging []*tcpproxy.Proxy
@@ -250,7 +250,7 @@ func TestFiguresWithoutRedis(t *testing.T) {
 	p.reach("the refusals", map[string]float64{`artist_ask_total{result="refused"}`: 1})
 }
 
-// The transport takes nothing: what could not be sent is counted.
+// The transport refuses all messages: the unsent messages are counted.
 func TestFiguresOfATransportThatRefuses(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

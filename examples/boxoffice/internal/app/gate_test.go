@@ -75,7 +75,7 @@ func TestTrustedEdge(t *testing.T) {
 	}
 }
 
-// TestNoEdgeIsTrusted by default, whatever it signs.
+// TestNoEdgeIsTrusted: by default no edge is trusted, whether or not it signs.
 func TestNoEdgeIsTrusted(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

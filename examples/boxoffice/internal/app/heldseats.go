@@ -38,8 +38,8 @@ func (a *App) heldSeatsStore(opened *closers) (heldseats.Store, error) {
 	return heldseats.NewRedis(client, a.cfg.RedisPrefix)
 }
 
-// startHeldSeats starts what writes the copy. Seats are moved after its start and before
-// its end only.
+// startHeldSeats starts the writer of the copy. Seats are moved after its start and
+// before its end only.
 func (a *App) startHeldSeats(run *stages) {
 	if a.held == nil {
 		return

@@ -13,7 +13,7 @@ import (
 
 func TestJourneys(t *testing.T) {
 	t.Parallel()
-	// What must come before the gateway's late answer has ample time to do so.
+	// Steps that precede the gateway's late answer have ample time.
 	slow := quick()
 	slow.SettleAfter = 10 * time.Second
 	p := startWith(t, slow, "--data-dir", t.TempDir(), "--hold-seconds", "60")

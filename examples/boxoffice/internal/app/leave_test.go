@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// A process that was asked to end says that no more should come, and serves what comes
-// all the same: on connections that it had, which it closes one by one, and on new ones.
+// A process that was asked to end reports itself as not ready, and still serves
+// requests: on existing connections, which it closes one by one, and on new ones.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	const lasts = 15 * time.Second // in which all is asked

@@ -103,7 +103,7 @@ func (w *page) stays() *feed {
 			t.Fatal(err)
 		}
 		f = w.open()
-		// It has begun when it hears what is sent to it.
+		// The stream has begun when it receives an event.
 		if hub.ToMember(ctx, w.fan.member, sse.Event{Name: "probe"}) == nil && f.status == http.StatusOK && f.event() == "probe" {
 			return true
 		}
@@ -113,8 +113,8 @@ func (w *page) stays() *feed {
 	return f
 }
 
-// TestStreams: a stream by a ticket, what an operator sees of it, and its end
-// before that of the server.
+// TestStreams: a stream by a ticket, its figures for an operator, and its end before
+// that of the server.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"portable", "lean"} {

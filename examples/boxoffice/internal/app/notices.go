@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuenotice"
 )
 
-// noticeTopic is where other programs read whom the waiting room has let in.
+// noticeTopic is where other programs read the admissions of the waiting room.
 const noticeTopic = "queue.admitted"
 
 // errNoTransport drops a notice.
@@ -37,7 +37,7 @@ type noticeTransport struct {
 	bus    atomic.Pointer[bus.Bus]
 }
 
-// buildNotices makes what keeps the admissions, and what tells of them.
+// buildNotices makes the log of the admissions, and their publisher.
 func (a *App) buildNotices() (err error) {
 	if a.admissions, err = admissions.New(a.store, admissions.Config{Holder: a.holder, Logger: a.log}); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (a *App) newNotices(w *waiting) (*queuenotice.Notices, error) {
 	return queuenotice.New(a.noticeTransport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: a.log})
 }
 
-// startNotices starts the transport, and what reads it. What publishes there starts
-// later and ends before.
+// startNotices starts the transport and its reader. The publishers start later and
+// end before.
 func (a *App) startNotices(run *stages) {
 	if a.cfg.Has(config.RoleWorker) {
 		run.start("old admissions", a.admissions.Run)
@@ -152,7 +152,7 @@ func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
 	return true, nil
 }
 
-// admitted is what the operator sees of admissions.
+// admitted is the operator's list of admissions.
 type admitted struct{ app *App }
 
 // Newest implements api.Admissions.

@@ -60,7 +60,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Hijack implements http.Hijacker, as far as what is behind does.
+// Hijack implements http.Hijacker, if the ResponseWriter behind it does.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
 	if err == nil && r.goesOn.IsZero() {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// shared is what the processes share beside the database and the transport: in
+// shared is the state that processes share beside the database and the transport: in
 // Redis, or in this process when it is the only one.
 type shared struct {
 	locks   coalesce.Store

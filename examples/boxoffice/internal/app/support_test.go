@@ -262,7 +262,7 @@ func (f *fan) code(reservation string) string {
 	return mine.Codes[0].Code
 }
 
-// scan is what the door says of a code.
+// scan is the result of a scan of a code at the entrance.
 func (p *process) scan(code, key string) string {
 	p.t.Helper()
 	var found struct{ Status string }

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// kept is what processes have sent to one exporter in memory.
+// kept has the spans that processes have sent to one exporter in memory.
 type kept struct{ *tracetest.InMemoryExporter }
 
 func newKept() kept { return kept{tracetest.NewInMemoryExporter()} }
@@ -68,7 +68,7 @@ func below(n *traces.Node, names ...string) *traces.Node {
 	return nil
 }
 
-// follows has bob follow ann, who is told on her stream, and chats with her.
+// follows makes bob follow ann, who is notified on her stream, and chat with her.
 func follows(t *testing.T, api, other *process, k kept) (followed, said *traces.Node) {
 	t.Helper()
 	ann, bob := api.visitor("ann"), other.visitor("bob")
@@ -90,8 +90,8 @@ func follows(t *testing.T, api, other *process, k kept) (followed, said *traces.
 	return k.whole(t, "POST /api/members/{id}/follow"), k.whole(t, "POST /api/rooms/{id}/messages")
 }
 
-// TestOneTrace: from the request to the frame there is one trace, whatever transport
-// and processes it goes over.
+// TestOneTrace: from the request to the frame there is one trace, over all transports
+// and processes.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"portable", "lean"} {

@@ -132,17 +132,17 @@ func (w *waiting) issue(event, user string, e queue.Entry) (string, error) {
 	return w.entries.Issue(token.EntryClaims{Event: event, User: user, ID: e.ID})
 }
 
-// flush is a part that, at its end, tells the store who was heard of last.
+// flush is a part that, at its end, tells the store which members were seen last.
 func (w *waiting) flush(ctx context.Context) error {
 	<-ctx.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	// Who was not told of keeps the place for longer than a restart takes.
+	// Without the flush a member keeps the place for longer than a restart takes.
 	_ = w.room.Flush(ctx)
 	return nil
 }
 
-// startWaiting starts what the API stands on, and ends after it.
+// startWaiting starts the parts that the API needs. They end after the API.
 func (a *App) startWaiting(run *stages) {
 	w := a.waiting
 	if w == nil {
@@ -158,8 +158,8 @@ func (a *App) startWaiting(run *stages) {
 	}
 }
 
-// startAdmission lets people in. It is the last to start and the first to end:
-// whom it lets in as the process ends could find the door closed.
+// startAdmission lets people in. It is the last to start and the first to end: a member
+// admitted during the shutdown could find the server closed.
 func (a *App) startAdmission(run *stages) {
 	w := a.waiting
 	if w == nil || w.admitter == nil {

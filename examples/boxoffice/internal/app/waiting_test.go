@@ -90,8 +90,8 @@ func TestWaitingRoom(t *testing.T) {
 	}
 }
 
-// TestRoomInMemoryRestarts: the line is lost with the process, and forms again by
-// the tickets, whoever comes first.
+// TestRoomInMemoryRestarts: the line is lost with the process, and forms again by the
+// tickets, in any order of arrival.
 func TestRoomInMemoryRestarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -220,7 +220,7 @@ func TestRoomWhileRedisDown(t *testing.T) {
 	for _, page := range []string{"/readyz", "/", "/queue/show-1"} {
 		boxtest.WaitFor(t, page, func() bool { status, _ := p.get(page); return status == http.StatusOK })
 	}
-	// The gate can't be asked either, and people are not shown what programs are.
+	// The gate is not available either, and people get a page instead of JSON.
 	if status, header := p.get("/events/show-1"); status != 503 || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
 		t.Errorf("the seats: %d %v", status, header)
 	}
@@ -244,8 +244,8 @@ func (p *process) get(path string) (status int, header http.Header) {
 	return res.StatusCode, res.Header
 }
 
-// TestGateOfSplitProcesses: one process gives positions out, another one serves
-// them, and who has passed comes into the line.
+// TestGateOfSplitProcesses: one process issues positions, another one serves them,
+// and a visitor that has passed comes into the line.
 func TestGateOfSplitProcesses(t *testing.T) {
 	t.Parallel()
 	redis, db, bank := servicetest.Redis(t), boxtest.URL(t), bank(t)
@@ -329,8 +329,8 @@ func TestRoomMetrics(t *testing.T) {
 	}
 }
 
-// TestNotices: everybody who is let in is told of on another transport, from the line
-// and at once, and the operator has a row of each.
+// TestNotices: every admission, from the line and immediate, is published on another
+// transport, and the operator has a row of each.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "notices.db")
@@ -378,7 +378,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// admittedList is what the operator sees of admissions.
+// admittedList is the operator's list of admissions.
 type admittedList struct {
 	State      string
 	Admissions []struct{ EventID, UserID, AdmittedAt string }
