@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
 )
 
-// openTraces chooses the maker of spans. It is opened first and so closed last: the
-// spans of the shutdown are sent too.
+// openTraces makes the tracer provider. It is opened first and closed last, so that
+// the spans of the shutdown are sent too.
 func (a *App) openTraces(opened *closers) error {
 	if a.tracing = a.opt.TracerProvider; a.tracing != nil || a.cfg.TracesURL == "" {
 		return nil

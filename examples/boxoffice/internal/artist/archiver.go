@@ -157,7 +157,7 @@ func (a *Archiver) Archive(ctx context.Context) error {
 	}
 	defer job.GiveBack(ctx)
 	old := archiveAfter[1].Milliseconds()
-	// First what needs no archive, so that it is done also while that is away.
+	// The steps that need no archive come first, so that they run during its outage too.
 	if err := a.expire(ctx, lease); err != nil {
 		return err
 	}

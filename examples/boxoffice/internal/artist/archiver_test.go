@@ -174,8 +174,8 @@ func TestArchive(t *testing.T) {
 	check("after it was read", map[string]string{"d366": "[]", "d181": "[3]"})
 }
 
-// Whatever fails, or is killed, half-way: the snapshot can be read all the time,
-// and the next run leaves it in one place.
+// After any failure or kill half-way, the snapshot is readable at all times, and the
+// next run leaves it in one place.
 func TestArchiveSurvivesCrashes(t *testing.T) {
 	for _, op := range []string{"put", "delete"} {
 		o := &objects{}
@@ -250,8 +250,8 @@ func TestArchiveYieldsToReaders(t *testing.T) {
 	}
 }
 
-// It is due once a day, and made up for after a night without a process; who
-// does not have the lease does nothing.
+// The job is due once a day, and is made up for after a night without a process; a
+// process without the lease does nothing.
 func TestArchiveIsDue(t *testing.T) {
 	r, a := newArchiver(t, &objects{})
 	if wait, err := a.untilDue(t.Context()); err != nil || wait != 0 {
@@ -293,7 +293,7 @@ func TestArchiveIsDue(t *testing.T) {
 	}
 }
 
-// What a crash left half-way is cleaned up also when nothing is old any more.
+// The leftovers of a crash are cleaned up also when no snapshot is old any more.
 func TestArchiveCleansUp(t *testing.T) {
 	o := &objects{fails: "put"}
 	r, a := newArchiver(t, o)

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// run asks what reads queued, several at once. What is queued when ctx ends is
-// written down, for another process or the next one of this.
+// run asks the questions that reads queued, several at once. Questions queued when ctx
+// ends are stored, for another process or the next one of this.
 func (m *Mirror) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	for range m.cfg.Askers {
@@ -63,8 +63,8 @@ func (m *Mirror) answer(ctx context.Context, q ask) {
 	}
 }
 
-// keep has a question that was refused written to the table, from which it is
-// repeated. An asker waits for room: what it would ask meanwhile is refused too.
+// keep has a refused question written to the table, from which it is repeated. An asker
+// waits for room: its next question would be refused too.
 func (m *Mirror) keep(ctx context.Context, q ask) {
 	for {
 		full := m.asks.again(q)

@@ -17,10 +17,10 @@ type ask struct {
 	request string // whose id the event has: of the first who asked
 }
 
-// asks is what stands between reads, which must not wait, and the coalescer and
-// the broker, which may hang. Each artist is in it once: in a bounded queue for
-// those who ask, or, when that is full or the asking has failed, in a bounded
-// list that is written to the table artist_asks.
+// asks stands between reads, which must not wait, and the coalescer and the broker,
+// which may hang. Each artist is in it once: in a bounded queue for the askers, or,
+// when the queue is full or the asking has failed, in a bounded list that is written
+// to the table artist_asks.
 type asks struct {
 	queue chan ask
 	limit int // of deferred
@@ -54,7 +54,7 @@ func (a *asks) knows(id string) bool {
 	return pending || time.Since(a.recent[id]) < a.keep
 }
 
-// promises reports whether what was accepted may be relied on: not while the last
+// promises reports whether an accepted question may be relied on: not while the last
 // question was refused.
 func (a *asks) promises() bool {
 	a.mu.Lock()
@@ -106,8 +106,8 @@ func (a *asks) again(q ask) (full <-chan struct{}) {
 	return nil
 }
 
-// rest puts questions on the list whatever its length, and with them what is in
-// the queue: the askers have ended.
+// rest puts questions, and those of the queue, on the list, which may exceed its
+// limit: the askers have ended.
 func (a *asks) rest(all ...ask) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,7 +133,7 @@ func (a *asks) accepted(id string) {
 	a.recent[id] = time.Now()
 }
 
-// answered notes what became of a question, and reports whether it is the first
+// answered records the result of a question, and reports whether it is the first
 // refusal of a row.
 func (a *asks) answered(err error) (first bool) {
 	a.mu.Lock()
@@ -150,14 +150,14 @@ func (a *asks) drop() {
 	a.dropped++
 }
 
-// first returns up to n of what is to be written.
+// first returns up to n questions that are to be written.
 func (a *asks) first(n int) []ask {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]ask(nil), a.deferred[:min(n, len(a.deferred))]...)
 }
 
-// written takes what was written, the first n, off the list.
+// written removes the first n questions, which were written, from the list.
 func (a *asks) written(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -64,8 +64,8 @@ func (b *Budget) Close() {
 	b.low.CloseIdleConnections()
 }
 
-// ours marks what the limiter refuses as our own trouble. The upstream has no
-// part in it, and an artist must not become a dead letter by it.
+// ours marks the limiter's refusals as our own failures. The upstream has no part in
+// them, and they must not make an artist a dead letter.
 type ours struct{ next *ratelimit.Transport }
 
 func (o ours) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -39,8 +39,9 @@ func budgeted(t *testing.T, s ratelimit.Store, url string) *Upstream {
 	return u
 }
 
-// The parts fit: reads of the simulated upstream's artists, through the limiter
-// and the workers, until they are fresh, and what it gets wrong is a dead letter.
+// The parts fit: reads of the simulated upstream's artists, through the limiter and
+// the workers, until they are fresh; artists that the upstream gets wrong are dead
+// letters.
 func TestMirrorOfUpstream(t *testing.T) {
 	up, err := upstream.New(upstream.Config{})
 	if err != nil {

@@ -29,8 +29,8 @@ type Config struct {
 	// Deferred is how many may wait in memory to be written; 10,000 when zero.
 	// When as many wait, a read waits for the database, for ReadTimeout at most.
 	Deferred int
-	// Holder names this process in the lease of those who ask for what was
-	// written; a random name when empty.
+	// Holder names this process in the lease for repeating stored questions; a random
+	// name when empty.
 	Holder string
 	// Askers is how many refreshes are asked for at once; 32 when zero. With a
 	// broker that takes a second, it is also how many are a second.

@@ -76,7 +76,7 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	return c
 }
 
-// Topics declares what must exist before the first request.
+// Topics declares the topics that must exist before the first request.
 func Topics() []bus.Topic {
 	return []bus.Topic{
 		{Name: TopicHigh, Partitions: 24, Groups: []string{GroupHigh}, Retention: 24 * time.Hour},

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// broker is a publisher that remembers what it was given, and can refuse.
+// broker is a publisher that keeps the published messages, and can refuse.
 type broker struct {
 	away atomic.Bool
 
@@ -111,9 +111,9 @@ func TestNoFirstReadIsLost(t *testing.T) {
 	t.Logf("%d asked for from memory and the database, %d of them written down before", m.Stats().Asked, m.Stats().Deferred)
 }
 
-// Whatever happens to broker and coalescer: a read says UPDATING only of an artist
-// whose refresh is published, or waits in memory or in the database; and all that
-// was wanted is published when they are back, without another read.
+// During any failure of broker and coalescer: a read says UPDATING only of an artist whose
+// refresh is published, or waits in memory or in the database; and after the failure all
+// wanted refreshes are published, without another read.
 func TestUpdatingIsTrue(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	// A queue as small as this one is full all the time.
@@ -189,7 +189,7 @@ func TestFullPromisesNothing(t *testing.T) {
 	}
 }
 
-// What is queued when a process ends is asked for by the next one.
+// Questions that are queued when a process ends are asked by the next one.
 func TestQueuedOutlivesProcess(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	first := r.before(t, b, Config{Queue: 20, Askers: 1, Holder: "first"})
@@ -259,8 +259,8 @@ func TestDeferredUntilPublished(t *testing.T) {
 	}
 }
 
-// A wish to refresh is stored before it is answered, once for all who have it, and
-// refused for what cannot be refreshed.
+// A wish to refresh is stored before it is answered, once for all members that have it, and
+// refused for an artist that cannot be refreshed.
 func TestRefresh(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{HighLag: func() (int64, bool) { return 300, true }})

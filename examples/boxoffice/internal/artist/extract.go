@@ -16,7 +16,7 @@ import (
 // maxName bounds an artist's name, in characters.
 const maxName = 200
 
-// Document is what is kept of an artist.
+// Document is the stored part of an artist.
 type Document struct {
 	ID        string
 	Name      string

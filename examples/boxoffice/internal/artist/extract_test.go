@@ -89,7 +89,7 @@ func TestExtractRefuses(t *testing.T) {
 	}
 }
 
-// The scan takes what encoding/json takes, and nothing else, in pieces of any
+// The scan accepts exactly the input that encoding/json accepts, in pieces of any
 // size.
 func TestScanAgreesWithJSON(t *testing.T) {
 	alphabet := []string{`{`, `}`, `[`, `]`, `,`, `:`, `"a"`, `"\n\u00e9\""`, `0`, `-1.5e-7`, `12`, `true`, `false`, `null`, ` `, `"`, `\`, `.`, `e`, `-`, "\x00", `1E+3`, `{"a":[1,{"b":null}]}`}
@@ -117,8 +117,8 @@ func repeats(doc string) bool {
 	return string(m["id"]) != `"7"` || string(m["level"]) != "1" || len(m) != 4
 }
 
-// The canonical form means what the document means, whatever was written how,
-// and is the same for all documents that mean it.
+// The canonical form has the meaning of the document, and is the same for all
+// documents of that meaning, however they were written.
 func TestCanonical(t *testing.T) {
 	var value *rapid.Generator[any]
 	value = rapid.Custom(func(t *rapid.T) any {
@@ -211,8 +211,8 @@ func big(size int) []byte {
 	return b.Bytes()
 }
 
-// What is not kept is not held: a history twenty times as long takes no more
-// memory.
+// Values that are not stored are not held in memory: a history twenty times as long
+// takes no more memory.
 func TestExtractHoldsOnlyWhatItKeeps(t *testing.T) {
 	allocated := func(doc []byte) uint64 {
 		var before, after runtime.MemStats

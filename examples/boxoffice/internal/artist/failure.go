@@ -32,7 +32,7 @@ type Failure struct {
 func (f *Failure) Error() string { return f.err.Error() }
 func (f *Failure) Unwrap() error { return f.err }
 
-// FailureReason is what the bus writes into a dead letter.
+// FailureReason is the reason that the bus writes into a dead letter.
 func (f *Failure) FailureReason() string { return f.Reason }
 
 // missing reports whether the upstream said that it has no such artist.
@@ -50,7 +50,7 @@ func reasonOf(err error) string {
 	return API5XX
 }
 
-// explain is what update_status says of a failure.
+// explain is the code and message of a failure in update_status.
 func explain(err error) (code, message string) {
 	return reasonOf(err), clip(fmt.Sprint(err), 500)
 }

@@ -36,7 +36,7 @@ type Change struct {
 	Snapshot json.RawMessage `json:"snapshot"`
 }
 
-// History is what an artist was like, the newest first, in the JSON of GET
+// History has the snapshots of an artist, the newest first, in the JSON of GET
 // /api/artists/{id}/history.
 type History struct {
 	Changes []Change `json:"changes"`

@@ -126,8 +126,8 @@ func TestHistoryPageIsBounded(t *testing.T) {
 	}
 }
 
-// What is older than 90 days is neither shown nor kept, and an artist that changes
-// too often keeps the newest; many rows go in many transactions.
+// Snapshots older than 90 days are neither shown nor kept, and an artist that changes
+// too often keeps the newest; many rows are deleted in many transactions.
 func TestHistoryExpires(t *testing.T) {
 	r, a := newArchiver(t, &objects{fails: "delete"})
 	const day = 24 * 3600 * 1000
@@ -162,7 +162,7 @@ func TestHistoryExpires(t *testing.T) {
 	}
 }
 
-// Prefetch checks what is in the archive, and what has not changed stays there.
+// Prefetch checks archived artists, and those that have not changed stay archived.
 func TestColdStaysArchived(t *testing.T) {
 	o := &objects{}
 	r, a := newArchiver(t, o)

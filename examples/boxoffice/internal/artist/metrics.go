@@ -129,7 +129,7 @@ var (
 )
 
 // Collector is the mirror's metrics for a prometheus.Registerer; w is nil in a
-// process without workers. What the coalescer counts it reports itself.
+// process without workers. The coalescer reports its own counters.
 func (m *Mirror) Collector(w *Worker) prometheus.Collector { return &collector{m, w} }
 
 type collector struct {

@@ -55,7 +55,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// Each reason of a failed refresh is counted by itself, when it is what happened.
+// Each reason of a failed refresh has a counter of its own.
 func TestErrorsByReason(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{WriteTimeout: time.Minute})
 	fails := func(id string, class fault.Class, reason string) {

@@ -54,9 +54,9 @@ func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config)
 	return m, nil
 }
 
-// Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes
-// which artists were read, until ctx ends. What is queued then is written to the
-// database, and asked for by another process or the next one. It returns nil.
+// Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes which
+// artists were read, until ctx ends. Then it writes the queued refreshes to the
+// database, from which another process or the next one asks for them. It returns nil.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.run(ctx)
 	return nil

@@ -23,7 +23,8 @@ type candidate struct {
 	packed  []byte
 }
 
-// moveAll moves what is old enough from one tier to another, a batch at a time.
+// moveAll moves the snapshots that are old enough from one tier to another, a batch
+// at a time.
 func (a *Archiver) moveAll(ctx context.Context, lease store.Lease, from, to int) error {
 	for after := ""; ; {
 		batch, err := a.candidates(ctx, from, to, after)

@@ -29,8 +29,8 @@ type Tier struct {
 	Every time.Duration
 }
 
-// Tiers are hot, warm and cold, in the order in which they are served. Cold is all
-// the rest, also what is in the archive: there it stays while it does not change.
+// Tiers are hot, warm and cold, in the order in which they are served. Cold has all
+// other artists, archived ones included: they stay archived while they do not change.
 func Tiers() []Tier {
 	const day = 24 * time.Hour
 	return []Tier{
@@ -47,7 +47,7 @@ type PrefetchConfig struct {
 	// Every is how often a round begins; 1 min when zero. A round that has more
 	// to ask for goes on until then.
 	Every time.Duration
-	// Pace bounds what is asked for in a second.
+	// Pace bounds the requests in a second.
 	Pace Pace
 	// LowLag says how many requests of low priority wait, from memory. Nil means
 	// that nobody knows, and then prefetch relies on AskedFor alone.
@@ -104,7 +104,7 @@ type Prefetch struct {
 	cfg PrefetchConfig
 	sql struct{ Due, Taken, GivenBack string }
 	job *store.Job
-	// What a round does, each second.
+	// The steps of a round, each second.
 	take func(ctx context.Context, limit int) ([]string, error)
 	ask  func(ctx context.Context, ids []string) (asked int, err error)
 }
@@ -123,8 +123,8 @@ func NewPrefetch(m *Mirror, cfg PrefetchConfig) (*Prefetch, error) {
 	return p, loadSQL(m.store, prefetchSQL, &p.sql)
 }
 
-// Run begins a round at once and then every interval, until ctx ends. It returns
-// nil. What fails is tried again with the next round.
+// Run begins a round at once and then every interval, until ctx ends. It returns nil.
+// Failures are tried again with the next round.
 func (p *Prefetch) Run(ctx context.Context) error {
 	round := time.NewTicker(p.cfg.Every)
 	defer round.Stop()
@@ -144,7 +144,7 @@ func (p *Prefetch) Run(ctx context.Context) error {
 	}
 }
 
-// round asks second by second for what is due, until nothing is, the low topic
+// round asks second by second for the due artists, until none is due, the low topic
 // is behind, or the next round is at hand.
 func (p *Prefetch) round(ctx context.Context) error {
 	second := time.NewTicker(time.Second)

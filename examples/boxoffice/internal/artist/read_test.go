@@ -68,9 +68,9 @@ func (s *stuck) Publish(topic string, all ...*message.Message) error {
 	return s.Publisher.Publish(topic, all...)
 }
 
-// While the broker takes its time for each event, reads are answered: of the
-// database for what is there, and at once for what is not. What the queue has no
-// room for is written down, and asked for when the broker lets it.
+// While the broker is slow for each event, reads are answered: known artists from the
+// database, and unknown ones at once. Questions that the queue has no room for are
+// stored, and asked when the broker accepts them.
 func TestReadsWhileBrokerSlow(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "here", 2)
@@ -257,7 +257,7 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// Who was read is noted in the background, and not at every read.
+// Reads are noted in the background, and not each of them.
 func TestTouches(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 5)

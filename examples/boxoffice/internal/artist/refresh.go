@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Refreshing says what became of a request for a refresh, in the JSON of POST
+// Refreshing is the result of a request for a refresh, in the JSON of POST
 // /api/artists/{id}/refresh.
 type Refreshing struct {
 	Status RefreshStatus `json:"status"`
@@ -17,7 +17,7 @@ type Refreshing struct {
 	EstimatedWaitMs *int64 `json:"estimatedWaitMs"`
 }
 
-// RefreshStatus is what became of a request for a refresh.
+// RefreshStatus is the state of a request for a refresh.
 type RefreshStatus string
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Topics, and who consumes them.
+// Topics, and their consumer groups.
 const (
 	TopicHigh   = "update-priority-high"
 	TopicLow    = "update-priority-low"
@@ -53,8 +53,8 @@ func topicOf(p event.Priority) string {
 	return TopicLow
 }
 
-// newRequest makes the event. Its key is the artist's id, which is also the key
-// of the coalescer, so that consumers can tell what is obsolete.
+// newRequest makes the event. Its key is the artist's id, which is also the key of
+// the coalescer, so that consumers can recognise obsolete requests.
 func newRequest(id string, p event.Priority, reason Reason, version int64) (event.Event, error) {
 	e, err := event.New(UpdateRequest, events.Source, Request{
 		SchemaVersion: schemaVersion, CharacterID: id, OCID: id, Priority: p, Reason: reason,

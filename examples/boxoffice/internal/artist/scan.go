@@ -15,9 +15,9 @@ const (
 // errLarge says that a document exceeds its bound.
 var errLarge = errors.New("the document is too large")
 
-// scan reads JSON as it comes, checks it, and holds one buffer of it. What is
-// to be kept is copied to keep on the way; encoding/json would hold the whole of
-// a value before it could be thrown away.
+// scan reads JSON as it arrives, checks it, and holds one buffer of it. Values to be
+// stored are copied to keep on the way; encoding/json would hold the whole of a value
+// before it could be thrown away.
 type scan struct {
 	src      io.Reader
 	left     int64 // bytes that may still be read
@@ -58,7 +58,7 @@ func (s *scan) flush() {
 	}
 }
 
-// into starts to keep what follows.
+// into starts to copy the following bytes to keep.
 func (s *scan) into(keep *bytes.Buffer) { s.keep, s.from = keep, s.pos }
 
 // stop ends that.

@@ -48,7 +48,7 @@ func (s *scan) array(depth int) error {
 	return s.members('[', ']', func() error { return s.value(depth + 1) })
 }
 
-// members takes open, what each takes, commas between, and end.
+// members reads open, members by each, with commas between them, and end.
 func (s *scan) members(open, end byte, each func() error) error {
 	if err := s.expect(open); err != nil {
 		return err

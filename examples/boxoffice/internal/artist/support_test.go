@@ -109,8 +109,8 @@ func (s *switched) Request(ctx context.Context, key string, p coalesce.Priority,
 	return s.Store.Request(ctx, key, p, again, ttl)
 }
 
-// shelf is an upstream in memory: what it says of each artist, and how often it
-// was asked.
+// shelf is an upstream in memory: its answer for each artist, and the number of
+// calls.
 type shelf struct {
 	mu    sync.Mutex
 	says  map[string]func() (Document, error)

@@ -52,7 +52,7 @@ type Upstream struct {
 const (
 	// defaultRest is taken when a 429 does not say how long to wait.
 	defaultRest = time.Second
-	// maxRest bounds what it can say.
+	// maxRest bounds the upstream's Retry-After.
 	maxRest = 5 * time.Minute
 )
 
@@ -89,9 +89,9 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 	return &Upstream{cfg: cfg, high: client(event.High), low: client(event.Low)}, nil
 }
 
-// Fetch gets an artist. The error's class says what to do: a 5xx, a failing
-// connection and a late answer are transient, other answers are permanent, and
-// a 429 and a budget that cannot be asked are infrastructure.
+// Fetch gets an artist. The error's class decides the retry: a 5xx, a failing
+// connection and a late answer are transient, other answers are permanent, and a 429
+// and a budget that cannot be asked are infrastructure.
 func (u *Upstream) Fetch(ctx context.Context, p event.Priority, id string) (Document, error) {
 	if err := u.resting(); err != nil {
 		return Document{}, err

@@ -36,7 +36,7 @@ func served(t *testing.T, h http.HandlerFunc, cfg UpstreamConfig) (*Upstream, *h
 	return u, s
 }
 
-// Each answer is judged by what it says of the next attempt.
+// The class of each answer decides on the next attempt.
 func TestFetchJudges(t *testing.T) {
 	answers := map[string]http.HandlerFunc{
 		"ok": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text("ok", 4)) },

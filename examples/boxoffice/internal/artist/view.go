@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Freshness says what a [View] is worth.
+// Freshness is the state of the data of a [View].
 type Freshness string
 
 const (
@@ -20,7 +20,7 @@ const (
 	NotFound Freshness = "NOT_FOUND"
 )
 
-// View is what a reader gets, in the JSON of GET /api/artists/{id}.
+// View is the answer to a reader, in the JSON of GET /api/artists/{id}.
 type View struct {
 	// Snapshot is the upstream's document without its history; null while there
 	// is none.
@@ -39,7 +39,7 @@ type View struct {
 	EstimatedWaitMs *int64 `json:"estimatedWaitMs"`
 }
 
-// ErrBadID is returned for what cannot be an artist's id.
+// ErrBadID is returned for a string that cannot be an artist's id.
 var ErrBadID = errors.New("artist: an id has 1 to 64 letters, digits, _ and -")
 
 // CheckID returns ErrBadID or nil.

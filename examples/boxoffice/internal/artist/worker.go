@@ -18,7 +18,7 @@ type Fetcher interface {
 	Fetch(ctx context.Context, p event.Priority, id string) (Document, error)
 }
 
-// Worker carries out what [UpdateRequest] events ask for.
+// Worker carries out [UpdateRequest] events.
 type Worker struct {
 	m     *Mirror
 	fetch Fetcher
@@ -196,9 +196,9 @@ func (w *Worker) store(ctx context.Context, all []result) error {
 // not ended expires by itself.
 const settleTimeout = 2 * time.Second
 
-// settle ends the runs of a batch, so that the next request can begin another.
-// What will be retried keeps its lock; what became a dead letter is released by
-// buried.
+// settle ends the runs of a batch, so that the next request can begin another. A
+// request that will be retried keeps its lock; buried releases the lock of a dead
+// letter.
 func (w *Worker) settle(ctx context.Context, p event.Priority, jobs []job, results []result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ func TestPoisonArtist(t *testing.T) {
 	if s := status("bad"); s != "none" {
 		t.Errorf("update_status says %s after a success", s)
 	}
-	// What is no request at all is a dead letter, too.
+	// A malformed request is a dead letter, too.
 	e, err := event.New(UpdateRequest, "/elsewhere", map[string]any{"characterId": "no id"})
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +91,8 @@ func TestPoisonArtist(t *testing.T) {
 	}
 }
 
-// A database that takes ten seconds: the breaker opens, nothing is acknowledged,
-// no budget is spent on what could not be written, and when it is back all is
+// A database that takes ten seconds: the breaker opens, nothing is acknowledged, no
+// budget is spent on results that could not be written, and after the outage all is
 // done.
 func TestSlowDatabase(t *testing.T) {
 	s := boxtest.New(t).Store

@@ -151,7 +151,7 @@ func TestMissingArtist(t *testing.T) {
 	}
 }
 
-// A batch of everything: each artist gets what it deserves, in one write.
+// A batch of everything: each artist gets its own outcome, in one write.
 func TestMixedBatch(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	var batch []event.Event

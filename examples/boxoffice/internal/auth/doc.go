@@ -1,5 +1,5 @@
-// Package auth says who a request comes from. Whether they may pass the waiting
-// room is package queue/token's to say.
+// Package auth identifies the member that sent a request. Package queue/token decides
+// whether the member may pass the waiting room.
 //
 // A sign-in is a JWT signed with HS256, with a key, a type and an audience of its
 // own, so that no token of another kind can stand in for it, also when all are

@@ -11,8 +11,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// MinSecret is the least length of a secret in bytes, which is what HS256's
-// strength needs.
+// MinSecret is the least length of a secret in bytes, as the strength of HS256
+// requires.
 const MinSecret = 32
 
 // issuer of all tokens.
@@ -105,7 +105,7 @@ func (k key) verify(token, typ, audience string, claims jwt.Claims) error {
 	return ErrMalformed
 }
 
-// algorithm is what an unverified token says of itself.
+// algorithm is the algorithm that an unverified token names.
 func algorithm(token string) (string, bool) {
 	t, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
 	if t == nil || t.Header == nil || err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) {

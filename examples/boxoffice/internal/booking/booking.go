@@ -64,7 +64,7 @@ type Refunder interface {
 	RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error
 }
 
-// Reservation is a reservation with what its member may know about its payment.
+// Reservation is a reservation with the part of its payment that its member may see.
 type Reservation struct {
 	ID, ShowID, MemberID string
 	Status, Reason       string

@@ -199,7 +199,7 @@ func TestSuccessAgainstCancel(t *testing.T) {
 	}
 }
 
-// All at once, many times: whoever wins, the books agree.
+// All at once, many times: the books agree for every winner.
 func TestRaces(t *testing.T) {
 	b := boxtest.New(t)
 	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)

@@ -154,7 +154,7 @@ func TestStartAgainstSweep(t *testing.T) {
 	t.Logf("%d of 40 payments were accepted", accepted)
 }
 
-// Whoever asks to pay when the time is over is told so, and nothing is written.
+// A payment after the end of the hold is refused, and nothing is written.
 func TestStartAfterTheEnd(t *testing.T) {
 	b := boxtest.New(t)
 	r := b.Reserve(t, "ann", "A-1")

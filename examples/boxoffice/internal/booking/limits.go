@@ -51,7 +51,8 @@ func (e *LimitError) Error() string {
 		e.Asked, e.Remaining(), e.Held, e.Bought, e.Limit, e.Max)
 }
 
-// Allowance returns what the member may have of a show, or catalog.ErrNoShow.
+// Allowance returns how many seats of a show the member may have, or
+// catalog.ErrNoShow.
 func (b *Booking) Allowance(ctx context.Context, member, show string) (Allowance, error) {
 	return b.allowance(ctx, b.store.Reader(), member, show)
 }

@@ -78,7 +78,7 @@ func TestBoughtLimit(t *testing.T) {
 	}
 	held := b.Reserve(t, "ann", "B-1")
 	refused(t, b, "ann", "B-2") // it may be bought too
-	// What was handed on was bought all the same, and who received it bought nothing.
+	// A transferred ticket still counts as bought, and its receiver bought nothing.
 	if _, err := b.Booking.Cancel(t.Context(), "ann", held.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// notice tells the member what became of the seats; reason is "" for a booking.
+// notice tells the member the outcome of the seats; reason is "" for a booking.
 func (b *Booking) notice(ctx context.Context, tx *sql.Tx, id, show, member string, seats []string, outcome, reason string, at int64) (event.Event, error) {
 	title, err := b.catalog.Title(ctx, tx, show)
 	if err != nil {

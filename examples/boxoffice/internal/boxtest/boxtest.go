@@ -53,8 +53,8 @@ type Box struct {
 	Deltas *memcounter.Store
 }
 
-// New opens a fresh database: a SQLite file, or what BOXOFFICE_TEST_DB names. It
-// is closed at the test's end.
+// New opens a fresh database: a SQLite file, or one on the server that
+// BOXOFFICE_TEST_DB names. It is closed at the test's end.
 func New(t testing.TB) *Box {
 	t.Helper()
 	return Open(t, URL(t))

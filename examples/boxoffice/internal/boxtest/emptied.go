@@ -85,8 +85,8 @@ func (e *emptiedDatabases) url(t testing.TB, name string) string {
 	}
 	model := e.model
 	t.Cleanup(func() {
-		// A database that is not as it was, or is locked by what the test has left, is
-		// used no more.
+		// A database that could not be restored, or that the test has left locked, is not used
+		// again.
 		if err := model.restore(context.WithoutCancel(t.Context()), at); err != nil {
 			t.Logf("%s is not used again: %v", server.Name, err)
 			return
@@ -106,7 +106,7 @@ func (e *emptiedDatabases) drop() error {
 	return errors.Join(errs...)
 }
 
-// model is a database that no test uses: what the first start has put into which tables.
+// model is a database that no test uses: the rows of the first start, by table.
 type model struct {
 	name   string
 	tables []string            // that every database has; parts add theirs

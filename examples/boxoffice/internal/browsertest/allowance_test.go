@@ -35,7 +35,7 @@ func (tb *tab) chooses(n int) {
 }
 
 // TestPagesAllowance: the plan says how many more seats one may take, takes no more, and
-// tells what another tab has taken meanwhile.
+// shows the seats that another tab has taken meanwhile.
 func TestPagesAllowance(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d device, name string) {

@@ -74,8 +74,8 @@ func TestPagesArtist(t *testing.T) {
 	tb.until(fresh("FRESH") + " && !(" + visible("#problem") + ")")
 }
 
-// TestPagesArtistRefresh has an artist refreshed by keyboard alone, and is told what
-// becomes of that.
+// TestPagesArtistRefresh has an artist refreshed by keyboard alone, and is told the
+// outcome.
 func TestPagesArtistRefresh(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -106,7 +106,7 @@ func TestPagesArtistRefresh(t *testing.T) {
 		t.Errorf("%d wishes came, want 4", n)
 	}
 	sound(tb, "an artist whose refresh was refused")
-	// What the agency does not have is not asked for again and again.
+	// An artist that the agency does not have is not asked for repeatedly.
 	f.artistIs("404", missing, false, nil)
 	tb.visit("/artists/404")
 	tb.until(fresh("NOT_FOUND") + " && !(" + visible("#refresh") + ")")
@@ -160,7 +160,7 @@ func unknownOps(n int) (any, any) {
 	return report, invariantsAnswer(true, true)
 }
 
-// unknown checks what the operator's page at hand shows of it.
+// unknown checks how the operator's page at hand shows that figures are unknown.
 func (tb *tab) unknown() {
 	tb.Helper()
 	tb.until(visible("#calls-none") + " && document.querySelector('#calls-none').textContent.includes('no answer')")

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// fakeArtists is the mirror: what it says of an artist, and how often it was
-// asked.
+// fakeArtists is the mirror: its answer for each artist, and the number of reads.
 type fakeArtists struct {
 	views  map[string]map[string]any
 	looks  map[string]int
@@ -20,7 +19,7 @@ type fakeArtists struct {
 // missing is the freshness of an artist that the upstream does not have.
 const missing = "MISSING"
 
-// artistIs sets what the mirror says of an artist.
+// artistIs sets the mirror's answer for an artist.
 func (f *fake) artistIs(id, freshness string, queued bool, wait any) {
 	view := map[string]any{"snapshot": nil, "freshness": freshness, "lastUpdatedAt": nil, "lastCheckedAt": nil, "updateQueued": queued, "estimatedWaitMs": wait}
 	now := time.Now()
@@ -77,7 +76,7 @@ func (f *fake) artist(r *http.Request, _ string) (int, any) {
 	return 200, view
 }
 
-// refreshIs sets what becomes of wishes to refresh.
+// refreshIs sets the outcome of wishes to refresh.
 func (f *fake) refreshIs(status string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

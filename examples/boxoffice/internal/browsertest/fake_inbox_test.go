@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// fakeInbox is what members were notified of.
+// fakeInbox has the members' notifications.
 type fakeInbox struct {
 	all   map[string][]*fakeNotice // by member, the newest last
 	muted map[string]bool
@@ -117,7 +117,7 @@ func (f *fake) inboxRoutes(handle fakeHandle) {
 	}, false)
 }
 
-// replay is what a stream begins with: the newest unread.
+// replay has the first events of a stream: the newest unread.
 func (f *fake) replay(member string) sse.ReplayFunc {
 	return func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		f.mu.Lock()

@@ -69,7 +69,7 @@ func (l *fakeLetters) report() map[string]any {
 	return map[string]any{"topic": fakeDead, "count": len(l.all), "recent": recent[:min(len(recent), 20)]}
 }
 
-// letterRoutes serve what an operator does with dead letters.
+// letterRoutes serve an operator's actions on dead letters.
 func (f *fake) letterRoutes(mux *http.ServeMux) {
 	handle := func(pattern string, do func(r *http.Request) (int, any)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,7 @@ func (r *fakeRoom) state() map[string]any {
 	}
 }
 
-// report is what the nth look sees. Of the first seconds nothing is known.
+// report is the answer to the nth look. For the first seconds nothing is known.
 func (r *fakeRooms) report(n int) map[string]any {
 	if r.away {
 		var before map[string]any
@@ -80,7 +80,7 @@ func (r *fakeRooms) look(n int, age float64, trouble string) map[string]any {
 	return map[string]any{"shows": shows, "error": ""}
 }
 
-// goAway has nobody answer; reports go on with what was seen before.
+// goAway makes the store unreachable; reports repeat the last known state.
 func (r *fakeRooms) goAway(n int) {
 	text, err := json.Marshal(r.look(n, 60, "queue: the store cannot be asked; nobody enters"))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// What the fake does with a booking. Unlike the real saga it takes one step per
-// look: a payment is PROCESSING for one answer and settled in the next, so the
-// pages are seen in every state without any waiting.
+// The fake's bookings. Unlike the real saga they take one step per look: a payment is
+// PROCESSING for one answer and settled in the next, so the pages are seen in every
+// state without any waiting.
 
 func (f *fake) check(r *http.Request, member string) (int, any) {
 	id := r.PathValue("id")

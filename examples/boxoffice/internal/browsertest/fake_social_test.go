@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fakeSocial is what members do about shows.
+// fakeSocial has the members' actions around shows.
 type fakeSocial struct {
 	comments map[string][]fakeComment // by show, the newest last
 	likes    map[string]map[string]bool

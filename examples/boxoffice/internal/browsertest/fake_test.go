@@ -267,9 +267,9 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	return mux
 }
 
-// lose has what is posted to a path take effect and every answer to it get lost,
-// as when the connection breaks, or the process dies after its commit; meanwhile
-// it says that it is not well. An empty path ends that.
+// lose makes posts to a path take effect and loses every answer to it, as when the
+// connection breaks, or the process dies after its commit; meanwhile the fake reports
+// that it is not healthy. An empty path ends that.
 func (f *fake) lose(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,7 @@ func (tb *tab) tabTo(selector string) {
 	tb.until(visible(selector))
 	for range 80 {
 		if eval[bool](tb, fmt.Sprintf("document.activeElement === document.querySelector(%q)", selector)) {
-			// Whoever uses a keyboard must see where they are.
+			// A keyboard user must see the focus.
 			if !eval[bool](tb, "document.activeElement.matches(':focus-visible') && (getComputedStyle(document.activeElement).outlineStyle !== 'none' || document.activeElement.matches('.card input'))") {
 				tb.Errorf("the focus on %s can't be seen", selector)
 			}

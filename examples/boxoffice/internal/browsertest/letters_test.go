@@ -42,7 +42,7 @@ func TestPagesDeadLetters(t *testing.T) {
 		t.Errorf("of those that are not shown it says %q", text)
 	}
 
-	// The report is asked for once a second; what has the focus must stay.
+	// The report is asked for once a second; the focus must stay.
 	tb.tabTo(letter(22) + " button")
 	f.mu.Lock()
 	looks := f.looks

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// badge is an expression: what the bell shows, empty for nothing.
+// badge is an expression: the bell's number, empty for none.
 const badge = "(e => e && e.checkVisibility() ? e.textContent : '')(document.querySelector('#bell-count'))"
 
 // streaming is an expression: the tab has its stream.
@@ -28,8 +28,8 @@ func signedIn(t *testing.T, f *fake, d device, member, path string) *tab {
 	return tb
 }
 
-// TestPagesNotifications follows notifications from the stream to the bell, the
-// panel and what is read.
+// TestPagesNotifications follows notifications from the stream to the bell, the panel
+// and the marks of read ones.
 func TestPagesNotifications(t *testing.T) {
 	f := startFake(t)
 	f.mu.Lock()
@@ -91,7 +91,8 @@ func TestPagesNotifications(t *testing.T) {
 	tb.until(streaming + " && " + badge + " === ''")
 }
 
-// TestPagesNotificationsInEveryTab reads in one tab what another one shows.
+// TestPagesNotificationsInEveryTab marks as read in one tab a notification that
+// another tab shows.
 func TestPagesNotificationsInEveryTab(t *testing.T) {
 	f := startFake(t)
 	one := signedIn(t, f, desktop(), "mina", "/")
@@ -104,7 +105,7 @@ func TestPagesNotificationsInEveryTab(t *testing.T) {
 	one.click("#inbox-list .tick")
 	two.until(badge + " === ''")
 
-	// All at once, also those that are on no page, and not what nobody has seen yet.
+	// All at once, also those that are on no page, but none that arrived unseen.
 	f.mu.Lock()
 	for i := range 120 {
 		f.store("mina", "POST_LIKE", fmt.Sprintf("jun likes show number %d", i), "show-2", time.Now())
@@ -166,7 +167,7 @@ func TestPagesEvicted(t *testing.T) {
 	for _, other := range tabs[1:] {
 		other.until(badge + " === '1'")
 	}
-	// Looking at the tab again shows what has happened, and takes no place of another.
+	// Looking at the tab again shows the new notifications, and evicts no other tab.
 	eval[bool](first, "(document.dispatchEvent(new Event('visibilitychange')), true)")
 	first.until(badge + " === '1'")
 	boxtest.WaitFor(t, "the evicted tab to ask for a free place", func() bool { return f.streams.asked() > asked })
@@ -223,8 +224,8 @@ func TestPagesWithoutStreams(t *testing.T) {
 	tb.until(streaming)
 }
 
-// TestPagesHiddenTab gives its place back after a while, and has what it missed when
-// it is seen again.
+// TestPagesHiddenTab gives its place back after a while, and has the missed
+// notifications when it is seen again.
 func TestPagesHiddenTab(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -304,8 +305,8 @@ func TestPagesGap(t *testing.T) {
 }
 
 // TestPagesOneStreamPerView goes from page to page by its links: each view asks for
-// one stream, and what it leaves behind asks for none. As some browsers do, this one
-// ends the streams of a page as soon as it is being left.
+// one stream, and the pages behind it ask for none. Like some browsers, this one ends
+// the streams of a page as soon as it is being left.
 func TestPagesOneStreamPerView(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")

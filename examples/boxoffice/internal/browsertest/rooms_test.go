@@ -38,7 +38,7 @@ func withRooms(t *testing.T, d device) (*fake, *tab) {
 	return f, tb
 }
 
-// did is what the operator has done since this was last asked.
+// did are the operator's actions since the last call.
 func (f *fake) did() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,13 +151,13 @@ func TestPagesRooms(t *testing.T) {
 	tb.axe("#rooms")
 }
 
-// TestPagesRoomsAway: an operator sees how old the figures are, what was refused,
-// and no look from before a change undoes it on the page.
+// TestPagesRoomsAway: an operator sees how old the figures are and which actions were
+// refused, and no look from before a change undoes it on the page.
 func TestPagesRoomsAway(t *testing.T) {
 	f, tb := withRooms(t, desktop())
 	tb.Expect("status of 503")
 	pause := inRoom("show-1", "pause")
-	// What the next reports have was seen before the pause.
+	// The next reports show a state from before the pause.
 	f.mu.Lock()
 	before := f.rooms.look(f.looks, 60, "")
 	calm := f.ops
@@ -222,8 +222,8 @@ func TestPagesRoomsLook(t *testing.T) {
 	})
 }
 
-// roomPlot checks the picture of the first room at hand: its bars, what is not
-// known, its words, its table, and that it moves.
+// roomPlot checks the picture of the first room at hand: its bars, its gaps for
+// unknown values, its words, its table, and that it moves.
 func (tb *tab) roomPlot(f *fake) {
 	tb.Helper()
 	const picture = "[data-event='show-1'] svg.admitted"

@@ -69,7 +69,8 @@ type Appender interface {
 	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
 }
 
-// Pending says what is still to be added to the comment counts of shows.
+// Pending returns the numbers that are still to be added to the comment counts of
+// shows.
 type Pending func(ctx context.Context, shows ...string) (map[string]int64, error)
 
 // Mirror is told which seats are held, after the commit that decided it. It must not
@@ -108,8 +109,8 @@ func New(s *store.Store, outbox Appender) (*Catalog, error) {
 	return c, nil
 }
 
-// SetPending has the comment counts include what is pending. It is called before
-// anybody reads.
+// SetPending makes the comment counts include the pending ones. It is called before
+// the first read.
 func (c *Catalog) SetPending(p Pending) { c.pending = p }
 
 // SetMirror has m told of held seats. It is called before anybody holds some.
@@ -141,8 +142,8 @@ func (c *Catalog) Exists(ctx context.Context, id string) error {
 	return err
 }
 
-// Title returns a show's title, or ErrNoShow. Inside a transaction it waits for
-// nobody: it reads in tx what is not known yet.
+// Title returns a show's title, or ErrNoShow. Inside a transaction it waits for no
+// other reader: it reads an unknown title in tx.
 func (c *Catalog) Title(ctx context.Context, tx *sql.Tx, id string) (string, error) {
 	if title, ok := c.known.Load(id); ok {
 		return title.(string), nil
@@ -251,8 +252,8 @@ func (c *Catalog) readShows(ctx context.Context) ([]Show, error) {
 	return shows, nil
 }
 
-// addPending leaves the counts as they are while what is pending is not known:
-// they are a few seconds old then.
+// addPending leaves the counts unchanged while the pending ones are not known: they
+// are a few seconds old then.
 func (c *Catalog) addPending(ctx context.Context, shows []Show) {
 	if c.pending == nil {
 		return

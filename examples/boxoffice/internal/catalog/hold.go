@@ -55,7 +55,7 @@ func (c *Catalog) Keep(ctx context.Context, tx *sql.Tx, reservation string) erro
 	return nil
 }
 
-// Price is what the seats of a reservation cost together, in won.
+// Price is the price of all seats of a reservation, in won.
 func (c *Catalog) Price(ctx context.Context, tx *sql.Tx, reservation string) (won int64, err error) {
 	if err := tx.QueryRowContext(ctx, c.sql.Price, reservation).Scan(&won); err != nil {
 		return 0, fmt.Errorf("catalog: price of %s: %w", reservation, err)

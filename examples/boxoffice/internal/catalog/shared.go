@@ -25,7 +25,7 @@ const (
 	copyPause = time.Second
 )
 
-// shared is the copy as this process uses it: what fails is read from the database.
+// shared is the copy as this process uses it: after a failure the database is read.
 type shared struct {
 	copies Copies
 	log    *slog.Logger
@@ -37,8 +37,8 @@ type shared struct {
 	failing atomic.Bool
 }
 
-// SetCopies has the processes share what they read of the shows. It is called before
-// anybody reads; [Catalog.Run] then has to run.
+// SetCopies makes the processes share their reads of the shows. It is called before
+// the first read; [Catalog.Run] then has to run.
 func (c *Catalog) SetCopies(copies Copies, log *slog.Logger) {
 	c.shared = &shared{copies: copies, log: log, due: make(chan struct{}, 1)}
 }
@@ -97,7 +97,7 @@ func (s *shared) evict(ctx context.Context) bool {
 	return true
 }
 
-// load returns the copy, or else what read reads, which becomes the copy.
+// load returns the copy, or else the result of read, which becomes the copy.
 func (s *shared) load(ctx context.Context, read func(context.Context) ([]Show, error)) ([]Show, error) {
 	if s.evicted.Load() != s.changes.Load() || time.Now().UnixNano() < s.until.Load() {
 		return read(ctx)

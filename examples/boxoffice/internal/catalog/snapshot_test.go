@@ -50,8 +50,8 @@ func TestSnapshot(t *testing.T) {
 		if v := get(); v != 2 || loads.Load() != 2 {
 			t.Errorf("after maxAge got %d with %d loads", v, loads.Load())
 		}
-		// Whoever asks after a change sees it, even while a load that began
-		// before the change is still under way.
+		// A reader after a change sees it, even while a load that began before the change
+		// is still under way.
 		time.Sleep(maxAge)
 		began := make(chan struct{})
 		wg.Go(func() { close(began); get() })

@@ -76,8 +76,8 @@ func crash() {
 	os.Exit(1)
 }
 
-// lose forgets all reservations between two lives of the box office, as a disk
-// would that does not keep what it confirmed.
+// lose deletes all reservations between two lives of the box office, like a disk that
+// loses confirmed writes.
 func lose() {
 	file := filepath.Join(os.Getenv("BOXOFFICE_DATA_DIR"), "boxoffice.db")
 	if _, err := os.Stat(file); err != nil {

@@ -78,7 +78,7 @@ func (f *faultPublisher) Publish(topic string, messages ...*message.Message) err
 	return nil
 }
 
-// died is what the process prints before it kills itself.
+// died is the text that the process prints before it kills itself.
 const died = "chaos: killing this process after a confirmed publish, before the cursor moves"
 
 // die ends the process as kill -9 does: no deferred function, no flush. It does

@@ -17,7 +17,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// recorder is a transport that keeps what it confirmed.
+// recorder is a transport that keeps the messages it confirmed.
 type recorder struct {
 	confirmed int
 	err       error

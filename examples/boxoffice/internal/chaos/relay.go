@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 )
 
-// diesWithin bounds how long a relay may take to publish what it dies after.
+// diesWithin bounds how long a relay may take until the publish after which it dies.
 const diesWithin = time.Minute
 
 // killRelay runs the relay apart and lets it die between publish and cursor,

@@ -45,7 +45,7 @@ func (b *bells) take() []string {
 	return all
 }
 
-// nudge wakes who waits for a channel of one place.
+// nudge wakes the reader of a channel with a buffer of one.
 func nudge(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
@@ -131,8 +131,9 @@ func (a *alerts) take() []alert {
 	return all
 }
 
-// sendAlerts hands on what is committed, and never again: what must not be missed
-// is stored. What waits at the end is handed on for as long as one may take.
+// sendAlerts sends the alerts of committed messages, once each: the messages
+// themselves are stored. At the end it sends the waiting alerts for up to
+// sendTimeout.
 func (c *Chat) sendAlerts(ctx context.Context) {
 	last, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()

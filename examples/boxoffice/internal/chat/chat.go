@@ -25,7 +25,7 @@ const MaxText = 1000
 var (
 	// ErrNoRoom is returned for an id that names no room.
 	ErrNoRoom = errors.New("chat: no such room")
-	// ErrNotJoined is returned to who sends to a room without having joined it.
+	// ErrNotJoined is returned for a message of a member that has not joined the room.
 	ErrNotJoined = errors.New("chat: the member has not joined the room")
 	// ErrText is returned for a message that is empty, too long, or no text.
 	ErrText = fmt.Errorf("chat: a message is 1 to %d characters of text", MaxText)

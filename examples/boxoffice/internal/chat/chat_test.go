@@ -217,7 +217,7 @@ func TestFanOut(t *testing.T) {
 	}
 }
 
-// What is handed on before the end still is.
+// Alerts that were queued before the end are still sent.
 func TestAlertsAtTheEnd(t *testing.T) {
 	h := newHouse(t)
 	h.join("ann", "room-1")

@@ -41,7 +41,7 @@ func newFeeds(limit, perAddress int) *feeds {
 	}
 }
 
-// open counts what is open, and the rooms with somebody in.
+// open counts the open sockets, and the rooms that have some.
 func (f *feeds) open() (sockets, rooms int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +156,7 @@ func (f *feeds) heardAll() {
 	nudge(f.wake)
 }
 
-// due are the feeds to look at. Only who looks moves their at.
+// due are the feeds to look at. Only the looking goroutine moves their at.
 func (f *feeds) due() []*feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,8 +200,8 @@ func (f *feeds) placeOf(to *feed) int64 {
 	return to.at
 }
 
-// look reads what is new in the rooms that were rung, and now and then in all:
-// a bell can be lost.
+// look reads the new messages of the rooms that were notified, and periodically of
+// all: a bell can be lost.
 func (c *Chat) look(ctx context.Context) {
 	tick := time.NewTicker(c.cfg.Look)
 	defer tick.Stop()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// frame is what a socket is to write. The bytes are shared by all who get them.
+// frame is one write of a socket. Its bytes are shared by all receivers.
 type frame struct {
 	seq  int64 // of a message; 0 of anything else
 	body []byte

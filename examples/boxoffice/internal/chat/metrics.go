@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Stats is what a Chat of this process does, and has done since it was made.
+// Stats are the gauges and counters of a Chat of this process.
 type Stats struct {
 	Sockets int // open now
 	Rooms   int // with somebody in now

@@ -40,8 +40,8 @@ func (h *house) shows(when string, but map[string]float64) {
 	}, func() string { return fmt.Sprint(got) })
 }
 
-// Every series is there from the start, and moves when messages go from who sends to
-// who reads.
+// Every series is there from the start, and moves when messages go from senders to
+// readers.
 func TestCollector(t *testing.T) {
 	p := newPipeline(t, "", false)
 	h := p.house
@@ -79,7 +79,7 @@ func TestCollector(t *testing.T) {
 	h.shows("a message that cannot be stored, and a socket less", want)
 }
 
-// What the broker and the live streams refuse is counted.
+// Refusals by the broker and the live streams are counted.
 func TestCollectorOfRefusals(t *testing.T) {
 	h := openHouse(t, boxtest.New(t), deaf{}, forever(chat.Config{}))
 	h.chat.SetSender(refusing{})

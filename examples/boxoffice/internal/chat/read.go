@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// After returns up to limit messages of a room that come after a place, in order.
-// What it returns follows that place without a gap.
+// After returns up to limit messages of a room after a place, in order and without a
+// gap from that place.
 func (c *Chat) After(ctx context.Context, room string, seq int64, limit int) ([]Message, error) {
 	return c.read(ctx, c.sql.After, room, seq, limit)
 }

@@ -30,12 +30,12 @@ type cursor struct {
 	at       time.Time
 }
 
-// Replay returns the events of the rooms of a member that come after the cursor of
-// the chat, oldest first and in order by room; none for who has no cursor, since a
-// room's past is read in the room. Of the cursor's own room it is exactly what comes
-// after. The other rooms have workers of their own, so what was sent there in the
-// last moments before the cursor is returned too, and may have been seen. What is left
-// out is counted, up to 1,000 of a room.
+// Replay returns the events of the rooms of a member after the cursor of the chat,
+// oldest first and in order by room. It returns none without a cursor, since a room's
+// past is read in the room. Of the cursor's own room it returns exactly the later
+// events. The other rooms have workers of their own, so their events of the last
+// moments before the cursor are returned too, and may have been seen. Events that are
+// left out are counted, up to 1,000 of a room.
 func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	from, ok, err := c.place(ctx, since[EventName])
 	if err != nil || !ok {
@@ -75,7 +75,7 @@ func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (ss
 	return all, nil
 }
 
-// leftOut counts what a stream has missed of a room before a place in it.
+// leftOut counts the events of a room that a stream has missed before a place in it.
 func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64) (n int, err error) {
 	seq, at := int64(0), later(j.at, from.at.Add(-apart+time.Millisecond))
 	if j.room == from.room {

@@ -62,8 +62,8 @@ func (c *Chat) Leave(ctx context.Context, member, room string) error {
 	return nil
 }
 
-// told tells the live streams of what is stored. A stream that was not told has it
-// right when it opens again.
+// told tells the live streams of a stored change. A stream that missed it is right
+// when it opens again.
 func (c *Chat) told(ctx context.Context, tell func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxFrame is the longest frame of a client: a message whose every character is
-	// written as two escapes, and what stands around it.
+	// written as two escapes, with its envelope.
 	maxFrame = 16 << 10
 	// goodbye is how long the close handshake may take.
 	goodbye = 12 * time.Second
@@ -42,7 +42,7 @@ const (
 	broken                 // the room cannot be read
 )
 
-// goodbyes are the close codes of [Chat.Serve] and what is said with them.
+// goodbyes are the close codes of [Chat.Serve] and their texts.
 var goodbyes = map[why]struct {
 	code websocket.StatusCode
 	text string
@@ -57,7 +57,7 @@ var goodbyes = map[why]struct {
 // Visit is a member at a room's door.
 type Visit struct {
 	Room, Member string
-	// Address is whom Config.PerAddress counts; "" is not counted.
+	// Address is the address that Config.PerAddress counts; "" is not counted.
 	Address string
 	// After is the place up to which the client has all messages; negative for those
 	// only that come from now on.
@@ -107,7 +107,7 @@ func (s *socket) give(frames []frame) bool {
 	return true
 }
 
-// answer puts the answer to a post into the backlog; who posts can wait.
+// answer puts the answer to a post into the backlog; the poster can wait.
 func (s *socket) answer(b []byte) {
 	select {
 	case s.backlog <- frame{body: b}:
@@ -115,8 +115,8 @@ func (s *socket) answer(b []byte) {
 	}
 }
 
-// Check returns ErrUpgrade or ErrOrigin for what [Chat.Serve] would refuse whoever
-// asks.
+// Check returns ErrUpgrade or ErrOrigin for a request that [Chat.Serve] would refuse
+// for any member.
 func (c *Chat) Check(r *http.Request) error {
 	switch {
 	case !isHandshake(r):
@@ -196,7 +196,7 @@ func (c *Chat) write(ctx context.Context, conn *websocket.Conn, s *socket, at in
 	return at
 }
 
-// catchUp writes what is stored, until the feed of the room has the rest.
+// catchUp writes the stored messages, until the feed of the room has the rest.
 func (c *Chat) catchUp(ctx context.Context, conn *websocket.Conn, s *socket, at int64) (int64, bool) {
 	for {
 		messages, err := c.readFor(ctx, s, at)
@@ -244,7 +244,7 @@ func (c *Chat) put(ctx context.Context, conn *websocket.Conn, s *socket, f frame
 	return true
 }
 
-// hear reads what the client says until it has left.
+// hear reads the client's frames until it has left.
 func (c *Chat) hear(ctx context.Context, conn *websocket.Conn, s *socket, v Visit) {
 	for {
 		kind, body, err := conn.Read(ctx)

@@ -47,7 +47,7 @@ func TestSocket(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	// Of what comes as it happens it is told how late it is, and of nothing before it.
+	// The lateness of new messages is reported, and of no earlier ones.
 	for range 3 {
 		select {
 		case after := <-delivered:

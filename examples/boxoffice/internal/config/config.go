@@ -37,7 +37,7 @@ const (
 
 func allRoles() []string { return []string{RoleAPI, RoleRelay, RoleWorker, RoleAdmitter} }
 
-// Config is what the box office runs with.
+// Config is the box office's configuration.
 type Config struct {
 	Addr    string
 	DataDir string
@@ -75,9 +75,9 @@ type Config struct {
 
 	// Queue is how the waiting room goes.
 	Queue Queue
-	// Door is what an address may do.
+	// Door has the limits of an address.
 	Door Door
-	// NoticeURL is the transport that tells others who was admitted; "" for none.
+	// NoticeURL is the transport on which admissions are published; "" for none.
 	NoticeURL string
 	// GateURL is where the counters of the front gates are; "" for with the room.
 	GateURL string

@@ -141,7 +141,7 @@ func TestSplitRoles(t *testing.T) {
 	if _, err := parse(nil, "--roles", "worker,relay", "--db-url", "sqlite:///x.db", "--bus-url", "mem://"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_BUS_URL") {
 		t.Errorf("a part of the roles on an in-process transport: %v", err)
 	}
-	// What the API, the workers and the admitter share cannot be in each of them.
+	// State that the API, the workers and the admitter share cannot be in each of them.
 	for _, roles := range []string{"api", "worker,relay", "admitter", "api,worker,relay", "api,admitter", "worker,admitter"} {
 		_, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db")
 		if err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://") {

@@ -15,9 +15,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
 
-// Fill makes the data folder and, in it, the secrets that were left out. What
-// an earlier start made is used again. The folder and the files are private to
-// the user.
+// Fill makes the data folder and, in it, the secrets that were left out. Secrets of
+// an earlier start are used again. The folder and the files are private to the user.
 func (c Config) Fill() (Config, error) {
 	if err := makeFolder(c.DataDir); err != nil {
 		return c, fmt.Errorf("BOXOFFICE_DATA_DIR (--data-dir): %w", err)

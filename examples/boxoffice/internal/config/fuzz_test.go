@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever the settings are, they are taken within their bounds or refused without a
+// Any settings are accepted within their bounds, or refused without repeating a
 // secret of theirs.
 func FuzzParse(f *testing.F) {
 	f.Add("BOXOFFICE_DB_URL", "postgres://u:s3cr3t-9q#@h/db")

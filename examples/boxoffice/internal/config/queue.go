@@ -22,7 +22,7 @@ type Queue struct {
 // come again, which are a minute and a tenth of it more.
 const minSeen = 198
 
-// rawQueue is what the settings of the waiting room say.
+// rawQueue has the settings of the waiting room.
 type rawQueue struct {
 	threshold, active, seen, tick, batch, sweepEvery, entrySecret string
 }
@@ -66,7 +66,7 @@ func (r *rawQueue) check(c *Config, number func(env, text string, low, high int)
 	}
 }
 
-// checkNotices finds what is wrong with the URL of the notices.
+// checkNotices returns the mistake in the URL of the notices.
 func checkNotices(raw string, schemes Schemes) error {
 	if strings.HasPrefix(strings.ToLower(raw), "mem://") {
 		return errors.New("mem:// stays inside this process, where nobody listens; use a transport that others read, or leave it out")

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// EmbeddedRedis keeps in the process what Redis keeps for several.
+	// EmbeddedRedis keeps in the process the state that Redis keeps for several.
 	EmbeddedRedis = "embedded://"
-	// NoRedis goes without, and without what needs it: artists are not mirrored.
-	// The waiting room is then in the memory of the one process that has the roles
-	// api and admitter.
+	// NoRedis runs without Redis and the parts that need it: artists are not mirrored.
+	// The waiting room is then in the memory of the one process that has the roles api
+	// and admitter.
 	NoRedis = "off"
 
 	// MaxWorkers is how many processes can share the limit of the artists' API:
@@ -27,7 +27,7 @@ func (c Config) Mirrors() bool { return c.RedisURL != NoRedis }
 // RoomInMemory reports whether the waiting room is in this process alone.
 func (c Config) RoomInMemory() bool { return c.RedisURL == NoRedis || c.RedisURL == EmbeddedRedis }
 
-// checkRedis finds what is wrong with the settings of Redis.
+// checkRedis reports the mistakes in the settings of Redis.
 func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 	const env = "BOXOFFICE_REDIS_URL"
 	if len(c.RedisPrefix) > maxPrefix || strings.ContainsFunc(c.RedisPrefix, unfit) {

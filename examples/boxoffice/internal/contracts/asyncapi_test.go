@@ -58,7 +58,7 @@ func asyncapi(change ...func(object)) (*eventFile, error) {
 	return f, f.schemas.AddResource("asyncapi.json", plain)
 }
 
-// asJSON is a value as a JSON decoder makes it, which is what schemas judge.
+// asJSON is a value as a JSON decoder makes it, the form that schemas judge.
 func asJSON(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -145,7 +145,7 @@ func readAsyncAPI(t *testing.T) *eventFile {
 }
 
 // TestAsyncAPI: the file is AsyncAPI 3.0, its references lead somewhere, and its
-// examples are what its schemas say.
+// examples are valid by its schemas.
 func TestAsyncAPI(t *testing.T) {
 	f := readAsyncAPI(t)
 	for _, wrong := range deadEnds(f.doc, f.doc) {
@@ -190,7 +190,7 @@ func deadEnds(doc object, v any) (wrong []string) {
 	return wrong
 }
 
-// follow is what a reference leads to, nil for nothing.
+// follow is the target of a reference, nil for none.
 func follow(doc object, ref string) object {
 	at := doc
 	for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
@@ -224,8 +224,8 @@ func (f *eventFile) channels(server string) map[string]object {
 	return all
 }
 
-// TestChannels: topics, partitions, retention, groups, what each handles, retries and
-// dead letters are what the app declares.
+// TestChannels: topics, partitions, retention, groups, the events of each, retries
+// and dead letters are as the app declares them.
 func TestChannels(t *testing.T) {
 	o := theOffice(t)
 	for _, wrong := range compareChannels(readAsyncAPI(t), o.app.Topics(), o.app.Consumers()) {

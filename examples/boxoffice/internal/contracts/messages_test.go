@@ -24,8 +24,8 @@ var samplesFile = flag.String("samples", "", "where TestWalk writes one of each 
 // everything is more messages than a walk publishes on one topic.
 const everything = 100_000
 
-// walkMessages reads back what the walk has had the office publish, from the transport
-// itself, and judges every message by the AsyncAPI file. It comes last.
+// walkMessages reads the messages that the office published during the walk, from the
+// transport itself, and judges each by the AsyncAPI file. It runs last.
 func walkMessages(t *testing.T, w *walker, o *office) {
 	f := readAsyncAPI(t)
 	o.prefetch(t)

@@ -127,8 +127,8 @@ func strict(doc *openapi3.T) {
 	}
 }
 
-// TestOpenAPI: the file is valid, examples included, and each operation says who may,
-// and has a name of its own.
+// TestOpenAPI: the file is valid, examples included, and each operation names its
+// permissions and has a name of its own.
 func TestOpenAPI(t *testing.T) {
 	f := readOpenAPI(t)
 	names := map[string]string{}
@@ -165,7 +165,7 @@ func kebab(camel string) string {
 	return strings.ToLower(b.String())
 }
 
-// notFoundPage is the pattern of the site's page for what there is not.
+// notFoundPage is the pattern of the site's page for unknown addresses.
 const notFoundPage = "GET /"
 
 // TestRoutes: the file has the routes that the running app has registered, and no

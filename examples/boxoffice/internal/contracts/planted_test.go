@@ -153,7 +153,7 @@ func TestPlantedCoverage(t *testing.T) {
 	}
 }
 
-// What a stream or a socket sends is judged too.
+// The frames of a stream or a socket are judged too.
 func TestPlantedFrames(t *testing.T) {
 	f := readOpenAPI(t)
 	schemas, err := f.streamEvents()
@@ -206,7 +206,7 @@ func bindingOf(doc object, name string) object {
 	return channelOf(doc, name)["bindings"].(object)["kafka"].(object)
 }
 
-// declaredBy reads back from the file what an app that keeps to it declares.
+// declaredBy reads from the file the declarations of an app that matches it.
 func declaredBy(t *testing.T) ([]bus.Topic, []app.Consumer) {
 	t.Helper()
 	o := theOffice(t)

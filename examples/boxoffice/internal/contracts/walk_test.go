@@ -50,8 +50,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// judgeCoverage says what was neither seen nor excused, and which excuse excuses
-// nothing.
+// judgeCoverage lists outcomes that were neither seen nor excused, and excuses
+// without an outcome.
 func judgeCoverage(documented []string, seen map[string]bool, excuses []excuse) (wrong []string) {
 	used := make([]bool, len(excuses))
 	for _, one := range documented {
@@ -79,8 +79,8 @@ func judgeCoverage(documented []string, seen map[string]bool, excuses []excuse) 
 	return wrong
 }
 
-// excuse is why the walk cannot cause an answer. what begins with an operation, or
-// with * for every one.
+// excuse is why the walk cannot cause an answer. Its outcome begins with an
+// operation, or with * for every one.
 type excuse struct{ what, why string }
 
 func (e excuse) matches(outcome string) bool {

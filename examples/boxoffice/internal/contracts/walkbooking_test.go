@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// waitFor repeats a call until its answer is what is wanted.
+// waitFor repeats a call until its answer is the wanted one.
 func waitFor(t *testing.T, w *walker, c call, until func() bool) {
 	t.Helper()
 	boxtest.WaitFor(t, c.method+" "+c.path, func() bool {
@@ -53,7 +53,7 @@ func walkBooking(t *testing.T, w *walker) {
 	other := ann.hold("show-1", "A-3")
 	ann.do(call{method: "DELETE", path: "/api/me/tickets/" + other.ReservationID, status: 200})
 
-	// Whoever is not inside may do none of it.
+	// All of it is refused to members that are not inside.
 	reserveA4 := map[string]any{"eventId": "show-1", "seatIds": []string{"A-4"}}
 	for _, c := range []call{
 		{method: "GET", path: "/api/seats/show-1"}, {method: "POST", path: "/api/seats/reserve", body: reserveA4}, {method: "GET", path: of}, {method: "DELETE", path: of},
@@ -166,7 +166,7 @@ func walkTransfers(t *testing.T, w *walker) {
 	bob.until(mine.ReservationID, "CONFIRMED")
 	bob.do(call{method: "GET", path: "/api/me/transfers", status: 200})
 	ann.do(call{method: "GET", path: "/api/payments/" + p.PaymentID, status: 200})
-	// What was handed on is the other's, who has no money to take back.
+	// A transferred ticket is its receiver's, who has no money to take back.
 	bob.do(call{method: "DELETE", path: "/api/me/tickets/" + mine.ReservationID, status: 409, problem: "transferred"})
 	bob.in("show-1", call{method: "DELETE", path: "/api/reservations/" + mine.ReservationID, status: 409, problem: "transferred"})
 	ann.do(call{method: "POST", path: "/api/payments/" + mine.PaymentID + "/refund", status: 409, problem: "transferred"})

@@ -34,7 +34,7 @@ func (f *routeFile) sample(o operation, show string) call {
 	return c
 }
 
-// who says which tokens an operation asks for.
+// who reports whether an operation asks for a token of the scheme.
 func (o operation) who(scheme string) bool {
 	for _, one := range *o.op.Security {
 		if _, ok := one[scheme]; ok {
@@ -44,7 +44,7 @@ func (o operation) who(scheme string) bool {
 	return false
 }
 
-// walkLogin signs in with what is no member.
+// walkLogin signs in with malformed member ids.
 func walkLogin(t *testing.T, w *walker) {
 	for _, bad := range []string{`{}`, `{"memberId":"a b"}`, `{"memberId":7}`, `{"memberId":"a","admin":true}`, `[]`, `{`, ``} {
 		w.do(t, call{method: "POST", path: "/api/login", body: bad, status: 400, problem: "invalid-request", broken: true})
@@ -117,8 +117,8 @@ func walkUnknownShows(t *testing.T, w *walker, admin string) {
 	}
 }
 
-// walkUnknownRoutes asks for what is not in the file, and for what no operation is
-// asked for: the door answers.
+// walkUnknownRoutes requests routes that are not in the file, and sends broken
+// requests that the ingress limits answer.
 func walkUnknownRoutes(t *testing.T, w *walker) {
 	for _, c := range []struct {
 		method, path, origin, response string

@@ -114,7 +114,7 @@ func (f *routeFile) streamEvents() (map[string]*openapi3.SchemaRef, error) {
 	return all, nil
 }
 
-// refer finds what an extension refers to; nil for what is no reference.
+// refer finds the target of an extension's reference; nil for other values.
 func (f *routeFile) refer(v any) *openapi3.SchemaRef {
 	to, _ := v.(map[string]any)
 	path, _ := to["$ref"].(string)

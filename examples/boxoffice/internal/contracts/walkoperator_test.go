@@ -53,7 +53,7 @@ func (o *office) transport(t *testing.T, file string) *bus.Bus {
 	return b
 }
 
-// poisoned is what the test's own events are about, which are what they should not be.
+// poisoned is the malformed subject of the test's own events.
 const poisoned = "poison"
 
 // poison publishes an event that nobody can read.

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// walkPages reads the site, and what a browser loads with it.
+// walkPages reads the site, and the files that a browser loads with it.
 func walkPages(t *testing.T, w *walker) {
 	home := w.read(t, "/", 200)
 	for _, path := range []string{

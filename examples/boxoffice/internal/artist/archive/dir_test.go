@@ -27,7 +27,7 @@ func open(t testing.TB, root string) *archive.Dir {
 	return d
 }
 
-// TestStore is what every Store does.
+// TestStore tests the contract of every Store.
 func TestStore(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "deep", "archive")
 	folder := func() archive.Store { return open(t, root) }
@@ -99,7 +99,7 @@ func TestPutIsAtomic(t *testing.T) {
 	if got, err := d.Get(t.Context(), 1, "7"); err != nil || !bytes.Equal(got, []byte("new")) || n != 1 {
 		t.Errorf("got %q, %v, in %d files", got, err, n)
 	}
-	// What cannot be written leaves nothing, and the old object.
+	// A failed write leaves no temporary file, and the old object.
 	if err := os.Mkdir(file+".tmp", 0o700); err != nil {
 		t.Fatal(err)
 	}

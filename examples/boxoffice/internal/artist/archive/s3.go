@@ -30,9 +30,9 @@ const (
 )
 
 // S3 is a [Store] in a bucket of an object store that speaks Amazon's protocol.
-// Requests name the bucket in the path, and are signed (Signature Version 4) with
-// the hash of what they carry, so that the server takes no object that was damaged
-// on its way.
+// Requests name the bucket in the path, and are signed (Signature Version 4) with the
+// hash of their body, so that the server refuses an object that was damaged in
+// transit.
 type S3 struct {
 	address
 	raw         string // the URL, to hide its secrets in errors

@@ -111,8 +111,8 @@ func TestS3Trouble(t *testing.T) {
 	}
 }
 
-// What will not pass by itself fails at once, and says what to do; no error names
-// the secret.
+// A permanent failure is returned at once, with the next step; no error names the
+// secret.
 func TestS3Refusals(t *testing.T) {
 	server, good := bucket(t, "")
 	at := httptest.NewServer(server)
@@ -144,7 +144,7 @@ func TestS3Refusals(t *testing.T) {
 			t.Errorf("%s: %d requests, want 3", name, n)
 		}
 	}
-	// What was damaged on its way is refused by the hash that is signed.
+	// An object damaged in transit is refused by the signed hash.
 	server.Set(func(_ http.ResponseWriter, r *http.Request) bool {
 		r.Body = io.NopCloser(strings.NewReader("damaged"))
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// Subject is what to audit.
+// Subject is the box office to audit.
 type Subject struct {
 	Office     Office
 	GatewayURL string        // without it the ledger's checks are left out
@@ -108,8 +108,8 @@ func ownChecks(inv Invariants) []Check {
 	return checks
 }
 
-// judgeOps looks for events that were given up, and at the crowd's complaints. What
-// is apart from the books, as requests for artists are, may wait or be given up.
+// judgeOps checks for dead letters, and the load generator's complaints. Events apart
+// from the books, such as requests for artists, may wait or be dead letters.
 func (a *audit) judgeOps(ctx context.Context) {
 	ops, err := a.s.Office.Ops(ctx)
 	a.find.announce(checkGivenUp, "%d published, backlog %d", ops.Outbox.Published, ops.Outbox.Backlog)

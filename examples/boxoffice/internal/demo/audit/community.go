@@ -9,7 +9,7 @@ import (
 // posted is a comment or a chat message as the box office has it.
 type posted struct{ id, place, text string }
 
-// judgeCommunity holds the shows and their rooms to what fans were told.
+// judgeCommunity compares the shows and their rooms with the answers to fans.
 func (a *audit) judgeCommunity(ctx context.Context) {
 	comments, messages, known := 0, 0, map[string]bool{}
 	for _, rec := range a.records {
@@ -74,9 +74,9 @@ func (a *audit) judgeCommunity(ctx context.Context) {
 	}
 }
 
-// judgePosted compares what is there with what fans were told. What a fan sent more
-// than once, or has no answer for, may be there as often as it was sent; no two of
-// them have the same text.
+// judgePosted compares the stored posts with the answers to fans. A post that a fan
+// sent more than once, or has no answer for, may be stored as often as it was sent;
+// no two posts of a fan have the same text.
 func (a *audit) judgePosted(check string, there []posted, told func(*crowd.Record) []*crowd.Said) {
 	ids, texts := map[string]int{}, map[posted]int{}
 	for _, p := range there {

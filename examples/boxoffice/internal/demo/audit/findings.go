@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// findings collects what is wrong under the name of a check, in the order in
-// which checks were announced. It is safe for concurrent use.
+// findings collects faults under the name of a check, in the order in which checks
+// were announced. It is safe for concurrent use.
 type findings struct {
 	mu     sync.Mutex
 	order  []string

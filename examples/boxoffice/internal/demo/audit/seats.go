@@ -30,7 +30,7 @@ func (a *audit) judgeSeats(ctx context.Context) {
 	}
 }
 
-// seatPlans reads every show's seats and compares them with what is promised.
+// seatPlans reads every show's seats and compares them with the promised ones.
 func (a *audit) seatPlans(ctx context.Context, promised map[string]string) (sold int, err error) {
 	v := visitor{client: a.s.Office.Client}
 	shows, err := v.arrive(ctx)

@@ -73,7 +73,7 @@ func (a *audit) askTickets(ctx context.Context, member, token string) {
 	}
 }
 
-// judgeTold compares what a fan was told about a payment with what is said now.
+// judgeTold compares an earlier answer about a payment with the current one.
 func (a *audit) judgeTold(told crowd.Payment, is crowd.PaymentAnswer) {
 	switch {
 	case is.PaymentID != told.ID || is.Amount != told.Amount:

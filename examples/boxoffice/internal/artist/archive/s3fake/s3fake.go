@@ -1,6 +1,6 @@
 // Package s3fake is an object store in memory that speaks as much of Amazon's S3 as
 // the archive needs, for tests. It checks signatures by its own arithmetic, keeps
-// what it has confirmed and nothing else, and gets into trouble when it is told to.
+// exactly the objects that it has confirmed, and fails on request.
 package s3fake
 
 import (
@@ -28,7 +28,7 @@ type Server struct {
 	requests int
 }
 
-// Objects are the names of what is there.
+// Objects are the names of the stored objects.
 func (s *Server) Objects() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,8 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Keep keeps what a request carries, as a server does whose answer is lost.
+// Keep stores the body of a request, like a server that stores it and then loses the
+// answer.
 func (s *Server) Keep(r *http.Request) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
