@@ -1,6 +1,7 @@
 // Package chaos is the command "boxoffice chaos": it kills the box office again and
 // again while a load generator uses it, and then compares the box office's state with
 // all its answers.
+//
 // The first act kills the whole process (kill -9) at random moments of its life,
 // some of them while it still starts, and starts it again on the same data
 // folder. The payment gateway is a process of its own that lives on, as a real

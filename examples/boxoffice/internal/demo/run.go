@@ -200,8 +200,8 @@ func (p *place) fell() error {
 	return nil
 }
 
-// close stops what open started: the box office first, which may still need
-// its gateway.
+// close stops the processes of open: the box office first, which may still need its
+// gateway.
 func (p *place) close(keep bool) (err error) {
 	for i := len(p.processes) - 1; i >= 0; i-- {
 		select {

@@ -9,7 +9,7 @@ import (
 // maxHops is how many addresses of X-Forwarded-For are looked at.
 const maxHops = 32
 
-// address is whom a request comes from, as far as its connection and the proxies say.
+// address is the client of a request, by its connection and the trusted proxies.
 func (c Config) address(r *http.Request) netip.Addr {
 	from := parse(r.RemoteAddr)
 	if !c.trusts(from) {
@@ -40,7 +40,7 @@ func (c Config) trusts(a netip.Addr) bool {
 	return false
 }
 
-// parse reads an address with or without a port; the zero Addr for what is none.
+// parse reads an address with or without a port; the zero Addr for other text.
 func parse(text string) netip.Addr {
 	a, err := netip.ParseAddr(text)
 	if err != nil {

@@ -68,13 +68,13 @@ func (d *Door) Before(next http.Handler) http.Handler {
 		if seen.https {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
-		// The same request, as who counts them looks into it for the route.
+		// The same request: the code that counts it reads the route from it.
 		*r = *r.WithContext(context.WithValue(r.Context(), visitorKey{}, seen))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// visitor is what the door has found out about a request.
+// visitor has the door's findings about a request.
 type visitor struct {
 	from  netip.Addr
 	https bool
@@ -89,8 +89,8 @@ func HTTPS(r *http.Request) bool {
 	return r.TLS != nil || ok && seen.https
 }
 
-// From is whom a request comes from, to count what they have open; "" when nobody is
-// to be counted: the machine itself, or a request that came by no door.
+// From is the address of a request, for limits of its open streams; "" for a request
+// without a limit: from the machine itself, or one that did not pass the door.
 func From(ctx context.Context) string {
 	seen, ok := ctx.Value(visitorKey{}).(visitor)
 	if !ok || !seen.from.IsValid() || seen.from.IsLoopback() {
@@ -99,7 +99,7 @@ func From(ctx context.Context) string {
 	return subscriber(seen.from).String()
 }
 
-// secure sets what holds for every answer; pages have a policy of their own.
+// secure sets the headers of every answer; pages have a policy of their own.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -48,7 +48,7 @@ func (p problem) write(w http.ResponseWriter) {
 	_, _ = w.Write(body)
 }
 
-// checkTarget looks at what is asked for. Databases refuse bytes that are no text, and
+// checkTarget checks the request target. Databases refuse bytes that are no text, and
 // logs are read on terminals.
 func checkTarget(r *http.Request) *problem {
 	if len(r.URL.Path)+len(r.URL.RawQuery) > maxTarget || len(r.RequestURI) > maxTarget {

@@ -24,10 +24,10 @@
 // (BOXOFFICE_PAYMENT_SECONDS): a SettleAfter beyond that shows payments that come too
 // late.
 //
-// Half of the simulated latency passes before the ledger is written and half
-// after it: a client that dies meanwhile leaves either no charge or a charge
-// whose answer it never saw, as with a real provider. What the ledger accepted
-// does not depend on the client staying connected.
+// Half of the simulated latency passes before the ledger is written and half after
+// it: a client that dies meanwhile leaves either no charge or a charge whose answer
+// it never saw, as with a real provider. The ledger accepts a charge even if the
+// client disconnects.
 //
 //	property                                                        proven by
 //	one charge per key, under concurrent repeats                    TestConcurrentRepeatsChargeOnce

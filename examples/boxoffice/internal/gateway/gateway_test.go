@@ -187,7 +187,7 @@ func TestPendingSettlesByItself(t *testing.T) {
 		if call(t, g, "GET", "/charges/k", "", "", &c); c.Status != Pending || c.SettledAt != nil {
 			t.Errorf("after 1 s: %+v", c)
 		}
-		// A repeat of the same key is answered, with what is known so far.
+		// A repeat of the same key is answered with the state so far.
 		if code := call(t, g, "POST", "/charges", "k", body(700, CardTimeout, "r"), &c); code != 200 || c.Status != Pending {
 			t.Errorf("repeat: %d %+v", code, c)
 		}

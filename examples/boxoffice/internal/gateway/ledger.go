@@ -162,8 +162,8 @@ func (l *ledger) refund(ctx context.Context, key string, now time.Time) (c Charg
 	return c, err
 }
 
-// settle approves what is due and returns when the next charge will be; false
-// when none waits.
+// settle approves the due charges and returns when the next one is due; false when
+// none waits.
 func (l *ledger) settle(ctx context.Context, now time.Time) (next time.Time, waiting bool, err error) {
 	if _, err := l.w.ExecContext(ctx, `UPDATE charges SET status = ?, settled_at = ?
 		WHERE status = ? AND settle_at <= ?`, Approved, now.UnixMilli(), Pending, now.UnixMilli()); err != nil {

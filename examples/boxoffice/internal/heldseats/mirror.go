@@ -20,7 +20,7 @@ var heldSQL string
 // dropped, and the sweep makes them good.
 const maxWaiting = 10_000
 
-// Any stands in [Change.Was] for whatever has the seat.
+// Any in [Change.Was] stands for any reservation.
 const Any = "*"
 
 // Change of one seat.
@@ -35,8 +35,8 @@ type Change struct {
 
 // Store is where the copy is: [Memory] or [Redis].
 type Store interface {
-	// Change makes changes to the held seats of a show, in order and at once, and has
-	// them forgotten when ttl is over without another call. No changes keep what is there.
+	// Change makes changes to the held seats of a show, in order and atomically, and lets
+	// the copy expire after ttl without another call. No changes only prolong the copy.
 	Change(ctx context.Context, show string, ttl time.Duration, changes ...Change) error
 	// Read returns the reservations of the held seats of a show, by seat.
 	Read(ctx context.Context, show string) (map[string]string, error)
@@ -133,8 +133,9 @@ func (m *Mirror) add(show string, seats []string, c Change) {
 	}
 }
 
-// Run writes what it is told until ctx ends, and what is left then, for which it takes
-// the Timeout of a call more when the store does not answer. It returns nil.
+// Run writes the changes until ctx ends, and then the remaining ones, for which it
+// takes up to one more Timeout of a call when the store does not answer. It returns
+// nil.
 func (m *Mirror) Run(ctx context.Context) error {
 	calls := context.WithoutCancel(ctx)
 	for {
@@ -148,7 +149,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes what is waiting. What cannot be written is left to the sweep.
+// flush writes the waiting changes. It leaves failed ones to the sweep.
 func (m *Mirror) flush(ctx context.Context) {
 	m.mu.Lock()
 	all := m.waiting

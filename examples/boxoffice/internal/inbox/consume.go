@@ -23,7 +23,7 @@ const (
 	maxRef     = 128
 )
 
-// eventID leaves room for a member's id in what a stream takes for an id.
+// eventID leaves room for a member's id within the ids that a stream permits.
 var eventID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,63}$`)
 
 // Consumers is the group that stores notifications.
@@ -38,7 +38,7 @@ func (i *Inbox) Consumers() []store.Consumer {
 	}}}
 }
 
-// notice is what recipients of an event are told.
+// notice is the notification of an event's recipients.
 type notice struct{ eventID, kind, params, message, ref string }
 
 // prefix of the ids of its notifications; the member follows.
@@ -124,8 +124,8 @@ func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler
 	}
 }
 
-// position takes the next place in the order of commits: it is nobody else's turn
-// until tx has ended, so who sees a place sees all before it.
+// position takes the next place in the order of commits. The place is locked until tx
+// has ended, so a reader that sees a place sees all before it.
 func (i *Inbox) position(ctx context.Context, tx *sql.Tx) (int64, error) {
 	var p int64
 	err := i.store.Update(ctx, tx, i.sql.Position, []any{"stored"}, &p)

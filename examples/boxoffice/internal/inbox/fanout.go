@@ -24,8 +24,8 @@ type fanout struct {
 	after    string // the last recipient it was stored for
 }
 
-// fanOutLook is how often a process looks for what another one has left over; its
-// own wake it.
+// fanOutLook is how often a process looks for the unfinished pages of others; its own
+// ones wake it.
 const fanOutLook = time.Second
 
 func (i *Inbox) fanOut(ctx context.Context) {
@@ -91,7 +91,8 @@ func (i *Inbox) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err
 	if err != nil {
 		return false, err
 	}
-	// Bounded by both ends: who joins in between must not push another one out.
+	// Bounded by both ends: a follower that joins in between must not push another one
+	// out.
 	if _, err := tx.ExecContext(ctx, keep, f.prefix(), f.kind, f.params, f.message, f.ref, position, f.of, f.after, last); err != nil {
 		return false, fmt.Errorf("inbox: store %s: %w", f.eventID, err)
 	}

@@ -48,8 +48,8 @@ type Notification struct {
 	CreatedAt, ReadAt time.Time
 }
 
-// column is a Notification's Params as the database has them. What is no JSON counts as
-// no parameters: the message is there.
+// column is a Notification's Params as the database has them. Invalid JSON counts as no
+// parameters: the message is there.
 type column struct{ p *events.NoticeParams }
 
 func (c column) Scan(value any) error {
@@ -90,7 +90,7 @@ type Config struct {
 	// zero.
 	Page int
 	// SendTimeout bounds how long one batch of live sends takes, half of SendLease when
-	// zero: what was not sent by then is dropped.
+	// zero: notifications that are not sent by then are dropped.
 	SendTimeout time.Duration
 	// Traces keeps the trace of each event that is handled until its notifications are
 	// sent live, so that these belong to it. It costs a statement for each traced event
@@ -133,7 +133,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Inbox keeps what members are notified of. It is safe for concurrent use.
+// Inbox keeps the members' notifications. It is safe for concurrent use.
 type Inbox struct {
 	store  *store.Store
 	cfg    Config
@@ -163,9 +163,9 @@ func New(s *store.Store, cfg Config) (*Inbox, error) {
 // sent, and nothing replayed.
 func (i *Inbox) SetSender(s Sender) { i.sender = s }
 
-// Run does what goes on by itself until ctx ends: it stores the rest of events with
-// many recipients, sends live what was committed, and deletes what is too old. The
-// last two are done by one process at a time. A database that fails is tried again.
+// Run does the inbox's own work until ctx ends: it stores the rest of events with many
+// recipients, sends committed notifications live, and deletes old ones. The last two are
+// done by one process at a time. A database that fails is tried again.
 func (i *Inbox) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { i.fanOut(ctx) })

@@ -67,7 +67,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	o.follow("ann", 5)
 	o.run()
 	one, many := notice(t, events.MemberFollowed, "ann", "bob"), notice(t, events.PostLiked, "ann", "show-1")
-	// Its key is forgotten, or it slipped past the guard: the id is what counts.
+	// Without its key, or past the guard: the id prevents the duplicate.
 	o.handle(one, many, one, many)
 	out.wait(t, 6)
 	o.handle(one, many)
@@ -188,7 +188,8 @@ func TestManyRecipientsComeInPages(t *testing.T) {
 	}
 }
 
-// Who comes or goes between the pages pushes nobody out, and nobody is told twice.
+// A follower that comes or goes between the pages pushes no other out, and no
+// follower is notified twice.
 func TestFollowersThatComeAndGo(t *testing.T) {
 	o := newOffice(t, inbox.Config{Page: 3})
 	all := o.follow("ann", 12)

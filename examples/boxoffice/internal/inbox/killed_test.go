@@ -36,8 +36,8 @@ func sendUntilKilled(url string) error {
 	return i.Run(ctx)
 }
 
-// A process that sends is killed with kill -9: what is stored from then on waits for
-// its lease and for the next look, which are three seconds together at most.
+// The sending process is killed with kill -9: later notifications wait for its lease
+// and for the next look, which are three seconds together at most.
 func TestAKilledSenderCostsThreeSeconds(t *testing.T) {
 	const bound = 3 * time.Second
 	o := newOffice(t, inbox.Config{Holder: "next"})

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Stats is what an Inbox of this process has done since it was made.
+// Stats are the counters of an Inbox of this process since it was made.
 type Stats struct {
 	Sent    int64 // live sends that the streams took
 	Failed  int64 // live sends, and changes of mute, that they did not: nobody tries again

@@ -25,8 +25,8 @@ const (
 // Query is which notifications are asked for.
 type Query struct {
 	Unread bool
-	// Before is the id of the last one of the page before; "" for the first page. One
-	// that was deleted meanwhile is the end: what came before it was deleted first.
+	// Before is the id of the last one of the page before; "" for the first page. An id that
+	// was deleted meanwhile is the end: older ones were deleted first.
 	Before string
 	Limit  int
 }
@@ -83,8 +83,8 @@ func (i *Inbox) Read(ctx context.Context, member, id string) error {
 	return err
 }
 
-// ReadUpTo marks a member's notification and all that came before it as read, or fails
-// with ErrNotFound. What came behind it stays unread: the member may not have seen it.
+// ReadUpTo marks a member's notification and all earlier ones as read, or fails with
+// ErrNotFound. Later ones stay unread: the member may not have seen them.
 func (i *Inbox) ReadUpTo(ctx context.Context, member, id string) error {
 	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var place int64
@@ -144,10 +144,10 @@ func (i *Inbox) Muted(ctx context.Context, member string) (bool, error) {
 	return muted == 1, nil
 }
 
-// Replay is what a member's stream begins with, oldest first: the newest 10 unread,
-// or for one that comes back the newest 50 unread of those after the one it saw last.
-// It counts the unread ones that it leaves out. What has yet to be sent live is none of
-// it: a client that got it here and was cut would get it once more.
+// Replay has the first events of a member's stream, oldest first: the newest 10 unread,
+// or for a reconnected stream the newest 50 unread of those after the last one it saw. It
+// counts the unread ones that it leaves out. Notifications that are still to be sent live
+// are not included: a client that got one here and was cut would get it once more.
 func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	after, limit := int64(0), newest
 	if last := since[EventName]; last != "" {

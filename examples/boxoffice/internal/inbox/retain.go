@@ -18,7 +18,7 @@ const (
 	retainPause = 100 * time.Millisecond
 )
 
-// retain deletes what is too old, step by step, while this process has the lease of
+// retain deletes old notifications, step by step, while this process has the lease of
 // that job.
 func (i *Inbox) retain(ctx context.Context) {
 	job := i.store.NewJob(retainLease, i.cfg.Holder, i.cfg.LeaseTTL, i.cfg.Logger)

@@ -74,7 +74,7 @@ func TestRetentionIsFenced(t *testing.T) {
 	}
 }
 
-// By itself, in more than one step, and beside what is young.
+// By itself, in more than one step, and without the young ones.
 func TestRetentionRuns(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	young := o.reserved("ann", 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// inOrder is what was stored, in the order of commits.
+// inOrder has the stored notifications, in the order of commits.
 func (o *office) inOrder() []string {
 	o.t.Helper()
 	rows, err := o.Store.Reader().QueryContext(o.t.Context(), `SELECT notification_id FROM notifications ORDER BY position, member_id`)
@@ -142,8 +142,8 @@ func TestCrashBetweenCommitAndSend(t *testing.T) {
 	}
 }
 
-// A process that hangs in the middle of a batch, until after its lease, is as good as
-// dead; what it had taken up is left to replays.
+// A process that hangs in the middle of a batch, until after its lease, counts as
+// dead; its batch is left to replays.
 func TestCrashWhileSending(t *testing.T) {
 	url := boxtest.URL(t)
 	hung := open(t, url, inbox.Config{Holder: "hung"})

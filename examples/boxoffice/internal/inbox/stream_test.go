@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-// streams serves one member's streams from an inbox;
-// what was sent to them stands on the wire.
+// streams serves one member's streams from an inbox; the wire has the events sent to
+// them.
 func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	t.Helper()
 	limit, err := memsse.NewCap(memsse.Config{})
@@ -113,7 +113,7 @@ func TestStreamWithoutGapOrDuplicate(t *testing.T) {
 	all := 10 + writers*each // the newest ten, and then what comes
 	client := &tab{t: t, server: server}
 	chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable chance is what a test needs
-	// A replay is bounded, so that those who write must not be too far ahead.
+	// A replay is bounded, so the writers must not be too far ahead.
 	ahead := make(chan struct{}, 30)
 	var wrote sync.WaitGroup
 	begin := sync.OnceFunc(func() {
@@ -141,7 +141,8 @@ func TestStreamWithoutGapOrDuplicate(t *testing.T) {
 			}
 			return len(client.seen) >= cut
 		})
-		// A client comes back after a pause. What it has seen is on the wire by then.
+		// A client reconnects after a pause. The events it has seen are on the wire by
+		// then.
 		boxtest.WaitFor(t, client.last+" on the wire", func() bool { return slices.Contains(sent.all(), client.last) })
 	}
 	wrote.Wait()

@@ -7,8 +7,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// act is one row of the proof: what the workers want, and what goes wrong
-// meanwhile.
+// act is one row of the proof: the demand of the workers, and the fault.
 type act struct {
 	key, name string
 	least     time.Duration // it is measured for at least so long
@@ -28,8 +27,8 @@ type wants struct {
 // highShare: the steady demand of high priority is a third of the rate.
 const highShare = 3
 
-// flood is what low priority asks for in a second, as a multiple of the rate:
-// 5,000 of 450.
+// flood is the demand of low priority in a second, as a multiple of the rate: 5,000
+// of 450.
 const flood = 5000.0 / 450
 
 func everyAct() []act {
@@ -84,8 +83,8 @@ func steppedBudget(c config) ratelimit.Limits {
 	return l
 }
 
-// wishfulBudget is what people write who forget that a full bucket is refilled
-// while it is emptied.
+// wishfulBudget ignores that a full bucket is refilled while it is emptied, a common
+// mistake.
 func wishfulBudget(c config) ratelimit.Limits {
 	l := c.budget()
 	l.Burst = c.rate

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// job is what a worker does in one act. Moments are those of boottime.
+// job is a worker's task in one act. Moments are those of boottime.
 type job struct {
 	Budget     string           `json:"budget"` // its name in Redis
 	Redis      string           `json:"redis"`
@@ -38,7 +38,7 @@ type demand struct {
 	Garbage bool `json:"garbage"`
 }
 
-// done is what a worker says of itself after an act.
+// done is a worker's report after an act.
 type done struct {
 	Written   int64         `json:"written"` // calls, at their connections
 	Failed    int64         `json:"failed"`  // calls that got no permit or no answer
@@ -54,7 +54,7 @@ type done struct {
 	Pause       time.Duration `json:"pause"` // the longest
 }
 
-// sum of what all workers say.
+// sum adds the reports of all workers.
 func sum(all []done) done {
 	var s done
 	for _, d := range all {

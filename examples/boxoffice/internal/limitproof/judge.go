@@ -18,8 +18,8 @@ type outcome struct {
 	happened happened
 }
 
-// verdict on an outcome. A violation is final; what was missed, or could not be
-// seen, is worth another try.
+// verdict on an outcome. A violation is final; a missed goal, or one that could not
+// be measured, is worth another try.
 type verdict struct {
 	violations []string
 	stalled    bool // the simulator took calls late: the fault is not the limiter's
@@ -35,7 +35,7 @@ const (
 
 func (v verdict) ok() bool { return len(v.violations)+len(v.missed) == 0 && !v.stalled }
 
-// judge compares an outcome with what the limits promise.
+// judge compares an outcome with the promises of the limits.
 func judge(c config, o outcome) verdict {
 	var v verdict
 	if o.figures.calls != int(o.done.Written) {
@@ -77,9 +77,9 @@ func (v *verdict) limits(c config, o outcome) {
 	}
 }
 
-// lowBound is the arithmetic of [ratelimit.Limits] for low priority: what the
-// bucket grants within a window, which a call can leave late; once more the burst
-// for each step of the clock.
+// lowBound is the arithmetic of [ratelimit.Limits] for low priority: the grants of
+// the bucket within a window, which a call can leave late; once more the burst for
+// each step of the clock.
 func lowBound(c config, o outcome, within time.Duration, steps int) int {
 	refilled := (int64(c.low)*int64(within+o.plan.Delay) + int64(time.Second) - 1) / int64(time.Second)
 	return o.plan.LowBurst*(1+steps) + int(refilled) + c.workers

@@ -153,7 +153,7 @@ func (l *load) flood(ctx context.Context, perSecond int) {
 	}
 }
 
-// call makes one call, and reports whether it was answered, whatever the answer.
+// call makes one call, and reports whether it got any answer.
 func (l *load) call(ctx context.Context, p ratelimit.Priority) bool {
 	asked := boottime.Now()
 	err := l.send(ctx, p)

@@ -31,8 +31,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// tries is how often an act is played that missed its goal, or in which the
-// simulator was late. What was violated is never tried again.
+// tries is how often an act is played that missed its goal, or in which the simulator
+// was late. An act with a violation is never tried again.
 const tries = 3
 
 // run plays the acts one after the other on one stage.
@@ -75,8 +75,8 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 	return command.OK
 }
 
-// playAll plays every act until it is decided, and returns what it has also with
-// an error.
+// playAll plays every act until it is decided, and returns the finished rows also
+// with an error.
 func playAll(ctx context.Context, s *stage, out *screen.Screen) ([]row, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ type span struct{ from, to time.Duration }
 
 func (s span) seconds() float64 { return (s.to - s.from).Seconds() }
 
-// figures are what the upstream saw of an act.
+// figures are the upstream's figures of an act.
 type figures struct {
 	calls       int
 	high, low   float64 // arrivals per second, while it was measured
@@ -26,7 +26,7 @@ type figures struct {
 	sentAt      []time.Duration // in order
 }
 
-// longWindow is over what a rate counts as sustained.
+// longWindow is the window in which a rate counts as sustained.
 const longWindow = 10 * time.Second
 
 // measure reads the log of an act. The windows are of all calls, the rates of

@@ -35,7 +35,7 @@ type stage struct {
 // startWithin bounds the start of a process.
 const startWithin = time.Minute
 
-// open starts everything. What it has started by an error is for close.
+// open starts everything. After an error, close stops the started processes.
 func (s *stage) open(ctx context.Context) (err error) {
 	s.remote, s.draw = newRemote(), rand.New(rand.NewPCG(s.cfg.seed, 'l'))
 	if s.dir, err = os.MkdirTemp(s.cfg.temp, "boxoffice-limit-proof-"); err != nil {
@@ -179,7 +179,7 @@ func complete(stats upstream.Stats, calls []upstream.Call) error {
 	return nil
 }
 
-// close stops what runs, the workers first.
+// close stops the running processes, the workers first.
 func (s *stage) close(keep bool) (err error) {
 	for i := len(s.live) - 1; i >= 0; i-- {
 		err = errors.Join(err, s.live[i].Stop(30*time.Second))

@@ -39,7 +39,7 @@ func (s *stamper) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// dialer makes connections that stamp, and count what they write.
+// dialer makes connections that stamp and count their writes.
 func dialer(written *atomic.Int64) func(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

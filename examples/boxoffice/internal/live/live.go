@@ -14,14 +14,14 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// Replayer reads what a member has missed; see [sse.Replayer].
+// Replayer reads the events that a member has missed; see [sse.Replayer].
 type Replayer interface {
 	Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error)
 }
 
 // Config of a [Live]. The zero value works.
 type Config struct {
-	// Replayers read what a stream begins with, one after the other.
+	// Replayers read the first events of a stream, one after the other.
 	Replayers []Replayer
 	// Rooms are those that a member is in; none when nil.
 	Rooms func(ctx context.Context, member string) ([]string, error)
@@ -104,7 +104,7 @@ func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
 	})
 }
 
-// standing is what a member has joined, and whether notifications are muted.
+// standing is the member's rooms, and whether notifications are muted.
 func (l *Live) standing(ctx context.Context, member string) (rooms []string, muted bool, err error) {
 	if l.cfg.Rooms != nil {
 		if rooms, err = l.cfg.Rooms(ctx, member); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/sse/sseprom"
 )
 
-// What became of tickets.
+// The outcomes of tickets.
 const (
 	issued   = "issued"
 	firstUse = "first"    // used for the first time

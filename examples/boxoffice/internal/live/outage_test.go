@@ -17,8 +17,8 @@ import (
 // fleeting is for tests in which Redis goes away: streams end soon after it.
 var fleeting = sse.Config{Lease: 1500 * time.Millisecond, Retry: time.Millisecond, Spread: time.Millisecond}
 
-// TestRedisAway: streams point to the inbox and end, tickets are given out, and a
-// tab that only does what browsers do has its stream back.
+// TestRedisAway: streams point to the inbox and end, tickets are issued, and a tab
+// that only does the same as browsers has its stream back.
 func TestRedisAway(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		server := redistest.StartServer(t)
@@ -124,7 +124,7 @@ func (f failing) Replay(context.Context, string, sse.Cursors) (sse.Missed, error
 	return sse.Missed{}, f.err
 }
 
-// standing is what a member has joined, as a database has it.
+// standing is a member's rooms and mute, as a database has them.
 type standing struct {
 	mu     sync.Mutex
 	rooms  []string
@@ -157,7 +157,7 @@ func (s *standing) set(muted bool, rooms ...string) {
 	s.muted, s.rooms = muted, rooms
 }
 
-// patchy is a broker that loses what it is told to.
+// patchy is a broker that loses messages on request.
 type patchy struct {
 	sse.Broker
 	deaf atomic.Bool

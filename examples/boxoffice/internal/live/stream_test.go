@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// inbox has what was stored for everybody; its ids are numbers.
+// inbox has the stored events of all members; its ids are numbers.
 type inbox struct {
 	mu   sync.Mutex
 	last int
@@ -44,7 +44,7 @@ func (i *inbox) store() string {
 	return strconv.Itoa(i.last)
 }
 
-// greeting is replayed to whoever opens a stream: what comes after it is live.
+// greeting is replayed to every stream that opens: the later events are live.
 type greeting struct{}
 
 // Replay implements Replayer.
@@ -54,8 +54,8 @@ func (greeting) Replay(context.Context, string, sse.Cursors) (sse.Missed, error)
 
 var greeted = Config{Replayers: []Replayer{greeting{}}}
 
-// TestAfterACut: a tab whose connection breaks comes back to its address, whatever
-// is sent meanwhile, and has each notification once and in order.
+// TestAfterACut: a tab whose connection breaks comes back to its address, while
+// events are sent, and has each notification once and in order.
 func TestAfterACut(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		stored := &inbox{}
@@ -122,7 +122,7 @@ func TestTheFourthTab(t *testing.T) {
 		for _, s := range append(open[1:], fourth) {
 			s.gets("1")
 		}
-		// Whoever opens it anew has a new ticket, and a stream.
+		// A tab that opens the page again has a new ticket, and a stream.
 		o.tab(ours, "ann").opens().gets("hello")
 		open[1].ends("evicted")
 		// Another member has places of her own.
@@ -178,7 +178,7 @@ func TestFourTabsComeToRest(t *testing.T) {
 	})
 }
 
-// TestTwoProcesses: what was begun at one goes on at the other.
+// TestTwoProcesses: a stream that began at one process goes on at the other.
 func TestTwoProcesses(t *testing.T) {
 	server := redistest.StartServer(t)
 	both(t, func(t *testing.T, streams sse.Config) {
@@ -193,7 +193,7 @@ func TestTwoProcesses(t *testing.T) {
 			s.gets("hello")
 			witnesses = append(witnesses, s)
 		}
-		// said returns when both have heard what was sent: messages come in their order.
+		// said returns when both have received the event: messages come in their order.
 		said := func(by *office, id string) {
 			t.Helper()
 			by.send("ann", id)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 const (
 	secret = "0123456789abcdef0123456789abcdef"
-	// patience is for what has to come; nothing is asserted about when it does.
+	// patience is for events that must come; nothing is asserted about their time.
 	patience = time.Minute
 )
 
@@ -71,7 +71,7 @@ func newLive(t testing.TB, shared Shared, cfg Config) *Live {
 	return l
 }
 
-// office is a process that serves streams, to whoever has a ticket.
+// office is a process that serves streams to holders of tickets.
 type office struct {
 	*Live
 	t   testing.TB

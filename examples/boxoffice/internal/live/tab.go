@@ -20,8 +20,8 @@ const (
 
 	cookieName  = "boxoffice-stream"
 	cookieLasts = auth.LoginLasts
-	// spentFor is how long it is known that a ticket was used: for longer than any
-	// process takes it for good, whatever its clock says.
+	// spentFor is how long the use of a ticket is remembered: for longer than any
+	// process accepts the ticket, by any clock.
 	spentFor = time.Minute
 )
 
@@ -29,7 +29,7 @@ const (
 // that. Package auth has the other reasons for which one is refused.
 var ErrSpent = errors.New("spent")
 
-// Tab is who a stream is for.
+// Tab is the owner of a stream.
 type Tab struct {
 	Member string
 	// Token tells the member's tabs apart, and is the same when one comes back.
@@ -78,9 +78,9 @@ func (l *Live) Redeem(ctx context.Context, ticket string) (member string, err er
 	return c.Member, nil
 }
 
-// Tab finds out by its ticket and its cookie who asks for a stream. It sets the
-// cookie at the ticket's first use. While the store is away it cannot tell
-// whether that is one; [Live.Serve] then sends the tab away for a while.
+// Tab identifies the owner of a stream by its ticket and its cookie. It sets the
+// cookie at the ticket's first use. During an outage of the store it cannot tell
+// whether this is the first use; [Live.Serve] then sends the tab away for a while.
 func (l *Live) Tab(w http.ResponseWriter, r *http.Request) (Tab, error) {
 	c, err := l.tickets.open(r.URL.Query().Get("ticket"))
 	if err != nil && !errors.Is(err, auth.ErrExpired) {

@@ -156,7 +156,7 @@ func TestATicketIsGoodOnce(t *testing.T) {
 			}
 		})
 	}
-	// What Redis keeps of it goes by itself.
+	// The keys in Redis expire by themselves.
 	client := redistest.Open(t, server.URL())
 	keys, err := client.Keys(t.Context(), "p:sse:ticket:{*}").Result()
 	if err != nil || len(keys) != 10 {
@@ -167,7 +167,7 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 }
 
-// TestChangedTokens: whatever byte is changed, and to what.
+// TestChangedTokens: any byte changed, to any other.
 func TestChangedTokens(t *testing.T) {
 	l := newLive(t, inMemory(t), Config{})
 	ticket := l.mustTicket(t, "ann")
@@ -246,7 +246,7 @@ func TestTokensOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestTheCookieIsTheMembers: who signs in as another one is not both.
+// TestTheCookieIsTheMembers: a sign-in as another member does not combine the two.
 func TestTheCookieIsTheMembers(t *testing.T) {
 	l := newLive(t, inMemory(t), Config{})
 	anns, bobs := l.mustTicket(t, "ann"), l.mustTicket(t, "bob")

@@ -23,9 +23,9 @@ func (c *clock) elapsed() time.Duration { return time.Since(c.began) }
 
 func (c *clock) now() time.Time { return time.Unix(0, c.offset.Load()+int64(c.elapsed())) }
 
-// learn takes the store's time from an answer to what was sent. It was told
-// between the two, so only an offset that cannot be is changed: one that wavered
-// with the network would tear seconds apart.
+// learn takes the store's time from the answer to a call sent at the given time. The
+// store read its clock between the two, so only an impossible offset is changed: one
+// that wavered with the network would tear seconds apart.
 func (c *clock) learn(sent time.Duration, now time.Time) {
 	received := c.elapsed()
 	least, greatest := now.UnixNano()-int64(received), now.UnixNano()-int64(sent)

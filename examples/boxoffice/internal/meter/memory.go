@@ -36,7 +36,7 @@ func (s *Memory) Add(_ context.Context, counts []Second) (time.Time, error) {
 	return now, nil
 }
 
-// forget removes what is too old. It looks at each second once.
+// forget removes old seconds. It looks at each second once.
 func (s *Memory) forget(now time.Time) {
 	oldest := now.Add(-keepFor).Unix()
 	if oldest-s.oldest > int64(len(s.seconds)) {

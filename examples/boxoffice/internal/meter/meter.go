@@ -20,7 +20,7 @@ type Second struct {
 	High, Low int64
 }
 
-// Store adds up what processes counted. It has a clock.
+// Store adds up the counts of processes. It has a clock.
 type Store interface {
 	// Add adds counts to their seconds and returns the store's time. With no
 	// counts it returns the time alone.
@@ -55,7 +55,7 @@ type Meter struct {
 	dropped atomic.Int64
 }
 
-// New makes a Meter; Run writes what it counts. It does no I/O.
+// New makes a Meter; Run writes its counts. It does no I/O.
 func New(store Store, cfg Config) (*Meter, error) {
 	if store == nil {
 		return nil, errors.New("meter: the store is nil; make one with NewMemory or NewRedis")
@@ -94,9 +94,9 @@ func (m *Meter) Dropped() int64 { return m.dropped.Load() }
 // that one, and the one before, which processes are just writing.
 const settles = 2
 
-// Series returns the last n seconds, oldest first, at most [MaxSeries]. The
-// newest ended at least one second ago, so that every process has had the time to
-// write what it counted. It asks the store, for as long as Config.Timeout.
+// Series returns the last n seconds, oldest first, at most [MaxSeries]. The newest
+// ended at least one second ago, so that every process has had the time to write its
+// counts. It asks the store, for as long as Config.Timeout.
 func (m *Meter) Series(ctx context.Context, n int) ([]Second, error) {
 	if n < 1 || n > MaxSeries {
 		return nil, fmt.Errorf("meter: a series of %d seconds; ask for 1 to %d", n, MaxSeries)

@@ -1,6 +1,7 @@
 // Package archive keeps rarely read data outside the database: one object for each id
 // and tier, in a folder ([Dir]) or in a bucket of an object store that speaks
 // Amazon's S3 protocol ([S3]). [Open] makes the one that a URL names:
+//
 //	s, err := archive.Open(ctx, "s3://snapshots/artists?region=eu-central-1")
 //	…
 //	err = s.Put(ctx, 1, "42", snapshot) // nil once the object is safe

@@ -1,6 +1,6 @@
 // Package built builds the boxoffice binary for tests that start and kill real
-// processes. A binary of its own is what users run; and one without the race
-// detector starts in a tenth of a second, where the test binary takes three.
+// processes. Users run the same binary; without the race detector it starts in a
+// tenth of a second, the test binary in three.
 package built
 
 import (

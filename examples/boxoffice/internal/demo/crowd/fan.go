@@ -63,7 +63,7 @@ func (f *fan) visit(ctx context.Context) (end End, err error) {
 	return end, err
 }
 
-// carryOut does what the plan says.
+// carryOut carries out the plan.
 func (f *fan) carryOut(ctx context.Context) (_ End, err error) {
 	if f.rec.Plan == PlanMembership {
 		return f.buyMembership(ctx)
@@ -96,7 +96,7 @@ func (f *fan) carryOut(ctx context.Context) (_ End, err error) {
 	return f.payFor(ctx, held)
 }
 
-// payFor pays for a hold and does afterwards what the plan says.
+// payFor pays for a hold and then carries out the rest of the plan.
 func (f *fan) payFor(ctx context.Context, held *Reservation) (End, error) {
 	card := CardApproved
 	switch f.rec.Plan {

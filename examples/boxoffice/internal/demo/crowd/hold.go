@@ -78,7 +78,7 @@ func (f *fan) enter(ctx context.Context, event string) error {
 }
 
 // leave gives the place in a show back, so that the next fan comes in. The entry
-// token still opens what only reads.
+// token still opens reads.
 func (f *fan) leave(ctx context.Context, event string) error {
 	if !f.inside[event] {
 		return nil
@@ -136,8 +136,8 @@ func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 				err = f.grasp(ctx, show.ID)
 			}
 			if err == nil {
-				// A fan who waits for another show while it keeps its place here
-				// could wait for one who does the opposite.
+				// A fan that waits for another show while it keeps its place here could wait for
+				// a fan that does the opposite.
 				err = f.leave(ctx, show.ID)
 			}
 			if held != nil || err != nil {

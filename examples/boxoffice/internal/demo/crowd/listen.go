@@ -146,8 +146,8 @@ func (l *listener) heard(f frame) error {
 	return nil
 }
 
-// first reports whether this stream has not had it before. A stream that comes back
-// is another one, and may repeat what the last one had at its end.
+// first reports whether this stream has the event for the first time. A reconnected
+// stream is another one, and may repeat the last events of the one before.
 func (l *listener) first(name, id string) bool {
 	key := name + " " + id
 	if l.seen[key] {

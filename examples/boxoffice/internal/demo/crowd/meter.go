@@ -55,7 +55,7 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.max
 }
 
-// Meter gathers what a crowd measures. It is safe for concurrent use.
+// Meter collects the measurements of a crowd. It is safe for concurrent use.
 type Meter struct {
 	mu     sync.Mutex
 	order  []string

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Record is what one fan asked for and was told. A record is complete once the
-// crowd has ended; nobody may change it.
+// Record has the requests of one fan and their answers. A record is complete once the
+// crowd has ended, and read-only.
 type Record struct {
 	Member       string
 	Token        string // sign-in, to ask again as the same member
@@ -21,7 +21,7 @@ type Record struct {
 	Stream       Stream
 }
 
-// Community is what a fan did among the others, and was told of it.
+// Community has the actions of a fan's share, and their answers.
 type Community struct {
 	Like     *Like
 	Follows  string // a member whom it follows, if any
@@ -30,7 +30,7 @@ type Community struct {
 	Read     []string // the notifications it found in its inbox at the end
 }
 
-// Like is what a fan thinks of a show.
+// Like is a fan's like of a show.
 type Like struct {
 	Show  string
 	Told  bool // its last wish was answered
@@ -48,7 +48,7 @@ type Said struct {
 	Deleting, Deleted bool
 }
 
-// Stream is what a fan was told live.
+// Stream has the events of a fan's live stream.
 type Stream struct {
 	Opened  int      // how often: it comes back when it breaks
 	Notices []string // ids of notifications, each once
@@ -57,7 +57,7 @@ type Stream struct {
 
 func (s *Stream) has(notice string) bool { return slices.Contains(s.Notices, notice) }
 
-// Friend is a member whom a fan gave its ticket to.
+// Friend is the receiver of a fan's ticket.
 type Friend struct {
 	Member, Token string
 }

@@ -21,7 +21,7 @@ type Passage struct {
 // Waited reports whether the fan stood in line.
 func (p Passage) Waited() bool { return !p.Queued.IsZero() }
 
-// Rooms is what fans saw of the waiting rooms.
+// Rooms has the fans' observations of the waiting rooms.
 type Rooms struct {
 	Passages []Passage // of those who got inside
 	Longest  int       // the most people in one line, in any answer
@@ -44,7 +44,7 @@ type rooms struct {
 	seen Rooms
 }
 
-// answered takes over what a room told anybody.
+// answered records an answer of a room.
 func (r *rooms) answered(event string, p Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *rooms) answered(event string, p Place) {
 	}
 }
 
-// moved takes over where somebody stood who had been told of another position.
+// moved records a fan whose position in the line went back.
 func (r *rooms) moved(event string, from, to int) {
 	if to <= from {
 		return
@@ -79,7 +79,7 @@ func (r *rooms) passed(p Passage) {
 	r.seen.Passages = append(r.seen.Passages, p)
 }
 
-// Rooms returns what fans saw of the waiting rooms. Call it after Run.
+// Rooms returns the fans' observations of the waiting rooms. Call it after Run.
 func (c *Crowd) Rooms() Rooms {
 	c.rooms.mu.Lock()
 	defer c.rooms.mu.Unlock()

@@ -99,10 +99,10 @@ func environment(more map[string]string) []string {
 	return env
 }
 
-// FreeAddr finds a free port on the loopback interface, below those that the
-// system gives to connections and to who asks for any: it is free for a restart
-// too. Another process could take it before it is used; the child then says so
-// and ends.
+// FreeAddr finds a free port on the loopback interface, below those that the system
+// assigns to connections and to listeners on any port: the port is free for a restart
+// too. Another process could take it before it is used; the child then reports an
+// error and ends.
 func FreeAddr() (string, error) {
 	const first, ports, tries = 15_000, 7_000, 50
 	var err error

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Spec says what to start.
+// Spec describes the process to start.
 type Spec struct {
 	Name string   // for messages
 	Path string   // the program
@@ -34,8 +34,8 @@ type Process struct {
 	err  error // of Wait; valid once done is closed
 }
 
-// Start starts a child. What it prints goes to spec.Log, when set, and its last
-// part is kept for error messages.
+// Start starts a child. Its output goes to spec.Log, when set, and the last part is
+// kept for error messages.
 func Start(spec Spec) (*Process, error) {
 	out := &tail{next: spec.Log, first: make(chan struct{})}
 	cmd := exec.Command(spec.Path, spec.Args...)
@@ -82,7 +82,7 @@ func (p *Process) End() string {
 	}
 }
 
-// Tail returns the last part of what the child printed.
+// Tail returns the last part of the child's output.
 func (p *Process) Tail() string { return p.out.String() }
 
 // Kill ends the child at once, as kill -9 does, and waits until it is gone. It
@@ -172,7 +172,7 @@ func (p *Process) ended() error {
 // keep is how much of a child's words is kept in memory.
 const keep = 16 << 10
 
-// tail keeps the end of what is written, and passes everything on.
+// tail keeps the end of the written text, and passes all of it on.
 type tail struct {
 	mu    sync.Mutex
 	next  io.Writer

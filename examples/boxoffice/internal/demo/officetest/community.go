@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// community is what members do around the shows.
+// community has the members' actions around the shows.
 type community struct {
 	known    map[string]bool // who signed in
 	comments map[string][]crowd.Comment
@@ -198,7 +198,7 @@ func (o *Office) tellNotice(who string, n crowd.Notice) {
 	o.tell(who, fmt.Sprintf("event: notification\nid: %s\ndata: %s\n\n", n.ID, data))
 }
 
-// tell adds to what the streams of a member are told.
+// tell adds an event to the streams of a member.
 func (o *Office) tell(who, event string) {
 	o.community.feeds[who] = append(o.community.feeds[who], event)
 	close(o.community.news)

@@ -61,7 +61,7 @@ func (o *Office) welcome(who, last string) int {
 	return 0
 }
 
-// fed is what a stream has yet to be told, and a signal for when there is more.
+// fed has the next events of a stream, and a signal for more.
 func (o *Office) fed(who string, from int) ([]string, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

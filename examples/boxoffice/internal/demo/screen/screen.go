@@ -62,7 +62,7 @@ func (s *Screen) Draw(lines []string) {
 	_, _ = io.WriteString(s.w, b.String())
 }
 
-// Print removes the frame and prints below what stays.
+// Print removes the frame and prints a line that stays.
 func (s *Screen) Print(format string, args ...any) {
 	var b strings.Builder
 	s.back(&b)

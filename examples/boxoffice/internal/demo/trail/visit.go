@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// visit is one member who follows another.
+// visit is one member that follows another.
 type visit struct {
 	url   string
 	http  *http.Client
@@ -34,7 +34,7 @@ func newVisit(url string) *visit {
 	return v
 }
 
-// make makes the visit, and returns when the one who is followed was told so.
+// make makes the visit, and returns when the followed member was notified.
 func (v *visit) make(ctx context.Context, run string) error {
 	followed, follower := run+"-followed", run+"-follower"
 	herToken, err := v.signIn(ctx, followed)
