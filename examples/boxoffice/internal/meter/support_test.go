@@ -59,7 +59,7 @@ func series(t *testing.T, m *meter.Meter, n int) []meter.Second {
 	return seconds
 }
 
-// sum is what seconds come to, of high and of low priority.
+// sum adds up seconds, by high and by low priority.
 func sum(seconds []meter.Second) (high, low int64) {
 	for _, s := range seconds {
 		high += s.High
@@ -118,7 +118,7 @@ func (h *hurt) set(away, hangs bool) {
 	h.away, h.hangs = away, hangs
 }
 
-// lines keeps what is logged.
+// lines keeps the logged lines.
 type lines struct {
 	mu  sync.Mutex
 	out strings.Builder

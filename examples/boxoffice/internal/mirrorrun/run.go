@@ -19,7 +19,7 @@ const (
 	restRate = 100
 )
 
-// result is what a run measured.
+// result has the measurements of a run.
 type result struct {
 	cfg           settings
 	elapsed       time.Duration

@@ -41,8 +41,9 @@ func TypeOf(eventType string) string {
 // prefix of the texts in the locales.
 const prefix = "notice.text."
 
-// Text is what a reader is told, in one of locales.Languages. message is used where
-// the parameters make no sentence. The result is one line of plain text, never empty.
+// Text is the sentence for a reader, in one of locales.Languages. message is used
+// where the parameters make no sentence. The result is one line of plain text, never
+// empty.
 func Text(lang, typ string, p events.NoticeParams, message string) string {
 	if text, ok := sentence(lang, typ, p); ok {
 		return text
@@ -113,8 +114,8 @@ func fill(text string, values map[string]string) (filled string, ok bool) {
 	return filled, ok
 }
 
-// clean makes text of what may hold more than that: one line that reads in the
-// direction of its letters.
+// clean turns any string into text: one line that reads in the direction of its
+// letters.
 func clean(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {

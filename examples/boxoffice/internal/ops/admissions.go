@@ -12,7 +12,7 @@ const (
 	// admittedShown is how many seconds of admissions a report has.
 	admittedShown = 120
 	// admittedGap is the longest time between two samples over which admissions are
-	// spread: what happened within a longer one is not known by the second.
+	// spread: those of a longer gap are not known by the second.
 	admittedGap = 5 * time.Second
 )
 
@@ -26,7 +26,7 @@ type admissionSample struct {
 	entered int64
 }
 
-// add takes over what a room said. A clock that was put back begins anew.
+// add records the state of a room. A clock that was put back starts again.
 func (a *admissions) add(s queue.State) {
 	next := admissionSample{s.Now, s.Epoch, s.Entered}
 	if n := len(a.samples); n > 0 {
@@ -54,7 +54,7 @@ type admittedReport struct {
 	PerSecond []*float64 `json:"perSecond"`
 }
 
-// perSecond spreads what was let in between two samples evenly over that time.
+// perSecond spreads the admissions between two samples evenly over that time.
 func (a *admissions) perSecond() admittedReport {
 	r := admittedReport{PerSecond: make([]*float64, admittedShown)}
 	if len(a.samples) == 0 {

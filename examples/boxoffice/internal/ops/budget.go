@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// BudgetConfig is where a report learns how the upstream's budget is used. Limits,
-// High and Low are required; the others are nil in a process that has no such
-// part, and what only they know is null in its reports.
+// BudgetConfig has the sources of a report on the upstream's budget. Limits, High and
+// Low are required; the others are nil in a process without such a part, and their
+// values are null in its reports.
 type BudgetConfig struct {
 	// Limits are those that every process's limiter is made with.
 	Limits ratelimit.Limits
@@ -50,10 +50,10 @@ func (c *BudgetConfig) validate(consumers []Consumer) (*ratelimit.Plan, error) {
 // callsShown is how many seconds of calls a report has.
 const callsShown = 60
 
-// budgetReport is how the budget stands. What is null is not known here.
+// budgetReport is the state of the budget. Unknown values are null.
 type budgetReport struct {
 	Plan planReport `json:"plan"`
-	// What this process's limiter did and knows.
+	// The figures of this process's limiter.
 	Granted   *byPriority[uint64]            `json:"granted"`
 	Denied    *byPriority[map[string]uint64] `json:"denied"` // by reason
 	Waiting   *byPriority[int]               `json:"waiting"`
@@ -146,8 +146,8 @@ func (o *Ops) planned() planReport {
 	return r
 }
 
-// limiter takes over what a limiter knows. What its store said last is no more
-// true when it has not been asked for a second: others may have taken from the
+// limiter adds the figures of a limiter. The last answer of its store is outdated
+// when the store has not been asked for a second: others may have taken from the
 // buckets, or time filled them.
 func (r *budgetReport) limiter(s ratelimit.Stats, daily bool) {
 	const low, high = ratelimit.Low, ratelimit.High

@@ -85,8 +85,8 @@ func buried(lags []bus.Lag, topic string) (n int, known bool) {
 	return lags[i].Messages, true
 }
 
-// recentDead is what was seen last: of the lag and the last look at the letters
-// whichever is newer counts them.
+// recentDead are the last known dead letters: the newer one of the lag and the last
+// look at the letters counts them.
 func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
 	lagAt := time.Now().Add(-seen.Age)
 	all := make([]deadLetters, 0, len(o.topics))

@@ -62,8 +62,8 @@ type resetReport struct {
 	Skipped int64  `json:"skipped"` // messages that it does not get any more
 }
 
-// ResetGroup moves a consumer's group that has no members; bus.ErrGroupLive says that it
-// has. What the group has handled it skips by its idempotency keys.
+// ResetGroup moves a consumer's group without members; for a group with members it
+// returns bus.ErrGroupLive. Handled messages are skipped by their idempotency keys.
 func (o *Ops) ResetGroup(ctx context.Context, topic, name string, r Reset) (any, error) {
 	if !o.consumes(topic, name) {
 		return nil, ErrNoGroup

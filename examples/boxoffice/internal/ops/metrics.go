@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxprom"
 )
 
-// metrics are what an Ops shows to Prometheus.
+// metrics are the metrics of an Ops for Prometheus.
 type metrics struct {
 	monitor *outbox.Monitor
 	outbox  *outboxprom.Collector
@@ -27,7 +27,7 @@ func (o *Ops) newMetrics(log *slog.Logger) (m metrics, err error) {
 	var topics []string
 	for _, c := range o.cfg.Consumers {
 		consumers = append(consumers, busprom.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: c.DeadLetters})
-		// What is asked for apart from the books goes around the outbox.
+		// Requests of consumers apart from the books bypass the outbox.
 		if !c.Apart && !slices.Contains(topics, c.Topic) {
 			topics = append(topics, c.Topic)
 		}
@@ -54,7 +54,7 @@ func (o *Ops) buried(topic string) int {
 // Hooks measure the consumers of this process; the Runner's.
 func (o *Ops) Hooks() bus.Hooks { return o.metrics.bus.Hooks() }
 
-// RelayHooks count what the relay of this process does; the relay's.
+// RelayHooks are the relay's hooks, which count the work of this process's relay.
 func (o *Ops) RelayHooks() outbox.Hooks {
 	return o.metrics.outbox.Hooks(outbox.Hooks{Published: o.cfg.Published.one})
 }
@@ -75,7 +75,7 @@ var (
 	paymentsDesc = prometheus.NewDesc("payments_total", "What attempts at payments came to.", []string{"outcome"}, nil)
 )
 
-// payments collects what the executor of this process does.
+// payments collects the figures of this process's executor.
 type payments struct{ ops *Ops }
 
 // Describe implements prometheus.Collector.

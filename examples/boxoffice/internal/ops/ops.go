@@ -27,8 +27,8 @@ var checksSQL string
 // Consumer names a consumer group on a topic, and where its dead letters go.
 type Consumer struct {
 	Topic, Group, DeadLetters string
-	// Apart has it reported and left out of the books: what waits for it is no
-	// unrest, and dead letters that only such consumers have break no rule.
+	// Apart has the consumer reported and left out of the books: messages that wait for it
+	// are no unrest, and dead letters that only such consumers have break no rule.
 	Apart bool
 }
 
@@ -57,7 +57,7 @@ type Config struct {
 	// Streams are the live streams of this process, an [sse.Hub]'s; nil leaves them
 	// out of reports.
 	Streams func() sse.Stats
-	// Chat is what the chat of this process does; nil leaves it out of reports.
+	// Chat returns the figures of this process's chat; nil leaves them out of reports.
 	Chat func() chat.Stats
 	// Every is how often the transport is asked in the background, 5 s when zero.
 	// That costs it a query per group and one per topic with dead letters, or a
@@ -171,10 +171,10 @@ func New(cfg Config) (*Ops, error) {
 	return o, nil
 }
 
-// Lags is what the transport said last about every group, as Run keeps it.
+// Lags is the transport's last answer about every group, as Run keeps it.
 func (o *Ops) Lags() *bus.LagMonitor { return o.lags }
 
-// Check is one rule and what broke it.
+// Check is one rule and its breaches.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -192,9 +192,8 @@ type Audit struct {
 // InvariantsNow is AuditNow for the API.
 func (o *Ops) InvariantsNow(ctx context.Context) (any, error) { return o.AuditNow(ctx) }
 
-// AuditNow checks the books, and asks the transport for it: what it says is true
-// of a moment after the call. Those who ask while an audit is under way share
-// the next one.
+// AuditNow checks the books, and asks the transport for it: its answer is of a moment
+// after the call. Calls that arrive while an audit runs share the next one.
 func (o *Ops) AuditNow(ctx context.Context) (Audit, error) {
 	asked := time.Now()
 	o.mu.Lock()

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ledger is a gateway that says what a test wants.
+// ledger is a gateway with the charges that a test sets.
 type ledger struct {
 	mu      sync.Mutex
 	charges []payment.Charge
@@ -444,7 +444,7 @@ func TestLedgerDisagrees(t *testing.T) {
 	}
 }
 
-// What the gateway refused leaves no charge, and what is under way may be there or not.
+// A refused charge is not in the ledger, and one in flight may or may not be.
 func TestLedgerOfOpenPayments(t *testing.T) {
 	d := newDesk(t, nil)
 	refused := d.Pay(t, d.Reserve(t, "ann", "A-1"), boxtest.Approve)
@@ -545,7 +545,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Those who ask at once share audits, and nobody is given an old one.
+// Concurrent callers share audits, and no caller gets an old one.
 func TestAuditsAreShared(t *testing.T) {
 	d := newDesk(t, nil)
 	var wg sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Each process sees what all of them published, and remembers it over restarts.
+// Each process sees the events that all of them published, also after a restart.
 func TestPublished(t *testing.T) {
 	for db, url := range map[string]func(testing.TB) string{
 		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL,

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Run keeps at hand what the transport, the outbox and the waiting rooms say, until
-// ctx ends: lags, dead letters and the backlog every Config.Every, an audit while somebody asks for the
-// last one, and the rooms every second while somebody asks for reports. A request
-// that is content with these never waits for any of them.
+// Run keeps the last answers of the transport, the outbox and the waiting rooms in memory until ctx
+// ends: lags, dead letters and the backlog every Config.Every, an audit while the last one is asked
+// for, and the rooms every second while reports are asked for. A request for these values never
+// waits for a server.
 func (o *Ops) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { o.metrics.monitor.Run(ctx) }) //nolint:errcheck // returns nil
@@ -27,7 +27,7 @@ func (o *Ops) Run(ctx context.Context) error {
 	return err
 }
 
-// What is known of the lag.
+// The states of the lag.
 const (
 	lagFresh       = "known"
 	lagStale       = "stale"       // the last answer is old: the transport does not answer
@@ -79,7 +79,7 @@ const (
 	// lookAfter bounds the look after a change, for which a request waits.
 	lookAfter = 5 * time.Second
 	auditFor  = 15 * time.Second
-	// firstAudit is how long one who asks waits for the very first audit.
+	// firstAudit is how long a caller waits for the very first audit.
 	firstAudit = time.Second
 )
 
@@ -112,7 +112,7 @@ func (o *Ops) watched() {
 // isWatched reports whether somebody asked for a report of late.
 func (o *Ops) isWatched() bool { return time.Now().UnixNano()-o.asked.Load() <= int64(watchedFor) }
 
-// signal wakes who waits for it; a signal that nobody has seen yet is enough.
+// signal wakes the receiver; one unread signal is enough.
 func signal(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -163,9 +163,8 @@ func (o *Ops) lookAtLetters(ctx context.Context) {
 	}
 }
 
-// refresh looks at the letters of a topic now. What was seen last stands when
-// that fails: while another pass holds a queue that cannot be looked at
-// meanwhile, or the transport does not answer.
+// refresh looks at the letters of a topic now. After a failure the last result stays: while another
+// pass holds a queue that cannot be looked at meanwhile, or the transport does not answer.
 func (o *Ops) refresh(ctx context.Context, topic string, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -175,7 +174,7 @@ func (o *Ops) refresh(ctx context.Context, topic string, limit time.Duration) {
 	}
 }
 
-// books is the last audit, for those who would not wait for one.
+// books is the last audit, for callers that do not wait for one.
 type books struct {
 	wanted chan struct{} // somebody asks
 

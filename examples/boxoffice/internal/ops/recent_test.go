@@ -104,8 +104,7 @@ func onHung(t *testing.T) (*desk, *hung) {
 	return d, h
 }
 
-// atOnce gives up on what does not come although nothing but the transport
-// keeps it.
+// atOnce fails when an answer waits for the transport.
 func atOnce(t *testing.T, what string, get func() string) string {
 	t.Helper()
 	got := make(chan string, 1)
@@ -119,8 +118,8 @@ func atOnce(t *testing.T, what string, get func() string) string {
 	}
 }
 
-// A transport that stops answering delays nobody who is content with its last
-// answer, and its age is told.
+// A transport that stops answering delays no request for its last answer, and the age
+// of that is reported.
 func TestNobodyWaitsForTheTransport(t *testing.T) {
 	d, h := onHung(t)
 	requests := ops.NewRequests()
@@ -189,7 +188,7 @@ func TestTransportThatCannotTell(t *testing.T) {
 	}
 }
 
-// The last audit follows what happens, and says why there is no newer one.
+// The last audit follows the events, and names the reason if there is no newer one.
 func TestRecentInvariants(t *testing.T) {
 	d := newDesk(t, nil)
 	d.run(t)

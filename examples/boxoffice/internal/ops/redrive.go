@@ -43,8 +43,8 @@ type Selection struct {
 	All    bool
 	DryRun bool
 	Rate   float64 // a second; 0 for no bound
-	// Before leaves out what failed then or later, so that what fails again is
-	// not taken again by the call that goes on; zero for no bound.
+	// Before leaves out letters that failed at that time or later, so that the next call
+	// does not take letters again that failed again; zero for no bound.
 	Before time.Time
 }
 
@@ -110,8 +110,8 @@ func (o *Ops) DeadLetter(ctx context.Context, topic, id string) (any, error) {
 	return d, nil
 }
 
-// EditDeadLetter replaces a letter's payload. An event stays one, with its id
-// and key; redrive.ErrPayload says what does not fit.
+// EditDeadLetter replaces a letter's payload. An event stays one, with its id and
+// key; redrive.ErrPayload describes the mismatch.
 func (o *Ops) EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error {
 	l, err := o.lettersOf(topic)
 	if err != nil {

@@ -60,7 +60,7 @@ type rooms struct {
 	seen  map[string]*room
 }
 
-// room is what is known of one. What was seen last stands when an answer fails.
+// room is the known state of a room. The last one stays when an answer fails.
 type room struct {
 	state    *queue.State // nil: no answer yet
 	at       time.Time    // when it was asked
@@ -169,7 +169,7 @@ type roomReport struct {
 	Admitted   admittedReport `json:"admitted"`
 }
 
-// roomState is what package queue says. The counts are since the epoch began.
+// roomState is the state by package queue. The counts are since the epoch began.
 type roomState struct {
 	Threshold int     `json:"threshold"`
 	Paused    bool    `json:"paused"`
@@ -192,7 +192,7 @@ type gateState struct {
 	Serving  int64 `json:"serving"`  // who has a position up to it may go on
 }
 
-// report reads what was seen last; nil without rooms.
+// report is the last known state; nil without rooms.
 func (r *rooms) report() *roomsReport {
 	if r == nil {
 		return nil

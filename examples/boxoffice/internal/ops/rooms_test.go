@@ -19,7 +19,7 @@ import (
 // begin is when the clock of a test's store starts.
 var begin = time.Date(2026, 3, 1, 19, 0, 0, 0, time.UTC)
 
-// lobby is waiting rooms that say what a test wants.
+// lobby has waiting rooms with the states that a test sets.
 type lobby struct {
 	mu     sync.Mutex
 	states map[string]queue.State
@@ -73,7 +73,7 @@ type admitted struct {
 	PerSecond []*float64
 }
 
-// admitted is what a report says of show-1 after it has asked.
+// admitted is the part of a new report on show-1's admissions.
 func (d *desk) admitted(t *testing.T) admitted {
 	t.Helper()
 	var report struct {
@@ -119,7 +119,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// What is not known is null, and what was known stands with its age.
+// Unknown values are null, and the last known ones are shown with their age.
 func TestRoomsUnknown(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -194,7 +194,7 @@ func TestRoomsBeginAnew(t *testing.T) {
 	}
 }
 
-// What happened while nobody looked is not told by the second.
+// Admissions without a look at the room are not shown by the second.
 func TestRoomsNotLookedAt(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -208,7 +208,7 @@ func TestRoomsNotLookedAt(t *testing.T) {
 	if got := d.admitted(t).known(); len(got) != 2 || got[1] != 5 || got[61] != 6 {
 		t.Errorf("%v, want 5 until second 1 and 6 until second 61", got)
 	}
-	// Two minutes later what was before is no longer shown.
+	// Two minutes later the older admissions are no longer shown.
 	l.at(170*time.Second, 1, 400)
 	if got := d.admitted(t).known(); len(got) != 1 || got[61] != 6 {
 		t.Errorf("%v, want 6 until second 61 alone", got)

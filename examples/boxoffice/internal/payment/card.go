@@ -28,8 +28,8 @@ func cardOf(number string) (card, error) {
 	return card{}, ErrUnknownCard
 }
 
-// cardNamed finds a card by what was written down; a name of another version
-// of the program gives a card without a number, which the gateway refuses.
+// cardNamed finds a card by its stored name; a name of another version of the program
+// gives a card without a number, which the gateway refuses.
 func cardNamed(name string) card {
 	for _, c := range cards() {
 		if c.name == name {

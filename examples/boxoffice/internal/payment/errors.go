@@ -26,7 +26,7 @@ var (
 	ErrRefunding = errors.New("payment: this ticket is being refunded")
 )
 
-// AmountError says that the amount is not what is to be paid.
+// AmountError is returned for an amount that differs from the price.
 type AmountError struct{ Got, Expected int64 }
 
 func (e *AmountError) Error() string {

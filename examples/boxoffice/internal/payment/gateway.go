@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxAnswer bounds what is read of one answer of the gateway.
+	// maxAnswer bounds the bytes read of one answer of the gateway.
 	maxAnswer = 4 << 20
 	// auditTimeout bounds one call of an audit, where nobody waits for money
 	// and a page of the ledger is large.

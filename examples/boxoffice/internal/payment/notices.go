@@ -32,7 +32,7 @@ func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome 
 	return all, nil
 }
 
-// ticketOf is what a reservation is for.
+// ticketOf is the title and the seats of a reservation.
 func (p *Payments) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
 	rows, err := tx.QueryContext(ctx, p.sql.SeatsOf, reservation)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// membershipLasts is what MembershipPrice buys.
+// membershipLasts is the duration of a membership for MembershipPrice.
 const membershipLasts = 365 * 24 * time.Hour
 
 // Consumers is the group that completes transfers and memberships after their

@@ -26,8 +26,7 @@ func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reque
 	m.Handle(pattern, http.HandlerFunc(h))
 }
 
-// Handler is who answers a request, and the pattern that found it; see
-// [http.ServeMux.Handler].
+// Handler is the handler of a request, and its pattern; see [http.ServeMux.Handler].
 func (m *Mux) Handler(r *http.Request) (h http.Handler, pattern string) { return m.mux.Handler(r) }
 
 // ServeHTTP implements http.Handler.

@@ -50,8 +50,8 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 		if granted == 0 || refused == 0 {
 			t.Fatalf("%d low calls were granted and %d refused, want some of both", granted, refused)
 		}
-		// The bucket lacks what low was granted within the last moment, and what came
-		// back too late; it fills twenty times as fast as low is granted.
+		// The bucket lacks the last grants of low, and tokens that came back too late; it
+		// fills twenty times as fast as low is granted.
 		n := limits.Burst - 3
 		if d, err := limiter().AllowN(t.Context(), ratelimit.High, n); err != nil || !d.Allowed {
 			t.Errorf("%d calls of high priority at once, after %d refused of low: %+v, %v", n, refused, d, err)

@@ -72,7 +72,7 @@ func (c *ownCluster) kill() {
 	}
 }
 
-// start has them run again, with what they had written.
+// start runs the nodes again, with their written data.
 func (c *ownCluster) start() {
 	for _, s := range c.nodes {
 		s.Start()

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// proveEnv chooses what the scenarios stand on. Set by scripts/prove; without it
-// they stand on what plain tests can have, in the time that plain tests have.
+// proveEnv chooses the servers of the scenarios. Set by scripts/prove; without it the
+// scenarios use the servers and the time of plain tests.
 const proveEnv = "MILLRACE_PROVE"
 
 // column is one of the two things that every scenario is proved on.
@@ -31,7 +31,7 @@ func proved(t testing.TB) column {
 	return c
 }
 
-// columns runs a scenario on what is asked for. Plain tests take the embedded
+// columns runs a scenario on the chosen column. Plain tests take the embedded
 // defaults: servers are many processes, and minutes.
 func columns(t *testing.T, onEmbedded, onServers func(t *testing.T)) {
 	t.Helper()
@@ -75,11 +75,11 @@ func measured(t testing.TB, format string, args ...any) {
 	t.Logf("measured: "+format, args...)
 }
 
-// The bound of what is to be unchanged, as a multiple of the unloaded control.
+// unchanged bounds a value that must not grow, as a multiple of the unloaded control.
 const unchanged = 1.2
 
-// rounds plays a control and what is judged in turn, three times where it is
-// proved, and returns the round whose ratio is the median.
+// rounds plays a control and the judged scenario in turn, three times with proveEnv,
+// and returns the round whose ratio is the median.
 func rounds(t testing.TB, control, judged func() time.Duration) (r round) {
 	t.Helper()
 	var all []round
@@ -103,7 +103,7 @@ type round struct{ control, judged time.Duration }
 
 func (r round) ratio() float64 { return float64(r.judged) / float64(max(r.control, 1)) }
 
-// The median is the middle one of three by its ratio, whatever its times.
+// The median is the middle one of three by its ratio, for any times.
 func TestRounds(t *testing.T) {
 	t.Setenv(proveEnv, string(servers))
 	controls := []time.Duration{10, 100, 1000}

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 )
 
-// skippedTwice counts what consumers had handled before.
+// skippedTwice counts the messages that consumers skipped as already handled.
 const skippedTwice = `millrace_idempotency_events_total{outcome="duplicate"}`
 
 // doubler publishes every message twice, and mixes those of different keys. Of
@@ -116,7 +116,7 @@ func (o *office) runApp(roles string, opt app.Options) *app.App {
 
 // Every message is published twice, and those of different keys change places. Each
 // has one effect: the books, the ledger, the inboxes, the comments and the chat are
-// those of the crowd, and every consumer has skipped what came again.
+// those of the crowd, and every consumer has skipped the repeated messages.
 func TestScenario19Doubled(t *testing.T) {
 	twice := func(t *testing.T, o *office, d *doubler, skipped func() float64, urls ...string) {
 		v := o.visit(32, 19, urls...)

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// ask sends requests for one key from all instances at once, and returns what
-// was published. Nobody ends a run before all have their answer.
+// ask sends requests for one key from all instances at once, and returns the
+// published ones. No run ends before all have their answer.
 func ask(t *testing.T, all []*coalesce.Coalescer, requests int) (published []coalesce.Ticket) {
 	t.Helper()
 	var mu sync.Mutex

@@ -25,8 +25,8 @@ import (
 // The process that is one of ten instances.
 const childInstance = "SCENARIOS_CHILD_INSTANCE"
 
-// instance is a process with a coalescer of its own, which does what it is told line
-// by line.
+// instance is a process with a coalescer of its own, which reads its commands line by
+// line.
 type instance struct {
 	t     *testing.T
 	in    io.WriteCloser
@@ -130,7 +130,7 @@ func obey(ctx context.Context, c *coalesce.Coalescer, client redis.UniversalClie
 			if !d.Mine() {
 				continue
 			}
-			// Whoever has the lock is alone, so the list is in the order of the versions' use.
+			// The lock has one holder, so the list is in the order of the versions' use.
 			if err := client.RPush(ctx, prefix+"taken", d.Ticket.Version).Err(); err != nil {
 				return nil, err
 			}

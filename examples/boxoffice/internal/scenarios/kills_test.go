@@ -15,9 +15,9 @@ import (
 // killSeed chooses the moments and the victims.
 const killSeed = 18
 
-// Relay, consumer, flusher and admitter are killed (kill -9) at random moments
-// while a crowd books, pays, comments and waits in line: what the crowd was told
-// holds, and so do the books and the payment gateway's own ledger.
+// Relay, consumer, flusher and admitter are killed (kill -9) at random moments while
+// a crowd books, pays, comments and waits in line: the answers to the crowd hold, and
+// so do the books and the payment gateway's own ledger.
 func TestScenario18Kills(t *testing.T) {
 	columns(t, func(t *testing.T) {
 		// On the embedded defaults all four are one process. The command kills it, and
@@ -92,5 +92,5 @@ func TestScenario18Kills(t *testing.T) {
 	})
 }
 
-// flusherLease is who has the lease of the comment counts.
+// flusherLease reads the holder of the lease of the comment counts.
 const flusherLease = `SELECT holder FROM count_flushers ORDER BY leased_until DESC LIMIT 1`

@@ -70,8 +70,8 @@ func (l *line) each(n int, call func(i int)) time.Duration {
 	return p99[1]
 }
 
-// tour plays with the line. scripts says what the longest of a hundred scripts took
-// by the server's clock since it was last asked; nil without a server.
+// tour plays with the line. scripts returns the longest duration of a hundred scripts
+// since its last call, by the server's clock; nil without a server.
 func (l *line) tour(scripts func() time.Duration) {
 	began := time.Now()
 	l.joins()
@@ -186,9 +186,9 @@ func newLine(t *testing.T, store queue.Store, n int) *line {
 	return l
 }
 
-// A million wait for one event. Whoever joins or polls is answered as ever, the first
-// are let in, and the sweep, which walks over all of them, keeps nobody out for more
-// than a few milliseconds, by Redis's own clock where there is one.
+// A million wait for one event. Joins and polls are answered as always, the first are
+// let in, and the sweep, which walks over all of them, delays no caller for more than
+// a few milliseconds, by Redis's own clock where there is one.
 func TestScenario21Million(t *testing.T) {
 	n := often(t, 1_000_000, 30_000)
 	columns(t, func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestScenario21Million(t *testing.T) {
 	})
 }
 
-// forgetSeen deletes the bitmaps of who was heard of in which minute, which is what
-// becomes of them when the grace is over.
+// forgetSeen deletes the bitmaps of the members seen in each minute, as their expiry
+// does when the grace is over.
 func forgetSeen(t *testing.T, nodes []*redistest.Server) {
 	t.Helper()
 	deleted := 0
@@ -240,8 +240,9 @@ func forgetSeen(t *testing.T, nodes []*redistest.Server) {
 	}
 }
 
-// scriptTimes is what 99 of 100 scripts took at most, by the servers' own histogram,
-// which begins anew. Its steps double, so that it says up to twice as much.
+// scriptTimes is the longest duration of 99 of 100 scripts, by the servers' own
+// histogram, which it resets. The steps of the histogram double, so the result is up
+// to twice as long.
 func scriptTimes(t *testing.T, nodes []*redistest.Server) (p99 time.Duration) {
 	t.Helper()
 	type bucket struct{ µs, calls int64 }

@@ -247,8 +247,8 @@ func elsewhere(t *testing.T) float64 {
 // loses tokens. That all of it can be used is exact in virtual time.
 const used = 0.9
 
-// share judges how much of a rate was used: atLeast of what is wanted. others is what
-// elsewhere said.
+// share judges how much of a rate was used: at least the part atLeast of want. others
+// is the result of elsewhere.
 func share(t *testing.T, what string, rates []float64, want, atLeast, others float64) {
 	t.Helper()
 	slices.Sort(rates)

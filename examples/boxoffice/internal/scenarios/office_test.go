@@ -47,7 +47,7 @@ type member struct {
 
 func (m *member) url() string { return "http://" + m.addr }
 
-// officePlan says what is opened.
+// officePlan describes the office to open.
 type officePlan struct {
 	processes [][2]string                   // name, roles; the embedded defaults when nil
 	redis     func(testing.TB) string       // another Redis than the shared Cluster
@@ -149,7 +149,7 @@ func openOffice(t testing.TB, p officePlan) *office {
 	return o
 }
 
-// readyWithin is far beyond what a start takes.
+// readyWithin is far longer than a start takes.
 const readyWithin = time.Minute
 
 // open starts a process for the first time, and chooses its port. On a busy machine
@@ -287,7 +287,7 @@ func (o *office) startUpstream(flags []string) {
 	}
 }
 
-// upstreamStats asks the upstream what it saw.
+// upstreamStats asks the upstream for its figures.
 func (o *office) upstreamStats() (s upstream.Stats) {
 	o.t.Helper()
 	if err := o.json(http.MethodGet, o.up+"/_/stats", "", nil, &s); err != nil {

@@ -93,8 +93,8 @@ func slowDatabaseOnServers(t *testing.T) {
 		opened.Round(100*time.Millisecond), back.Round(100*time.Millisecond), high.Round(time.Millisecond))
 }
 
-// breakerTo is what a worker logs. Its metrics wait for the database too, while it is
-// this slow.
+// breakerTo is in the log of a worker. Its metrics wait for the database too, while
+// it is this slow.
 const breakerTo = `the breaker of the database changed" from=closed to=`
 
 // logged is how often the office has logged something.

@@ -17,8 +17,8 @@ func between(a, b upstream.Stats, class string) int {
 	return int(b.Classes[class].Calls - a.Classes[class].Calls)
 }
 
-// Both priorities ask for less than the budget: each gets what it asks for, and
-// readers wait for nothing, though the upstream takes its time.
+// Both priorities ask for less than the budget: each gets all its calls, and readers
+// wait for nothing, though the upstream is slow.
 func TestScenario01Normal(t *testing.T) { columns(t, normalInABubble, normalOnServers) }
 
 func normalInABubble(t *testing.T) {
@@ -81,7 +81,7 @@ func peakInABubble(t *testing.T) {
 	})
 }
 
-// Low alone has its cap, whatever it asks for.
+// Low alone has its cap, for any demand.
 func TestScenario11LowOnly(t *testing.T) { columns(t, lowOnlyInABubble, lowOnlyOnServers) }
 
 func lowOnlyInABubble(t *testing.T) {

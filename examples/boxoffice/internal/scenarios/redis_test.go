@@ -84,7 +84,7 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 	})
 }
 
-// theKey is what all of a fleet ask for.
+// theKey is the key that all of a fleet ask for.
 const theKey = "7"
 
 // fleetConfig has locks that outlive the test, however long it takes.

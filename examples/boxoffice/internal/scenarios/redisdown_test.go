@@ -57,7 +57,7 @@ func redisDownHere(t *testing.T) {
 
 	w.get(t, "1")
 	eventually(t, "it is there", func() bool { return w.get(t, "1").Freshness == artist.Fresh })
-	// Who asked last may still be about to publish.
+	// The last asker may still be about to publish.
 	eventually(t, "all was asked for, and is acknowledged", func() bool { return w.mirror.Stats().Waiting == 0 && w.behind(t, artist.TopicHigh) == 0 })
 	w.age(t, "1", 2*time.Hour)
 	server.Kill()

@@ -18,7 +18,7 @@ import (
 
 func id(n int) string { return strconv.Itoa(n) }
 
-// workersStop stops the workers, so that what is asked for stays to be counted.
+// workersStop stops the workers, so that the requests stay to be counted.
 func (m *mirror) workersStop() { m.t.Helper(); m.stop(m.called("worker")...) }
 func (m *mirror) workersStart() {
 	m.t.Helper()
@@ -89,7 +89,7 @@ func tenOnServers(t *testing.T) {
 	measured(t, "%d rounds of ten processes: %d events", often, m.behind(artist.TopicHigh))
 }
 
-// chaosOnServers kills one of two workers in the middle of what it fetches.
+// chaosOnServers kills one of two workers in the middle of its fetches.
 func chaosOnServers(t *testing.T) {
 	const asked = 300
 	m := openMirror(t, time.Second, officePlan{})

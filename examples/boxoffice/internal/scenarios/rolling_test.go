@@ -24,8 +24,8 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// look asks whether it is ready. One that does not answer stays what it was: a port
-// that is closed is found out by whoever wants a connection.
+// look asks whether the process is ready. Without an answer the state stays: clients
+// notice a closed port when they connect.
 func (b *backend) look(ctx context.Context, client *http.Client) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.addr+"/readyz", nil)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *backend) look(ctx context.Context, client *http.Client) {
 
 // balancer stands before the API as a load balancer does: it asks each process whether
 // it is ready, takes the next one when one is not or accepts no connection, passes on
-// what is answered, and notes what a client must never see.
+// the answers, and records those that a client must never see.
 type balancer struct {
 	*httptest.Server
 	apis      []*backend

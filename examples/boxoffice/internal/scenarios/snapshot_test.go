@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// A report holds a snapshot for as long as the relay runs, so the database can clean
-// up nothing. The time from commit to publish stays what it was, and on PostgreSQL,
-// which counts them, so do the pages that a round touches.
+// A report holds a snapshot for as long as the relay runs, so the database cannot
+// clean up. The time from commit to publish stays the same, and on PostgreSQL, which
+// counts them, so do the pages that a round touches.
 func TestScenario27HeldSnapshot(t *testing.T) {
 	onServersOnly(t)
 	for _, db := range []string{"postgres", "mariadb", "mysql"} {
@@ -120,8 +120,8 @@ func (s *steps) pages(n int) float64 {
 	return (s.touched() - before) / float64(n)
 }
 
-// touched reads the server's count. A session tells it what it touched up to ten
-// seconds later, if it is not made to.
+// touched reads the server's count. A session reports its pages up to ten seconds
+// later, unless it is made to.
 func (s *steps) touched() float64 {
 	s.t.Helper()
 	_, err := s.db.ExecContext(s.t.Context(), `SELECT pg_stat_force_next_flush()`)

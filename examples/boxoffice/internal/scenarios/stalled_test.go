@@ -77,7 +77,7 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// onRedis is what processes share of streams.
+// onRedis has the shared state of the processes' streams.
 func onRedis(url, prefix string) (*redissse.Cap, *redissse.Broker, func() error, error) {
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
 	if err != nil {
@@ -110,7 +110,7 @@ func serveStreamsAlone(text string) error {
 	return errors.Join(err, end())
 }
 
-// listeners are many who read all that comes.
+// listeners are many clients that read all events.
 type listeners struct {
 	t     *testing.T
 	hub   *sse.Hub // that sends

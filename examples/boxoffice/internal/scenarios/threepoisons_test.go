@@ -35,10 +35,10 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// The process that is killed by what it consumes.
+// The process that is killed by a message it consumes.
 const childVictim = "SCENARIOS_CHILD_VICTIM"
 
-// victim is what this process is told.
+// victim is the configuration of this process.
 type victim struct {
 	URL, Topic, Ledger string
 	Refuse             int // letters of more bytes; 0 where the transport refuses by itself
@@ -49,7 +49,8 @@ type poisonPlace struct {
 	name   string
 	column column
 	url    func(t *testing.T, topic string) string
-	// bounded is what the transport bounds, the payload or the metadata; "" for neither.
+	// bounded is the part that the transport bounds, the payload or the metadata; "" for
+	// neither.
 	bounded string
 	// survives: how often a partition was started without progress is counted where it
 	// survives a crash. Elsewhere a message that kills its process kills every one of them.
@@ -175,7 +176,7 @@ func (l ledger) read(t testing.TB) (all []entry) {
 	return all
 }
 
-// firsts are the first handlings of what was handled, some of it again after a death.
+// firsts are the first handlings of messages, some of which were repeated after a death.
 func firsts(all []entry) (first []entry) {
 	seen := map[step]bool{}
 	for _, e := range all {
@@ -205,7 +206,8 @@ const (
 	roundEvery  = 100 * time.Millisecond
 )
 
-// flow is what is published: rounds of healthy messages, a poison in the tenth of some keys.
+// flow has the published messages: rounds of healthy ones, a poison in the tenth of some
+// keys.
 type flow struct {
 	t       *testing.T
 	bus     *bus.Bus
@@ -379,7 +381,7 @@ func (f *flow) untilDead(told victim, letters <-chan *message.Message) (found ma
 	return found, deaths
 }
 
-// judge holds what became of all messages against the promise.
+// judge compares the outcomes of all messages with the promise.
 func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []entry, deaths int) {
 	t := f.t
 	t.Helper()

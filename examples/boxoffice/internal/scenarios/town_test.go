@@ -33,7 +33,7 @@ const (
 	lowRate   = 350
 )
 
-// setup is what a scenario changes of a town.
+// setup has a scenario's changes to a town.
 type setup struct {
 	latency   time.Duration // of the upstream
 	mirror    artist.Config
@@ -216,7 +216,7 @@ func lagOf(t *testing.T, b *bus.Bus, topic string) (n int) {
 	return n
 }
 
-// patience is far beyond what anything here takes.
+// patience is far longer than anything here takes.
 const patience = 2 * time.Minute
 
 // eventually waits until done, in the bubble's time where there is one, and

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// visitors are a crowd in an office, which holds the office to what it was told.
+// visitors are a crowd in an office. They compare the office's state with its answers.
 type visitors struct {
 	t     testing.TB
 	o     *office

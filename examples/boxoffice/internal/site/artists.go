@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// artistID is what can be an artist's id; the API takes no other.
+// artistID matches possible ids of artists; the API accepts no other.
 var artistID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // artistCard is a link to an artist.
@@ -20,14 +20,14 @@ type artistCard struct {
 	Poster template.HTML
 }
 
-// suggested are artists for those who know no id, with pictures that differ.
+// suggested are artists for visitors that know no id, with pictures that differ.
 var suggested = []string{"42", "113", "1004", "2025", "5151", "9997"}
 
-// artistPoster is the picture of an artist, who has none in the mirror.
+// artistPoster is the picture of an artist; the mirror has none.
 func artistPoster(id string) template.HTML { return poster("artist-" + id) }
 
-// artist shows one artist. Who it is and how fresh that is the page's script asks
-// the API for: whether there is such an artist is only known after a while.
+// artist shows one artist. The page's script asks the API for the artist and its
+// freshness: whether there is such an artist is only known after a while.
 func (s *site) artist(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !artistID.MatchString(id) {

@@ -128,8 +128,8 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.PathValue("hash") != a.hash {
-		// A page of another version: what it loads from here on comes from the
-		// folder that it is sent to, so at least its modules fit each other.
+		// A page of another version: it is redirected to the current folder, from which its
+		// modules load each other, so at least the modules fit.
 		w.Header().Set("Cache-Control", "no-store")
 		http.Redirect(w, r, a.base()+"/"+name, http.StatusTemporaryRedirect)
 		return

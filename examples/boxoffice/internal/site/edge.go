@@ -26,7 +26,7 @@ func (s *site) behind(edge func(http.Handler) http.Handler, page http.Handler) h
 	})
 }
 
-// edgeWriter passes on what a gate answers, except that it is away.
+// edgeWriter passes on a gate's answers, except those of an outage.
 type edgeWriter struct {
 	http.ResponseWriter
 	away bool

@@ -32,7 +32,7 @@ func FuzzPoster(f *testing.F) {
 	})
 }
 
-// Whatever a browser wants, it gets one of the languages; the cookie holds that alone.
+// Any browser gets one of the languages; the cookie holds that alone.
 func FuzzLanguage(f *testing.F) {
 	f.Add("ko-KR,ko;q=0.9,en;q=0.8", "lang=ko", "fr")
 	f.Add(strings.Repeat("ko-", 300), "lang=\"; Path=/x", "ko")

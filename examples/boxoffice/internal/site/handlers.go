@@ -33,7 +33,7 @@ func (s *site) seats(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// withShow renders a page about one show; fill adds what is the page's own.
+// withShow renders a page about one show; fill adds the page's own data.
 func (s *site) withShow(w http.ResponseWriter, r *http.Request, page, id string, fill func(*view)) {
 	show, err := s.backend.Show(r.Context(), id)
 	if errors.Is(err, ErrNotFound) {

@@ -29,7 +29,7 @@ func waitingPages(font string) (line, gate http.Handler, err error) {
 	return line, gate, nil
 }
 
-// brand is what base.css has; TestBrand compares them.
+// brand repeats the values of base.css; TestBrand compares them.
 func brand(font string) queuepage.Brand {
 	return queuepage.Brand{
 		Title: "Millrace Box Office", Home: "/",

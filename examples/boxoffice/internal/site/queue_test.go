@@ -29,7 +29,7 @@ func TestWaitingPages(t *testing.T) {
 			t.Errorf("the waiting page does not know %s", key)
 		}
 	}
-	// What the page expects of the site is there.
+	// The parts of the site that the page expects are there.
 	for file, text := range map[string]string{"session.js": "'boxoffice.session'", "entry.js": "`boxoffice.entry.${event}`"} {
 		source, err := staticFiles.ReadFile("static/js/" + file)
 		if err != nil || !strings.Contains(string(source), text) {

@@ -20,7 +20,7 @@ var templateFiles embed.FS
 // script and perhaps a style sheet of its own name under static/.
 type pages map[string]*template.Template
 
-// pageStyles lists what a page's own look needs beside the shared sheets.
+// pageStyles lists the style sheets of a page beside the shared ones.
 var pageStyles = map[string][]string{
 	"home":        {"shows"},
 	"show":        {"shows", "community"},
@@ -49,7 +49,7 @@ func loadPages() (pages, error) {
 	return parsed, nil
 }
 
-// view is what a template sees. Its methods give texts in the page's language.
+// view is the data of a template. Its methods give texts in the page's language.
 type view struct {
 	Page    string
 	Styles  []string
@@ -103,7 +103,7 @@ func (v view) Reference() string {
 // Here tells whether a navigation entry names the current page.
 func (v view) Here(page string) bool { return v.Page == page }
 
-// view starts a page's view from what the request says about its reader.
+// view starts a page's view from the reader's settings in the request.
 func (s *site) view(r *http.Request, page string) view {
 	lang := locales.Negotiate(r)
 	v := view{
@@ -151,8 +151,8 @@ type showView struct {
 	// PercentLeft is the share of seats that are available, for the meter.
 	PercentLeft int
 
-	// Texts in the page's language, and dates by the clock of the venue; "" for what is
-	// not known. Machine and DoorsMachine are the same for programs.
+	// Texts in the page's language, and dates by the clock of the venue; "" for unknown
+	// facts. Machine and DoorsMachine are the same for programs.
 	When, Machine, Doors, DoorsMachine, Zone, Where string
 
 	Prices     []priceView

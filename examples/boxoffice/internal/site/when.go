@@ -40,7 +40,7 @@ func (v view) clock(t time.Time) string {
 	return v.T("date.time", "hour", (t.Hour()+11)%12+1, "minute", fmt.Sprintf("%02d", t.Minute()), "half", v.T(half))
 }
 
-// zoneName is what the clock of t is called there, such as KST.
+// zoneName is the local name of the clock of t, such as KST.
 func zoneName(t time.Time) string {
 	name, _ := t.Zone()
 	if name == "" || name[0] == '+' || name[0] == '-' {

@@ -120,7 +120,7 @@ func TestComingShows(t *testing.T) {
 	}
 }
 
-// What comes from the database is text.
+// Facts from the database are shown as text.
 func TestHostileFacts(t *testing.T) {
 	const evil = `"><script>alert(1)</script>`
 	show := billed("show-1", "x", time.Now().Add(time.Hour))

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// Comment is what a member wrote about a show.
+// Comment is a member's comment on a show.
 type Comment struct {
 	ID, ShowID, MemberID, Text string
 	CreatedAt                  time.Time
@@ -118,7 +118,7 @@ func (x *Social) Comments(ctx context.Context, show, before string, limit int) (
 	return all, nil
 }
 
-// notice makes an event that members are notified of, ordered by who acted.
+// notice makes an event that members are notified of, ordered by the actor.
 func notice(typ, about, member, ref string, p events.NoticeParams, at int64) (event.Event, error) {
 	return events.New(typ, "notice", about, member, member != "", events.Noticed{
 		MemberID: member, RefID: ref, Params: p, Message: notices.Text("en", notices.TypeOf(typ), p, ""), At: events.Time(at),

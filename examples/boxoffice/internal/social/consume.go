@@ -88,7 +88,7 @@ func namesShow(e event.Event) error {
 	return nil
 }
 
-// viewed adds up a batch. Views of what is no show are nobody's.
+// viewed adds up a batch. Views of an unknown show are dropped.
 func (x *Social) viewed(ctx context.Context, tx *sql.Tx, all []event.Event) (string, error) {
 	views := map[string]int64{}
 	for _, e := range all {

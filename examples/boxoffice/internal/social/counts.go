@@ -59,7 +59,7 @@ func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []cou
 	return nil
 }
 
-// Collector is what the counter and its flusher of this process do, for a
+// Collector has the figures of this process's counter and flusher, for a
 // prometheus.Registerer.
 func (x *Social) Collector() (prometheus.Collector, error) {
 	return counterprom.New(counterprom.Config{Counters: []*counter.Counter{x.counter}, Flushers: []*counter.Flusher{x.flusher}})

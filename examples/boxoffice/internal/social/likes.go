@@ -69,7 +69,7 @@ func (x *Social) Liked(ctx context.Context, member string) ([]string, error) {
 	return x.list(ctx, x.sql.Liked, member)
 }
 
-// Follow has the member told of what the other one does. Following twice is harmless.
+// Follow has the member notified of the other's actions. Following twice is harmless.
 func (x *Social) Follow(ctx context.Context, member, other string) error {
 	if member == other {
 		return ErrSelf
@@ -105,7 +105,7 @@ func (x *Social) Unfollow(ctx context.Context, member, other string) error {
 	})
 }
 
-// Follows are the members whom the member follows, the first thousand of them.
+// Follows are the members that the member follows, the first thousand of them.
 func (x *Social) Follows(ctx context.Context, member string) ([]string, error) {
 	return x.list(ctx, x.sql.Follows, member, maxFollows)
 }

@@ -27,13 +27,13 @@ var (
 	ErrNoComment = errors.New("social: no such comment")
 	// ErrNotYours is returned for a comment that somebody else wrote.
 	ErrNotYours = errors.New("social: somebody else wrote the comment")
-	// ErrNoMember is returned for a member who never signed in.
+	// ErrNoMember is returned for a member that never signed in.
 	ErrNoMember = errors.New("social: no such member")
-	// ErrSelf is returned to who would follow themselves.
+	// ErrSelf is returned to a member that would follow itself.
 	ErrSelf = errors.New("social: nobody follows themselves")
 	// ErrNoVote is returned where there is nothing to vote on.
 	ErrNoVote = errors.New("social: no such vote")
-	// ErrNoOption is returned for a vote for what cannot be voted for.
+	// ErrNoOption is returned for a vote for an unknown option.
 	ErrNoOption = errors.New("social: no such option")
 	// ErrVoteClosed is returned for a vote that comes too late.
 	ErrVoteClosed = errors.New("social: the vote is over")
@@ -54,7 +54,7 @@ type statements struct {
 
 // Config of a [Social].
 type Config struct {
-	// Holder names this process in the lease of who ends votes; required.
+	// Holder names this process in the lease for ending votes; required.
 	Holder string
 	// Vote is how long a vote lasts from when Open begins it; a week when zero.
 	Vote time.Duration
@@ -123,7 +123,7 @@ func (x *Social) now(ctx context.Context, tx *sql.Tx) (ms int64, err error) {
 	return ms, err
 }
 
-// write runs fn in a transaction and says in its error what was tried.
+// write runs fn in a transaction and names the attempted action in its error.
 func (x *Social) write(ctx context.Context, what string, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	err := x.store.Write(ctx, fn)
 	if err == nil || known(err) {

@@ -16,7 +16,7 @@ func Options() []string {
 	return []string{"First Light", "Paper Lanterns", "Northbound", "Slow Tide", "One More Song"}
 }
 
-// Poll is how a vote stands. ClosedAt is zero until those who voted were told.
+// Poll is the state of a vote. ClosedAt is zero until the voters were notified.
 type Poll struct {
 	ShowID             string
 	Open               bool
@@ -84,7 +84,7 @@ func (x *Social) Open(ctx context.Context) error {
 	})
 }
 
-// Close ends a vote before its time, and has those who voted told. Closing it twice is
+// Close ends a vote before its time, and has the voters notified. Closing it twice is
 // harmless.
 func (x *Social) Close(ctx context.Context, show string) error {
 	return x.write(ctx, "close the vote", func(ctx context.Context, tx *sql.Tx) error {
@@ -123,7 +123,7 @@ func (x *Social) close(ctx context.Context, tx *sql.Tx, show string) error {
 	return x.outbox.Append(ctx, tx, closed)
 }
 
-// won names what most voted for; nothing when nobody voted.
+// won names the options with the most votes; none without votes.
 func won(tally []Tally) (first []string) {
 	var most int64
 	for _, t := range tally {

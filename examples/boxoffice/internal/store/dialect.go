@@ -50,8 +50,8 @@ func Schemes() []string {
 	return all
 }
 
-// CheckURL says what is wrong with a database URL, before anything is opened.
-// It never repeats what may be a password.
+// CheckURL returns the mistake in a database URL, before anything is opened. The
+// error never repeats a part that may be a password.
 func CheckURL(raw string) error {
 	_, err := dialectOf(raw)
 	return err

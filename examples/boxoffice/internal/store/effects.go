@@ -8,9 +8,9 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Handler is what a part of the business does about an event: its effect on
-// the database, inside tx, and what to call that effect in the audit trail. An
-// event that changes nothing has an effect too, such as "late".
+// Handler is the reaction of a part of the business to an event: its effect on the
+// database, inside tx, and the name of that effect in the audit trail. An event that
+// changes nothing has an effect too, such as "late".
 type Handler func(ctx context.Context, tx *sql.Tx, e event.Event) (effect string, err error)
 
 // BatchHandler is a Handler of many events at once, of which none was handled
@@ -27,8 +27,8 @@ type Consumer struct {
 	Batch      BatchHandler
 	BatchTypes []string
 	Check      func(e event.Event) error
-	// Key names the effect of an event: what has one key is handled once. The event's
-	// id is it when nil.
+	// Key names the effect of an event: events of one key are handled once. When Key is
+	// nil, the key is the event's id.
 	Key func(group string, e event.Event) (string, error)
 	// GaveUp, when set, is called for each message that became a dead letter.
 	GaveUp func()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// jobLook is how often a process looks at what is due next: others make work too.
+// jobLook is how often a process looks for due work: others make work too.
 const jobLook = time.Second
 
 // Job is one that a process does at a time, while it has the job's lease. It is not
@@ -58,21 +58,21 @@ func (j *Job) GiveBack(ctx context.Context) {
 	j.lease = nil
 }
 
-// Work is what falls due.
+// Work is work that falls due.
 type Work struct {
 	// Next is a query of how many milliseconds it is until something is due; NULL when
 	// there is nothing.
 	Next string
 	// Args are the query's.
 	Args []any
-	// Do does some of what is due. It may fail with ErrLeaseLost, and then has done
+	// Do does some of the due work. It may fail with ErrLeaseLost, and then has done
 	// nothing.
 	Do func(ctx context.Context, lease Lease) error
 	// Made has something when work was made in this process; may be nil.
 	Made <-chan struct{}
 }
 
-// Run does what falls due until ctx ends. What fails is tried again. It returns nil.
+// Run does due work until ctx ends. Failed work is tried again. It returns nil.
 func (j *Job) Run(ctx context.Context, w Work) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

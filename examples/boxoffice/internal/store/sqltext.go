@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Load fills the string fields of into with the statements of text, a SQL file
-// whose statements each stand below a line "-- name: Field", rewritten for the
-// database. Lines that are comments are left out, so that what looks like a
-// parameter there is none. A statement without a field, or a field without a
-// statement, is an error: it would otherwise show only when it is run.
+// Load fills the string fields of into with the statements of text, a SQL file whose
+// statements each stand below a line "-- name: Field", rewritten for the database.
+// Comment lines are left out, so that they contain no parameters. A statement without
+// a field, or a field without a statement, is an error: it would otherwise show only
+// when it is run.
 func (s *Store) Load(text string, into any) error {
 	return load(text, s.dialect.rewrite, into)
 }

@@ -30,8 +30,8 @@ func (c standard) Connect(ctx context.Context) (driver.Conn, error) {
 	return numbered{inner}, nil
 }
 
-// driverConn is what database/sql asks of a connection, in full: hiding one of
-// these methods would change how the pool treats it.
+// driverConn has all the methods that database/sql asks of a connection: hiding one
+// of these would change how the pool treats it.
 type driverConn interface {
 	driver.Conn
 	driver.ConnPrepareContext

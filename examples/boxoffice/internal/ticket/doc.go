@@ -18,11 +18,11 @@
 //
 // # With and without the office
 //
-// A scanner that holds only the public keys (a JSON Web Key Set at
-// GET /api/tickets/keys) knows by [Verify] that a ticket is genuine, and its show, seat
-// and generation. It cannot know whether the ticket was used at another door, refunded
-// or transferred: that is in the office's database, and [Door.Scan] says it. A scanner
-// that was offline can remember what it let in and scan it later; a second use that it
+// A scanner that holds only the public keys (a JSON Web Key Set at GET
+// /api/tickets/keys) knows by [Verify] that a ticket is genuine, and its show, seat and
+// generation. It cannot know whether the ticket was used at another door, refunded or
+// transferred: that is in the office's database, and [Door.Scan] says it. A scanner
+// that was offline can record its scans and repeat them later; a second use that it
 // then finds has already happened.
 //
 //	property                                                          proven by
@@ -33,9 +33,9 @@
 //	printing keys tells none                                          TestPrintingTellsNoKey
 //	a new key signs, the old one verifies until it is taken out       TestRotation
 //	of two scanners at once one finds VALID                           TestOneScanIsValid
-//	a repeated request finds what it found                            TestRepeatedScan
+//	a repeated request gets the first result                          TestRepeatedScan
 //	used, refunded, transferred, another show's                       TestScan
-//	what was used can be neither given back nor handed on             TestUsedTicketStays
+//	a used ticket can be neither refunded nor transferred             TestUsedTicketStays
 //	of a scan and a refund at once, one happens                       TestScanAgainstRefund
 //	only the holder gets a code, while the reservation is confirmed   TestIssue
 //	the picture is the code's, with its quiet frame                   TestPicture

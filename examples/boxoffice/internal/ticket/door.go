@@ -16,10 +16,10 @@ import (
 //go:embed sql/ticket.sql
 var ticketSQL string
 
-// Status is what a scan finds.
+// Status is the result of a scan.
 type Status string
 
-// What a scan finds.
+// The results of a scan.
 const (
 	Valid       Status = "VALID" // let the holder in; the ticket is used now
 	Used        Status = "USED"
@@ -52,7 +52,7 @@ type Issued struct {
 	UsedAt  time.Time // zero until then
 }
 
-// Scan is what was found at the door.
+// Scan is a scanned ticket and its result.
 type Scan struct {
 	Ticket
 	Status Status

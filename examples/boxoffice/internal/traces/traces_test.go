@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logged is what was logged, by whichever goroutine.
+// logged collects the log of any goroutine.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer

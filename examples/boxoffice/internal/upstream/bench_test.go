@@ -121,7 +121,7 @@ func BenchmarkArtist(b *testing.B) {
 	}
 }
 
-// BenchmarkArrive is what the lock costs.
+// BenchmarkArrive measures the cost of the lock.
 func BenchmarkArrive(b *testing.B) {
 	u := open(b, Config{Limit: 1 << 40})
 	b.ReportAllocs()

@@ -14,7 +14,7 @@ import (
 // slowStep is how often a slow body gets its next piece.
 const slowStep = 50 * time.Millisecond
 
-// call answers whatever is not a control request, and counts it.
+// call answers all requests except control requests, and counts them.
 func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
 	t := u.gate.arrival(r)
 	u.gate.identify(t, identityOf(r.Header))
@@ -107,7 +107,7 @@ func problemOf(r *http.Request, e effect, known bool) *problem {
 
 func (u *Upstream) latency() time.Duration { return u.cfg.Latency + rand.N(u.cfg.Jitter+1) }
 
-// send writes an artist, with what goes wrong about it.
+// send writes an artist, with its faults.
 func (u *Upstream) send(w http.ResponseWriter, r *http.Request, a artist, e effect) {
 	head := u.bodies.headOf(a)
 	defer u.bodies.free(head)

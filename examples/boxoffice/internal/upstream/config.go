@@ -36,8 +36,8 @@ type Config struct {
 	// LogCalls is how many of the newest calls the log keeps. Default
 	// 2,000,000; a call takes 24 bytes, and memory grows with use.
 	LogCalls int
-	// Clock is the time of arrivals. Default [boottime.Now], which is what
-	// callers send in [HeaderSentAt].
+	// Clock is the time of arrivals. Default [boottime.Now], the clock that callers use
+	// for [HeaderSentAt].
 	Clock func() time.Duration
 }
 

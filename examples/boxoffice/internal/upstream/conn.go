@@ -53,9 +53,9 @@ func newConn(c net.Conn, g *gate) *conn {
 	return wrapped
 }
 
-// Read hands on what the connection brings. net/http watches a connection
-// between requests with a buffer of one byte; this reads on in a buffer of its
-// own then, because a call is only told from a control request by its path.
+// Read passes on the bytes of the connection. net/http watches a connection between
+// requests with a buffer of one byte; this reads on in a buffer of its own then,
+// because a call is only told from a control request by its path.
 func (c *conn) Read(p []byte) (int, error) {
 	for len(c.ahead) == 0 {
 		n, err := c.Conn.Read(c.store[len(c.start):])
@@ -80,8 +80,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// told reports whether what was read can be handed on, and lets a call arrive
-// if it begins one.
+// told reports whether the bytes read so far can be passed on, and lets a call arrive
+// if they begin one.
 func (c *conn) told() bool {
 	if !c.wrote.Load() {
 		return true // more of the same request
@@ -116,8 +116,8 @@ func control(b []byte) (isControl, known bool) {
 	return bytes.HasPrefix(b[space+1:], []byte(controlPrefix)), true
 }
 
-// Write notes that whatever is read next begins a request. It does so first:
-// the caller may answer before the write returns here.
+// Write notes that the next bytes read begin a request. It does so first: the caller
+// may answer before the write returns here.
 func (c *conn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 100 ")) {
 		c.wrote.Store(true)

@@ -56,8 +56,8 @@ func (u *Upstream) WriteLog(w io.Writer, last time.Duration) error {
 	})
 }
 
-// ReadLog reads what [Upstream.WriteLog] and GET /_/log write. A log that ends
-// in the middle of a line is an error, so that a cut download is noticed.
+// ReadLog reads the output of [Upstream.WriteLog] and GET /_/log. A log that ends in
+// the middle of a line is an error, so that a cut download is noticed.
 func ReadLog(r io.Reader) ([]Call, error) {
 	br := bufio.NewReader(r)
 	head, err := br.ReadString('\n')

@@ -30,7 +30,7 @@ func (r *revisions) current(id int) artist {
 	return artist{id: id, revision: n}
 }
 
-// revise changes an artist and returns what it is now.
+// revise changes an artist and returns its new state.
 func (r *revisions) revise(id int) artist {
 	r.hand[id].Add(1)
 	return r.current(id)

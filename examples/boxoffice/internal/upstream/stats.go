@@ -13,8 +13,8 @@ const (
 	maxRates   = 10 * time.Minute
 )
 
-// Stats is what the upstream has seen since it started or was reset. Times are
-// nanoseconds of the clock that callers send in [HeaderSentAt].
+// Stats are the upstream's figures since it started or was reset. Times are
+// nanoseconds of the clock that callers use for [HeaderSentAt].
 type Stats struct {
 	Now         time.Duration `json:"nowNs"`
 	Since       time.Duration `json:"sinceNs"`
