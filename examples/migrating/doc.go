@@ -13,7 +13,6 @@
 //	a group of Watermill alone moves to package bus by way of
 //	?mode=watermill, one process at a time                      TestFleet
 //
-// Take what you need of it: [Switch] is for the days of the move, and [Wire] keeps
 // Copy the parts that you need: [Switch] is for the time of the move, and [Wire]
 // keeps the format of the messages.
 //

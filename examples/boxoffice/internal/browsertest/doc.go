@@ -1,6 +1,6 @@
 // Package browsertest drives the box office through a real browser, headless
 // Chromium: booking, a declined card, cancelling, booking by keyboard alone,
-// languages, a kill -9 in the middle of a payment, an artist that becomes fresh by
+// both languages, a kill -9 in the middle of a payment, an artist that becomes fresh by
 // itself, the plot of the budget, waiting rooms under an operator's hand, and the
 // members' actions: notifications, live in several tabs, chat, comments, likes and
 // votes. It has tests only.

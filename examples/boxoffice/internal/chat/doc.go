@@ -30,8 +30,8 @@
 //	on each transport                                         TestOrder
 //	a message that comes twice is stored and handed on once   TestOrder, TestPlacesHaveNoGap
 //	places have no gap, after any failure                     TestPlacesHaveNoGap, TestDeadLetters
-//	a message that cannot be stored is a dead letter; redriven, it is
 //	an unstorable message is a dead letter; redriven, it is
+//	stored once, behind those that passed it                  TestDeadLetters
 //	only members that joined send                             TestOnlyWhoJoinedSends
 //	a message is text, and not too long                       TestText, TestNoMessage
 //	sockets that come and go have everything once, also

@@ -8,14 +8,14 @@
 //	ReservationNotice   RESERVATION   the member
 //	TransferNotice      TRANSFER      the member
 //
-// A notification is stored as its type and parameters, and package notices makes a sentence of them
-// in the language of the reader. The message is stored beside them, in English, for programs and
-// versions that do not know the parameters.
+// A notification is stored as its type and parameters, and package notices makes a
+// sentence of them in the language of the reader. The message is stored beside them, in
+// English, for programs and versions that do not know the parameters.
 //
-// Storing and sending are separate. The consumer of notification_queue stores a row for each
-// recipient in the transaction of its event; nothing waits for a stream. After the commit one
-// process sends to the streams, once, without a retry: a stream reads missed notifications from the
-// table when it opens.
+// Storing and sending are separate. The consumer of notification_queue stores a row for
+// each recipient in the transaction of its event; nothing waits for a stream. After the
+// commit one process sends to the streams, once, without a retry: a stream reads missed
+// notifications from the table when it opens.
 //
 //	              ┌─ one page, in the event's transaction ─▶ notifications ──▶ inbox, unread, read
 //	event ────────┤                                               │
@@ -25,23 +25,24 @@
 //
 // # Many recipients
 //
-// A member may have a million followers. The event's transaction stores for the first [Config.Page]
-// of them and leaves a row that says where it stopped; each further page is a transaction of its
-// own that also moves that row. A crash in between leaves the row where it was. Pages of the next
-// event wait for those of this one, in each process. A member that begins to follow after the
-// current page is notified too.
+// A member may have a million followers. The event's transaction stores for the first
+// [Config.Page] of them and leaves a row that says where it stopped; each further page
+// is a transaction of its own that also moves that row. A crash in between leaves the
+// row where it was. Pages of the next event wait for those of this one, in each
+// process. A member that begins to follow after the current page is notified too.
 //
 // # Order, and why nothing is missed
 //
-// Each page takes a place in the order of commits, under a lock that it holds until its commit. So
-// a reader that sees a notification sees all before it, the inbox is in that order with any clocks,
-// and the last id of a stream is a place after which no later commit can be missing. Live sends go
-// out in the same order, from one process at a time.
+// Each page takes a place in the order of commits, under a lock that it holds until its
+// commit. So a reader that sees a notification sees all before it, the inbox is in that
+// order with any clocks, and the last id of a stream is a place after which no later
+// commit can be missing. Live sends go out in the same order, from one process at a
+// time.
 //
-// The mark of sent notifications moves before the sending. If a process dies, its batch is left to
-// the inbox and to replays; the next process sends the committed notifications that were not taken
-// up, for a minute after the commit. Later ones are outdated. A replay ends at the mark:
-// notifications after it are sent live, and once.
+// The mark of sent notifications moves before the sending. If a process dies, its batch
+// is left to the inbox and to replays; the next process sends the committed
+// notifications that were not taken up, for a minute after the commit. Later ones are
+// outdated. A replay ends at the mark: notifications after it are sent live, and once.
 //
 //	property                                                       proven by
 //	every kind of event reaches its recipients, and nobody else    TestRecipients
@@ -79,19 +80,19 @@
 //
 // # Failure modes
 //
-// A client that is cut and reconnects between the moment that takes up a notification and the one
-// that sends it may get it twice; its id is the same.
+// A client that is cut and reconnects between the moment that takes up a notification
+// and the one that sends it may get it twice; its id is the same.
 //
-// If no process has a Sender, no process sends: nothing is taken up, and replays stay empty. The
-// inbox has all notifications.
+// If no process has a Sender, no process sends: nothing is taken up, and replays stay
+// empty. The inbox has all notifications.
 //
-// During an outage of the database consumers pause, and the rest is tried again every second.
-// During an outage of the streams, live sends are counted as failed; reading, read marks and
-// storing go on. When the sending process is killed, nothing is sent until its lease is over
-// (Config.SendLease) and another process looks, within 3 s, unless it comes back under its name;
-// notifications committed meanwhile are sent then. A member whose clients all read slowly is cut by
-// the streams, not here.
+// During an outage of the database consumers pause, and the rest is tried again every
+// second. During an outage of the streams, live sends are counted as failed; reading,
+// read marks and storing go on. When the sending process is killed, nothing is sent
+// until its lease is over (Config.SendLease) and another process looks, within 3 s,
+// unless it comes back under its name; notifications committed meanwhile are sent then.
+// A member whose clients all read slowly is cut by the streams, not here.
 //
-// Pages are stored one commit after the other, over all processes: some hundreds of events a second
-// on a database server, each with up to a page of recipients.
+// Pages are stored one commit after the other, over all processes: some hundreds of
+// events a second on a database server, each with up to a page of recipients.
 package inbox

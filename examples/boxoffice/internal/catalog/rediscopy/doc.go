@@ -11,9 +11,9 @@
 //
 //	property                                                     proven by
 //	a copy is kept, and gone after an eviction                   TestCopies
-//	what was read before an eviction is not kept                 TestCopies
 //	a copy read before an eviction is not kept                   TestCopies
 //	a copy expires by itself, even if its eviction failed        TestCopies
+//	in a Cluster all of it is in one slot                        TestCopies
 //
 // Failure modes: an eviction that does not reach Redis leaves the copy for its 2 s. A
 // Redis that loses its data loses a copy.

@@ -1,21 +1,21 @@
-// Package crowd simulates ticket buyers. Each fan is a member that signs in, passes the waiting
-// room, looks at seats, holds some, and then follows its plan: pays, is declined, pays with a card
-// that times out, pays in the last moment, cancels, lets the hold expire, refunds, transfers,
-// grasps at more seats than a member may have, or buys a membership. Fans speak HTTP only and know
-// only the answers they got; [Crowd.Records] keeps those, so that an audit can compare the box
-// office with them.
+// Package crowd simulates ticket buyers. Each fan is a member that signs in, passes the
+// waiting room, looks at seats, holds some, and then follows its plan: pays, is
+// declined, pays with a card that times out, pays in the last moment, cancels, lets the
+// hold expire, refunds, transfers, grasps at more seats than a member may have, or buys
+// a membership. Fans speak HTTP only and know only the answers they got;
+// [Crowd.Records] keeps those, so that an audit can compare the box office with them.
 //
 // A fan survives a box office that goes away: it repeats a request until it is
 // answered or its patience ends, pays again with the same payment key, and
 // looks into its tickets when it does not know whether a hold was made.
 //
-// Beside its plan each fan does a share of the actions around a show: it looks at one, likes it and
-// may take that back, comments and may delete that, follows an earlier fan, writes in the chat
-// room, and keeps a live stream open while it is there. At the end it reads its inbox. These routes
-// take no idempotency key: harmless requests are repeated. A comment or message whose answer was
-// lost is not repeated, since each request makes another one. The fan then does not know the
-// outcome, and records how often it sent each text. A broken stream reconnects with the last id it
-// saw.
+// Beside its plan each fan does a share of the actions around a show: it looks at one,
+// likes it and may take that back, comments and may delete that, follows an earlier
+// fan, writes in the chat room, and keeps a live stream open while it is there. At the
+// end it reads its inbox. These routes take no idempotency key: harmless requests are
+// repeated. A comment or message whose answer was lost is not repeated, since each
+// request makes another one. The fan then does not know the outcome, and records how
+// often it sent each text. A broken stream reconnects with the last id it saw.
 //
 //	property                                                         proven by
 //	a crowd of one seed has the same plans and payment keys          TestPlansAreDeterministic
