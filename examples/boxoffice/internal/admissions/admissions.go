@@ -122,8 +122,8 @@ func (l *Log) Run(ctx context.Context) error {
 }
 
 // Forget deletes the oldest of the rows that are older than Keep, about limit of them:
-// those of one moment go together. It fails with store.ErrLeaseLost, and then has done
-// nothing.
+// rows of one moment are deleted together. When it fails with store.ErrLeaseLost, it
+// has deleted nothing.
 func (l *Log) Forget(ctx context.Context, lease store.Lease, limit int) (n int64, err error) {
 	err = l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n = 0

@@ -130,7 +130,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// forgets wants old rows to go in steps, and leaves one that is new.
+// forgets checks that old rows are deleted in steps and a new one is kept.
 func forgets(t *testing.T, l *admissions.Log, s *store.Store) {
 	t.Helper()
 	old := time.Now().Add(-admissions.Keep - time.Hour).UnixMilli()

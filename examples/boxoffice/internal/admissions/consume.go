@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Group is that of the consumer.
+// Group is the consumer's group.
 const Group = "admission-log"
 
 // The longest ids that a row holds, in bytes.

@@ -29,8 +29,8 @@ import (
 )
 
 const (
-	// maxWriters is how many writing requests are at work at once. A commit
-	// gathers 64 of them, so this keeps a few commits' worth ready.
+	// maxWriters is how many writing requests run at once. A commit has up to 64 of
+	// them, so this keeps a few commits' worth ready.
 	maxWriters = 256
 	// maxWait is how long the others wait for their turn.
 	maxWait = 10 * time.Second
@@ -42,8 +42,8 @@ type Operator interface {
 	// ReportNow asks the transport.
 	Report(ctx context.Context) (any, error)
 	ReportNow(ctx context.Context) (any, error)
-	// InvariantsNow checks that the books agree; RecentInvariants says how the
-	// last check went.
+	// InvariantsNow checks that the books agree; RecentInvariants is the result of the
+	// last check.
 	InvariantsNow(ctx context.Context) (any, error)
 	RecentInvariants(ctx context.Context) (any, error)
 
@@ -54,7 +54,7 @@ type Operator interface {
 	RedriveDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 
-	// The consumer groups, and where one of them begins.
+	// The consumer groups, and a reset of one.
 	Groups(ctx context.Context) (any, error)
 	ResetGroup(ctx context.Context, topic, group string, r ops.Reset) (any, error)
 }
@@ -79,7 +79,7 @@ type Config struct {
 	Room     *queue.Room
 	Entries  *token.Entries
 	Gate     *frontgate.Gate
-	// Passes are those of a trusted edge; nil trusts no edge.
+	// Passes are the passes of a trusted edge; nil trusts no edge.
 	Passes     *token.Passes
 	AdminToken string
 	Operator   Operator
@@ -87,16 +87,16 @@ type Config struct {
 	Artists Artists
 	// Social is nil where members only book.
 	Social *social.Social
-	// Inbox is nil where nobody is notified.
+	// Inbox is nil where there are no notifications.
 	Inbox *inbox.Inbox
 	// Live is nil where there are no live streams.
 	Live *live.Live
-	// Chat is nil where there is none.
+	// Chat is nil where there is no chat.
 	Chat *chat.Chat
 	// Admissions is nil where admissions have no rows.
 	Admissions Admissions
-	// Writers is how many writing requests are at work at once, 256 when zero,
-	// and Wait how long others wait for their turn, 10 s when zero.
+	// Writers is how many writing requests run at once, 256 when zero, and Wait how long
+	// others wait for their turn, 10 s when zero.
 	Writers int
 	Wait    time.Duration
 	// Logger is slog.Default() when nil.
@@ -237,7 +237,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limitBody(a.mux).ServeHTTP(w, r)
 }
 
-// unknown lets the mux say whether the path or only the method is wrong.
+// unknown lets the mux decide whether the path or only the method is wrong.
 func (a *API) unknown(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	said := &statusOnly{header: http.Header{}}
 	h.ServeHTTP(said, r)
@@ -315,7 +315,7 @@ func (a *API) bounded(h handler) handler {
 	}
 }
 
-// ops says how everything stands; with ?fresh=true it asks the transport, and
+// ops reports the state of everything; with ?fresh=true it asks the transport, and
 // waits for its answer.
 func (a *API) ops(w http.ResponseWriter, r *http.Request) error {
 	fresh, err := flag(r, "fresh")

@@ -53,7 +53,7 @@ type office struct {
 	box *boxtest.Box
 	api *api.API
 	log *bytes.Buffer
-	// lines are those of the waiting room.
+	// lines are the lines of the waiting room.
 	lines *lines
 }
 
@@ -328,7 +328,7 @@ func TestInternalError(t *testing.T) {
 
 func TestBusy(t *testing.T) {
 	o := newOffice(t, func(c *api.Config) { c.Writers, c.Wait = 1, time.Second })
-	// The one writer waits for the database, which somebody holds.
+	// The one writer waits for the database, which a transaction holds.
 	token, _ := o.member("ann", "show-1")
 	tx, err := o.box.Store.DB().BeginTx(t.Context(), nil)
 	if err != nil {
@@ -344,7 +344,7 @@ func TestBusy(t *testing.T) {
 	if r.status != 503 || r.body["type"] != "/problems/busy" || r.header.Get("Retry-After") == "" {
 		t.Errorf("while another writes: %d %s", r.status, r.text)
 	}
-	// Reading goes on.
+	// Reads still work.
 	if r := o.do(call{method: "GET", path: "/api/me/tickets", token: token}); r.status != 200 {
 		t.Errorf("reading: %d %s", r.status, r.text)
 	}

@@ -24,8 +24,8 @@ func (a *API) newQueue() (*queuehttp.Handlers, error) {
 	})
 }
 
-// onSale says whether anybody may line up for a show. Held seats come back when a
-// payment fails, so as long as there are some it is worth it.
+// onSale reports whether a member may line up for a show. Held seats become free when
+// a payment fails, so it is worth lining up while there are some.
 func (a *API) onSale(ctx context.Context, event string) error {
 	show, err := a.cfg.Catalog.Show(ctx, event)
 	switch {

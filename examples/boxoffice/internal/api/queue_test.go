@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// lines can be away, as Redis can.
+// lines can be unreachable, as Redis can.
 type lines struct {
 	queue.Store
 	away   atomic.Bool
@@ -225,8 +225,8 @@ func TestQueueOfAnUnknownShow(t *testing.T) {
 	}
 }
 
-// A token is worth nothing for writes once its owner has left, also when they have
-// come again since.
+// A token is invalid for writes once its owner has left, also when the owner has come
+// again since.
 func TestReplayAfterLeave(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, old := o.member("ann", "show-1")
@@ -261,8 +261,8 @@ func TestReplayAfterLeave(t *testing.T) {
 	}
 }
 
-// Without its store nobody enters and nothing is written, and clients are told
-// when to come again.
+// Without its store nobody enters and nothing is written, and the answers tell
+// clients when to retry.
 func TestRoomAway(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, entry := o.member("ann", "show-1")
@@ -303,7 +303,7 @@ func TestRoomAway(t *testing.T) {
 	}
 }
 
-// When every seat is sold nobody lines up; those inside may go on.
+// When every seat is sold, no member lines up; members inside go on.
 func TestSoldOut(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, entry := o.member("ann", "show-1")

@@ -71,8 +71,8 @@ func tooLarge() *problem {
 	return newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", "a body may have %d bytes at most", maxBody)
 }
 
-// limitBody refuses a body that says it is too large before anything is read
-// of it, on routes too that read none.
+// limitBody refuses a body whose stated length is too large before it is read, also
+// on routes that read none.
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {

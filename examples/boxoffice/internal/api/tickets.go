@@ -10,7 +10,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
 
-// ticketRoutes are those of tickets at the door, of transfers and of memberships.
+// ticketRoutes are the routes of tickets and their scans, of transfers and of
+// memberships.
 func (a *API) ticketRoutes(public func(string, handler), member, writes func(string, memberHandler), admin func(string, handler)) {
 	public("GET /api/tickets/keys", a.ticketKeys)
 	member("GET /api/me/tickets/{id}/codes", a.ticketCodes)
@@ -60,8 +61,8 @@ type scanJSON struct {
 	UsedAt   *time.Time    `json:"usedAt,omitempty"`
 }
 
-// scan judges a code at the door of a show. An Idempotency-Key tells a request that is
-// repeated from a second scan.
+// scan judges a code at the entrance of a show. An Idempotency-Key distinguishes a
+// repeated request from a second scan.
 func (a *API) scan(w http.ResponseWriter, r *http.Request) error {
 	key, err := idempotencyKey(r)
 	if err != nil {
@@ -184,7 +185,7 @@ func (a *API) memberships(w http.ResponseWriter, r *http.Request, member string)
 	return nil
 }
 
-// moment leaves a time out that has not come.
+// moment is nil for a time that has not come.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -60,10 +60,9 @@ type Options struct {
 	// TracerProvider makes spans of requests, events and deliveries, in place of the
 	// one that BOXOFFICE_TRACES_URL asks for. It is not shut down.
 	TracerProvider trace.TracerProvider
-	// WrapArtists stands between the requests for artists and the transport;
-	// nothing when nil.
+	// WrapArtists wraps the publisher of the requests for artists; nil wraps nothing.
 	WrapArtists func(message.Publisher) message.Publisher
-	// WrapRelay stands between the relay and the transport; nothing when nil.
+	// WrapRelay wraps the publisher of the relay; nil wraps nothing.
 	WrapRelay func(message.Publisher) (message.Publisher, error)
 	// Settle is how long a waiting room in memory collects the members that were in line
 	// before a restart; 5 s when zero: its lines are short, and clients near the front
@@ -80,7 +79,7 @@ type App struct {
 	log   *slog.Logger
 	ready chan struct{}
 	url   string // set before ready is closed
-	// leaving says that the process was asked to end and turns requests away.
+	// leaving is set when the process was asked to end and closes connections.
 	leaving atomic.Bool
 	// routes are the patterns of all served routes; set before ready is closed.
 	routes []string

@@ -67,7 +67,7 @@ func (a *App) buildBudget() (err error) {
 	if a.cfg.Has(config.RoleWorker) {
 		m.limiter, err = ratelimit.New(a.shared.permits, ratelimit.Config{
 			Limits: limits(a.cfg.Workers), Logger: a.log,
-			// Workers can wait; a machine or a Redis under load is not one that is away.
+			// Workers can wait; a machine or a Redis under load is no outage.
 			Timeout: redisTimeout / 2,
 		})
 		if err != nil {
@@ -132,8 +132,8 @@ func (a *App) buildArtists(api string, opened *closers) error {
 	return err
 }
 
-// startArtists starts the mirror's background parts. Reads come after them and
-// end before them; the consumers are the runner's.
+// startArtists starts the mirror's background parts. Reads start after them and end
+// before them; the runner has the consumers.
 func (a *App) startArtists(run *stages) {
 	m := a.artists
 	if m == nil {
@@ -160,7 +160,7 @@ var (
 	lowWorker  = ops.Consumer{Topic: artist.TopicLow, Group: artist.GroupLow, DeadLetters: artist.DeadLetters, Apart: true}
 )
 
-// operatedArtists tells the operator of the mirror.
+// operatedArtists adds the mirror to the operator's reports.
 func (a *App) operatedArtists(cfg *ops.Config) {
 	if !a.cfg.Mirrors() {
 		return

@@ -63,7 +63,7 @@ func (p *process) turns(id string, to artist.Freshness) (v artist.View) {
 	return v
 }
 
-// An artist that nobody asked for before turns from UPDATING to FRESH by itself,
+// An artist that was never asked for before turns from UPDATING to FRESH by itself,
 // through API, coalescer, transport, worker, limiter and database.
 func TestArtistTurnsFresh(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	}
 }
 
-// closedPort is an address where nobody answers.
+// closedPort is an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -270,7 +270,7 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 	if _, err := p.app.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`); err != nil {
 		t.Fatal(err)
 	}
-	// The first read may promise a refresh; once it was refused, nobody does.
+	// The first read may promise a refresh; later ones do not, once it was refused.
 	var v artist.View
 	boxtest.WaitFor(t, "a stale artist without a promise", func() bool { v = p.look("7"); return !v.UpdateQueued })
 	if v.Freshness != artist.Stale || string(v.Snapshot) != string(fresh.Snapshot) || v.EstimatedWaitMs != nil {

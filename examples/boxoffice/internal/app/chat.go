@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// buildChat makes the chat, after the live streams that hear of it. It connects to
+// buildChat makes the chat, after the live streams that it sends to. It connects to
 // nothing.
 func (a *App) buildChat(opened *closers) error {
 	broker, err := a.chatBroker(opened)
@@ -52,7 +52,7 @@ func (a *App) startChat(run *stages) {
 	}
 }
 
-// chats says whether this process has a part in the chat.
+// chats reports whether this process has a part in the chat.
 func (a *App) chats() bool {
 	return a.chat != nil && (a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleWorker))
 }

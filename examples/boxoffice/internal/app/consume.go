@@ -79,7 +79,7 @@ func retry(topic string) bus.RetryPolicy {
 	return bus.DefaultRetry()
 }
 
-// figuresOf says whether a show's figures are made of a topic.
+// figuresOf reports whether a topic feeds a show's figures.
 func figuresOf(topic string) bool {
 	return slices.Contains([]string{events.Likes, events.Orders, events.Products, events.Stock}, topic)
 }

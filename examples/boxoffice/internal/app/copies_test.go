@@ -64,7 +64,7 @@ func TestSoldOutEverywhere(t *testing.T) {
 	boxtest.WaitFor(t, "the other process to say that nothing is left", func() bool { n := seats(); return n.Sold == n.Total })
 }
 
-// TestCopiesOfShowsAway: a Redis that is away costs no reader the shows.
+// TestCopiesOfShowsAway: readers get the shows during an outage of Redis.
 func TestCopiesOfShowsAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://"+closedPort(t))

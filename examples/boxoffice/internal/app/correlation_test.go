@@ -32,8 +32,8 @@ func (p *process) told() (all []event.Event) {
 	return all
 }
 
-// TestCorrelation follows requests by their ids, which nobody traces, from the first
-// byte to the last event: also where a payment, a refund or a timeout came later.
+// TestCorrelation follows requests by their ids, without traces, from the first byte
+// to the last event: also where a payment, a refund or a timeout came later.
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--hold-seconds", "3")

@@ -74,8 +74,8 @@ func TestCrashes(t *testing.T) {
 			}
 		}
 	})
-	// The worker charges, and is gone; the relay publishes, and is gone; the
-	// worker handles; and so on, until nothing is left to do.
+	// The worker charges, and ends; the relay publishes, and ends; the worker handles;
+	// and so on, until no work is left.
 	for round := 0; ; round++ {
 		if round == 20 {
 			t.Fatal("after 20 rounds there is still something to do")
@@ -97,7 +97,7 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
-// rest waits until there is nothing to do for a process.
+// rest waits until a process has no work left.
 func rest(t *testing.T, p *process, open func() (int, error)) {
 	t.Helper()
 	n, err := 0, error(nil)

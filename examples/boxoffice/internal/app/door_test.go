@@ -66,7 +66,8 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%s: %v", target, h)
 		}
 	}
-	// Only a proxy says that it was https, and then cookies are for https alone.
+	// Only a proxy can state that a request was https, and then cookies are for https
+	// alone.
 	for _, c := range []struct {
 		proto  string
 		secure bool

@@ -63,7 +63,7 @@ func (a *App) collectors() ([]prometheus.Collector, error) {
 	return slices.Concat(all, []prometheus.Collector{guards, counts}, room, streams, a.inboxCollectors(), a.chatCollectors(), mirror), err
 }
 
-// artistCollectors are those of the mirror.
+// artistCollectors are the collectors of the mirror.
 func (a *App) artistCollectors() ([]prometheus.Collector, error) {
 	m := a.artists
 	if m == nil {
@@ -100,7 +100,7 @@ var breakerState = map[string]ratelimit.BreakerState{
 	"closed": ratelimit.BreakerClosed, "half-open": ratelimit.BreakerHalfOpen, "open": ratelimit.BreakerOpen,
 }
 
-// waitingCollectors are those of the waiting room.
+// waitingCollectors are the collectors of the waiting room.
 func (a *App) waitingCollectors() ([]prometheus.Collector, error) {
 	w := a.waiting
 	if w == nil {

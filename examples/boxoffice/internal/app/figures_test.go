@@ -59,7 +59,7 @@ func (p *process) reach(what string, want map[string]float64) {
 
 // TestSeries: the list of all series is checked in, so that dashboards and alert rules
 // can be checked against it without a running box office. It has the type, the name and
-// the labels of each; a histogram once; of the runtime's none.
+// the labels of each; a histogram once; none of the runtime.
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/series.txt"
@@ -237,7 +237,7 @@ func TestFiguresOfRedis(t *testing.T) {
 	p.reach("calls of Redis", map[string]float64{"redis_command_duration_seconds_count": 3})
 }
 
-// Nobody reaches Redis: the breaker before it opens.
+// Redis is unreachable: the breaker before it opens.
 func TestFiguresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://"+closedPort(t))

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/heldseats"
 )
 
-// buildHeldSeats makes the copy of the held seats, where there is a Redis. It connects to
+// buildHeldSeats makes the copy of the held seats, if there is a Redis. It connects to
 // nothing: bookings go on without.
 func (a *App) buildHeldSeats(opened *closers) error {
 	if a.cfg.RedisURL == config.NoRedis || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleWorker) {

@@ -142,7 +142,7 @@ func TestHoldEndsBeforeThePayment(t *testing.T) {
 	p.sound()
 }
 
-// Everybody wants the same seats.
+// All fans want the same seats.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

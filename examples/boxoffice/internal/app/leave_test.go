@@ -64,7 +64,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// When a part fails meanwhile, nothing is waited for.
+// When a part fails meanwhile, the process ends at once.
 func TestLeaveEndsWithAPart(t *testing.T) {
 	t.Parallel()
 	a := &App{log: slog.New(slog.DiscardHandler)}

@@ -99,8 +99,8 @@ func (a *App) startLive(run *stages) {
 	})
 }
 
-// startDrain is a part that at its end sends all tabs away, and waits for them.
-// Started after the HTTP server, it ends before it.
+// startDrain is a part that at its end closes the streams of all tabs, and waits for
+// them. Started after the HTTP server, it ends before it.
 func (a *App) startDrain(run *stages) {
 	if a.streams == nil {
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// page is an EventSource: it comes back to its address, with its cookies.
+// page is an EventSource: it reconnects to its address, with its cookies.
 type page struct {
 	fan     *fan
 	browser *http.Client
@@ -91,7 +91,7 @@ func (f *feed) wants(event string) {
 	}
 }
 
-// stays asks as often as it is told to, until it has a stream that stays.
+// stays retries as often as it is told to, until it has a stream that stays.
 func (w *page) stays() *feed {
 	w.fan.p.t.Helper()
 	hub, t := w.fan.p.app.live.Hub(), w.fan.p.t
@@ -202,7 +202,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 		t.Error("the worker's metrics do not tell of what it sent")
 	}
 
-	// The same address at another process: with the cookie the same tab, else nobody.
+	// The same address at another process: with the cookie the same tab, else refused.
 	ann.p = two
 	stolen := ann.page()
 	stolen.ticket = mine.ticket

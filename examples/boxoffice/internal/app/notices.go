@@ -25,9 +25,9 @@ const noticeTopic = "queue.admitted"
 // errNoTransport drops a notice.
 var errNoTransport = errors.New("app: the transport of the notices is not open yet")
 
-// noticeTransport publishes notices on a transport of their own. Nobody waits for
-// it: while it is away, at the start too, notices are dropped and people are let
-// in all the same.
+// noticeTransport publishes notices on a transport of their own. Admissions do not
+// wait for it: during its outage, at the start too, notices are dropped and people
+// are let in all the same.
 type noticeTransport struct {
 	opener *bus.Opener
 	url    string
@@ -55,7 +55,7 @@ func (a *App) buildNotices() (err error) {
 }
 
 // newNotices makes the notices of the people that this process lets in: as its
-// admitter, or at once by a request. It is nil where nobody is told.
+// admitter, or at once by a request. It is nil where notices are off.
 func (a *App) newNotices(w *waiting) (*queuenotice.Notices, error) {
 	if a.noticeTransport == nil || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleAdmitter) {
 		return nil, nil

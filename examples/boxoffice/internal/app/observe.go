@@ -41,7 +41,7 @@ func routeOf(r *http.Request) string {
 	return r.Pattern
 }
 
-// recorder remembers the status, and when an answer that goes on began.
+// recorder remembers the status, and when a long answer began.
 type recorder struct {
 	http.ResponseWriter
 	status int

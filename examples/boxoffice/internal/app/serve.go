@@ -183,7 +183,7 @@ func (a *App) turnAway(next http.Handler) http.Handler {
 	})
 }
 
-// readyz says whether this process can do its work.
+// readyz reports whether this process can do its work.
 func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 	if a.leaving.Load() {
 		plain(w, http.StatusServiceUnavailable, "the process is about to end")

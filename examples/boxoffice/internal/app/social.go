@@ -98,7 +98,7 @@ func (a *App) batchConsumer(c store.Consumer, guard *idempotency.Guard[*sql.Tx])
 	}
 }
 
-// checked picks the events that can be handled, and says where they stood.
+// checked picks the events that can be handled, and returns their positions.
 func checked(c store.Consumer, all []event.Event) (good []event.Event, places []int, refused *bus.BatchError) {
 	refused = &bus.BatchError{}
 	for i, e := range all {

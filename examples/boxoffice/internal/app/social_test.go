@@ -71,7 +71,7 @@ func moveFigures(t *testing.T, args ...string) {
 	}
 }
 
-// A view of nothing among others becomes a dead letter, and they count.
+// A view of an unknown show among others becomes a dead letter, and the others count.
 func TestMalformedView(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir())
 	ann := p.fan("ann")

@@ -120,7 +120,7 @@ func TestEverySpecMetricFromTheStart(t *testing.T) {
 	}
 }
 
-// TestEverySpecMetricIsMoved: the test that is said to move a metric exists, in a file
+// TestEverySpecMetricIsMoved: the test that is named for a metric exists, in a file
 // that looks at that metric.
 func TestEverySpecMetricIsMoved(t *testing.T) {
 	for _, spec := range specSeries {
@@ -146,7 +146,7 @@ func libraryName(name string) string {
 }
 
 // TestPromisedNamesShowTheLibrarysSeries: both names have the same series with the same
-// values, and nothing else of the library is served twice.
+// values, and no other series of the library is served twice.
 func TestPromisedNamesShowTheLibrarysSeries(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	acquired := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_rate_limiter_acquired_total", Help: "Granted."}, []string{"priority"})

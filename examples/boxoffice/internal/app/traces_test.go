@@ -24,7 +24,7 @@ type kept struct{ *tracetest.InMemoryExporter }
 
 func newKept() kept { return kept{tracetest.NewInMemoryExporter()} }
 
-// provider is that of one process.
+// provider is the tracer provider of one process.
 func (k kept) provider(service string) trace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSyncer(k.InMemoryExporter), sdktrace.WithSampler(traces.Sampler(1)),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", service))))
@@ -200,7 +200,7 @@ func TestTracesURL(t *testing.T) {
 	}
 }
 
-// TestTracesAway: a collector that is away is nobody's failure.
+// TestTracesAway: an outage of the collector fails nothing.
 func TestTracesAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--traces-url", "http://127.0.0.1:1")

@@ -41,8 +41,8 @@ func (a *App) service() string {
 	return name
 }
 
-// quiet are the requests that make no span: those of machines that look after the
-// process, and those that go on for hours.
+// quiet are the requests without a span: those of probes and scrapers, and those that
+// go on for hours.
 func quiet(r *http.Request) bool {
 	switch p := r.URL.Path; p {
 	case "/healthz", "/readyz", "/metrics", live.Path:

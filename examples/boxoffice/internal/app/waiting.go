@@ -22,11 +22,11 @@ type waiting struct {
 	entries *token.Entries
 	gate    *frontgate.Gate
 	passes  *token.Passes // nil where no edge is trusted
-	// tables makes those of the gates; nil where nobody has to.
+	// tables makes the tables of the gates; nil where none are needed.
 	tables func(context.Context) error
-	// admitter is nil in a process that lets nobody in from the line.
+	// admitter is nil in a process that does not admit from the line.
 	admitter *queue.Admitter
-	// notices is nil where nobody is told.
+	// notices is nil where they are off.
 	notices *queuenotice.Notices
 }
 
@@ -41,8 +41,8 @@ func (a *App) waits() bool {
 	return a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleAdmitter) || a.cfg.Has(config.RoleWorker)
 }
 
-// buildWaiting makes the waiting room. It connects to nothing: without Redis
-// nobody enters, and the rest goes on.
+// buildWaiting makes the waiting room. It connects to nothing: without Redis nobody enters,
+// and the rest works.
 func (a *App) buildWaiting(opened *closers) error {
 	if !a.waits() {
 		return nil
@@ -114,7 +114,7 @@ func (a *App) waitingStores(opened *closers) (queue.Store, frontgate.Store, erro
 		counters, err := memgate.New(memgate.Config{})
 		return lines, counters, err
 	}
-	// A crowd's polls queue behind nobody else's calls for a connection.
+	// A client of their own: a crowd's polls do not wait for other calls' connections.
 	client, err := a.openRedis(opened)
 	if err != nil {
 		return nil, nil, err

@@ -34,7 +34,7 @@ func (p *process) visitor(member string) *fan {
 	return f
 }
 
-// check comes to the waiting room of show-1.
+// check polls the waiting room of show-1.
 func (f *fan) check() (at place) {
 	f.p.t.Helper()
 	f.call(http.MethodPost, "/api/queue/check/show-1", "", nil, 200, &at)
@@ -45,7 +45,7 @@ func (f *fan) check() (at place) {
 	return at
 }
 
-// enters comes until it is let in.
+// enters polls until the fan is let in.
 func (f *fan) enters() {
 	f.p.t.Helper()
 	var at place
@@ -166,7 +166,7 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 				t.Fatalf("bob: %+v", at)
 			}
 			ann.leave()
-			// There is a place, and nobody to let him have it.
+			// There is a place, but no admitter to give it to him.
 			bob.p = two
 			if at := bob.check(); at.Status != "queued" || at.Position != 1 || at.CurrentUsers != 0 {
 				t.Errorf("bob, without an admitter: %+v", at)
@@ -179,7 +179,7 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 			if state.QueueSize != 0 || state.CurrentUsers != 1 {
 				t.Errorf("%+v", state)
 			}
-			// An admitter that ends leaves the line standing, and another one goes on.
+			// An admitter that ends leaves the line, and another one continues.
 			cat := two.visitor("cat")
 			if at := cat.check(); at.Status != "queued" {
 				t.Fatalf("cat: %+v", at)
@@ -194,8 +194,8 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 	}
 }
 
-// TestRoomWhileRedisDown: the site is there, nobody enters, and clients are told
-// when to come again.
+// TestRoomWhileRedisDown: the site works, nobody enters, and clients are told when to
+// retry.
 func TestRoomWhileRedisDown(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://:hunter2@"+closedPort(t))
@@ -390,7 +390,7 @@ func (p *process) admitted() (list admittedList) {
 	return list
 }
 
-// TestNoticesOff is the default: nobody is told, and the operator sees that.
+// TestNoticesOff is the default: there are no notices, and the operator sees that.
 func TestNoticesOff(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -400,7 +400,7 @@ func TestNoticesOff(t *testing.T) {
 	}
 }
 
-// TestNoticesAway: a transport that is not there keeps nobody out.
+// TestNoticesAway: an outage of the transport keeps nobody out.
 func TestNoticesAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--queue-threshold", "1", "--queue-admission-interval-ms", "20",

@@ -49,15 +49,14 @@ type ArchiverConfig struct {
 	Logger *slog.Logger
 }
 
-// Archiver moves the snapshots that nobody reads out of the database, daily at
-// 03:00, or later when no process ran then. Many processes may run it; the lease
-// lets one of them do it.
+// Archiver moves unread snapshots out of the database, daily at 03:00, or later when
+// no process ran then. Many processes may run it; the lease lets one of them do it.
 //
 //	        row PUTTING        object put         row STORED, extract gone
 //	extract ───────────▶ extract ──────▶ extract ─────────────────────────▶ object
 //
-// A crash at any point leaves the snapshot in the one place or the other, or in
-// both with a row that says so; the next run cleans up.
+// A crash at any point leaves the snapshot in one of the two places, or in both with
+// a row that says so; the next run cleans up.
 type Archiver struct {
 	m   *Mirror
 	cfg ArchiverConfig
@@ -185,8 +184,8 @@ func (a *Archiver) Archive(ctx context.Context) error {
 	return a.exec(ctx, lease, a.sql.Done, archiveJob)
 }
 
-// purge runs a statement that deletes as many rows as its last parameter says
-// until it finds fewer, each time in a transaction of its own.
+// purge runs a statement that deletes up to as many rows as its last parameter, each
+// time in a transaction of its own, until it finds fewer.
 func (a *Archiver) purge(ctx context.Context, lease store.Lease, statement string, args ...any) (all int64, err error) {
 	for {
 		var n int64
@@ -228,7 +227,7 @@ func (a *Archiver) tx(ctx context.Context, lease store.Lease, fn func(ctx contex
 	return nil
 }
 
-// sweep deletes the objects that nothing refers to any more.
+// sweep deletes the objects without a reference.
 func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
 	for {
 		waste, err := a.waste(ctx)

@@ -64,7 +64,7 @@ func (o *objects) Delete(_ context.Context, tier int, id string) error {
 	return nil
 }
 
-// in says in which tiers an artist's objects are.
+// in returns the tiers of an artist's objects.
 func (o *objects) in(id string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +87,7 @@ func newArchiver(t testing.TB, o archive.Store) (*rig, *Archiver) {
 	return r, a
 }
 
-// unread makes an artist that nobody read for some days.
+// unread makes an artist that was not read for some days.
 func (r *rig) unread(t testing.TB, id string, days int) {
 	t.Helper()
 	r.upstream.has(t, id, 1)
@@ -103,8 +103,8 @@ func (r *rig) stored(t testing.TB, id string) bool {
 	return r.box.Query(t, `SELECT COUNT(*) FROM artist_extracts WHERE artist_id = $1`, id) == "1"
 }
 
-// Snapshots move to the tier of their age, further as they grow older, and come
-// back when somebody reads them.
+// Snapshots move to the tier of their age, further as they grow older, and come back
+// when they are read.
 func TestArchive(t *testing.T) {
 	dir, err := archive.NewDir(t.TempDir() + "/archive")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after two months", map[string]string{"d29": "[1]", "d31": "[2]", "d91": "[2]", "d181": "[3]", "d366": "[4]"})
-	// A reader gets it from there, and has it refreshed.
+	// A reader gets the snapshot from the archive, and has it refreshed.
 	v := r.get(t, "d366")
 	if v.Freshness != Stale || !v.UpdateQueued || level(v) != "1" {
 		t.Fatalf("from the archive: %+v", v)

@@ -32,7 +32,7 @@ type asks struct {
 	pending  map[string]struct{}
 	deferred []ask
 	room     chan struct{} // closed when deferred is shorter again
-	// recent are those that were asked for, with success. They stay when their
+	// recent are the artists that were asked for, with success. They stay when their
 	// refresh is over: a read that began before would ask for another.
 	recent  map[string]time.Time
 	away    bool // the last answer was a refusal
@@ -46,7 +46,7 @@ func newAsks(size, limit int, keep time.Duration) *asks {
 	}
 }
 
-// knows reports whether a refresh of id is known to be under way.
+// knows reports whether a refresh of id is known to be in flight.
 func (a *asks) knows(id string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,8 +95,8 @@ func (a *asks) put(q ask) bool {
 	return true
 }
 
-// again has a question that was refused written to the table. A full is as that
-// of offer: nothing was done with the question.
+// again has a refused question written to the table. A non-nil full means the same as
+// in offer: nothing was done with the question.
 func (a *asks) again(q ask) (full <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

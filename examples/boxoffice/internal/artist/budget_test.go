@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// away is a store of limits that cannot be asked.
+// away is a store of limits that is unreachable.
 type away struct{ ratelimit.Store }
 
 func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {

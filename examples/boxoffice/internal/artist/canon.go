@@ -145,7 +145,7 @@ func pastSpace(src []byte, i int) int {
 	return i
 }
 
-// stringEnd is the index behind the string whose quote stands at i.
+// stringEnd is the index after the string whose opening quote is at i.
 func stringEnd(src []byte, i int) int {
 	for i++; ; i++ {
 		switch src[i] {

@@ -22,9 +22,9 @@ type Config struct {
 	// RefreshEvery is how old a check must be before [Mirror.Refresh] asks for
 	// another; 10 s when zero.
 	RefreshEvery time.Duration
-	// Queue is how many reads may wait in memory to have their refresh asked for;
-	// 1,024 when zero. Those for which there is no room are written to the
-	// database, and asked for from there. Each costs some 100 bytes.
+	// Queue is how many reads may wait in memory to have their refresh asked for; 1,024
+	// when zero. Reads without room are written to the database, and asked for from
+	// there. Each costs some 100 bytes.
 	Queue int
 	// Deferred is how many may wait in memory to be written; 10,000 when zero.
 	// When as many wait, a read waits for the database, for ReadTimeout at most.
@@ -35,16 +35,16 @@ type Config struct {
 	// Askers is how many refreshes are asked for at once; 32 when zero. With a
 	// broker that takes a second, it is also how many are a second.
 	Askers int
-	// AskTimeout bounds one of them; 5 s when zero.
+	// AskTimeout bounds one question; 5 s when zero.
 	AskTimeout time.Duration
 	// AskedFor is how long this process remembers that it asked, and does not
 	// ask again; 5 s when zero.
 	AskedFor time.Duration
-	// TouchEvery is how precisely it is known when an artist was last read, by
-	// which tiers go; 5 min when zero. Less costs more writes.
+	// TouchEvery is the precision of an artist's last read, on which tiers depend; 5 min
+	// when zero. Less costs more writes.
 	TouchEvery time.Duration
-	// HighLag says how many requests of high priority wait, from memory; it must
-	// not wait for anything. Nil means that nobody knows.
+	// HighLag returns how many requests of high priority wait, from memory; it must not
+	// wait for anything. Nil means that the lag is unknown.
 	HighLag func() (messages int64, known bool)
 	// Archive is where old snapshots are; nil when none are archived.
 	Archive archive.Store

@@ -16,9 +16,9 @@ type WorkerConfig struct {
 	// HighBatch and LowBatch are how many artists share a write; 20 and 100 when
 	// zero. A batch is as slow as its slowest call.
 	HighBatch, LowBatch int
-	// HighBatches and LowBatches are how many of them are under way; 8 and 2
-	// when zero. Batch times batches is how many calls can be: 160 and 200 carry
-	// 450 calls/s of 0.8 s each. Each costs some 50 KB.
+	// HighBatches and LowBatches are how many batches run at once; 8 and 2 when zero.
+	// Batch times batches is how many calls can: 160 and 200 carry 450 calls/s of 0.8 s
+	// each. Each costs some 50 KB.
 	HighBatches, LowBatches int
 	// HighWait and LowWait are how long a batch that is not full waits for more;
 	// 20 and 100 ms when zero.
@@ -33,8 +33,8 @@ type WorkerConfig struct {
 	Breaker BreakerConfig
 	// Retry of 5xx and lost calls; 3 times after 1, 2 and 4 s when zero.
 	Retry bus.RetryPolicy
-	// PoisonFor is how long an artist that failed for good is left alone, by
-	// reads and prefetch; 10 min when zero.
+	// PoisonFor is how long reads and prefetch do not ask for an artist that failed for
+	// good; 10 min when zero.
 	PoisonFor time.Duration
 }
 
@@ -116,9 +116,9 @@ func (m *Mirror) skipped() {
 	m.coalescer.Skipped()
 }
 
-// buried writes down that nothing more is tried, and lets the next request begin
-// anew. Both may fail: the row then says RETRYING with a time that has passed,
-// and the lock expires.
+// buried records that nothing more is tried, and lets the next request begin a new
+// run. Both may fail: the row then says RETRYING with a time that has passed, and the
+// lock expires.
 func (w *Worker) buried(d bus.DeadLetter) {
 	e, err := event.Decode(d.Message)
 	if err != nil || e.AggregateID == "" {

@@ -169,8 +169,8 @@ func (m *Mirror) due(ctx context.Context) (due []ask, needless []string, err err
 }
 
 // askAll asks several at once, and stops at the first failure. Those that the
-// coalescer says are under way are asked again later: after a failure nobody knows
-// whether its lock is one of a request that was published.
+// coalescer reports as in flight are asked again later: after a failure it is unknown
+// whether the lock belongs to a published request.
 func (m *Mirror) askAll(ctx context.Context, all []ask) (published, later []string, err error) {
 	var mu sync.Mutex
 	var askers sync.WaitGroup

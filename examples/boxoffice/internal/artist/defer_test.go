@@ -176,8 +176,8 @@ func TestFullPromisesNothing(t *testing.T) {
 			t.Fatalf("%s: %v", id, queued)
 		}
 	}
-	// Nobody runs the mirror, so there is never room. The row says that somebody
-	// asked once, and nothing says that anything waits.
+	// The mirror does not run, so there is never room. The row records the question, and no
+	// answer promises a refresh.
 	v, err := m.Get(t.Context(), "3")
 	if err != nil || v.Freshness != NotFound || v.UpdateQueued || m.Stats().Dropped != 1 {
 		t.Errorf("%+v, %v; %d dropped", v, err, m.Stats().Dropped)
@@ -211,9 +211,9 @@ func TestQueuedOutlivesProcess(t *testing.T) {
 	eventually(t, "all are asked for", func() bool { return b.artists() == 30 })
 }
 
-// A refused request may have taken the lock: nobody publishes for it, so the ask is
-// done when it was published, or its artist was checked or has failed, and not when
-// the coalescer says that somebody is at it.
+// A refused request may have left the lock without a publisher, so the ask is done when it
+// was published, or its artist was checked or has failed, and not when the coalescer
+// reports a request in flight.
 func TestDeferredUntilPublished(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{})
@@ -222,7 +222,7 @@ func TestDeferredUntilPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As a request leaves it whose answer was lost, or whose process died.
+	// The state after a request whose answer was lost, or whose process died.
 	d, err := r.coalescer.Request(t.Context(), "locked", coalesce.High)
 	if err != nil || !d.Mine() {
 		t.Fatal(d, err)
@@ -291,7 +291,7 @@ func TestRefresh(t *testing.T) {
 	if _, err := m.Refresh(t.Context(), "9"); !errors.As(err, &resting) || resting.For < 30*time.Second || resting.For > time.Minute {
 		t.Errorf("one that has just failed: %v", err)
 	}
-	// The broker is away: it is stored, asked for later, and the answer says so.
+	// During an outage of the broker the wish is stored, asked for later, and answered so.
 	b.away.Store(true)
 	start(t, "mirror", m.Run)
 	eventually(t, "the refusal is known", func() bool { return m.Stats().Away })

@@ -29,7 +29,7 @@ func TestExtract(t *testing.T) {
 	if string(d.Content) != want || d.ID != "7" || d.Level != 12 || d.Name != "Él 1" || d.UpdatedAt.Format("15:04 MST") != "18:04 UTC" {
 		t.Errorf("extracted %+v with content\n%s, want\n%s", d, d.Content, want)
 	}
-	// The same thing said otherwise has the same hash, another has another.
+	// Equal content has the same hash in another form; other content has another hash.
 	same, err := extract(`{"updatedAt":"2026-01-02T03:04:05+09:00","extra":"<&>","id":7,"name":"Él 1","level":12,"attributes":{"a":[true,false,{"history":"kept"}],"z":1.10}}`)
 	if err != nil || same.Hash != d.Hash {
 		t.Errorf("written otherwise: %s, %v; want %s", same.Hash, err, d.Hash)
@@ -107,7 +107,7 @@ func TestScanAgreesWithJSON(t *testing.T) {
 	})
 }
 
-// repeats says that the parts closed the document's object and began members of
+// repeats reports whether the parts closed the document's object and began members of
 // their own, which may be wrong in other ways than JSON.
 func repeats(doc string) bool {
 	var m map[string]json.RawMessage

@@ -35,13 +35,13 @@ func (f *Failure) Unwrap() error { return f.err }
 // FailureReason is the reason that the bus writes into a dead letter.
 func (f *Failure) FailureReason() string { return f.Reason }
 
-// missing reports whether the upstream said that it has no such artist.
+// missing reports whether the upstream answered that it has no such artist.
 func missing(err error) bool {
 	var f *Failure
 	return errors.As(err, &f) && f.Status == 404
 }
 
-// reasonOf says how a failure counts.
+// reasonOf is the reason by which a failure is counted.
 func reasonOf(err error) string {
 	var f *Failure
 	if errors.As(err, &f) {

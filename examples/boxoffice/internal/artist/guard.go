@@ -15,8 +15,8 @@ import (
 type BreakerConfig struct {
 	// Failures in a row open it; 3 when zero.
 	Failures int
-	// Open is how long it stays open before one call is let through; 5 s when
-	// zero. It adds to the time until consumers go on after an outage.
+	// Open is how long the breaker stays open before it lets one call through; 5 s when
+	// zero. It adds to the time until consumers resume after an outage.
 	Open time.Duration
 }
 
@@ -45,7 +45,7 @@ func newGuard(cfg BreakerConfig, timeout time.Duration, classify fault.Classifie
 		Name: "database", MaxRequests: 1, Timeout: cfg.Open,
 		ReadyToTrip:   func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= cfg.Failures },
 		OnStateChange: func(_ string, from, to gobreaker.State) { changed(from.String(), to.String()) },
-		// Data that the database refuses says that it is there.
+		// A database that refuses data is available.
 		IsSuccessful: func(err error) bool { return err == nil || fault.Of(err, classify) == fault.Permanent },
 		// A call that the caller cancelled says nothing, and neither does a look that
 		// succeeded: reads are quick long after writes have become slow.
@@ -61,7 +61,7 @@ func (g *guard) do(ctx context.Context, fn func(ctx context.Context) error) erro
 		defer cancel()
 		err := fn(bounded)
 		if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-			// Drivers say it in words of their own.
+			// Drivers report a timeout in words of their own.
 			err = fmt.Errorf("no answer within %v: %w", g.timeout, errors.Join(context.DeadlineExceeded, errors.New(err.Error())))
 		}
 		return struct{}{}, err

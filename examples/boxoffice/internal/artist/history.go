@@ -57,9 +57,9 @@ type HistoryQuery struct {
 // ErrBadQuery is returned for a page that cannot be.
 var ErrBadQuery = errors.New("artist: Before is the id of a change, and Limit 1 to 50")
 
-// History returns the snapshots that an artist had in the last 90 days, the one
-// that it has now among them if it is that young. It fails with ErrBadID or
-// ErrBadQuery, or when the database does.
+// History returns the artist's snapshots of the last 90 days, the current one among
+// them if it is that young. It fails with ErrBadID or ErrBadQuery, or when the
+// database does.
 func (m *Mirror) History(ctx context.Context, id string, q HistoryQuery) (History, error) {
 	if err := CheckID(id); err != nil {
 		return History{}, err
@@ -86,7 +86,7 @@ func (m *Mirror) History(ctx context.Context, id string, q HistoryQuery) (Histor
 }
 
 func (m *Mirror) history(ctx context.Context, id string, before int64, limit int) (h History, err error) {
-	// One more says whether there is another page.
+	// One row more shows whether there is another page.
 	found, err := m.store.Reader().QueryContext(ctx, m.sql.History, id, before, historyFor.Milliseconds(), limit+1)
 	if err != nil {
 		return h, err
@@ -115,8 +115,8 @@ func (m *Mirror) history(ctx context.Context, id string, before int64, limit int
 	return h, found.Err()
 }
 
-// expire deletes the changes whose time is over, and those of artists that have
-// too many.
+// expire deletes the changes that are too old, and those of artists that have too
+// many.
 func (a *Archiver) expire(ctx context.Context, lease store.Lease) error {
 	n, err := a.purge(ctx, lease, a.sql.Expire, historyFor.Milliseconds())
 	a.m.metrics.expired.Add(n)

@@ -19,7 +19,7 @@ func (r *rig) history(t testing.TB, id string, q HistoryQuery) History {
 	return h
 }
 
-// levels are those of the snapshots of a page.
+// levels are the levels of the snapshots of a page.
 func levels(h History) (all []string) {
 	for _, c := range h.Changes {
 		all = append(all, level(View{Snapshot: c.Snapshot}))
@@ -27,8 +27,8 @@ func levels(h History) (all []string) {
 	return all
 }
 
-// Each change is kept, and nothing else: neither a check that finds nothing new
-// nor a snapshot that comes back from the archive.
+// Each change is kept, and nothing else: neither a check without a change nor a
+// snapshot that comes back from the archive.
 func TestHistory(t *testing.T) {
 	r, a := newArchiver(t, &objects{})
 	version := int64(0)
@@ -144,7 +144,7 @@ func TestHistoryExpires(t *testing.T) {
 	if h := r.history(t, "old", HistoryQuery{}); len(h.Changes) != 0 || h.Next != nil {
 		t.Errorf("%d changes are shown after 91 days", len(h.Changes))
 	}
-	// It is done also while the archive takes nothing.
+	// Rows expire also while the archive accepts nothing.
 	r.box.Exec(t, `INSERT INTO artist_archive (artist_id, tier, state, changed_at) VALUES ('gone', 1, 'DELETING', 1)`)
 	if err := a.Archive(t.Context()); !errors.Is(err, errDisk) {
 		t.Fatalf("the archive is away: %v", err)

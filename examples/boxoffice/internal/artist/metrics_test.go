@@ -115,7 +115,7 @@ func TestRequestsThatMeet(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.upstream.put("1", func() (Document, error) {
-		// Meanwhile somebody takes the lock away.
+		// Meanwhile another request takes the lock.
 		held, err := r.locks.Request(t.Context(), "1", coalesce.High, false, coalesce.TTLs{})
 		if err != nil || held.Outcome != coalesce.AlreadyProcessing {
 			t.Errorf("%+v, %v", held, err)

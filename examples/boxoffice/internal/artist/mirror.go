@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
-// Mirror answers reads and has refreshes asked for. It is safe for concurrent
-// use.
+// Mirror answers reads and requests refreshes. It is safe for concurrent use.
 type Mirror struct {
 	store     *store.Store
 	sql       statements

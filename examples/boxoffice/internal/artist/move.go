@@ -105,7 +105,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 	return err
 }
 
-// copyAll copies snapshots side by side, and returns those that are in their new
+// copyAll copies snapshots concurrently, and returns those that are in their new
 // tier.
 func (a *Archiver) copyAll(ctx context.Context, from, to int, all []candidate) (copied []candidate, err error) {
 	failed := make([]error, len(all))
@@ -117,7 +117,7 @@ func (a *Archiver) copyAll(ctx context.Context, from, to int, all []candidate) (
 	for i, c := range all {
 		switch e := failed[i]; {
 		case errors.Is(e, archive.ErrNotFound), errors.Is(e, errDamaged):
-			// Left where it is; the next refresh makes it good.
+			// The snapshot stays where it is; the next refresh repairs it.
 			a.cfg.Logger.Warn("a snapshot cannot be archived", "artist", c.id, "from", from, "to", to, "error", e)
 		case e != nil:
 			err = errors.Join(err, e)
@@ -141,7 +141,7 @@ func (a *Archiver) copy(ctx context.Context, from, to int, c candidate) (err err
 	return a.m.cfg.Archive.Put(ctx, to, c.id, c.packed)
 }
 
-// commit lets a copy count, unless the artist was read or refreshed meanwhile.
+// commit records a copy, unless the artist was read or refreshed meanwhile.
 func (a *Archiver) commit(ctx context.Context, tx *sql.Tx, from, to int, c candidate) (bool, error) {
 	var version, unread int64
 	if err := tx.QueryRowContext(ctx, a.sql.Hold, c.id).Scan(&version, &unread); err != nil {

@@ -22,7 +22,7 @@ const prefetchLease = "artist-prefetch"
 // Tier is a group of artists that are refreshed without a reader.
 type Tier struct {
 	Name string
-	// ReadWithin is how long ago somebody read it at most, however long when zero;
+	// ReadWithin is how long ago the last read is at most, without a bound when zero;
 	// ReadBefore at least.
 	ReadBefore, ReadWithin time.Duration
 	// Every is how old a check may be.
@@ -44,13 +44,13 @@ func Tiers() []Tier {
 type PrefetchConfig struct {
 	// Holder names this process in the lease; required.
 	Holder string
-	// Every is how often a round begins; 1 min when zero. A round that has more
-	// to ask for goes on until then.
+	// Every is how often a round begins; 1 min when zero. A round with more artists to
+	// ask for goes on until then.
 	Every time.Duration
 	// Pace bounds the requests in a second.
 	Pace Pace
-	// LowLag says how many requests of low priority wait, from memory. Nil means
-	// that nobody knows, and then prefetch relies on AskedFor alone.
+	// LowLag returns how many requests of low priority wait, from memory. Nil means that
+	// the lag is unknown, and then prefetch relies on AskedFor alone.
 	LowLag func() (messages int64, known bool)
 	// HoldAbove ends a round while more than this wait; 5,000 when zero: a
 	// quarter of a minute at the low cap of 350/s.
@@ -97,8 +97,8 @@ func (c PrefetchConfig) withDefaults() PrefetchConfig {
 	return c
 }
 
-// Prefetch asks for refreshes before somebody has to wait for one. Many
-// processes may run it; the lease lets one of them do it.
+// Prefetch asks for refreshes before a reader has to wait for one. Many processes may
+// run it; the lease lets one of them do it.
 type Prefetch struct {
 	m   *Mirror
 	cfg PrefetchConfig
@@ -214,8 +214,8 @@ func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err er
 // prefetchAskers is how many requests are published at once.
 const prefetchAskers = 16
 
-// askFor publishes requests of low priority. Those that could not be are given
-// back, to be due with the next round.
+// askFor publishes requests of low priority. Artists that could not be asked for are
+// due again in the next round.
 func (p *Prefetch) askFor(ctx context.Context, ids []string) (asked int, err error) {
 	var mu sync.Mutex
 	var failed []string

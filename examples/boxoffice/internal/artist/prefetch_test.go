@@ -137,8 +137,8 @@ func TestPrefetchAsks(t *testing.T) {
 	}
 }
 
-// A round asks for no more than its rate each second, less in the evening, and
-// stops when low is behind, or when nothing is left.
+// A round asks for no more than its rate each second, less in the evening, and stops
+// when low is behind, or when no artist is due.
 func TestPrefetchPace(t *testing.T) {
 	s := boxtest.New(t).Store
 	synctest.Test(t, func(t *testing.T) {

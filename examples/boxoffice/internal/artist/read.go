@@ -55,8 +55,8 @@ func (m *Mirror) Get(ctx context.Context, id string) (View, error) {
 	return v, nil
 }
 
-// estimatedWait is how long a refresh that is queued now will take, in ms; nil
-// when nobody knows.
+// estimatedWait is how long a refresh that is queued now will take, in ms; nil when
+// unknown.
 func (m *Mirror) estimatedWait() *int64 {
 	n, known := m.cfg.HighLag()
 	if !known || n <= 0 {
@@ -153,8 +153,8 @@ func (m *Mirror) view(ctx context.Context, id string, r look) View {
 	return v
 }
 
-// content unpacks the snapshot, which may lie in the archive. One that cannot be
-// read is as good as none: the refresh brings it back.
+// content unpacks the snapshot, which may be in the archive. An unreadable one counts
+// as missing: the refresh restores it.
 func (m *Mirror) content(ctx context.Context, id string, r record) []byte {
 	if r.hash == "" {
 		return nil
@@ -192,8 +192,8 @@ func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error
 	return unpack(packed, hash)
 }
 
-// queue has a refresh asked for and reports whether one is under way. When very
-// many wait it waits for the database to take some of them.
+// queue has a refresh asked for and reports whether one is in flight. When too many
+// wait, it waits for the database to take some of them.
 func (m *Mirror) queue(ctx context.Context, q ask) bool {
 	queued, full := m.asks.offer(q)
 	if full == nil {
@@ -216,7 +216,7 @@ func (m *Mirror) queue(ctx context.Context, q ask) bool {
 	return queued
 }
 
-// when is a time that may not have come.
+// when is nil for a time that has not come.
 func when(ms int64) *time.Time {
 	if ms == 0 {
 		return nil

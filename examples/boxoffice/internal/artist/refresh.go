@@ -36,7 +36,7 @@ var ErrUnknown = errors.New("artist: the upstream has no such artist")
 // RestingError is returned by Refresh for an artist whose last refresh has failed
 // for good.
 type RestingError struct {
-	// For is how long it is left alone.
+	// For is how long the artist is not asked for.
 	For time.Duration
 }
 

@@ -45,7 +45,7 @@ type Request struct {
 	Version       int64          `json:"version"`
 }
 
-// topicOf is where requests of a priority go.
+// topicOf is the topic of requests of a priority.
 func topicOf(p event.Priority) string {
 	if p == event.High {
 		return TopicHigh

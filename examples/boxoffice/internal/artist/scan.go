@@ -12,7 +12,7 @@ const (
 	maxDepth   = 1000 // of arrays and objects in each other
 )
 
-// errLarge says that a document exceeds its bound.
+// errLarge is returned for a document that exceeds its bound.
 var errLarge = errors.New("the document is too large")
 
 // scan reads JSON as it arrives, checks it, and holds one buffer of it. Values to be

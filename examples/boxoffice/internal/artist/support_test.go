@@ -53,7 +53,7 @@ func (r *rig) assemble(t testing.TB, s *store.Store, cfg Config, wcfg WorkerConf
 	r.bus = memBus(t)
 	r.locks = &switched{Store: memcoalesce.New()}
 	var err error
-	// A breaker that never opens: whether the store is away is the test's to say.
+	// A breaker that never opens: the test decides whether the store is unreachable.
 	r.coalescer, err = coalesce.New(r.locks, coalesce.Config{Breaker: coalesce.Breaker{Calls: 1 << 30}})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func memBus(t testing.TB) *bus.Bus {
 	return b
 }
 
-// switched is a store of locks that can be away.
+// switched is a store of locks that can be unreachable.
 type switched struct {
 	coalesce.Store
 	mu   sync.Mutex

@@ -23,10 +23,10 @@ import (
 type UpstreamConfig struct {
 	// URL of the API, without /artists; required.
 	URL string
-	// Transport makes the calls of a priority, and waits for the budget of each,
-	// as long as it takes; required. See [Budget]. It bounds the time until an
-	// answer begins. An error that it marks as infrastructure (fault) says that
-	// the budget cannot be asked: the consumer pauses.
+	// Transport makes the calls of a priority, and waits as long as needed for the
+	// budget of each; required. See [Budget]. It bounds the time until an answer begins.
+	// An error that it marks as infrastructure (fault) means that the budget cannot be
+	// asked: the consumer pauses.
 	Transport func(p event.Priority) http.RoundTripper
 	// Timeout bounds how long an answer may take from its beginning to its last
 	// byte; 5 s when zero.
@@ -50,7 +50,7 @@ type Upstream struct {
 }
 
 const (
-	// defaultRest is taken when a 429 does not say how long to wait.
+	// defaultRest is the pause after a 429 without a Retry-After.
 	defaultRest = time.Second
 	// maxRest bounds the upstream's Retry-After.
 	maxRest = 5 * time.Minute
@@ -172,7 +172,7 @@ func (u *Upstream) document(ctx context.Context, id string, res *http.Response) 
 	return d, nil
 }
 
-// unreadable tells a connection that broke from a document that is none.
+// unreadable distinguishes a broken connection from a malformed document.
 func (u *Upstream) unreadable(ctx context.Context, id string, body *noting, err error) error {
 	if body.err != nil {
 		return u.noAnswer(ctx, id, body.err)
@@ -222,7 +222,7 @@ func (u *Upstream) resting() error {
 	return &Failure{Reason: Limited, err: fault.MarkInfrastructure(err)}
 }
 
-// Limited is how often the upstream said that its limit was exceeded.
+// Limited is how often the upstream answered that its limit was exceeded.
 func (u *Upstream) Limited() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -174,7 +174,7 @@ func TestFetchWaitsForBudget(t *testing.T) {
 	})
 }
 
-// A 429 stops all calls for as long as it says, and is counted.
+// A 429 stops all calls for the time of its Retry-After, and is counted.
 func TestFetchRespectsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, header := 0, "10"

@@ -26,16 +26,16 @@ type View struct {
 	// is none.
 	Snapshot  json.RawMessage `json:"snapshot"`
 	Freshness Freshness       `json:"freshness"`
-	// LastUpdatedAt is when the snapshot was last found to have changed,
-	// LastCheckedAt when the upstream was last asked and answered. Freshness goes
-	// by the latter: an artist that never changes is fresh all the same.
+	// LastUpdatedAt is when the snapshot was last found to have changed, LastCheckedAt
+	// when the upstream last answered. Freshness depends on the latter: an artist that
+	// never changes is fresh all the same.
 	LastUpdatedAt *time.Time `json:"lastUpdatedAt"`
 	LastCheckedAt *time.Time `json:"lastCheckedAt"`
-	// UpdateQueued says that a refresh of this artist is under way.
+	// UpdateQueued reports that a refresh of this artist is in flight.
 	UpdateQueued bool `json:"updateQueued"`
-	// EstimatedWaitMs is how long the queued refresh will take, judged by how
-	// many requests of high priority wait; null when none does, when nobody
-	// knows, and when nothing is queued.
+	// EstimatedWaitMs is how long the queued refresh will take, judged by how many
+	// requests of high priority wait; null when none does, when that is unknown, and
+	// when nothing is queued.
 	EstimatedWaitMs *int64 `json:"estimatedWaitMs"`
 }
 

@@ -65,7 +65,7 @@ func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 		if len(jobs) == 0 {
 			return failed.OrNil()
 		}
-		// Asked first, so that no budget is spent while nothing can be written.
+		// The database is asked first, so that no budget is spent during its outage.
 		known, err := w.known(ctx, jobs)
 		if err != nil {
 			w.m.metrics.failed(NoStorage, len(jobs))
@@ -95,8 +95,8 @@ func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 	}
 }
 
-// isOutcome reports whether a failure is one of the artist's refresh, to be
-// written down, and not of ours.
+// isOutcome reports whether a failure is an outcome of the artist's refresh, to be
+// stored, and not our own.
 func isOutcome(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !errors.Is(err, context.Canceled) && fault.Of(err) != fault.Infrastructure
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A check that finds nothing new moves the time of the check and nothing that a
-// reader could take for news, and it is fresh: nobody asks again.
+// A check without a change moves the time of the check and nothing that a reader
+// could take for news. The artist is fresh: no reader asks again.
 func TestUnchangedData(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "7", 3)
@@ -80,8 +80,8 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 			t.Errorf("%s of an older request left %s rows in update_status", name, n)
 		}
 	}
-	// Many at once, in any order: the newest stands, also for artists that none
-	// of them finds.
+	// Many at once, in any order: the newest wins, also for artists that none of them
+	// finds.
 	var wg sync.WaitGroup
 	for version := 1; version <= 12; version++ {
 		wg.Go(func() {
@@ -133,7 +133,7 @@ func TestMissingArtist(t *testing.T) {
 	if n := r.box.Query(t, `SELECT COUNT(*) FROM update_status`); n != "0" {
 		t.Errorf("%s rows are left in update_status", n)
 	}
-	// It goes, and comes back as it was: its snapshot was never lost.
+	// The artist goes, and comes back unchanged: its snapshot was never lost.
 	r.upstream.put("404", nil)
 	_ = r.refresh(t, request(t, "404", event.High, 3)) // a 404, as above
 	if v := r.get(t, "404"); v.Freshness != NotFound || v.Snapshot != nil {

@@ -61,7 +61,7 @@ func (l *Login) Member(r *http.Request) (string, error) {
 // the same time for every difference.
 func IsAdmin(r *http.Request, adminToken string) bool {
 	token, _ := bearer(r)
-	// Hashes have one length, so that nothing is told of the token's.
+	// Hashes have one length, so that the comparison reveals nothing of the token's.
 	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(adminToken))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && adminToken != ""
 }

@@ -52,7 +52,7 @@ func TestPaymentKeepsSeats(t *testing.T) {
 	}
 }
 
-// After that it keeps nothing, and its money goes back.
+// After the limit the payment keeps nothing, and its money is refunded.
 func TestPaymentLimit(t *testing.T) {
 	b := boxtest.New(t)
 	sweep := sweeper(t, b)
@@ -66,7 +66,8 @@ func TestPaymentLimit(t *testing.T) {
 	}
 }
 
-// A success whose event comes late, as when the transport is away, is a success in time.
+// A success whose event comes late, as in an outage of the transport, is a success in
+// time.
 func TestPaidKeepsSeats(t *testing.T) {
 	b := boxtest.New(t)
 	sweep := sweeper(t, b)
@@ -80,7 +81,7 @@ func TestPaidKeepsSeats(t *testing.T) {
 	b.Must(t, events.GroupReservation, paid, "confirmed")
 }
 
-// A payment that failed keeps nothing, though its event is still on the way.
+// A failed payment keeps nothing, though its event is still in flight.
 func TestFailedKeepsNothing(t *testing.T) {
 	b := boxtest.New(t)
 	sweep := sweeper(t, b)

@@ -16,9 +16,9 @@ const (
 )
 
 // Allowance is how many seats of a show a member may have, and has. Held are the
-// seats that wait for a payment or have one under way. Bought are the seats that the
-// member paid for and did not give back, handed on or not; a ticket that was received
-// is not one of them.
+// seats that wait for a payment or have one in flight. Bought are the seats that the
+// member paid for and did not give back, transferred or not; received tickets are not
+// among them.
 type Allowance struct{ MaxHeld, MaxBought, Held, Bought int }
 
 // Remaining is how many more seats the member may hold now.
@@ -37,8 +37,8 @@ func (a Allowance) limit() (name string, most int) {
 	return LimitBought, a.MaxBought
 }
 
-// LimitError says that a member asked for more seats of a show than it may have.
-// Nothing was held.
+// LimitError is returned when a member asks for more seats of a show than it may
+// have. Nothing was held.
 type LimitError struct {
 	Allowance
 	Asked int

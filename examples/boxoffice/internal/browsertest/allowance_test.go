@@ -79,7 +79,7 @@ func TestPagesAllowance(t *testing.T) {
 	})
 }
 
-// TestPagesPaymentKept: a payment under way when the time is over is not called lost.
+// TestPagesPaymentKept: a payment in flight at the end of the hold is not shown as lost.
 func TestPagesPaymentKept(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d device, name string) {

@@ -13,7 +13,7 @@ import (
 // said is an expression: the messages that the chat shows.
 const said = "[...document.querySelectorAll('#chat-log .message:not(.waiting) .said')].map(e => e.textContent).join('|')"
 
-// chatting opens the chat of a show in a tab of somebody.
+// chatting opens the chat of a show in a member's tab.
 func chatting(t *testing.T, f *fake, d device, member string) *tab {
 	t.Helper()
 	tb := signedIn(t, f, d, member, "/shows/show-1")

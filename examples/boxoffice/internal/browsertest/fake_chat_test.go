@@ -55,7 +55,7 @@ func (c *fakeChat) add(room, sender, text string, at time.Time) fakeMessage {
 	return m
 }
 
-// say has somebody write into a room.
+// say writes a member's message into a room.
 func (f *fake) say(room, sender, text string) {
 	f.mu.Lock()
 	m := f.chat.add(room, sender, text, time.Now())

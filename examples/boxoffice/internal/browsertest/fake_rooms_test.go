@@ -22,8 +22,8 @@ type fakeRoom struct {
 	rate                                 int
 }
 
-// busyRooms are two that people come to, one that nobody is let into, and two that
-// nobody has found yet.
+// busyRooms are two rooms with visitors, one that admits nobody, and two without
+// visitors yet.
 func busyRooms() fakeRooms {
 	return fakeRooms{all: []*fakeRoom{
 		{id: "show-1", title: "Moonlight Parade", threshold: 100, waiting: 1204, active: 97, reserved: 12, entered: 3796, rate: 10},

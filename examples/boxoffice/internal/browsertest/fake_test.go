@@ -148,7 +148,7 @@ func (f *fake) start(t testing.TB, address string) {
 
 func (f *fake) url() string { return "http://" + f.address }
 
-// stop ends the server without waiting for anybody, as a kill would.
+// stop ends the server without waiting for requests, as a kill would.
 func (f *fake) stop() {
 	f.sockets(false)
 	f.server.Listener.Close()         //nolint:errcheck // Close below closes it again
@@ -276,7 +276,7 @@ func (f *fake) lose(path string) {
 	f.losing = path
 }
 
-// take has somebody else buy a seat.
+// take sells a seat to another member.
 func (f *fake) take(show, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -78,7 +78,7 @@ func TestPagesDeadLetters(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{`edit {"specversion":"1.0","data":{"amount":7}}`}) {
 		t.Errorf("the edit asked for %q", got)
 	}
-	// Meanwhile the list shows the edited letter anew, and its button is another.
+	// Meanwhile the list shows the edited letter again, with another button.
 	tb.until(fmt.Sprintf("document.querySelector(%q).textContent.includes('edited once')", letter(22)))
 	tb.press(kb.Escape)
 	tb.until(fmt.Sprintf("!(%s) && document.activeElement === document.querySelector(%q)", visible("#letter"), letter(22)+" button"))
@@ -113,8 +113,8 @@ func TestPagesDeadLetters(t *testing.T) {
 	tb.until("document.querySelector('#live').textContent === '21 letters redriven.'")
 }
 
-// TestOfficeDeadLetters has the real box office give up an event that nobody can
-// read, sends it around once more, and drops it.
+// TestOfficeDeadLetters makes a dead letter of an unreadable event in the real box
+// office, redrives it once, and drops it.
 func TestOfficeDeadLetters(t *testing.T) {
 	o := startOffice(t)
 	// The transport is the same SQLite file, as another process sees it.

@@ -18,7 +18,7 @@ const badge = "(e => e && e.checkVisibility() ? e.textContent : '')(document.que
 // streaming is an expression: the tab has its stream.
 const streaming = "document.querySelector('#bell')?.dataset.live === 'live'"
 
-// signedIn opens a tab of somebody whose stream is open.
+// signedIn opens a member's tab and waits for its stream.
 func signedIn(t *testing.T, f *fake, d device, member, path string) *tab {
 	t.Helper()
 	tb := open(t, f.url(), d)
@@ -148,7 +148,7 @@ func TestPagesNotificationsInEveryTab(t *testing.T) {
 }
 
 // TestPagesEvicted opens a tab more than may be live: the oldest says so, stays
-// away, and takes the place back when somebody wants it.
+// without a stream, and takes the place back on request.
 func TestPagesEvicted(t *testing.T) {
 	f := startFake(t)
 	first := signedIn(t, f, desktop(), "mina", "/")
@@ -183,8 +183,8 @@ func TestPagesEvicted(t *testing.T) {
 	boxtest.WaitFor(t, "three streams", func() bool { return f.streams.streaming() == 3 })
 }
 
-// TestPagesEvictedWhileAway is answered 204 when its browser comes back: it was
-// evicted while nobody could tell it.
+// TestPagesEvictedWhileAway is answered 204 when its browser reconnects: it was
+// evicted while it could not be notified.
 func TestPagesEvictedWhileAway(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -197,7 +197,7 @@ func TestPagesEvictedWhileAway(t *testing.T) {
 	tb.until(streaming)
 }
 
-// TestPagesWithoutStreams reads the inbox while there are no streams, and comes back
+// TestPagesWithoutStreams reads the inbox while there are no streams, and reconnects
 // to them by itself.
 func TestPagesWithoutStreams(t *testing.T) {
 	f := startFake(t)
@@ -215,7 +215,7 @@ func TestPagesWithoutStreams(t *testing.T) {
 	f.streams.set("")
 	tb.until(streaming + " && !(" + visible("#inbox-state") + ")")
 
-	// A ticket that the office does not know any more is no reason to stay away.
+	// A ticket that the office no longer knows does not stop the reconnection.
 	eval[bool](tb, "(globalThis.setTimeout = ((real) => (fn, ms) => real(fn, Math.min(ms, 300)))(setTimeout), true)")
 	f.streams.set("refuse")
 	f.server.CloseClientConnections()
@@ -243,8 +243,8 @@ func TestPagesHiddenTab(t *testing.T) {
 	tb.until(badge + " === '2' && [...document.querySelectorAll('.toast')].some((news) => news.textContent.includes('soo follows you'))")
 }
 
-// TestPagesResume goes from page to page without hearing anything twice, and
-// survives a restart of the office.
+// TestPagesResume goes from page to page without a repeated event, and survives a
+// restart of the office.
 func TestPagesResume(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -268,8 +268,8 @@ func TestPagesResume(t *testing.T) {
 	}
 }
 
-// TestPagesFreePlace has an evicted tab come to the front after a place has become
-// free: it takes it by itself.
+// TestPagesFreePlace brings an evicted tab to the front after a place has become free:
+// the tab takes the place by itself.
 func TestPagesFreePlace(t *testing.T) {
 	f := startFake(t)
 	first := signedIn(t, f, desktop(), "mina", "/")
@@ -292,8 +292,7 @@ func TestPagesFreePlace(t *testing.T) {
 	}
 }
 
-// TestPagesGap tells the page that its stream leaves something out: the page reads the
-// inbox.
+// TestPagesGap: when the stream reports a gap, the page reads the inbox.
 func TestPagesGap(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")

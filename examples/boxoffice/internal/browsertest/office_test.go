@@ -132,7 +132,7 @@ func TestOfficeLanguage(t *testing.T) {
 	rival.click("[data-seat='A-13']")
 	rival.click("#hold")
 	rival.at("/checkout/")
-	// Either the plan or the refused hold says that the seat has gone.
+	// Either the plan or the refused hold shows that the seat is taken.
 	tb.until("document.querySelector('#hold').disabled || (document.querySelector('#hold').click(), true)")
 	tb.until(visible("#problem"))
 	if text := eval[string](tb, "document.querySelector('#problem').textContent"); !strings.Contains(text, "A-13") || !strings.ContainsAny(text, "가요잡늦") {

@@ -61,8 +61,8 @@ func (tb *tab) looked(f *fake, n int) {
 	}
 }
 
-// TestPagesRooms looks after waiting rooms: places by slider and by number, a
-// pause, the gate, and everybody out.
+// TestPagesRooms operates waiting rooms: places by slider and by number, a pause, the
+// gate, and removing everyone.
 func TestPagesRooms(t *testing.T) {
 	f, tb := withRooms(t, desktop())
 	tb.Expect("status of 503")
@@ -98,7 +98,7 @@ func TestPagesRooms(t *testing.T) {
 	tb.press(kb.Enter)
 	tb.until(says(inRoom("show-1", "said")) + ".includes('is now 777.')")
 	tb.until(fmt.Sprintf("document.querySelector(%q).getAttribute('aria-valuetext') === '777 places'", slider))
-	// No number stays in the field, and nothing is asked for it.
+	// No number stays in the field, and no request is made for it.
 	f.did()
 	tb.fill(field, "-5")
 	tb.until(fmt.Sprintf("document.querySelector(%q).getAttribute('aria-invalid') === 'true'", field))
@@ -133,7 +133,7 @@ func TestPagesRooms(t *testing.T) {
 		t.Errorf("the buttons asked for %q", got)
 	}
 
-	// Everybody out, which asks.
+	// Removing everyone needs a confirmation.
 	tb.click(inRoom("show-1", "clear"))
 	tb.until(visible("#confirm") + " && document.activeElement.id === 'confirm-no'")
 	if text := eval[string](tb, says("#confirm-text")); !strings.Contains(text, "1,204 who wait") || !strings.Contains(text, "97 who have a place") {
@@ -274,8 +274,8 @@ func (tb *tab) axe(selector string) {
 	}
 }
 
-// TestOfficeRooms has an operator hold up somebody before the real office, and let
-// them in.
+// TestOfficeRooms makes an operator hold up a member before the real office, and let
+// the member in.
 func TestOfficeRooms(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())

@@ -112,8 +112,8 @@ func eval[T any](tb *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to become true. While a page is being replaced
-// it can't be asked, so errors are only told when time is up.
+// until waits for an expression to become true. While a page is being replaced it
+// can't be asked, so errors are only reported at the timeout.
 func (tb *tab) until(expression string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)

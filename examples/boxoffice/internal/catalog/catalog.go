@@ -20,7 +20,7 @@ var catalogSQL string
 // ErrNoShow is returned for an id that names no show.
 var ErrNoShow = errors.New("catalog: no such show")
 
-// Show is a show as everybody sees it.
+// Show is a show with its public facts.
 type Show struct {
 	ID       string
 	Title    string
@@ -73,8 +73,8 @@ type Appender interface {
 // shows.
 type Pending func(ctx context.Context, shows ...string) (map[string]int64, error)
 
-// Mirror is told which seats are held, after the commit that decided it. It must not
-// wait for anything.
+// Mirror is told of the held seats, after the commit that decided about them. It must
+// not wait for anything.
 type Mirror interface {
 	Held(show, reservation string, seats []string)
 	Freed(show, reservation string, seats []string)
@@ -113,7 +113,7 @@ func New(s *store.Store, outbox Appender) (*Catalog, error) {
 // the first read.
 func (c *Catalog) SetPending(p Pending) { c.pending = p }
 
-// SetMirror has m told of held seats. It is called before anybody holds some.
+// SetMirror makes m the mirror of held seats. It is called before the first hold.
 func (c *Catalog) SetMirror(m Mirror) { c.mirror = m }
 
 // Shows lists all shows in their order.

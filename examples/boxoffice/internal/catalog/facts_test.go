@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
-// another is a catalog that has read nothing yet, as in another process.
+// another is a catalog without reads yet, as in another process.
 func another(t *testing.T, b *boxtest.Box) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.New(b.Store, b.Outbox)

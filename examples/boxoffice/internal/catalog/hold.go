@@ -12,7 +12,7 @@ import (
 // MaxSeats is how many seats one reservation may ask for.
 const MaxSeats = 10
 
-// TakenError names the asked seats that somebody else has.
+// TakenError names the requested seats that are taken.
 type TakenError struct{ Seats []string }
 
 func (e *TakenError) Error() string {
@@ -47,7 +47,7 @@ func (c *Catalog) Hold(ctx context.Context, tx *sql.Tx, reservation, show string
 	return nil
 }
 
-// Keep writes down which seats the reservation holds, once it exists.
+// Keep stores which seats the reservation holds, once it exists.
 func (c *Catalog) Keep(ctx context.Context, tx *sql.Tx, reservation string) error {
 	if _, err := tx.ExecContext(ctx, c.sql.Keep, reservation); err != nil {
 		return fmt.Errorf("catalog: keep the seats of %s: %w", reservation, err)
@@ -103,7 +103,7 @@ func (c *Catalog) afterCommit(ctx context.Context) {
 	}
 }
 
-// tellMirror tells the mirror of a change once it is one.
+// tellMirror tells the mirror of a change once it is committed.
 func (c *Catalog) tellMirror(ctx context.Context, tell func(Mirror)) {
 	if c.mirror != nil {
 		sqltx.AfterCommit(ctx, func() { tell(c.mirror) })

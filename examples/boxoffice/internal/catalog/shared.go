@@ -10,18 +10,18 @@ import (
 
 // Copies keeps a copy of the shows that all processes read.
 type Copies interface {
-	// Get returns the copy, nil when there is none, and which eviction was the last.
+	// Get returns the copy, nil when there is none, and the last eviction.
 	Get(ctx context.Context) (copied []byte, eviction string, err error)
 	// Put keeps a copy, unless one was evicted after that eviction.
 	Put(ctx context.Context, eviction string, copied []byte) error
-	// Evict forgets the copy, and refuses those that were read before.
+	// Evict deletes the copy, and refuses copies that were read before.
 	Evict(ctx context.Context) error
 }
 
 const (
 	// copyTimeout bounds a call for the copy: the database answers in that time.
 	copyTimeout = 100 * time.Millisecond
-	// copyPause is how long the copies are left alone after a failure.
+	// copyPause is how long the copies are not used after a failure.
 	copyPause = time.Second
 )
 
@@ -80,7 +80,7 @@ func (s *shared) wake() {
 	}
 }
 
-// evict reports whether the copy has none of this process' changes to come.
+// evict reports whether all of this process's changes are evicted.
 func (s *shared) evict(ctx context.Context) bool {
 	known := s.changes.Load()
 	if s.evicted.Load() == known {

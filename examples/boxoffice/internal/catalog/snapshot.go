@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxAge is how old a value may be that nobody here has changed: another
+	// maxAge is how old a value may be that this process has not changed: another
 	// process may have.
 	maxAge = 100 * time.Millisecond
 	// minGap is the least time between two loads. A reader that arrives sooner after a

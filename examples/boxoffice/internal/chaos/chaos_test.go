@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// binaryEnv tells children where the real box office is.
+// binaryEnv names the path of the real box office for children.
 const binaryEnv = "CHAOS_TEST_BINARY"
 
 // TestMain is also the child: the test binary starts itself, does some mischief

@@ -48,7 +48,7 @@ func (s *stage) relay(ctx context.Context, fault string) (*launch.Process, error
 	}
 	env := s.shared()
 	if fault != "" {
-		// It may die before anybody sees it ready.
+		// It may die before it is seen as ready.
 		env[FaultEnv] = fault
 		return s.launch.Serve("relay", "relay", addr, env)
 	}

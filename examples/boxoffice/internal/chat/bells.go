@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// bells are rooms in which there is something new. A room that is rung twice
-// before anybody listened is rung once.
+// bells are rooms with new messages. Two bells of a room before a listener reads them
+// are one.
 type bells struct {
 	mu    sync.Mutex
 	rooms map[string]struct{}
@@ -53,7 +53,7 @@ func nudge(wake chan<- struct{}) {
 	}
 }
 
-// sendBells has every process look at the rooms that were rung in this one.
+// sendBells notifies every process of the rooms with new messages in this one.
 func (c *Chat) sendBells(ctx context.Context) {
 	for {
 		select {
@@ -76,7 +76,7 @@ func (c *Chat) sendBell(ctx context.Context, room string) {
 	}
 }
 
-// listener hears the bells of all processes, of this one too.
+// listener receives the bells of all processes, of this one too.
 func (c *Chat) listener() sse.Listener {
 	return sse.Listener{
 		Hear: func(m sse.Message) {

@@ -230,7 +230,7 @@ func TestAlertsAtTheEnd(t *testing.T) {
 	}
 }
 
-// Streams that take nothing cost events, and nobody waits for them.
+// Streams that accept nothing lose events, and delay nothing.
 func TestAlertsAreBounded(t *testing.T) {
 	h := openHouse(t, boxtest.New(t), nil, chat.Config{Alerts: 3})
 	stuck := &stuck{hold: make(chan struct{}), in: make(chan struct{})}

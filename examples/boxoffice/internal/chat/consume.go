@@ -16,10 +16,10 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// EventName is that of the events on the live streams.
+// EventName is the name of the events on the live streams.
 const EventName = "chat"
 
-// Consumers are the worker that stores and the one that hands on. Each has a queue
+// Consumers are the worker that stores and the one that announces. Each has a queue
 // of its own, so that neither waits for the other.
 func (c *Chat) Consumers() []store.Consumer {
 	gaveUp := func() { c.counts.deadLettered.Add(1) }

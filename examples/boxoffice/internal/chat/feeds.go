@@ -55,7 +55,7 @@ func (f *feeds) begin() {
 	f.takes = true
 }
 
-// end sends all sockets away and takes no more.
+// end closes all sockets and accepts no more.
 func (f *feeds) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +123,7 @@ func (f *feeds) leave(s *socket) {
 	f.settle()
 }
 
-// unfollow gives a socket nothing more.
+// unfollow removes a socket from its feed.
 func (f *feeds) unfollow(s *socket) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +137,7 @@ func (f *feeds) unfollow(s *socket) {
 	}
 }
 
-// heard says that there is something new in a room.
+// heard marks a room with new messages.
 func (f *feeds) heard(room string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,8 +170,9 @@ func (f *feeds) due() []*feed {
 	return due
 }
 
-// give hands on messages that follow the feed's place, and moves it. It waits for
-// nobody: a socket that has no room for them is cut. It returns how many were.
+// give sends messages that follow the feed's place to its sockets, and moves the
+// place. It does not wait: a socket without room for them is cut. It returns the
+// number of cut ones.
 func (f *feeds) give(to *feed, messages []Message) (cut int) {
 	frames := make([]frame, len(messages))
 	for i, m := range messages {

@@ -34,7 +34,7 @@ func frameOf(m Message) frame {
 	}{"message", m.JSON()})}
 }
 
-// readyFrame says that everything after seq comes as it happens.
+// readyFrame states that all messages after seq are sent as they happen.
 func readyFrame(seq int64) frame {
 	return frame{body: encode(struct {
 		Type  string `json:"type"`

@@ -27,7 +27,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// transports on which the queues are. The embedded one needs nothing, and has no URL.
+// transports of the queues. The embedded one needs no server, and has no URL.
 var transports = []struct {
 	name string
 	url  func(t *testing.T) string

@@ -49,7 +49,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// Without Redis the rooms go on, a look later; with it again, at once.
+// Without Redis messages arrive a look later; with it again, at once.
 func TestRedisAway(t *testing.T) {
 	server := redistest.StartServer(t)
 	db := boxtest.URL(t)

@@ -17,8 +17,8 @@ func (c *Chat) After(ctx context.Context, room string, seq int64, limit int) ([]
 	return c.read(ctx, c.sql.After, room, seq, limit)
 }
 
-// Before returns the up to limit messages of a room that come before a place, in
-// order; the newest when it is 0.
+// Before returns up to limit messages of a room before a place, in order; the newest
+// when the place is 0.
 func (c *Chat) Before(ctx context.Context, room string, seq int64, limit int) ([]Message, error) {
 	if seq == 0 {
 		seq = math.MaxInt64

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// replayed is how many messages a stream is sent when it comes back; the newest.
+	// replayed is how many messages a reconnected stream is sent; the newest.
 	replayed = 100
-	// counted is how many of a room are counted of those that are left out.
+	// counted bounds the count of a room's messages that are left out.
 	counted = 1000
-	// apart is how far the workers of two rooms may be from each other for a stream
-	// to miss nothing when it comes back.
+	// apart is how far the workers of two rooms may be apart for a reconnected stream to
+	// miss nothing.
 	apart = 5 * time.Second
 )
 
@@ -87,8 +87,8 @@ func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64)
 	return n, nil
 }
 
-// place finds out where a stream was. A message that is not stored yet, or never
-// will be, stands for the time in its id.
+// place is where a stream was. For a message that is not stored, yet or ever, the
+// time in its id is used.
 func (c *Chat) place(ctx context.Context, id string) (from cursor, ok bool, err error) {
 	if id == "" {
 		return from, false, nil
@@ -113,7 +113,7 @@ type stamped struct {
 	at time.Time
 }
 
-// after chooses those of a room's latest messages that a stream has missed.
+// after chooses the messages among a room's latest that a stream has missed.
 func after(from cursor, j joined, latest []Message) []stamped {
 	var missed []stamped
 	var at time.Time

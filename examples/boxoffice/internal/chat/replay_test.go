@@ -66,7 +66,7 @@ func TestReplay(t *testing.T) {
 	if got := h.replay("ann", ids["c"]); !slices.Equal(got, of("bef")) {
 		t.Errorf("two seconds before: %v", got)
 	}
-	// A cursor that is not stored stands for its time.
+	// For a cursor that is not stored its time is used.
 	unknown, err := uuid.NewV7()
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func (c *Chat) Joined(ctx context.Context, member, room string) (bool, error) {
 	return n > 0, nil
 }
 
-// Rooms are those that a member has joined.
+// Rooms are the rooms that a member has joined.
 func (c *Chat) Rooms(ctx context.Context, member string) ([]string, error) {
 	joined, err := c.roomsOf(ctx, member)
 	if err != nil {

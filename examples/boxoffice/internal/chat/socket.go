@@ -54,13 +54,13 @@ var goodbyes = map[why]struct {
 	broken:  {websocket.StatusInternalError, "the room cannot be read"},
 }
 
-// Visit is a member at a room's door.
+// Visit is a member that opens a socket of a room.
 type Visit struct {
 	Room, Member string
 	// Address is the address that Config.PerAddress counts; "" is not counted.
 	Address string
-	// After is the place up to which the client has all messages; negative for those
-	// only that come from now on.
+	// After is the place up to which the client has all messages; negative for new ones
+	// only.
 	After int64
 	// Post is given each text frame of the client and returns the answer to it. It is
 	// called for one frame after the other.
@@ -90,8 +90,8 @@ func (s *socket) cut(w why) {
 	})
 }
 
-// give puts those of the messages that the socket has not had yet into its
-// backlog, or reports false when they do not fit.
+// give puts the messages that the socket has not had yet into its backlog, or reports
+// false when they do not fit.
 func (s *socket) give(frames []frame) bool {
 	for _, f := range frames {
 		if f.seq <= s.at {
@@ -127,8 +127,8 @@ func (c *Chat) Check(r *http.Request) error {
 	return nil
 }
 
-// Serve answers a WebSocket handshake and keeps the socket until it ends. An
-// error says that nothing was answered.
+// Serve answers a WebSocket handshake and keeps the socket until it ends. After an
+// error nothing was answered.
 func (c *Chat) Serve(w http.ResponseWriter, r *http.Request, v Visit) error {
 	if err := c.Check(r); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (c *Chat) hear(ctx context.Context, conn *websocket.Conn, s *socket, v Visi
 	}
 }
 
-// ping asks for signs of life. Nobody waits for the answer but this.
+// ping checks that the client is alive. Only ping waits for the answer.
 func (c *Chat) ping(ctx context.Context, conn *websocket.Conn, s *socket) {
 	tick := time.NewTicker(c.cfg.Ping)
 	defer tick.Stop()

@@ -107,7 +107,7 @@ func TestWhoMayOpenASocket(t *testing.T) {
 	}
 }
 
-// An address has so many sockets and no more, and each that ends makes room.
+// The sockets of an address are limited, and each that ends makes room.
 func TestSocketsOfAnAddress(t *testing.T) {
 	h := openHouse(t, boxtest.New(t), nil, chat.Config{PerAddress: 2})
 	open := func(address string) (*websocket.Conn, error) {
@@ -181,8 +181,8 @@ func TestGoodbyes(t *testing.T) {
 	}
 }
 
-// A client that does not read is sent away, and the others have everything before
-// anybody has waited for it. On this network a write waits for its reader.
+// A client that does not read is cut, and the others have everything before any of
+// them has waited for it. On this network a write waits for its reader.
 func TestStalledSocketHurtsNobody(t *testing.T) {
 	pipes := boxtest.NewPipes()
 	box := boxtest.New(t)
@@ -213,7 +213,7 @@ func TestAWriteHasADeadline(t *testing.T) {
 	boxtest.WaitFor(t, "the stalled one to be gone", func() bool { s := h.chat.Stats(); return s.Sockets == 0 && s.Slow == 1 })
 }
 
-// A client whose machine went away reads nothing and says nothing.
+// A client whose machine is gone neither reads nor writes.
 func TestSilentSocketIsFound(t *testing.T) {
 	box := boxtest.New(t)
 	h := openOn(t, box, box.Outbox, nil, chat.Config{Ping: 20 * time.Millisecond, WriteTimeout: 20 * time.Millisecond}, boxtest.NewPipes())

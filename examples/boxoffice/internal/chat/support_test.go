@@ -30,7 +30,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The Kafka client has one of those for the whole process, for good.
+	// The Kafka client has one for the whole process, for good.
 	boxtest.Main(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
@@ -263,7 +263,7 @@ func (h *house) must(group string, e event.Event, want string) {
 	}
 }
 
-// say sends and stores.
+// say sends and stores a message.
 func (h *house) say(member, room, text string) event.Event {
 	h.Helper()
 	e := h.send(member, room, text)

@@ -243,7 +243,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// refill is Fill as if nothing was known.
+// refill is Fill without the known secrets.
 func (c Config) refill() (Config, error) {
 	c.Secret, c.EntrySecrets, c.AdminToken = "", nil, ""
 	return c.Fill()

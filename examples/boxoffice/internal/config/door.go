@@ -13,7 +13,7 @@ type Door struct {
 	Proxies []netip.Prefix
 }
 
-// rawDoor is Door as it is written.
+// rawDoor has the settings of Door as text.
 type rawDoor struct{ rate, streams, proxies string }
 
 func (r *rawDoor) settings() []setting {

@@ -90,8 +90,8 @@ func (c Config) keep(name string, atLeast int) (string, error) {
 	return "", fmt.Errorf("the file %s can't be made", path)
 }
 
-// private refuses a secret that everybody on the machine can read. A group may:
-// volumes are shared that way.
+// private refuses a secret that every user of the machine can read. A group may read
+// it: volumes are shared that way.
 func private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

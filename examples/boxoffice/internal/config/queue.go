@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 )
 
-// Queue is how the waiting room goes.
+// Queue has the settings of the waiting room.
 type Queue struct {
 	Threshold  int           // how many may be inside an event's sale at once
 	Active     time.Duration // how long each of them has
@@ -18,8 +18,8 @@ type Queue struct {
 	SweepEvery time.Duration // how often those who are gone are looked for
 }
 
-// minSeen is three of the longest intervals at which the room asks a person to
-// come again, which are a minute and a tenth of it more.
+// minSeen is three of the longest intervals after which the room asks a client to
+// poll again, each a minute and a tenth.
 const minSeen = 198
 
 // rawQueue has the settings of the waiting room.

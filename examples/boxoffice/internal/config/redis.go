@@ -14,8 +14,8 @@ const (
 	// and admitter.
 	NoRedis = "off"
 
-	// MaxWorkers is how many processes can share the limit of the artists' API:
-	// each takes one of the calls that it has beside those that are used.
+	// MaxWorkers is how many processes can share the limit of the artists' API: each
+	// takes one of the calls between the used ones and the limit.
 	MaxWorkers = 16
 
 	maxPrefix = 100
@@ -41,7 +41,7 @@ func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 		}
 		return
 	case EmbeddedRedis:
-		// They meet there; nobody else needs it.
+		// The API, the workers and the admitter share its state; no other role needs it.
 		if c.Has(RoleAPI) != c.Has(RoleWorker) || c.Has(RoleAPI) != c.Has(RoleAdmitter) {
 			bad(env, "this process has only the roles %s, and %s keeps in each process what the roles api, worker and admitter share; use one redis:// URL for all of them, or set BOXOFFICE_ROLES=all, or %s=%s with the roles api and admitter in one process, to do without artists",
 				strings.Join(c.Roles, ", "), EmbeddedRedis, env, NoRedis)

@@ -212,7 +212,7 @@ func lastOf(v any) string {
 	return ref[strings.LastIndexByte(ref, '/')+1:]
 }
 
-// channels are those of the app's transport, by their address.
+// channels are the channels of the app's transport, by their address.
 func (f *eventFile) channels(server string) map[string]object {
 	all := map[string]object{}
 	for _, c := range f.doc["channels"].(object) {
@@ -277,8 +277,8 @@ func wantedKafka(t bus.Topic) map[string]string {
 	return figures
 }
 
-// compareGroups compares the operations that receive with the consumers, and those
-// that look after dead letters with the dead letter topics.
+// compareGroups compares the operations that receive with the consumers, and those on
+// dead letters with the dead letter topics.
 func compareGroups(f *eventFile, consumers []app.Consumer) (wrong []string) {
 	want, got := map[string]string{}, map[string]string{}
 	sent := map[string][]string{}

@@ -19,7 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// registerDecoders tells the validator of the media types of pages: they are text.
+// registerDecoders adds the media types of pages to the validator: they are text.
 func registerDecoders() {
 	for _, kind := range []string{"text/html", "text/css", "text/javascript", "image/svg+xml", "font/woff2", "text/event-stream"} {
 		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
@@ -39,7 +39,7 @@ type call struct {
 	// broken marks a request that the file does not allow: then the file must refuse it,
 	// as the app does.
 	broken bool
-	// unjudged says that the file cannot judge the request.
+	// unjudged marks a request that the file cannot judge.
 	unjudged bool
 }
 

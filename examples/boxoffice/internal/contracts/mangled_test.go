@@ -118,8 +118,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// text is the usual one half of the time, never empty, since an address with nothing
-// in a place is another one.
+// text is the usual one half of the time, never empty, since an address with an empty
+// segment is another one.
 func (m mangler) text(usual string) string {
 	odd := []string{
 		"x", "0", "-1", "99999999999999999999", "1.5", "null", "true", "show-9", "a b", "%", "'; DROP TABLE shows; --", "../..", "{}", "쇼",

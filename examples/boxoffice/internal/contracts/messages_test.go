@@ -73,8 +73,8 @@ func save(t *testing.T, file string, samples map[string]object) {
 	}
 }
 
-// unseen are the messages of the file that nobody has published. One dead letter
-// topic stands for all, which one piece of code writes.
+// unseen are the messages of the file that were never published. One dead letter
+// topic represents all, since one piece of code writes them.
 func unseen(f *eventFile, seen map[string]bool) (missing []string) {
 	letters := false
 	for _, server := range []string{"transport", "notices"} {

@@ -76,8 +76,8 @@ func readOpenAPI(t *testing.T) *routeFile {
 	return f
 }
 
-// patternOf is an operation in the words of http.ServeMux, which knows no other way
-// to say that "/" is that page alone, and that a path goes on.
+// patternOf is an operation as a pattern of http.ServeMux, which has no other way to
+// match "/" alone, or a path with a remainder.
 func patternOf(method, path string) string {
 	switch {
 	case path == "/":

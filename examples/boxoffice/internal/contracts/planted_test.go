@@ -136,7 +136,7 @@ func judgeRequest(ctx context.Context, f *routeFile, c call) error {
 	return valid(ctx, input, body)
 }
 
-// Answers that nobody has seen, and excuses for none, are found.
+// Unseen answers, and excuses without an answer, are found.
 func TestPlantedCoverage(t *testing.T) {
 	documented := []string{"getShow 200", "getShow 404 show-not-found", "getShow 500 internal"}
 	seen := map[string]bool{"getShow 200": true, "getShow 404 show-not-found": true}
@@ -251,7 +251,7 @@ func TestPlantedChannels(t *testing.T) {
 	}
 }
 
-// A message that differs from its schema, or that nobody sends, is found.
+// A message that differs from its schema, or is never sent, is found.
 func TestPlantedMessages(t *testing.T) {
 	f := readAsyncAPI(t)
 	channel := f.channels("transport")[events.Likes]

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestWalk goes through all of the running office, as members, operators and people
-// at the gate do, and with every kind of bad input. Each request and each answer is
-// judged by the file, and in the end every answer that the file has was there, or
-// stands in the list of those that cannot be caused.
+// TestWalk uses all of the running office, as members, operators and people at the
+// gate do, and with every kind of bad input. Each request and each answer is judged
+// by the file, and in the end every answer of the file was seen, or is in the list of
+// those that cannot be caused.
 func TestWalk(t *testing.T) {
 	f := readOpenAPI(t)
 	o := theOffice(t)

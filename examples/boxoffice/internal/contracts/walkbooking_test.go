@@ -170,7 +170,7 @@ func walkTransfers(t *testing.T, w *walker) {
 	bob.do(call{method: "DELETE", path: "/api/me/tickets/" + mine.ReservationID, status: 409, problem: "transferred"})
 	bob.in("show-1", call{method: "DELETE", path: "/api/reservations/" + mine.ReservationID, status: 409, problem: "transferred"})
 	ann.do(call{method: "POST", path: "/api/payments/" + mine.PaymentID + "/refund", status: 409, problem: "transferred"})
-	// A payment that fails hands nothing on.
+	// A failed payment transfers nothing.
 	kept := ann.buy("show-1", "C-3")
 	ann.do(transfer("t-9", kept, "handing-bob", boxtest.Decline, 202, "", &p))
 	decide(bob, "accept", 200, "")
@@ -193,7 +193,7 @@ func walkTransfers(t *testing.T, w *walker) {
 	member("m-4", 30000, boxtest.Decline, 422, "key-reused")
 }
 
-// walkDoor shows tickets at the door.
+// walkDoor scans tickets.
 func walkDoor(t *testing.T, w *walker, admin string) {
 	ann := w.fan(t, "entering-ann", "show-1")
 	ann.do(call{method: "GET", path: "/api/me/tickets/nothing/codes", status: 404, problem: "reservation-not-found"})

@@ -80,7 +80,7 @@ func walkWhoMay(t *testing.T, w *walker) {
 	}
 }
 
-// walkLarge sends more than anybody takes.
+// walkLarge sends bodies that exceed every limit.
 func walkLarge(t *testing.T, w *walker, admin string) {
 	large := strings.Repeat(" ", 1<<20+1)
 	for _, o := range w.file.operations {

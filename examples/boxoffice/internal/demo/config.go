@@ -86,8 +86,8 @@ func (c config) places() int {
 	return max(1, min(c.fans, c.concurrency)*3/(5*8))
 }
 
-// told reports whether members are told live: workers apart from the process that
-// serves the streams reach them through Redis only.
+// told reports whether members get live events: workers in another process than the
+// streams reach them through Redis only.
 func (c config) told() bool { return !c.split || c.redisURL != "" }
 
 func (c config) validate(rest []string) error {

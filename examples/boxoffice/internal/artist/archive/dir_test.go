@@ -75,7 +75,7 @@ func keeps(t *testing.T, of func() archive.Store) {
 	}
 }
 
-// A writer that dies leaves the old object, or none; the next Put clears up.
+// A writer that dies leaves the old object, or none; the next Put cleans up.
 func TestPutIsAtomic(t *testing.T) {
 	root := t.TempDir()
 	d := open(t, root)

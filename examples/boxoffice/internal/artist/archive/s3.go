@@ -153,7 +153,7 @@ func (s *S3) request(ctx context.Context, method string, tier int, id string, da
 	return body, nil
 }
 
-// refusal is an answer that says no.
+// refusal is an answer with an error status.
 type refusal struct {
 	status int
 	code   string // as S3 names it; "" when the answer does not say

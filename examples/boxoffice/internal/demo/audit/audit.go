@@ -17,11 +17,11 @@ type Subject struct {
 	GatewayURL string        // without it the ledger's checks are left out
 	Patience   time.Duration // for coming to rest
 	Crowd      *crowd.Crowd  // has ended
-	// Foreign says that others use the box office too: charges and tickets
-	// that no fan knows are then not judged.
+	// Foreign states that others use the box office too: charges and tickets that no fan
+	// knows are then not judged.
 	Foreign bool
-	// Lines has the waiting rooms judged: while the crowd was there nobody changed
-	// how many may be inside, and no waiting room was lost.
+	// Lines has the waiting rooms judged: during the run no capacity was changed, and no
+	// waiting room was lost.
 	Lines bool
 }
 

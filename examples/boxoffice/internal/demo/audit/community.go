@@ -109,8 +109,8 @@ func (a *audit) judgePosted(check string, there []posted, told func(*crowd.Recor
 	}
 }
 
-// judgeOrder compares the order in each room with that in which each fan was told
-// that its messages were accepted; each was sent after the answer to the last.
+// judgeOrder compares the order in each room with the order in which each fan's
+// messages were accepted; each was sent after the answer to the last.
 func (a *audit) judgeOrder(said []posted) {
 	place := map[string]int{}
 	for i, p := range said { // rooms one after the other, and a fan is in one

@@ -14,7 +14,7 @@ import (
 const (
 	// page is how much of a list is asked for at once.
 	page = 100
-	// countedWithin is how long shows may go on telling an old count.
+	// countedWithin is how long shows may have an old count.
 	countedWithin = 10 * time.Second
 )
 

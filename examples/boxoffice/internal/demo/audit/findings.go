@@ -28,7 +28,7 @@ func (f *findings) announce(name, format string, args ...any) {
 	f.detail[name] = fmt.Sprintf(format, args...)
 }
 
-// found breaks a check. An empty text finds nothing.
+// found adds a fault to a check. An empty text adds none.
 func (f *findings) found(name, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if text == "" {

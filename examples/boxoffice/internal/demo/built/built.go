@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// Boxoffice builds the command into dir and returns its path. It needs the go
-// tool, which runs the tests anyway.
+// Boxoffice builds the command into dir and returns its path. It needs the go tool,
+// which runs the tests anyway.
 func Boxoffice(dir string) (path string, err error) {
 	path = filepath.Join(dir, "boxoffice")
 	cmd := exec.Command("go", "build", "-o", path, "github.com/millrace-go/millrace/examples/boxoffice")

@@ -44,7 +44,7 @@ type Client struct {
 	turn atomic.Uint64
 }
 
-// next is the process whose turn it is, as a load balancer would choose.
+// next is the next process in turn, as a load balancer would choose.
 func (c *Client) next() string {
 	n := c.turn.Add(1) % uint64(len(c.Others)+1)
 	if n == 0 {

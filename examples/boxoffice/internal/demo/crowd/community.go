@@ -120,7 +120,7 @@ func (g *guest) comment(ctx context.Context, show string) error {
 	return nil
 }
 
-// chat says something in the show's room, each message after the answer to the last.
+// chat sends messages to the show's room, each after the answer to the last.
 func (g *guest) chat(ctx context.Context, show string) error {
 	room := "/api/rooms/" + url.PathEscape(show)
 	if _, err := g.call(ctx, Call{Step: "join room", Method: http.MethodPost, Path: room + "/join"}, nil); err != nil {

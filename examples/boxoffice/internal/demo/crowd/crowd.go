@@ -23,8 +23,8 @@ type Config struct {
 	// Seed makes plans, choices and payment keys the same in every run. The interaction
 	// of fans still depends on timing.
 	Seed uint64
-	// Run tells members and payment keys of several crowds on one box office
-	// apart. Default "0".
+	// Run distinguishes the members and payment keys of several crowds on one box
+	// office. Default "0".
 	Run string
 	// Plans are the plans of fans, in turn; the usual mix when empty.
 	Plans []Plan
@@ -99,7 +99,7 @@ type Crowd struct {
 	violated   int
 }
 
-// New makes a crowd; nobody comes before [Crowd.Run].
+// New makes a crowd; its fans start with [Crowd.Run].
 func New(cfg Config) (*Crowd, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func New(cfg Config) (*Crowd, error) {
 	}, nil
 }
 
-// Run lets the fans come, at most Concurrency at a time, and returns when the
-// last one has left. When ctx ends, fans stop at their next step, and Run
-// returns the context's error.
+// Run starts the fans, at most Concurrency at a time, and returns when the last one
+// has finished. When ctx ends, fans stop at their next step, and Run returns the
+// context's error.
 func (c *Crowd) Run(ctx context.Context) error {
 	defer c.client.HTTP.CloseIdleConnections()
 	places := make(chan struct{}, c.cfg.Concurrency)
@@ -143,7 +143,7 @@ func (c *Crowd) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// LastCall lets no more fans in. Those inside finish their visits.
+// LastCall starts no more fans. The active ones finish their visits.
 func (c *Crowd) LastCall() { c.lastOnce.Do(func() { close(c.last) }) }
 
 func (c *Crowd) plan(i int) Plan {

@@ -172,7 +172,7 @@ func (f *fan) settle(ctx context.Context, held *Reservation, p *Payment, start t
 		f.crowd.meter.Observe(stepName("ticket confirmed", p.Card), time.Since(start))
 		return EndConfirmed, nil
 	}
-	// The hold had ended before the money came: it must go back.
+	// The hold had ended before the payment: the money must be refunded.
 	return EndLate, f.awaitPayment(ctx, p, Success)
 }
 

@@ -38,7 +38,7 @@ func TestGrasp(t *testing.T) {
 	}
 }
 
-// Seats that are let go while their payment is under way end as too late.
+// Seats that are freed while their payment is in flight end as too late.
 func TestLate(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Fault: officetest.LetGo})
 	c := run(t, o, crowd.Config{Fans: 10, Plans: []crowd.Plan{crowd.PlanLastMoment}})

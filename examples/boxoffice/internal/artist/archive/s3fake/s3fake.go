@@ -19,8 +19,8 @@ import (
 // Server is an http.Handler. The zero value has no bucket.
 type Server struct {
 	Bucket, Region, Key, Secret string
-	// Trouble is asked before a request is carried out; nil, or one that returns
-	// false, makes none. It may answer by itself.
+	// Trouble is called before a request is carried out; nil, or a result of false,
+	// means no trouble. It may answer by itself.
 	Trouble func(w http.ResponseWriter, r *http.Request) bool
 
 	mu       sync.Mutex
@@ -47,7 +47,7 @@ func (s *Server) Requests() int {
 	return s.requests
 }
 
-// Set changes the trouble while requests come.
+// Set changes the trouble while requests arrive.
 func (s *Server) Set(trouble func(w http.ResponseWriter, r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +104,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check verifies the signature as "Authenticating Requests: Using the
-// Authorization Header (AWS Signature Version 4)" in Amazon's S3 API Reference says.
+// check verifies the signature by "Authenticating Requests: Using the Authorization
+// Header (AWS Signature Version 4)" in Amazon's S3 API Reference.
 func (s *Server) check(r *http.Request, body []byte) (status int, code string) {
 	fields := map[string]string{}
 	kind, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
