@@ -166,7 +166,7 @@ func (l *ledger) until(ctx context.Context, t *testing.T, n int) {
 var fleetKeys = []string{"a", "b", "c", "d"}
 
 // TestFleet moves a group of a fleet that uses Watermill alone to package bus: our process
-// joins, takes over, leaves and comes back, and then the group moves to the native transport.
+// joins, takes over, leaves and rejoins, and then the group moves to the native transport.
 func TestFleet(t *testing.T) {
 	for name, at := range fleets() {
 		t.Run(name, func(t *testing.T) {

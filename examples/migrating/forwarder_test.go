@@ -59,7 +59,7 @@ func (w *town) subscriber(t *testing.T) *wsql.Subscriber {
 	return sub
 }
 
-// forward runs the forwarder; stop ends it when nothing waits on its side.
+// forward runs the forwarder; stop ends it when no message waits on its side.
 func (w *town) forward(t *testing.T, ctx context.Context) (stop func()) {
 	t.Helper()
 	f, err := forwarder.NewForwarder(w.subscriber(t), w.to, watermill.NopLogger{}, forwarder.Config{ForwarderTopic: forwarded, CloseTimeout: 5 * time.Second})
@@ -85,8 +85,8 @@ func (w *town) forward(t *testing.T, ctx context.Context) (stop func()) {
 	}
 }
 
-// TestForwarder moves from Watermill's forwarder to package outbox, back, and
-// over again, while eight writers go on.
+// TestForwarder moves from Watermill's forwarder to package outbox, back, and again,
+// while eight writers write.
 func TestForwarder(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -42,8 +42,8 @@ func (Switch) Make(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Side says where the transaction writes. It must be its first statement: before
-// it holds any row that another one may wait for.
+// Side returns where the transaction writes. It must be the transaction's first
+// statement: before it holds any row that another one may wait for.
 func (s Switch) Side(ctx context.Context, tx *sql.Tx) (side Side, err error) {
 	if s.Postgres {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, lock); err != nil {
@@ -56,8 +56,8 @@ func (s Switch) Side(ctx context.Context, tx *sql.Tx) (side Side, err error) {
 	return side, nil
 }
 
-// Turn makes all transactions that begin from now on write to the side, and
-// returns when none is open that writes to the other.
+// Turn makes all transactions that begin from now on write to the side, and returns
+// when no transaction that writes to the other side is open.
 func (s Switch) Turn(ctx context.Context, db *sql.DB, to Side) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -78,7 +78,7 @@ func (h *heard) so() (int, <-chan struct{}) {
 	return len(h.steps), h.more
 }
 
-// until waits for so many events.
+// until waits for n events.
 func (h *heard) until(ctx context.Context, n int) error {
 	for {
 		got, more := h.so()
@@ -148,7 +148,7 @@ func (w *town) found(ctx context.Context) error {
 	return err
 }
 
-// write moves an order in a transaction of its own, wherever the switch says.
+// write moves an order in a transaction of its own, on the side of the switch.
 func (w *town) write(ctx context.Context, key string) error {
 	return sqltx.Do(ctx, w.db, func(ctx context.Context, tx *sql.Tx) error {
 		side, err := w.turns.Side(ctx, tx)

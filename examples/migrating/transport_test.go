@@ -87,8 +87,8 @@ func (l *line) stopConsumer(t *testing.T) {
 	must(t, <-l.runnerEnded)
 }
 
-// TestRedisStreamsToKafka follows docs/operating.md from one transport to the
-// other, and back, while eight writers go on.
+// TestRedisStreamsToKafka follows docs/operating.md from one transport to the other,
+// and back, while eight writers write.
 func TestRedisStreamsToKafka(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -74,7 +74,7 @@ func testOrders(t *testing.T, folder string) {
 	require.NoError(t, <-ended, &said)
 }
 
-// port is one that nothing listens on.
+// port is a free port.
 func port(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newShop is a shop whose room has one place, and the events that it handles.
+// newShop is a shop whose room has one place, with the list of handled events.
 func newShop(t *testing.T) (Shop, *millracetest.Kit[*sql.Tx], *[]string) {
 	app, err := millrace.New(sqlite.Open("sqlite://"+filepath.Join(t.TempDir(), "app.db")), millrace.Config{Service: "shop"})
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func (s *shop) issue(ctx context.Context, tx *sql.Tx, e Paid) error {
 	return s.app.Emit(ctx, tx, Issued{e.Seat, e.Buyer})
 }
 
-// show tells all pages how a seat stands.
+// show sends the state of a seat to all pages.
 func (s *shop) show(ctx context.Context, seat, state string) error {
 	data, err := json.Marshal(Seat{ID: seat, State: state})
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *shop) seats(ctx context.Context, buyer string) (all []Seat, err error) 
 	return all, err
 }
 
-// take holds a seat for a buyer. A hold that is over counts as none.
+// take holds a seat for a buyer. An expired hold counts as none.
 func (s *shop) take(ctx context.Context, seat, buyer string) error {
 	now := time.Now()
 	until := now.Add(s.hold).Unix()

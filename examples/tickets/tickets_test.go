@@ -222,7 +222,7 @@ func testKilled(t *testing.T, p *program, db *sql.DB) {
 	require.Equal(t, len(seats), bytes.Count(charges, []byte("\n")), "charges")
 }
 
-// One buyer's way, wrong turns included.
+// One buyer's way, mistakes included.
 func TestOneBuyer(t *testing.T) {
 	p := start(t, "")
 	stranger := &buyer{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, p.address}

@@ -143,7 +143,7 @@ func TestDemoNoticesACrash(t *testing.T) {
 	}
 }
 
-// One of several may end when the crowd has left, and the others carry on.
+// One of several processes may end after the crowd, and the others continue.
 func TestDemoNoticesACrashAfterTheCrowd(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{})
 	dead, err := launch.Start(launch.Spec{Name: "relay 1", Path: os.Args[0], Args: []string{"child", "refuses", "serve"}, Env: os.Environ()})
@@ -196,7 +196,7 @@ func TestRealBoxOffice(t *testing.T) {
 		if err := <-corrupted; err != nil {
 			t.Fatal(err)
 		}
-		// The seats are free, or somebody else's by now.
+		// The seats are free, or another member's by now.
 		fromOutside := strings.Contains(stdout.String(), "BROKEN  the seat plan is the fans' tickets") ||
 			strings.Contains(stdout.String(), "BROKEN  no seat promised to two fans")
 		if code != 1 || !strings.Contains(stdout.String(), "BROKEN  sold-seats") || !fromOutside {

@@ -11,14 +11,14 @@ import (
 
 // Config of a [Door]. The zero value bounds no address and trusts no proxy.
 type Config struct {
-	// Rate is how many requests an address has each second, of those that are
-	// costly; ten times as many at once. 0 for no bound.
+	// Rate is how many costly requests an address may make each second; ten times as
+	// many at once. 0 for no bound.
 	Rate int
-	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// Proxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	Proxies []netip.Prefix
 }
 
-// Door stands before a handler. It is safe for concurrent use.
+// Door applies its limits before a handler. It is safe for concurrent use.
 type Door struct {
 	cfg    Config
 	rates  *rates // nil for no bound
@@ -45,7 +45,7 @@ func New(cfg Config) (*Door, error) {
 	return d, nil
 }
 
-// Before puts the door before a handler.
+// Before applies the limits before a handler.
 func (d *Door) Before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
@@ -82,8 +82,8 @@ type visitor struct {
 
 type visitorKey struct{}
 
-// HTTPS says whether a request came over https, to this process or to a proxy that is
-// trusted.
+// HTTPS reports whether a request came over https, to this process or to a trusted
+// proxy.
 func HTTPS(r *http.Request) bool {
 	seen, ok := r.Context().Value(visitorKey{}).(visitor)
 	return r.TLS != nil || ok && seen.https

@@ -23,7 +23,7 @@ func newRates(every, burst time.Duration) *rates {
 	return &rates{seed: maphash.MakeSeed(), start: time.Now(), every: every, burst: burst}
 }
 
-// take takes a token, or says how long there will be none.
+// take takes a token, or returns the wait until the next one.
 func (r *rates) take(from netip.Prefix) (wait time.Duration) {
 	slot := &r.full[maphash.Comparable(r.seed, from)%slots]
 	for {

@@ -279,11 +279,11 @@ type NoticeParams struct {
 	// Show is the title of the show.
 	Show  string   `json:"show,omitempty"`
 	Seats []string `json:"seats,omitempty"`
-	// Outcome is one of the Outcome constants, of a transfer one of those that begin
-	// with Transfer.
+	// Outcome is one of the Outcome constants; for a transfer, one of the constants that
+	// begin with Transfer.
 	Outcome string `json:"outcome,omitempty"`
-	// Reason is that of ReservationCancelled, or LATE for a payment that came after
-	// its reservation had ended.
+	// Reason is the reason of ReservationCancelled, or LATE for a payment after its
+	// reservation had ended.
 	Reason string   `json:"reason,omitempty"`
 	Songs  []string `json:"songs,omitempty"`
 }
@@ -326,5 +326,5 @@ func New(typ, aggregateType, aggregateID, member string, byMember bool, data any
 	return e, nil
 }
 
-// Time turns the database's milliseconds into a time.
+// Time converts the database's milliseconds.
 func Time(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

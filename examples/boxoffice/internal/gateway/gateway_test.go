@@ -149,7 +149,7 @@ func TestConcurrentRepeatsChargeOnce(t *testing.T) {
 	}
 }
 
-// impatient posts a timed-out charge and gives up after patience.
+// impatient posts a timed-out charge and disconnects after patience.
 func impatient(t *testing.T, url, key string, patience time.Duration) (*http.Response, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -104,8 +104,8 @@ func (o order) fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// charge records o, or finds the charge that its key already made. fresh tells
-// the two apart.
+// charge records o, or finds the charge that its key already made. fresh
+// distinguishes the two.
 func (l *ledger) charge(ctx context.Context, o order, now time.Time, settleAfter time.Duration) (c Charge, fresh bool, err error) {
 	status, reason := Approved, ""
 	settleAt, settledAt := int64(0), now.UnixMilli()

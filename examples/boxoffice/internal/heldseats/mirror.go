@@ -16,8 +16,8 @@ import (
 //go:embed sql/heldseats.sql
 var heldSQL string
 
-// maxWaiting bounds the changes that wait to be written, in seats. Those beyond are
-// dropped, and the sweep makes them good.
+// maxWaiting bounds the changes that wait to be written, in seats. Further changes are
+// dropped, and the sweep repairs the copy.
 const maxWaiting = 10_000
 
 // Any in [Change.Was] stands for any reservation.
@@ -26,10 +26,10 @@ const Any = "*"
 // Change of one seat.
 type Change struct {
 	Seat string
-	// Was is the reservation that must have the seat, "" for none, [Any] for any: else
-	// nothing is changed.
+	// Was is the reservation that must have the seat, "" for none, [Any] for any:
+	// otherwise nothing is changed.
 	Was string
-	// Now is the reservation that has it then, "" for none.
+	// Now is the reservation that has the seat afterwards, "" for none.
 	Now string
 }
 
@@ -44,8 +44,8 @@ type Store interface {
 
 // Config of a [Mirror].
 type Config struct {
-	// TTL is how long the copy stays when nobody changes or repairs it; required. It
-	// must exceed the longest hold with its payment.
+	// TTL is how long the copy stays without a change or repair; required. It must exceed
+	// the longest hold with its payment.
 	TTL time.Duration
 	// Holder names this process in the sweep's lease; required.
 	Holder string
@@ -106,13 +106,13 @@ func New(s *store.Store, to Store, cfg Config) (*Mirror, error) {
 	return m, nil
 }
 
-// Held says that a reservation holds these seats now. It waits for nothing.
+// Held records that a reservation holds these seats now. It waits for nothing.
 func (m *Mirror) Held(show, reservation string, seats []string) {
 	m.add(show, seats, Change{Was: Any, Now: reservation})
 }
 
-// Freed says that a reservation holds these seats no more: they were sold or are free.
-// It waits for nothing.
+// Freed records that a reservation no longer holds these seats: they were sold or are
+// free. It waits for nothing.
 func (m *Mirror) Freed(show, reservation string, seats []string) {
 	m.add(show, seats, Change{Was: reservation})
 }

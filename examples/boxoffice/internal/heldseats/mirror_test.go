@@ -183,7 +183,7 @@ func TestWrongCopy(t *testing.T) {
 	})
 }
 
-// Of two changes, of which the older one comes last, the newer one stays.
+// Of two changes, the newer one stays even if the older one comes last.
 func TestLateChange(t *testing.T) {
 	stores(t, func(t *testing.T, to heldseats.Store) {
 		m := mirror(t, to)
@@ -201,7 +201,7 @@ func TestLateChange(t *testing.T) {
 	})
 }
 
-// While Redis is away seats are held, sold and freed as ever. Then the copy is right again.
+// During an outage of Redis seats are held, sold and freed. Then the copy is right again.
 func TestRedisAway(t *testing.T) {
 	server, client := mini(t)
 	m := mirror(t, inRedis(t, client, ""))

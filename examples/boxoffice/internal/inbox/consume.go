@@ -95,8 +95,8 @@ func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
 	}
 }
 
-// toMany stores for an audience: its first page at once, so that a few recipients
-// need nothing else, and the rest page by page in transactions of their own.
+// toMany stores for many recipients: the first page at once, which is enough for few
+// recipients, and the rest page by page in transactions of their own.
 func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 		n, data, err := read(e)

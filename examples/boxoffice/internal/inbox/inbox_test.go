@@ -164,7 +164,7 @@ func TestManyRecipientsComeInPages(t *testing.T) {
 					if got := o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id LIKE $1`, e.ID+"/%"); got != stored {
 						t.Fatalf("%d are stored, want %d", got, stored)
 					}
-					// A step that fails, or whose process dies, changes nothing.
+					// A step that fails, or whose process dies, has no effect.
 					ctx, cancel := context.WithCancel(t.Context())
 					cancel()
 					if _, err := o.inbox.FanOut(ctx); err == nil {
@@ -256,7 +256,7 @@ func TestSeveralProcessesFanOut(t *testing.T) {
 			t.Errorf("%s has %d, want %d", member, len(got), n)
 		}
 	}
-	// 9 full pages after the first, and an empty one that says so.
+	// 9 full pages after the first, and an empty one that ends them.
 	if pages.Load() != n*10 {
 		t.Errorf("%d pages", pages.Load())
 	}

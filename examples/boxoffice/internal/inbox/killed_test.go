@@ -15,10 +15,10 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// killedEnv has this program be the process that sends, on the database that it names.
+// killedEnv makes this program the process that sends, on the database that it names.
 const killedEnv = "MILLRACE_TEST_INBOX_SENDS"
 
-// sendUntilKilled takes the lease, says so, and never comes back from its first send.
+// sendUntilKilled takes the lease, reports that, and hangs in its first send.
 func sendUntilKilled(url string) error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, url)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// EventName is that of the streams' events.
+	// EventName is the name of the streams' events.
 	EventName = "notification"
 
 	newest    = 10 // unread notifications that a new stream begins with
@@ -103,11 +103,11 @@ func (i *Inbox) ReadUpTo(ctx context.Context, member, id string) error {
 	return err
 }
 
-// muteTimeout bounds how long a change of settings waits for the streams to hear.
+// muteTimeout bounds how long a change of settings waits for the streams.
 const muteTimeout = 2 * time.Second
 
-// Mute keeps notifications off a member's streams, or lets them through again. They
-// are stored all the same. Streams that cannot be told follow when they open anew.
+// Mute stops the sending of notifications to a member's streams, or resumes it. They are
+// stored all the same. Streams that miss the change follow when they open again.
 func (i *Inbox) Mute(ctx context.Context, member string, muted bool) error {
 	value := 0
 	if muted {
@@ -197,7 +197,7 @@ func live(n Notification) (sse.Event, error) {
 	return sse.Event{Name: EventName, ID: n.ID, Data: data}, nil
 }
 
-// place of a member's notification in the order of commits; 0 when there is none.
+// place of a member's notification in the order of commits; 0 for an unknown one.
 func (i *Inbox) place(ctx context.Context, member, id string) (place int64, err error) {
 	err = i.store.Reader().QueryRowContext(ctx, i.sql.PlaceOf, id, member).Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -61,7 +61,7 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	return server, sent
 }
 
-// tab reads a stream as a browser does: it comes back with the last id it saw.
+// tab reads a stream as a browser does: it reconnects with the last id it saw.
 type tab struct {
 	t      *testing.T
 	server *httptest.Server
@@ -69,7 +69,7 @@ type tab struct {
 	seen   []string
 }
 
-// read opens the stream and reads until enough says so of the ids seen.
+// read opens the stream and reads until enough accepts the ids seen.
 func (b *tab) read(opened func(), enough func() bool) {
 	b.t.Helper()
 	ctx, cut := context.WithTimeout(b.t.Context(), time.Minute)

@@ -99,9 +99,9 @@ func brokenBudget(c config) ratelimit.Limits {
 	return l
 }
 
-// restThenAll lets the bucket fill, which takes a second, and then takes all that
-// there is. Callers are few, because the first call of each makes a connection,
-// for which a permit is given back that is worth nothing by then.
+// restThenAll lets the bucket fill, which takes a second, and then takes all of it.
+// Callers are few, because the first call of each makes a connection: its permit is
+// returned, and is worthless by then.
 func restThenAll(c config, _ int) demand {
 	return demand{Touch: true, HighCallers: max(1, c.rate/10/c.workers), HighOffset: 1300 * time.Millisecond}
 }

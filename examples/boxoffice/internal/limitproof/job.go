@@ -20,19 +20,19 @@ type job struct {
 
 // demand is how much one worker wants.
 type demand struct {
-	// HighEvery is the time between two calls of high priority, made whether or
-	// not the last one was answered; 0 for none.
+	// HighEvery is the time between two calls of high priority, made whether or not the
+	// last one was answered; 0 for none.
 	HighEvery time.Duration `json:"highEvery"`
 	// HighOffset is when the first of them is made, after the beginning.
 	HighOffset time.Duration `json:"highOffset"`
-	// HighCallers and LowCallers make one call after the other, without a pause.
-	// Those of high priority begin after HighOffset.
+	// HighCallers and LowCallers make one call after the other, without a pause. The
+	// calls of high priority begin after HighOffset.
 	HighCallers int `json:"highCallers"`
 	LowCallers  int `json:"lowCallers"`
 	// LowAsks is how many low calls a second are asked for without waiting.
 	LowAsks int `json:"lowAsks"`
-	// Touch makes one call before the others, whose HighOffset begins with its
-	// answer: state that is missing is empty, and begins to fill with the first.
+	// Touch makes one call before the others, whose HighOffset begins with its answer:
+	// missing state is empty, and begins to fill with the first call.
 	Touch bool `json:"touch"`
 	// Garbage keeps the collector at work.
 	Garbage bool `json:"garbage"`
@@ -75,7 +75,7 @@ func sum(all []done) done {
 	return s
 }
 
-// expired are the permits that nobody used or gave back in time.
+// expired are the permits that were neither used nor returned in time.
 func (d done) expired() int {
 	return max(0, int(d.Acquired)-int(d.Returned)-int(d.Written)) // grants that nobody took are returned without being acquired
 }

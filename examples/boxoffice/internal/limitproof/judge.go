@@ -85,8 +85,8 @@ func lowBound(c config, o outcome, within time.Duration, steps int) int {
 	return o.plan.LowBurst*(1+steps) + int(refilled) + c.workers
 }
 
-// outages looks for calls that nobody can have had a permit for: those of the
-// last moment expire within Delay, and each process may be late with one.
+// outages looks for calls that cannot have had a permit: the permits of the last
+// moment expire within Delay, and each process may be late with one.
 func (v *verdict) outages(c config, o outcome) {
 	for i, away := range o.happened.away {
 		n := o.figures.sentWithin(span{away.from + o.plan.Delay, away.to})

@@ -103,13 +103,12 @@ func playAll(ctx context.Context, s *stage, out *screen.Screen) ([]row, error) {
 	return rows, nil
 }
 
-// decided says that another try would tell nothing new.
+// decided reports whether another try is of no use.
 func decided(r row) bool {
 	return r.verdict.ok() || len(r.verdict.violations) > 0 || r.try >= tries
 }
 
-// passed asks of every act that nothing was ever violated, and that its last try
-// was good.
+// passed reports whether no act was ever violated, and the last try of each was good.
 func passed(rows []row) bool { return failures(rows) == 0 }
 
 // watched runs an act and shows how far it is.

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// TestStepIsAStep has the store decide after steps of the clock. The rate is so
-// low that nothing else fills the buckets meanwhile.
+// TestStepIsAStep makes the store decide after steps of the clock. The rate is so low
+// that only the steps fill the buckets.
 func TestStepIsAStep(t *testing.T) {
 	s, err := startServer(t.Context(), redisServer(t), t.TempDir(), io.Discard)
 	if err != nil {

@@ -20,7 +20,7 @@ func newRemote() remote {
 	return remote{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
-// perform has a worker do a job, and waits for it.
+// perform gives a worker a job, and waits for it.
 func (r remote) perform(ctx context.Context, worker string, j job) (d done, err error) {
 	body, err := json.Marshal(j)
 	if err != nil {

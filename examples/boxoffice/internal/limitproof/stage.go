@@ -90,7 +90,7 @@ func (s *stage) start(name string, args ...string) error {
 	return nil
 }
 
-// play plays an act, on a budget that nobody has used.
+// play plays an act, on an unused budget.
 func (s *stage) play(ctx context.Context, a act) (o outcome, err error) {
 	limits := a.limits(s.cfg)
 	if o.plan, err = limits.Plan(); err != nil {
@@ -133,7 +133,7 @@ func (s *stage) play(ctx context.Context, a act) (o outcome, err error) {
 	return o, nil
 }
 
-// perform has all workers do their jobs beside a fault.
+// perform runs the jobs of all workers beside a fault.
 func (s *stage) perform(ctx context.Context, jobs []job, fault func(context.Context) error) ([]done, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

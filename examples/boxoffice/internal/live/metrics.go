@@ -45,15 +45,15 @@ func newLatency() *prometheus.HistogramVec {
 	return v
 }
 
-// delivered is told by the hub how late an event was. Other names than the kinds are
-// not measured.
+// delivered measures how late the hub wrote an event. Other names than the kinds are not
+// measured.
 func (l *Live) delivered(event string, after time.Duration) {
 	if event != room && slices.Contains(kinds[:], event) {
 		l.latency.WithLabelValues(event).Observe(after.Seconds())
 	}
 }
 
-// RoomDelivered is told how late a message of an open room was.
+// RoomDelivered measures how late a message of an open room was.
 func (l *Live) RoomDelivered(after time.Duration) {
 	l.latency.WithLabelValues(room).Observe(after.Seconds())
 }

@@ -133,8 +133,8 @@ func TestTheFourthTab(t *testing.T) {
 	})
 }
 
-// TestFourTabsComeToRest: four that come back by themselves, as browsers do, and do
-// not even know the event evicted.
+// TestFourTabsComeToRest: four tabs that reconnect by themselves, as browsers do, and
+// do not even know the event evicted.
 func TestFourTabsComeToRest(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		cfg := greeted
@@ -241,7 +241,7 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
-// TestDrain: the end of a process sends all away, and leaves nobody behind.
+// TestDrain: the end of a process closes all streams, and leaves none behind.
 func TestDrain(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		cfg := greeted
@@ -298,7 +298,7 @@ func TestCollectors(t *testing.T) {
 	}
 	stream.gets("x", "x", "x", "x", "x")
 	o.RoomDelivered(time.Second)
-	// Of those with a time and a kind; it is counted right behind the write.
+	// An event with a time and a kind; it is counted right after the write.
 	eventually(t, "the latencies are counted", func() bool {
 		now := read()
 		return now["live_latency_seconds notification"] == 1 && now["live_latency_seconds chat"] == 1 && now["live_latency_seconds room"] == 1

@@ -34,7 +34,7 @@ const (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// steady is for tests in which nothing goes wrong: a loaded machine is no outage.
+// steady is for tests without a fault: a loaded machine is no outage.
 var steady = sse.Config{Lease: 2 * time.Minute, Timeout: 30 * time.Second, Retry: time.Millisecond, Spread: time.Millisecond}
 
 // both runs a test in both modes.
@@ -136,7 +136,7 @@ func browser(t testing.TB) *http.Client {
 	return &http.Client{Jar: jar, Transport: transport}
 }
 
-// tab is an EventSource: it comes back to the address that it had.
+// tab is an EventSource: it reconnects to its address.
 type tab struct {
 	t       testing.TB
 	browser *http.Client

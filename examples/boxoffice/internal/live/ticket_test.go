@@ -25,7 +25,8 @@ func (l *Live) mustTicket(t testing.TB, member string) string {
 	return ticket
 }
 
-// comes asks with a ticket and cookies, and returns the cookies that were set.
+// comes requests a stream with a ticket and cookies, and returns the cookies that
+// were set.
 func (l *Live) comes(ticket string, cookies ...*http.Cookie) (Tab, []*http.Cookie, error) {
 	r := httptest.NewRequest(http.MethodGet, Path+"?ticket="+url.QueryEscape(ticket), nil)
 	for _, c := range cookies {
@@ -115,7 +116,7 @@ func TestRedeem(t *testing.T) {
 	})
 }
 
-// broken is a store that is away.
+// broken is a store that is unreachable.
 type broken struct{}
 
 var errBroken = errors.New("away")

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// clock tells the store's time. It runs on this process's monotonic clock, which
-// nobody sets.
+// clock returns the store's time. It runs on this process's monotonic clock, which is
+// never set.
 type clock struct {
 	began  time.Time
 	offset atomic.Int64 // the store's time when this clock began, in Unix nanoseconds
 	known  atomic.Bool  // the store has told it
 }
 
-// start has the clock go by the local time until it learns better.
+// start begins with the local time, until the store's time is known.
 func (c *clock) start() {
 	c.began = time.Now()
 	c.offset.Store(c.began.UnixNano())

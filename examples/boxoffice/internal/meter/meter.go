@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// MaxSeries is how many seconds a [Meter] tells at most.
+// MaxSeries is how many seconds a [Meter] returns at most.
 const MaxSeries = 120
 
 // Second is how many calls were made in a second, by all processes.
@@ -75,7 +75,7 @@ func New(store Store, cfg Config) (*Meter, error) {
 }
 
 // Count counts n calls that are made now. It has the form of
-// [ratelimit.Hooks.Acquired], takes no lock and waits for nothing.
+// [ratelimit.Hooks.Acquired], takes no lock and does not wait.
 func (m *Meter) Count(p ratelimit.Priority, n int) {
 	if n <= 0 {
 		return
@@ -87,11 +87,11 @@ func (m *Meter) Count(p ratelimit.Priority, n int) {
 }
 
 // Dropped is how many calls of this process are in no second: the store was
-// away, or nobody runs Run.
+// unreachable, or Run does not run.
 func (m *Meter) Dropped() int64 { return m.dropped.Load() }
 
-// settles is how many seconds, counted from the present one, are not told yet:
-// that one, and the one before, which processes are just writing.
+// settles is how many seconds, counted from the present one, are not returned yet:
+// the present one, and the one before, which processes are just writing.
 const settles = 2
 
 // Series returns the last n seconds, oldest first, at most [MaxSeries]. The newest
@@ -111,8 +111,8 @@ func (m *Meter) Series(ctx context.Context, n int) ([]Second, error) {
 			return nil, fmt.Errorf("meter: series: %w", err)
 		}
 		m.clock.learn(sent, now)
-		// The answer also tells the time: a process that has not known it so far
-		// has asked for the wrong seconds.
+		// The answer also has the store's time: a process that has not known it so far has
+		// asked for the wrong seconds.
 		if right := first(); right < asked || right > asked+1 {
 			asked = right
 			continue

@@ -29,9 +29,9 @@ func (c RedisConfig) validate() error {
 	return nil
 }
 
-// Redis is a [Store] in Redis or a Redis Cluster, for the meters of many
-// processes. Each second is a hash of two fields, which expires after three
-// minutes. Time is that of the server which has the keys.
+// Redis is a [Store] in Redis or a Redis Cluster, for the meters of many processes.
+// Each second is a hash of two fields, which expires after three minutes. Time is the
+// time of the server that has the keys.
 type Redis struct {
 	client    redis.UniversalClient
 	prefix    string
@@ -72,7 +72,7 @@ func (s *Redis) Add(ctx context.Context, counts []Second) (time.Time, error) {
 		args = append(args, c.High, c.Low)
 	}
 	if len(keys) == 0 {
-		// The key says which node of a Cluster is asked for its time.
+		// The key decides which node of a Cluster is asked for its time.
 		keys = append(keys, s.key(0))
 		args = append(args, 0, 0)
 	}

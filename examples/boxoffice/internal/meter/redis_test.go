@@ -138,7 +138,7 @@ func TestRedisForgets(t *testing.T) {
 	}
 }
 
-// TestRedisAway has a server that goes and comes back.
+// TestRedisAway: the server stops and starts again.
 func TestRedisAway(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := open(t, "redis://"+server.Addr()+"/0")

@@ -9,8 +9,8 @@ const slots = 16
 const most = 1<<16 - 1
 
 // ring has a word for each of the last seconds: its time in 32 bits, the count of
-// high in 16 and the one of low in 16. One word, so that a count can never land in
-// the second that takes the place of its own.
+// high in 16 and the one of low in 16. With one word a count can never be added to a
+// later second in the same slot.
 type ring [slots]atomic.Uint64
 
 func pack(unix int64, high, low uint64) uint64 { return uint64(uint32(unix))<<32 | high<<16 | low }

@@ -68,7 +68,7 @@ func sum(seconds []meter.Second) (high, low int64) {
 	return high, low
 }
 
-// hurt is a store that can be away, or hang, and whose clock may be another.
+// hurt is a store that can be unreachable, or hang, and whose clock may differ.
 type hurt struct {
 	*meter.Memory
 	ahead time.Duration // of the clock; what is stored goes by it

@@ -17,7 +17,7 @@ import (
 var loadSQL string
 
 // demand keeps artists due for a refresh: without it a mirror that has caught up
-// would have nothing to do for an hour.
+// would be idle for an hour.
 type demand struct {
 	store *store.Store
 	sql   struct{ Seed, AgeHigh, AgeLow, Rest string }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "upstream" {
 		os.Exit(upstream.Main(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	}
-	// The Kafka client has one of those for the whole process, for good.
+	// The Kafka client has one for the whole process, for good.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
@@ -60,7 +60,7 @@ func TestMirrorRun(t *testing.T) {
 	}
 }
 
-// The whole of it on real servers; the topics are those of every box office on the
+// The whole run on real servers; the topics are those of every box office on the
 // broker, so nothing else may run there meanwhile.
 func TestOnServers(t *testing.T) {
 	for _, on := range []struct {

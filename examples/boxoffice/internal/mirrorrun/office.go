@@ -93,7 +93,7 @@ func (o *office) startUpstream(ctx context.Context, c settings) (err error) {
 	return err
 }
 
-// configure makes the settings of the office. Redis is reached through a proxy, which can take it away.
+// configure makes the settings of the office. A proxy before Redis can make it unreachable.
 func (o *office) configure(c settings) (config.Config, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--data-dir", o.dir, "--upstream-url", o.witness,
 		"--redis-prefix", "mirror-" + strings.ToLower(rand.Text()) + ":"}

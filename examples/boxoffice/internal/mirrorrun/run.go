@@ -166,7 +166,7 @@ func (o *office) underWay(ctx context.Context) error {
 	}
 }
 
-// settle waits until nobody has called the upstream for a while.
+// settle waits until the upstream was not called for a while.
 func (o *office) settle(ctx context.Context, calm time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()

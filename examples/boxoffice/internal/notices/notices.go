@@ -71,7 +71,7 @@ func sentence(lang, typ string, p events.NoticeParams) (string, bool) {
 	return "", false
 }
 
-// keys are those of the texts that fit, the best one first.
+// keys are the keys of the texts that fit, the best one first.
 func keys(lang, typ string, p events.NoticeParams) (all []string) {
 	name := prefix + typ
 	names := []string{name}
@@ -92,7 +92,7 @@ func keys(lang, typ string, p events.NoticeParams) (all []string) {
 	return all
 }
 
-// and joins a list as people say it.
+// and joins a list into a phrase.
 func and(texts locales.Catalog, list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")

@@ -47,8 +47,8 @@ func (a *admissions) add(s queue.State) {
 	a.samples = slices.Delete(a.samples, 0, from)
 }
 
-// admittedReport has a figure for each of the seconds that end at Until; null when
-// nobody looked then, and where the counts began anew.
+// admittedReport has a figure for each of the seconds that end at Until; null for
+// seconds without a look, and where the counts were reset.
 type admittedReport struct {
 	Until     int64      `json:"until"` // Unix seconds
 	PerSecond []*float64 `json:"perSecond"`

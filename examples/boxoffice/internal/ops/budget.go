@@ -16,15 +16,15 @@ import (
 // Low are required; the others are nil in a process without such a part, and their
 // values are null in its reports.
 type BudgetConfig struct {
-	// Limits are those that every process's limiter is made with.
+	// Limits are the limits of every process's limiter.
 	Limits ratelimit.Limits
 	// Limiter is a [ratelimit.Limiter].
 	Limiter interface{ Stats() ratelimit.Stats }
 	// Coalescer is a [coalesce.Coalescer].
 	Coalescer interface{ Stats() coalesce.Stats }
-	// Calls tells the calls of the last n seconds, over all processes: the method
-	// Series of a [meter.Meter]. Each report asks for a minute of them and waits
-	// for as long as it takes.
+	// Calls returns the calls of the last n seconds, over all processes: the method
+	// Series of a [meter.Meter]. Each report asks for a minute of them and waits for the
+	// answer.
 	Calls func(ctx context.Context, n int) ([]meter.Second, error)
 	// Database is the state of the breaker before the artists' tables: "closed",
 	// "half-open" or "open".
@@ -107,7 +107,7 @@ type callsReport struct {
 	Low  int64 `json:"low"`
 }
 
-// budget reports; nil when nothing is known of a budget.
+// budget reports on the budget; nil when nothing is known of one.
 func (o *Ops) budget(ctx context.Context, f flow) *budgetReport {
 	c := o.cfg.Budget
 	if c == nil {
@@ -173,7 +173,7 @@ func byReason(counts map[ratelimit.Reason]uint64) map[string]uint64 {
 	return out
 }
 
-// calls takes over the last minute, or why it is not known.
+// calls adds the calls of the last minute, or the reason why they are not known.
 func (r *budgetReport) calls(ctx context.Context, last func(context.Context, int) ([]meter.Second, error)) {
 	err := errors.New("this process does not know them")
 	var seconds []meter.Second

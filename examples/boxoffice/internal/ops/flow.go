@@ -98,8 +98,8 @@ func (o *Ops) outboxFlow(ctx context.Context) (flow, error) {
 	return f, nil
 }
 
-// addLags takes over how far the consumers are behind; a transport also knows
-// groups that are not ours.
+// addLags adds how far the consumers are behind; a transport also knows groups that
+// are not ours.
 func (f *flow) addLags(consumers []Consumer, lags []bus.Lag) {
 	wanted := map[[2]string]bool{}
 	for _, c := range consumers {

@@ -59,8 +59,8 @@ func (o *Ops) RelayHooks() outbox.Hooks {
 	return o.metrics.outbox.Hooks(outbox.Hooks{Published: o.cfg.Published.one})
 }
 
-// Collectors are how everything stands, for Prometheus. Every series is there from
-// the start, at 0; that of the lag is not over a transport that cannot tell. A scrape
+// Collectors have the state of everything, for Prometheus. Every series is there from
+// the start, at 0, except the lag on a transport that does not know it. A scrape
 // waits for neither the database nor the transport.
 func (o *Ops) Collectors() []prometheus.Collector {
 	all := []prometheus.Collector{o.metrics.outbox, o.metrics.bus}

@@ -24,7 +24,7 @@ import (
 //go:embed sql/checks.sql
 var checksSQL string
 
-// Consumer names a consumer group on a topic, and where its dead letters go.
+// Consumer names a consumer group on a topic, and its dead letter topic.
 type Consumer struct {
 	Topic, Group, DeadLetters string
 	// Apart has the consumer reported and left out of the books: messages that wait for it
@@ -50,7 +50,7 @@ type Config struct {
 	Duplicates func(Consumer) int64
 	// Published counts the events that the relays published.
 	Published *Published
-	// Budget is that of the upstream of the artists; nil leaves it out of reports.
+	// Budget is the budget of the artists' upstream; nil leaves it out of reports.
 	Budget *BudgetConfig
 	// Rooms are the waiting rooms of the shows; nil leaves them out of reports.
 	Rooms *RoomsConfig
@@ -63,12 +63,12 @@ type Config struct {
 	// That costs it a query per group and one per topic with dead letters, or a
 	// round trip to the broker.
 	Every time.Duration
-	// PassTime is how long one call of RedriveDeadLetters or DropDeadLetters may
-	// take before it says how far it came, 15 s when zero: less than the server
-	// gives a request.
+	// PassTime is how long one call of RedriveDeadLetters or DropDeadLetters may take
+	// before it returns its progress, 15 s when zero: less than the server gives a
+	// request.
 	PassTime time.Duration
-	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when
-	// zero; OpenFor how long a payment or refund may be under way, 2 min when zero.
+	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when zero;
+	// OpenFor how long a payment or refund may be in flight, 2 min when zero.
 	HoldGrace, OpenFor time.Duration
 	// CountGrace is how long after the last comment on a show its count may be
 	// wrong, 30 s when zero.
@@ -181,7 +181,7 @@ type Check struct {
 	Detail string `json:"detail"`
 }
 
-// Audit is the outcome of all checks. Quiescent says that nothing was under way
+// Audit is the outcome of all checks. Quiescent reports that nothing was in flight
 // while they were made.
 type Audit struct {
 	OK        bool    `json:"ok"`

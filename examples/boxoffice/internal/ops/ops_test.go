@@ -508,7 +508,7 @@ func TestMetrics(t *testing.T) {
 	requests := ops.NewRequests()
 	requests.Observe("/api/login", "POST", 200, 30*time.Millisecond)
 	requests.Observe("/api/login", "POST", 200, 20*time.Second)
-	// Nobody has asked the transport yet, and each series is there.
+	// The transport was not asked yet, and each series is there.
 	holds(t, "the first scrape", d.scrape(t, requests),
 		`millrace_outbox_backlog{shard="0"} 0`, `millrace_outbox_published_total{topic="payment.events"} 0`, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
 		"millrace_consumer_lag_age_seconds ", `millrace_dead_letters{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,

@@ -91,8 +91,8 @@ func (p *Published) Own() int64 {
 // one counts an event, as a hook of the relay.
 func (p *Published) one(int, string, time.Duration) { p.Add(1) }
 
-// Total is how many events all processes published, other processes' last
-// second aside.
+// Total is how many events all processes published, except the last second of other
+// processes.
 func (p *Published) Total(ctx context.Context) (int64, error) {
 	// While this process writes its own count, the row may include that or not, and a
 	// read would wait for the writer: the counts of others can be a moment old.

@@ -35,7 +35,7 @@ const (
 	lagUnsupported = "unsupported" // the transport can never tell
 )
 
-// lagReport says how far the lags are to be trusted.
+// lagReport states how reliable the lags are.
 type lagReport struct {
 	State      string   `json:"state"`
 	AgeSeconds *float64 `json:"ageSeconds"` // of the last answer; null when there was none
@@ -70,8 +70,8 @@ func seconds(d time.Duration) *float64 {
 }
 
 const (
-	// watchedFor is how long after somebody asked for a report the rooms are looked
-	// at, and the letters, and not only counted.
+	// watchedFor is how long after a report was asked for the rooms and the letters are looked at, and
+	// not only counted.
 	watchedFor = 30 * time.Second
 	// lookFor bounds a look at the letters of one topic: a transport that shows
 	// them only to a reader of the group takes 15 s to be sure of the last.
@@ -98,8 +98,8 @@ func (o *Ops) watchLetters(ctx context.Context) {
 	}
 }
 
-// watched notes that somebody sees the letters and the rooms; the first to do so
-// after a while has them looked at.
+// watched records that the letters and the rooms were asked for; the first call after a while
+// starts a look at them.
 func (o *Ops) watched() {
 	if now := time.Now().UnixNano(); now-o.asked.Swap(now) > int64(watchedFor) {
 		signal(o.look)
@@ -109,7 +109,7 @@ func (o *Ops) watched() {
 	}
 }
 
-// isWatched reports whether somebody asked for a report of late.
+// isWatched reports whether a report was asked for lately.
 func (o *Ops) isWatched() bool { return time.Now().UnixNano()-o.asked.Load() <= int64(watchedFor) }
 
 // signal wakes the receiver; one unread signal is enough.
@@ -120,10 +120,9 @@ func signal(to chan<- struct{}) {
 	}
 }
 
-// awaitLags waits for the first word about the lags that names all topics, because it
-// says in which of them there is nothing to look at, and a look asks for all lags again.
-// A transport that tells of its own groups alone may never name them: it waits for two
-// answers at most.
+// awaitLags waits for the first lags that name all topics: they show which topics need no look, and
+// a look asks for all lags again. A transport that knows only its own groups may never name them:
+// awaitLags waits for two answers at most.
 func (o *Ops) awaitLags(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -140,7 +139,7 @@ func (o *Ops) awaitLags(ctx context.Context) {
 	}
 }
 
-// counted reports whether the lags say how many letters each topic has.
+// counted reports whether the lags include the number of letters of each topic.
 func (o *Ops) counted(s bus.LagSnapshot) bool {
 	return s.Known && !slices.ContainsFunc(o.topics, func(topic string) bool {
 		_, known := buried(s.Lags, topic)
@@ -195,7 +194,7 @@ type recentAudit struct {
 	Error      string   `json:"error"`      // why the latest did not work
 }
 
-// watchBooks audits while somebody asks, at most once in Every.
+// watchBooks audits while audits are asked for, at most once in Every.
 func (o *Ops) watchBooks(ctx context.Context) {
 	for {
 		select {

@@ -34,7 +34,7 @@ func (d *desk) run(t *testing.T) {
 	})
 }
 
-// reports waits until the report says the words.
+// reports waits until the report contains the words.
 func (d *desk) reports(t *testing.T, words ...string) {
 	t.Helper()
 	var got string
@@ -92,8 +92,7 @@ func (h *hung) Pending(ctx context.Context, topic, group string, limit int) ([]*
 	return h.Driver.(bus.Pender).Pending(ctx, topic, group, limit)
 }
 
-// onHung is a desk whose transport may hang; it is released before the figures
-// end.
+// onHung is a desk whose transport may hang; it is released before the figures end.
 func onHung(t *testing.T) (*desk, *hung) {
 	t.Helper()
 	h := &hung{release: make(chan struct{})}
@@ -151,7 +150,7 @@ func TestNobodyWaitsForTheTransport(t *testing.T) {
 	}
 }
 
-// A transport that has never answered is told apart from one with nothing to do.
+// A transport that has never answered differs from one without messages.
 func TestTransportHangsFromTheStart(t *testing.T) {
 	d, h := onHung(t)
 	h.hangs.Store(true)
@@ -169,7 +168,7 @@ func TestTransportHangsFromTheStart(t *testing.T) {
 	}
 }
 
-// blind is a transport that cannot tell its lag, ever.
+// blind is a transport that never knows its lag.
 type blind struct {
 	bus.Driver
 	bus.Pender

@@ -19,7 +19,7 @@ var (
 	ErrPass = errors.New("ops: the dead letters of this topic are being redriven, dropped or edited")
 )
 
-// letters are those of one topic, changed by one call at a time.
+// letters are the letters of one topic, changed by one call at a time.
 type letters struct {
 	*redrive.Letters
 	pass sync.Mutex
@@ -37,7 +37,7 @@ func (o *Ops) lettersOf(topic string) (*letters, error) {
 	return l, nil
 }
 
-// Selection chooses dead letters: those with the ids, or all.
+// Selection chooses dead letters: by ids, or all.
 type Selection struct {
 	IDs    []string
 	All    bool
@@ -138,7 +138,7 @@ type passReport struct {
 	Duplicates int           `json:"duplicates"`
 	Failed     []passFailure `json:"failed"`
 	Complete   bool          `json:"complete"` // all that were pending were looked at
-	// More says that time was up: the same call, with Before, goes on.
+	// More means that the time was up: the same call, with Before, goes on.
 	More   bool       `json:"more"`
 	Before *time.Time `json:"before,omitempty"`
 }
@@ -148,8 +148,8 @@ type passFailure struct {
 	Error string `json:"error"`
 }
 
-// RedriveDeadLetters publishes letters to their original topics again. It works
-// for Config.PassTime at most and says how far it came.
+// RedriveDeadLetters publishes letters to their original topics again. It works for
+// Config.PassTime at most and returns its progress.
 func (o *Ops) RedriveDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
 	return o.change(ctx, topic, s, (*redrive.Letters).Redrive)
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// RoomsConfig is where a report learns how the waiting rooms of the shows stand.
-// Room and Shows are required. They are asked in the background, once a second
-// while somebody asks for reports: each time a call of Shows, and for each show
-// one of Room and one of Gate.
+// RoomsConfig has the sources of a report on the waiting rooms of the shows. Room and
+// Shows are required. They are asked in the background, once a second while reports
+// are asked for: each time a call of Shows, and for each show one of Room and one of
+// Gate.
 type RoomsConfig struct {
 	// Room is a [queue.Room].
 	Room interface {
 		State(ctx context.Context, event string) (queue.State, error)
 	}
-	// Gate is a [frontgate.Gate]; nil where there is none.
+	// Gate is a [frontgate.Gate]; nil without one.
 	Gate interface {
 		Status(ctx context.Context, event string) (frontgate.State, error)
 	}
@@ -74,7 +74,7 @@ func newRooms(cfg *RoomsConfig) *rooms {
 	return &rooms{cfg: cfg, wake: make(chan struct{}, 1), seen: map[string]*room{}}
 }
 
-// watchRooms looks at the rooms while somebody asks for reports.
+// watchRooms looks at the rooms while reports are asked for.
 func (o *Ops) watchRooms(ctx context.Context) {
 	for {
 		var pause <-chan time.Time
@@ -110,7 +110,7 @@ func (r *rooms) look(ctx context.Context) {
 	_ = all.Wait()
 }
 
-// list takes over which shows there are, and forgets the others.
+// list sets the shows, and drops the others.
 func (r *rooms) list(shows []RoomShow, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,7 +56,7 @@ func (l *lobby) shows(context.Context) ([]ops.RoomShow, error) {
 	return []ops.RoomShow{{ID: "show-1", Title: "Moonlight Parade"}, {ID: "show-2", Title: "Paper Kites"}}, l.closed
 }
 
-// at has the room of show-1 count so many let in, so long after the beginning.
+// at sets the number of admissions of show-1 at a time after the beginning.
 func (l *lobby) at(after time.Duration, epoch uint64, entered int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +146,7 @@ func TestRoomsUnknown(t *testing.T) {
 func TestRoomsAdmissions(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
-	// 10 in each of the first two seconds, nobody in the third, then 5 within 2.5 s.
+	// 10 in each of the first two seconds, none in the third, then 5 within 2.5 s.
 	for _, s := range []struct {
 		after   time.Duration
 		entered int64
@@ -167,8 +167,8 @@ func TestRoomsAdmissions(t *testing.T) {
 	}
 }
 
-// A room that was cleared or lost its state counts from 0 again: nobody knows how
-// many it let in between.
+// A room that was cleared or lost its state counts from 0 again: the admissions in
+// between are unknown.
 func TestRoomsBeginAnew(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -187,7 +187,7 @@ func TestRoomsBeginAnew(t *testing.T) {
 	if got := d.admitted(t).known(); len(got) != 2 {
 		t.Errorf("after a count that fell: %v", got)
 	}
-	// And a clock that was put back far begins anew.
+	// A clock that was put back far resets the samples too.
 	l.at(-time.Hour, 2, 9)
 	if got := d.admitted(t); len(got.known()) != 0 || got.Until != begin.Add(-time.Hour).Unix() {
 		t.Errorf("after the clock was put back: %v until %d", got.known(), got.Until-begin.Unix())
@@ -215,8 +215,8 @@ func TestRoomsNotLookedAt(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForTheRooms: a report is there although no room answers, and the
-// rooms are looked at in the background while somebody asks.
+// TestNobodyWaitsForTheRooms: reports are available although no room answers, and the
+// rooms are looked at in the background while reports are asked for.
 func TestNobodyWaitsForTheRooms(t *testing.T) {
 	l := newLobby()
 	l.hang = make(chan struct{})

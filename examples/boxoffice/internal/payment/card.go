@@ -2,7 +2,7 @@ package payment
 
 import "strings"
 
-// card is one of the gateway's test cards. Only its name is written down.
+// card is one of the gateway's test cards. Only its name is stored.
 type card struct{ name, number string }
 
 func (c card) last4() string { return c.number[len(c.number)-4:] }

@@ -34,8 +34,8 @@ type ExecutorConfig struct {
 	// Look is how often an idle executor looks for payments that another process left; 1
 	// s when zero. Payments of its own process wake it.
 	Look time.Duration
-	// Drain is how long Run waits for calls under way after its context has
-	// ended; 10 s when zero.
+	// Drain is how long Run waits for calls in flight after its context has ended; 10 s
+	// when zero.
 	Drain time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -107,7 +107,7 @@ func NewExecutor(p *Payments, g *Gateway, cfg ExecutorConfig) (*Executor, error)
 	return &Executor{p: p, gateway: g, cfg: cfg.withDefaults()}, nil
 }
 
-// Status says how it is doing.
+// Status returns the executor's figures.
 func (x *Executor) Status() ExecutorStatus {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -179,7 +179,7 @@ func (x *Executor) Run(ctx context.Context) error {
 	return nil
 }
 
-// claim takes up to limit due payments, and says how long until the next is due.
+// claim takes up to limit due payments, and returns the time until the next is due.
 func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Duration, error) {
 	// Most looks find nothing, and reading waits for no writer.
 	var ms sql.NullInt64

@@ -107,8 +107,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// The process dies at every point around the call; another takes over. In each
-// case there is one charge and one event.
+// The process dies at every point around the call; another takes over. Each case has
+// one charge and one event.
 func TestCrash(t *testing.T) {
 	for name, f := range map[string]failure{
 		"before the gateway hears of it": lostRequest, "after the gateway charged": lostAnswer, "the gateway is broken": serverError,

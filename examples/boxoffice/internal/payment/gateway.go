@@ -17,8 +17,8 @@ import (
 const (
 	// maxAnswer bounds the bytes read of one answer of the gateway.
 	maxAnswer = 4 << 20
-	// auditTimeout bounds one call of an audit, where nobody waits for money
-	// and a page of the ledger is large.
+	// auditTimeout bounds one call of an audit: no payment waits for it, and a page of
+	// the ledger is large.
 	auditTimeout = 5 * time.Second
 )
 
@@ -159,8 +159,8 @@ func (g *Gateway) send(ctx context.Context, method, path, key string, body, into
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if key != "" {
-		// The header also tells net/http that the request may be repeated when
-		// a kept connection turns out to be closed.
+		// With this header net/http also knows that the request may be repeated when a kept
+		// connection turns out to be closed.
 		req.Header.Set("Idempotency-Key", key)
 	}
 	res, err := g.http.Do(req)

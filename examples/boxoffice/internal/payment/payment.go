@@ -203,7 +203,8 @@ func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c ca
 	return nil
 }
 
-// checkReservation says whether this member may pay this for this reservation now.
+// checkReservation returns why this member may not pay this for this reservation now,
+// or nil.
 func (p *Payments) checkReservation(ctx context.Context, tx *sql.Tx, r Request) error {
 	row, err := p.own(ctx, tx, r)
 	if err != nil {
@@ -226,7 +227,7 @@ func (p *Payments) checkReservation(ctx context.Context, tx *sql.Tx, r Request) 
 	return nil
 }
 
-// own locks the request's reservation; somebody else's is as good as none.
+// own locks the request's reservation; another member's counts as unknown.
 func (p *Payments) own(ctx context.Context, tx *sql.Tx, r Request) (booking.Row, error) {
 	row, err := p.bookings.Lock(ctx, tx, r.ReservationID)
 	if err != nil {

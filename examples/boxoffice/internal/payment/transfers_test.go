@@ -50,7 +50,7 @@ func transferNow(t *testing.T, b *boxtest.Box) string {
 		FROM transfers t JOIN payments p ON p.payment_id = t.payment_id ORDER BY t.created_at DESC LIMIT 1`)
 }
 
-// Nothing is charged, and no ticket moves, before the receiver agrees.
+// Nothing is charged or transferred before the receiver agrees.
 func TestConsent(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	r, p := offer(t, b)

@@ -32,5 +32,5 @@ func (m *Mux) Handler(r *http.Request) (h http.Handler, pattern string) { return
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
-// Patterns are those that were registered, in that order.
+// Patterns are the registered patterns, in the order of registration.
 func (m *Mux) Patterns() []string { return slices.Clone(m.patterns) }

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// topicsOfOffices are those of every box office on a broker.
+// topicsOfOffices are the topics of every box office on a broker.
 func topicsOfOffices() []string {
 	return []string{
 		events.Payments, events.Reservations, events.Transfers, events.Memberships, events.Likes, events.Orders,

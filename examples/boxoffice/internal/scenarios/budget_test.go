@@ -87,8 +87,8 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 	}
 }
 
-// On a Cluster of three nodes every script does its work, on each of them: none
-// touches keys of two slots, or one that it has not declared.
+// On a Cluster of three nodes every script works, on each of them: none touches keys
+// of two slots, or a key that it has not declared.
 func TestScenario14Cluster(t *testing.T) {
 	onServersOnly(t)
 	if proved(t) == servers {
@@ -120,7 +120,8 @@ func TestScenario14Cluster(t *testing.T) {
 	}
 }
 
-// oneOfEachNode finds a name whose keys lie there, for each of the three nodes.
+// oneOfEachNode finds a name for each of the three nodes, whose keys are on that
+// node.
 func oneOfEachNode(t *testing.T, client redis.UniversalClient) map[string]string {
 	t.Helper()
 	cluster, ok := client.(*redis.ClusterClient)

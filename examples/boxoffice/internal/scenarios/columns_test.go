@@ -51,8 +51,8 @@ func columnsBesideRedis(t *testing.T, onEmbedded, onServers func(t *testing.T)) 
 	t.Run(string(servers), onServers)
 }
 
-// onServersOnly fails where a scenario is asked for on the embedded defaults
-// though they rule it out: scripts/prove/columns.txt says why.
+// onServersOnly fails where a scenario is asked for on the embedded defaults though
+// they rule it out: scripts/prove/columns.txt has the reason.
 func onServersOnly(t *testing.T) {
 	t.Helper()
 	if proved(t) == embedded {

@@ -21,8 +21,8 @@ import (
 // skippedTwice counts the messages that consumers skipped as already handled.
 const skippedTwice = `millrace_idempotency_events_total{outcome="duplicate"}`
 
-// doubler publishes every message twice, and mixes those of different keys. Of
-// one key, they come in their order, and then in their order once more.
+// doubler publishes every message twice, and mixes those of different keys. The
+// messages of one key come in their order, and then in their order once more.
 type doubler struct {
 	message.Publisher
 	published, mixed atomic.Int64
@@ -123,7 +123,8 @@ func TestScenario19Doubled(t *testing.T) {
 		v.some(often(t, 200, 30))
 		v.leave()
 		n := d.published.Load()
-		// A message is skipped by every group that handles its type; some handle none.
+		// A message is skipped by every group that handles its type; some groups handle no
+		// message.
 		if again := skipped(); n < 100 || again < float64(n) {
 			t.Errorf("of %d messages that were published twice, consumers skipped %.0f", n, again)
 		}

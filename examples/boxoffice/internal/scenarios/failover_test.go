@@ -104,7 +104,7 @@ func TestPowerLossWithRelaxedFlushing(t *testing.T) {
 	}
 }
 
-// ends lets the fault happen, goes on writing, and judges the server at url.
+// ends lets the fault happen, continues to write, and judges the server at url.
 func (d *drill) ends(ctx context.Context, fault, url string, strike func(context.Context) error) {
 	d.t.Helper()
 	before := d.state(ctx, d.pair.Primary)
@@ -392,7 +392,7 @@ func (d *drill) commits(ctx context.Context, n int64) {
 	})
 }
 
-// until asks until nothing is missing.
+// until polls until nothing is missing.
 func (d *drill) until(ctx context.Context, missing func() string) {
 	d.t.Helper()
 	limit := time.After(90 * time.Second)

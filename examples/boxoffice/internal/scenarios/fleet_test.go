@@ -103,8 +103,7 @@ func TestScenario03Herd(t *testing.T) {
 	})
 }
 
-// Ten instances ask for one key at once, again and again: one of them publishes
-// each time.
+// Ten instances ask for one key at once, repeatedly: one of them publishes each time.
 func TestScenario12TenInstances(t *testing.T) {
 	if proved(t) == servers {
 		t.Run("servers", tenOnServers)
@@ -123,8 +122,8 @@ func TestScenario12TenInstances(t *testing.T) {
 	})
 }
 
-// versions has every instance take some versions of one key, each under the lock
-// that another gave back, and returns them in their order.
+// versions makes every instance take some versions of one key, each under the lock
+// that another released, and returns them in their order.
 func versions(t *testing.T, all []*coalesce.Coalescer, each int) (list []int64) {
 	t.Helper()
 	var mu sync.Mutex
@@ -167,8 +166,8 @@ func growing(t *testing.T, list []int64, want int) {
 	}
 }
 
-// Ten instances take versions of one key. None comes twice, and none is below an
-// earlier one, also when Redis has lost everything in between.
+// Ten instances take versions of one key. No version is repeated, and none is below
+// an earlier one, also when Redis has lost everything in between.
 func TestScenario13Versions(t *testing.T) {
 	const each = 5
 	if proved(t) == servers {
@@ -196,8 +195,8 @@ func TestScenario13Versions(t *testing.T) {
 	})
 }
 
-// Of twenty that release one run through ten instances, one does; and none that
-// has an earlier one takes it from its holder.
+// Of twenty that release one run through ten instances, one does; and an instance
+// with an earlier run does not take it from its holder.
 func TestScenario15ConcurrentRelease(t *testing.T) {
 	if proved(t) == servers {
 		t.Run("servers", releaseByProcesses)

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// comments has members write comments, a quarter of which they delete, until told.
+// comments makes members write comments and delete a quarter of them, until stopped.
 type comments struct {
 	written, deleted atomic.Int64
 	unknown          atomic.Int64 // deletions that were not answered, and may have happened
@@ -60,7 +60,7 @@ func (o *office) comment(members int) *comments {
 	return c
 }
 
-// some waits until so many more comments were written.
+// some waits until n more comments were written.
 func (c *comments) some(t testing.TB, n int64) {
 	t.Helper()
 	want := c.written.Load() + n

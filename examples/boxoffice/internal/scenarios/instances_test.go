@@ -144,7 +144,7 @@ func obey(ctx context.Context, c *coalesce.Coalescer, client redis.UniversalClie
 	return nil, fmt.Errorf("unknown command %q", command)
 }
 
-// versionsOfProcesses has ten processes take versions of one key at once.
+// versionsOfProcesses makes ten processes take versions of one key at once.
 func versionsOfProcesses(t *testing.T) {
 	const each = 20
 	all, client, prefix := startInstances(t)

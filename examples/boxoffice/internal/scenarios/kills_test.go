@@ -44,7 +44,7 @@ func TestScenario18Kills(t *testing.T) {
 		draw := rand.New(rand.NewPCG(killSeed, 'k'))
 		hit, flushers := map[string]int{}, map[string]bool{}
 		for n := range 100 {
-			// The jobs in their turns, so that each has its share.
+			// The jobs take turns, so that each has its share.
 			job := []string{"relay", "consumer", "flusher", "admitter"}[n%4]
 			victim := ""
 			switch job {
@@ -55,8 +55,8 @@ func TestScenario18Kills(t *testing.T) {
 			case "consumer":
 				victim = o.called("worker")[draw.IntN(2)]
 			case "flusher":
-				// It is in one of the workers, under a name of its own: another name says
-				// that the last one was hit.
+				// The flusher is in one of the workers, under a name of its own: another name
+				// shows that the last one was hit.
 				victim = o.called("worker")[draw.IntN(2)]
 				var holder string
 				if err := db.QueryRowContext(t.Context(), flusherLease).Scan(&holder); err != nil {

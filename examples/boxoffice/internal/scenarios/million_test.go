@@ -115,7 +115,7 @@ func (l *line) tour(scripts func() time.Duration) {
 		l.t.Error("nobody was admitted")
 	}
 	// A crowd that may enter all at once enters a chunk at a time, or Redis would serve
-	// nobody else meanwhile.
+	// no other call meanwhile.
 	l.rules.Threshold, l.rules.Batch = 40_000+len(l.users)/5, 10_000
 	judge("admit of 10000", l.each(10, func(int) { admit() }), callWithin)
 	walk := l.sweep()
@@ -127,7 +127,7 @@ func (l *line) tour(scripts func() time.Duration) {
 	if want := len(l.users) + 600 - admitted; walk.removed != 0 || waiting != want {
 		l.t.Errorf("%d wait and %d were swept away, want %d and nobody: all are alive", waiting, walk.removed, want)
 	}
-	// All go away, and nobody says so.
+	// All leave without a message.
 	l.die()
 	l.rules.SweepEvery = time.Microsecond // the last walk began a moment ago
 	walk = l.sweep()
@@ -154,7 +154,7 @@ type sweep struct {
 
 func (l *line) sweep() *sweep { return &sweep{line: l} }
 
-// step sweeps a part of the line, and begins anew at its end.
+// step sweeps a part of the line, and restarts at its end.
 func (s *sweep) step() {
 	swept, err := s.store.Sweep(context.Background(), "e", s.rules, s.from)
 	if err != nil {

@@ -26,7 +26,8 @@ func TestScenario05SlowDatabase(t *testing.T) {
 func slowDatabaseInABubble(t *testing.T) {
 	const artists = 20
 	s := setup{worker: artist.WorkerConfig{
-		// One batch at a time, whose failed writes open the breaker though the reads between them go well.
+		// One batch at a time, whose failed writes open the breaker though the reads between them
+		// succeed.
 		HighBatch: 5, HighBatches: 1, WriteTimeout: 500 * time.Millisecond, Breaker: artist.BreakerConfig{Open: 2 * time.Second},
 	}}
 	bubble(t, s, func(t *testing.T, w *town) {
@@ -127,8 +128,8 @@ func unchangedInABubble(t *testing.T) {
 	})
 }
 
-// A low refresh waits in its queue when a reader comes: the high one takes over
-// at once, and the low one is skipped when its turn comes.
+// A low refresh waits in its queue when a reader comes: the high one runs at once, and the low one
+// is skipped when its turn comes.
 func TestScenario07PriorityInversion(t *testing.T) {
 	columns(t, inversionInABubble, inversionOnServers)
 }

@@ -322,7 +322,7 @@ func (o *office) json(method, url, token string, body io.Reader, into any) error
 	return json.Unmarshal(text, into)
 }
 
-// metric sums the series of a name, of those that have a label, over processes.
+// metric sums the series of a name with a label, over processes.
 func (o *office) metric(series string, names ...string) (sum float64) {
 	o.t.Helper()
 	for _, name := range names {

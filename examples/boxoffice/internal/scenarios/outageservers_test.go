@@ -69,7 +69,7 @@ func slowDatabaseOnServers(t *testing.T) {
 			return m.logged(breakerTo+"open") > before
 		})
 		opened = max(opened, time.Since(began))
-		// The readers' processes have a database that is as ever.
+		// The readers' processes have an undisturbed database.
 		p := m.readsAmong(from, artists, 50, span, m.apis()...)
 		if n := m.behind(artist.TopicHigh); n != artists {
 			t.Errorf("%d of %d are unacknowledged after the breaker opened", n, artists)
@@ -126,7 +126,7 @@ func redisDownOnServers(t *testing.T) {
 			t.Errorf("artist %s: %+v, want %s and no promise", one, v, want)
 		}
 	}
-	// Writes that need Redis are refused, and say when to come back.
+	// Writes that need Redis are refused, with the time to retry.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.apis()[0]+"/api/queue/check/show-1", http.NoBody)
 	if err != nil {
 		t.Fatal(err)

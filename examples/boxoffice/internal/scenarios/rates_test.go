@@ -48,9 +48,9 @@ func normalInABubble(t *testing.T) {
 	})
 }
 
-// Both ask for more than the budget: high gets all it asks for, low the rest, and
-// nothing of the 450/s is left unused nor exceeded, also right after a rest, when
-// the bucket is full and a backlog is there.
+// Both ask for more than the budget: high gets all its calls, low the rest, and the
+// 450/s are neither left unused nor exceeded, also right after a rest, when the
+// bucket is full and a backlog is there.
 func TestScenario02Peak(t *testing.T) { columns(t, peakInABubble, peakOnServers) }
 
 func peakInABubble(t *testing.T) {

@@ -37,7 +37,7 @@ func openRedis(t testing.TB, url string) redis.UniversalClient {
 func clusterURL(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) }
 
 // redisServers are the shared servers, by URL: none of them is an embedded default,
-// and a column of servers has the Cluster.
+// and the column of servers has the Cluster.
 func redisServers(t testing.TB) map[string]func(t testing.TB) string {
 	t.Helper()
 	switch proved(t) {
@@ -49,7 +49,7 @@ func redisServers(t testing.TB) map[string]func(t testing.TB) string {
 	return map[string]func(t testing.TB) string{"redis": servicetest.Redis, "cluster": clusterURL}
 }
 
-// unique is a name that nobody else uses.
+// unique is a name that no other test uses.
 func unique() string { return "s" + strings.ToLower(rand.Text()) }
 
 // eachFleet runs a scenario for ten instances on one store of each kind.

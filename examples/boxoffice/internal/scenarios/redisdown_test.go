@@ -18,9 +18,9 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Redis is killed under the mirror. Reads are served from the database and
-// promise nothing; requests and permits are refused with an error that says so;
-// nothing is published, given up or called. With Redis back, all goes on.
+// Redis is killed under the mirror. Reads are served from the database and promise
+// nothing; requests and permits are refused with a clear error; nothing is published,
+// dead-lettered or called. With Redis back, all goes on.
 func TestScenario10RedisDown(t *testing.T) { columnsBesideRedis(t, redisDownHere, redisDownOnServers) }
 
 func redisDownHere(t *testing.T) {

@@ -46,8 +46,8 @@ func herdOnServers(t *testing.T) {
 	measured(t, "1000 concurrent requests through %d processes: 1 event, 1 call", len(m.apis()))
 }
 
-// crowdAsks has so many read an artist at once, from all processes, and waits until
-// each process has its answer of the coalescer.
+// crowdAsks makes n read an artist at once, from all processes, and waits until each
+// process has its answer of the coalescer.
 func (m *mirror) crowdAsks(artistID string, n int) {
 	m.t.Helper()
 	names := m.called("api")
@@ -72,7 +72,7 @@ func (m *mirror) crowdAsks(artistID string, n int) {
 	})
 }
 
-// tenOnServers has ten processes asked for one artist at once, again and again.
+// tenOnServers asks ten processes for one artist at once, repeatedly.
 func tenOnServers(t *testing.T) {
 	p := officePlan{processes: [][2]string{{"relay", "relay"}}}
 	for n := range 10 {
@@ -150,7 +150,7 @@ func unchangedOnServers(t *testing.T) {
 	measured(t, "%d calls; only last_checked_at differs", s.Calls)
 }
 
-// inversionOnServers has a reader come while a low refresh waits in its queue.
+// inversionOnServers reads an artist while its low refresh waits in its queue.
 func inversionOnServers(t *testing.T) {
 	m := openMirror(t, 20*time.Millisecond, officePlan{})
 	m.workersStop()
@@ -177,7 +177,7 @@ func inversionOnServers(t *testing.T) {
 	measured(t, "1 call of high, none of low, 1 event skipped as obsolete")
 }
 
-// slowedBroker takes its time while it is told to.
+// slowedBroker is slow while it is told to be.
 type slowedBroker struct {
 	message.Publisher
 	by atomic.Int64 // nanoseconds

@@ -75,7 +75,7 @@ func balance(t *testing.T, o *office) *balancer {
 			}
 		})
 	}
-	// A connection for each request, and another process when there is none to be had:
+	// A connection for each request, and another process when the connection fails:
 	// nothing has been sent by then.
 	b.transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
 		var dialer net.Dialer

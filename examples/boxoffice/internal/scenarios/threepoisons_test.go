@@ -52,8 +52,8 @@ type poisonPlace struct {
 	// bounded is the part that the transport bounds, the payload or the metadata; "" for
 	// neither.
 	bounded string
-	// survives: how often a partition was started without progress is counted where it
-	// survives a crash. Elsewhere a message that kills its process kills every one of them.
+	// survives: the transport counts the starts of a partition without progress where the
+	// count survives a crash. Elsewhere a deadly message kills every process that gets it.
 	survives bool
 }
 
@@ -82,7 +82,7 @@ var poisonPlaces = []poisonPlace{
 // scratch is a topic beside another one.
 func scratch(topic string) string { return topic + "-scratch" }
 
-// openPlace opens a transport for a process that comes back under its name.
+// openPlace opens a transport for a process that restarts under its name.
 func openPlace(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	const ttl = 2 * time.Second
 	return allbus.NewOpener(allbus.Config{
@@ -188,8 +188,8 @@ func firsts(all []entry) (first []entry) {
 }
 
 // Of three messages one is slower than its timeout, one fails so that its dead letter is
-// refused, and one kills its process. The healthy flow on, and the three become dead
-// letters that say why.
+// refused, and one kills its process. The healthy ones are handled, and the three become
+// dead letters with their reasons.
 func TestScenario28ThreePoisons(t *testing.T) {
 	for _, p := range poisonPlaces {
 		if c := proved(t); c == "" || c == p.column {
@@ -216,8 +216,8 @@ type flow struct {
 	began   []time.Time                 // when each round was published
 }
 
-// round publishes the next message of each key. Keys with poison have thirty: those
-// behind the poison wait for it, and take room in the window.
+// round publishes the next message of each key. Keys with poison have thirty: the messages
+// after the poison wait for it, and take room in the window.
 func (f *flow) round() {
 	f.t.Helper()
 	n := len(f.began) + 1
@@ -340,7 +340,7 @@ func threePoisons(t *testing.T, p poisonPlace) {
 	f.judge(p, found, firsts(all.read(t)), deaths)
 }
 
-// untilDead runs the consumer, and again when it was killed, and goes on publishing, until
+// untilDead runs the consumer, restarts it when it was killed, and publishes on, until
 // each poison has become a dead letter. Then it ends with the test.
 func (f *flow) untilDead(told victim, letters <-chan *message.Message) (found map[string]*message.Message, deaths int) {
 	f.t.Helper()
@@ -425,9 +425,9 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 	if !p.survives {
 		return
 	}
-	// A process has little time before it dies, and from the third start on the messages of
-	// a partition are handled one at a time: how much gets through meanwhile is measured, no
-	// promise. That all of it does is.
+	// A process has little time before it dies, and from the third start on the messages of a
+	// partition are handled one at a time: the number handled meanwhile is measured, and not
+	// promised. That all are handled is promised.
 	beside := 0
 	for _, e := range all {
 		if f.poisons[e.Key] == nil && e.N <= poisonAt && e.at.Before(last[deadly]) {

@@ -41,7 +41,7 @@ type setup struct {
 	publisher func(message.Publisher) message.Publisher
 }
 
-// town is the mirror and all it stands on, in a bubble.
+// town is the mirror with all its servers, in a bubble.
 type town struct {
 	box       *boxtest.Box
 	bus       *bus.Bus
@@ -234,7 +234,8 @@ func eventually(t testing.TB, what string, done func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// kept fails when the upstream's limit did not hold or a refresh was given up.
+// kept fails when the upstream's limit did not hold or a refresh became a dead
+// letter.
 func (w *town) kept(t *testing.T) upstream.Stats {
 	t.Helper()
 	s := w.api.Stats(0)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
-// Every id has a poster: a picture, and nothing of the id in it.
+// Every id has a poster: a picture without any text of the id.
 func FuzzPoster(f *testing.F) {
 	for _, s := range []string{"show-1", "", "\"><script>alert(1)</script>", "99999999999999999999", "\xff\x00", "ä7"} {
 		f.Add(s)

@@ -58,7 +58,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusOK, v)
 }
 
-// plain serves a page that needs nothing from the backend.
+// plain serves a page without data of the backend.
 func (s *site) plain(page, title string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := s.view(r, page)
@@ -67,8 +67,8 @@ func (s *site) plain(page, title string) http.HandlerFunc {
 	}
 }
 
-// scan serves the page for the door, the only one that may use the camera. It knows
-// the shows, so that it works from its first moment.
+// scan serves the page for scans at the entrance, the only one that may use the
+// camera. It has the shows, so that it works from its first moment.
 func (s *site) scan(w http.ResponseWriter, r *http.Request) {
 	shows, err := s.backend.Shows(r.Context())
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *site) notFound(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusNotFound, v)
 }
 
-// unavailable answers for a backend that failed. The page looks again by
-// itself, at the pace that Retry-After asks of everybody else.
+// unavailable answers for a backend that failed. The page retries by itself, at the
+// pace of its Retry-After.
 func (s *site) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		s.log.ErrorContext(r.Context(), "page without its data", "path", r.URL.Path, "error", err)

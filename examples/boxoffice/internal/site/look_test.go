@@ -113,7 +113,7 @@ func TestPosters(t *testing.T) {
 	}
 }
 
-// Only the page for the door may use the camera.
+// Only the page for scans may use the camera.
 func TestCamera(t *testing.T) {
 	h := handler(t, tonight())
 	for target := range everyPage() {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
-// waitingPages are those of the line, and of the gate before it. They are the same
-// for every event and visitor, so that a crowd costs nothing but bytes.
+// waitingPages are the pages of the line, and of the gate before it. They are the
+// same for every event and visitor, so that a crowd costs only bytes.
 func waitingPages(font string) (line, gate http.Handler, err error) {
 	cfg := queuepage.Config{
 		Bearer: queuepage.Bearer{Key: "boxoffice.session", Field: "token"},
@@ -21,7 +21,7 @@ func waitingPages(font string) (line, gate http.Handler, err error) {
 	if line, err = queuepage.New(cfg); err != nil {
 		return nil, nil, fmt.Errorf("site: the waiting page: %w", err)
 	}
-	// Nobody has to sign in for a number.
+	// A number needs no sign-in.
 	cfg.Kind, cfg.Bearer, cfg.SignIn, cfg.EntryKey = queuepage.Gate, queuepage.Bearer{}, "", ""
 	if gate, err = queuepage.New(cfg); err != nil {
 		return nil, nil, fmt.Errorf("site: the page of the gate: %w", err)

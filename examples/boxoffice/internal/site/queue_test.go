@@ -57,7 +57,7 @@ func TestQueueLeadsToTheRoom(t *testing.T) {
 	}
 }
 
-// The seats are behind the gate, and nothing else is.
+// Only the seats are behind the gate.
 func TestEdge(t *testing.T) {
 	var stopped []string
 	h, err := New(Config{Backend: tonight(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Edge: func(http.Handler) http.Handler {
@@ -82,7 +82,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// A gate that can't be asked lets nobody pass, and people are shown a page.
+// A gate that can't be asked lets nobody pass, and people get a page.
 func TestEdgeAway(t *testing.T) {
 	away := true
 	h, err := New(Config{Backend: tonight(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Edge: func(next http.Handler) http.Handler {

@@ -100,7 +100,7 @@ func (v view) Reference() string {
 	return strings.ToUpper(v.ID[max(0, len(v.ID)-8):])
 }
 
-// Here tells whether a navigation entry names the current page.
+// Here reports whether a navigation entry names the current page.
 func (v view) Here(page string) bool { return v.Page == page }
 
 // view starts a page's view from the reader's settings in the request.

@@ -13,8 +13,8 @@ import (
 type Config struct {
 	// Backend has the data of pages that are rendered on the server. Required.
 	Backend Backend
-	// Edge stands before the pages of the seats, as the front gate does; nil lets
-	// everybody look. Its 503 is shown as a page.
+	// Edge is the gate before the pages of the seats; nil lets all visitors pass. Its 503
+	// is shown as a page.
 	Edge func(http.Handler) http.Handler
 	// Version is shown in the footer; empty shows none.
 	Version string

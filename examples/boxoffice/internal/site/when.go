@@ -12,8 +12,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// place is the time zone of a venue. One that nobody knows is UTC: a page that says so
-// is better than none.
+// place is the time zone of a venue. An unknown zone is UTC, which the page shows.
 func place(zone string) *time.Location {
 	where, err := time.LoadLocation(zone)
 	if err != nil {

@@ -90,7 +90,7 @@ func TestShowSaysWhenAndWhere(t *testing.T) {
 	}
 }
 
-// An artist's page has the shows to come, the next one first, and no others.
+// An artist's page has the coming shows, the next one first, and no others.
 func TestComingShows(t *testing.T) {
 	now := time.Now()
 	others := billed("show-4", "Without them", now.Add(time.Hour))

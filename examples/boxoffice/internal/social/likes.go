@@ -97,7 +97,7 @@ func (x *Social) Follow(ctx context.Context, member, other string) error {
 	})
 }
 
-// Unfollow ends that, and nobody is told.
+// Unfollow ends that, without a notification.
 func (x *Social) Unfollow(ctx context.Context, member, other string) error {
 	return x.write(ctx, "unfollow", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, x.sql.Unfollow, other, member)
@@ -110,7 +110,7 @@ func (x *Social) Follows(ctx context.Context, member string) ([]string, error) {
 	return x.list(ctx, x.sql.Follows, member, maxFollows)
 }
 
-// View notes that a show's page was seen, by a member or by nobody known ("").
+// View records a view of a show's page, by a member or an unknown visitor ("").
 func (x *Social) View(ctx context.Context, member, show string) error {
 	if err := x.catalog.Exists(ctx, show); err != nil {
 		return err

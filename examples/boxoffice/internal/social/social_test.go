@@ -113,7 +113,7 @@ func TestDeleteComment(t *testing.T) {
 	if _, types := told(b); types != "" {
 		t.Error(types)
 	}
-	// Many at once: it goes once.
+	// Many at once: it is deleted once.
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

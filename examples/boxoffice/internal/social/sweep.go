@@ -25,8 +25,8 @@ func (x *Social) Run(ctx context.Context) error {
 	})
 }
 
-// Sweep ends up to limit votes whose time is over and returns how many. It fails with
-// store.ErrLeaseLost, and then has done nothing.
+// Sweep ends up to limit overdue votes and returns their number. When it fails with
+// store.ErrLeaseLost, it has done nothing.
 func (x *Social) Sweep(ctx context.Context, lease store.Lease, limit int) (n int, err error) {
 	err = x.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n = 0

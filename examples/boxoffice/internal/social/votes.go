@@ -58,8 +58,8 @@ func (x *Social) Vote(ctx context.Context, member, show, option string) error {
 	return x.write(ctx, "vote", cast)
 }
 
-// lockVote finds a vote: ballots of one show are cast one after the other, and none
-// while it ends.
+// lockVote finds a vote and locks it: ballots of one show are cast one after the
+// other, and none while it ends.
 func (x *Social) lockVote(ctx context.Context, tx *sql.Tx, show string) (over bool, at int64, err error) {
 	err = tx.QueryRowContext(ctx, x.sql.LockVote, show).Scan(&over, &at)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -167,7 +167,7 @@ func (x *Social) tally(ctx context.Context, q querier, show string) ([]Tally, er
 	return all, rows.Err()
 }
 
-// Poll says how a show's vote stands; member may be "".
+// Poll returns the state of a show's vote; member may be "".
 func (x *Social) Poll(ctx context.Context, member, show string) (Poll, error) {
 	if err := x.catalog.Exists(ctx, show); err != nil {
 		return Poll{}, err

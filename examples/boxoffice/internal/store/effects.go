@@ -13,17 +13,18 @@ import (
 // changes nothing has an effect too, such as "late".
 type Handler func(ctx context.Context, tx *sql.Tx, e event.Event) (effect string, err error)
 
-// BatchHandler is a Handler of many events at once, of which none was handled
-// before. They share their effect.
+// BatchHandler is a Handler of many events at once, none of which was handled before.
+// They share their effect.
 type BatchHandler func(ctx context.Context, tx *sql.Tx, all []event.Event) (effect string, err error)
 
-// Consumer is a group's handlers by type of event, or its handler of batches. Other
-// types are none of its business.
+// Consumer is a group's handlers by type of event, or its handler of batches. It does
+// not handle other types.
 type Consumer struct {
 	Topic, Group string
 	Handlers     map[string]Handler
-	// Batch, when set, handles events of the BatchTypes instead of Handlers. Check says
-	// which of them can never be handled; nothing is checked when it is nil.
+	// Batch, when set, handles events of the BatchTypes instead of Handlers. Check
+	// returns an error for an event that can never be handled; nothing is checked when
+	// it is nil.
 	Batch      BatchHandler
 	BatchTypes []string
 	Check      func(e event.Event) error

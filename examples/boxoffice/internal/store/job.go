@@ -40,8 +40,8 @@ func (j *Job) Take(ctx context.Context) (Lease, error) {
 	return *j.lease, nil
 }
 
-// Lost forgets a lease that went to another process, or is of unknown state: Take takes
-// it anew.
+// Lost drops a lease that went to another process, or is of unknown state: Take takes
+// it again.
 func (j *Job) Lost() { j.lease = nil }
 
 // GiveBack releases the lease, also after ctx has ended, so that another process need
@@ -60,8 +60,7 @@ func (j *Job) GiveBack(ctx context.Context) {
 
 // Work is work that falls due.
 type Work struct {
-	// Next is a query of how many milliseconds it is until something is due; NULL when
-	// there is nothing.
+	// Next is a query for the milliseconds until work is due; NULL when there is none.
 	Next string
 	// Args are the query's.
 	Args []any

@@ -21,8 +21,8 @@ type Lease struct {
 	token        int64
 }
 
-// TakeLease takes the lease of a job for ttl by the database's clock, or fails
-// with ErrLeaseHeld. A holder that has it already gets it anew.
+// TakeLease takes the lease of a job for ttl by the database's clock, or fails with
+// ErrLeaseHeld. If the holder has the lease already, TakeLease renews it.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error) {
 	l := Lease{store: s, name: name, holder: holder}
 	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -11,8 +11,8 @@ import (
 // ErrFolderInUse is returned by LockFolder while another process has the folder.
 var ErrFolderInUse = errors.New("store: the data folder is in use by another process")
 
-// FolderLock says that this process alone works on a data folder. The system
-// gives it back when the process ends, however it ends.
+// FolderLock makes this process the only one on a data folder. The system releases
+// the lock when the process ends, in any way.
 type FolderLock struct{ file *os.File }
 
 // LockFolder takes the folder, or fails with ErrFolderInUse and names the

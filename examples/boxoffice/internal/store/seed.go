@@ -21,7 +21,7 @@ type seeded struct {
 	performers             []string
 }
 
-// zone is that of all venues.
+// zone is the time zone of all venues.
 const zone = "Asia/Seoul"
 
 // doorsBefore is how long before the start the doors open.

@@ -95,7 +95,7 @@ func (s numberedStmt) QueryContext(ctx context.Context, args []driver.NamedValue
 
 var parameter = regexp.MustCompile(`\$[1-9][0-9]*`)
 
-// positional turns $n into ? and says which argument each ? stands for.
+// positional converts $n to ? and returns the argument of each ?.
 func positional(query string) (text string, order []int) {
 	text = parameter.ReplaceAllStringFunc(query, func(p string) string {
 		n, err := strconv.Atoi(p[1:])

@@ -220,8 +220,8 @@ func TestFailingWriterIsAlone(t *testing.T) {
 	}
 }
 
-// A nested transaction that fails takes its own writer along, also when the writer
-// swallows the failure, and nobody else.
+// A nested transaction that fails also fails its own writer, even if the writer
+// ignores the failure, and no other writer.
 func TestDoomedWriterIsAlone(t *testing.T) {
 	s, _ := open(t)
 	counter(t, s)
@@ -261,8 +261,8 @@ func TestDoomedWriterIsAlone(t *testing.T) {
 	}
 }
 
-// Hooks belong to their writer: they go with its failure, and when one panics the
-// others' run and nobody is left waiting.
+// Hooks belong to their writer: they are dropped with its failure, and when one
+// panics the others' run and no writer is left waiting.
 func TestHooksOfWritersThatShareACommit(t *testing.T) {
 	s, _ := open(t)
 	counter(t, s)

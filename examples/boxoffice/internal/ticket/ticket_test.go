@@ -209,7 +209,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// The path paints the modules of the code's QR code, and nothing in the frame.
+// The path paints the modules of the code's QR code, and leaves the frame empty.
 func TestPicture(t *testing.T) {
 	code := sign(t, keys(t, newSeed), seat)
 	picture, err := ticket.Draw(code)

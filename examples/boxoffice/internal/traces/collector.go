@@ -29,8 +29,8 @@ type Collector struct {
 	more    chan struct{} // closed, and made anew, when spans have come
 }
 
-// NewCollector makes a Collector that keeps up to max spans; those that come later
-// are counted only.
+// NewCollector makes a Collector that keeps up to max spans; later ones are only
+// counted.
 func NewCollector(max int) *Collector { return &Collector{max: max, more: make(chan struct{})} }
 
 // Spans returns the kept spans, and the number of dropped ones.

@@ -20,7 +20,7 @@ type Config struct {
 	Service string
 	// Version is the service.version; none when empty.
 	Version string
-	// Instance tells processes apart; none when empty.
+	// Instance identifies the process; none when empty.
 	Instance string
 	// Timeout bounds one try to reach the collector, and Close, which sends the
 	// remaining spans; 3 s when zero. Spans that the collector does not accept in that
@@ -28,8 +28,8 @@ type Config struct {
 	Timeout time.Duration
 	// Delay is how long a span waits for others to be sent with; 1 s when zero.
 	Delay time.Duration
-	// Logger is told when the collector goes away and comes back; slog.Default() when
-	// nil.
+	// Logger logs when the collector becomes unreachable and reachable again;
+	// slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -48,7 +48,8 @@ type Traces struct {
 	log      *slog.Logger
 }
 
-// Open makes a Traces. It connects to nothing; a collector that is away loses spans.
+// Open makes a Traces. It connects to nothing; an outage of the collector loses
+// spans.
 func Open(rawURL string, cfg Config) (*Traces, error) {
 	to, err := parse(rawURL)
 	if err != nil {
@@ -70,7 +71,7 @@ func Open(rawURL string, cfg Config) (*Traces, error) {
 		otlptracehttp.WithEndpointURL(to.endpoint),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
 		otlptracehttp.WithTimeout(cfg.Timeout),
-		// Trying again is of little use to spans, and holds up those that come after.
+		// Retries are of little use to spans, and delay later ones.
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
 	)
 	if err != nil {

@@ -16,9 +16,9 @@ type Node struct {
 	Children []*Node
 }
 
-// Tree puts a trace together, with the spans of other traces that link to it where
-// they do. Its roots are the spans whose parent is not among spans: of a whole trace
-// one.
+// Tree puts a trace together, and adds the spans of other traces that link to it at
+// their links. Its roots are the spans whose parent is not among spans: one for a
+// whole trace.
 func Tree(spans []Span, of trace.TraceID) (roots []*Node) {
 	spans = slices.Clone(spans)
 	byStart(spans)

@@ -62,7 +62,7 @@ func artistNumber(id string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= Artists && strconv.Itoa(n) == id
 }
 
-// refuse says no to a call that is over a limit.
+// refuse is the answer to a call over a limit.
 func (u *Upstream) refuse(t ticket) *problem {
 	switch {
 	case t.banned > 0:

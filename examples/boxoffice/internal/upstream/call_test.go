@@ -201,8 +201,8 @@ func TestDelayAndLatency(t *testing.T) {
 	})
 }
 
-// A long delay is served to its end over a network, and a client that goes away
-// ends it.
+// A long delay is served to its end over a network, and ends when the client
+// disconnects.
 func TestDelayOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, _, c := bubble(t, Config{})

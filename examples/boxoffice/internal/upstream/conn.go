@@ -26,11 +26,10 @@ func (l listener) Accept() (net.Conn, error) {
 	return newConn(c, l.gate), nil
 }
 
-// conn takes the time of a call where its first bytes are read. Which bytes
-// those are it knows without parsing: on a connection without pipelining, the
-// first that are read after the connection began, or after something was
-// written, begin a request. The handler takes the ticket; a request that finds
-// none was pipelined and arrives there, late.
+// conn takes the time of a call where its first bytes are read. It recognises those
+// bytes without parsing: on a connection without pipelining, the first bytes read
+// after the connection began, or after a write, begin a request. The handler takes
+// the ticket; a request without one was pipelined and arrives there, late.
 //
 // As with any net.Conn under net/http, one goroutine reads at a time.
 type conn struct {
@@ -102,8 +101,8 @@ func (c *conn) told() bool {
 	return true
 }
 
-// control tells a control request by its first bytes, or says that there are
-// too few. Anything that is not surely one is a call.
+// control recognises a control request by its first bytes, or reports that there are
+// too few. Anything else is a call.
 func control(b []byte) (isControl, known bool) {
 	const method = 16 // longer than any
 	space := bytes.IndexByte(b, ' ')

@@ -125,7 +125,7 @@ func TestSplitRequests(t *testing.T) {
 		} else {
 			at = got[0].Arrival
 		}
-		// "GET /_/faults…" took its milliseconds, then "GET /_a" tells a call.
+		// "GET /_/faults…" took its milliseconds, then "GET /_a" shows a call.
 		control := len("GET /_/faults HTTP/1.1\r\nHost: x\r\n\r\n")
 		if want := time.Duration(control+len("GET /_a")-1) * time.Millisecond; at != want {
 			t.Errorf("it arrived at %v, want %v", at, want)

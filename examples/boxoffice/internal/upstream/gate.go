@@ -71,8 +71,8 @@ func (g *gate) reset() {
 	}
 }
 
-// arrive counts a call that arrives now. late says that its time could not be
-// taken where its first bytes were read.
+// arrive counts a call that arrives now. late means that its time could not be taken
+// where its first bytes were read.
 func (g *gate) arrive(late bool) ticket {
 	g.mu.Lock()
 	defer g.mu.Unlock()

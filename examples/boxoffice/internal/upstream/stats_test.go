@@ -90,7 +90,7 @@ func TestSentSeries(t *testing.T) {
 	if st.Violations != 10 || st.Sent.Above != 10 || st.Sent.Worst != (window.Window{Calls: 20, End: 30 * second}) {
 		t.Errorf("sent at once: %d violations, %+v", st.Violations, st.Sent)
 	}
-	// A header that makes no sense is as good as none.
+	// A malformed header counts as none.
 	for _, bad := range []string{"", "soon", "-5", "1e9"} {
 		s.set(s.clock() + second)
 		do(t, u, "GET", "/artists/1", "", HeaderSentAt, bad)

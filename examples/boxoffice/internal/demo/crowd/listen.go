@@ -23,7 +23,7 @@ const maxLine = 1 << 20
 // errStreamOver ends a stream that the server wants no more.
 var errStreamOver = errors.New("the stream is over")
 
-// listener is a fan's tab with a live stream, which comes back as a browser's does.
+// listener is a fan's tab with a live stream, which reconnects as a browser's does.
 // One goroutine owns it.
 type listener struct {
 	fan  *fan
@@ -119,7 +119,7 @@ func (l *listener) read(body io.Reader) error {
 	return lines.Err()
 }
 
-// heard takes over an event.
+// heard records an event.
 func (l *listener) heard(f frame) error {
 	switch f.name {
 	case "notification":

@@ -43,7 +43,7 @@ type Said struct {
 	Text  string
 	ID    string // empty when no answer ever came
 	Sent  int    // how often it was sent: each time may have made one
-	// Deleting says that the fan asked to delete it, and Deleted that this was
+	// Deleting means that the fan asked to delete it, and Deleted that this was
 	// answered.
 	Deleting, Deleted bool
 }

@@ -9,10 +9,10 @@ import (
 // Passage is how a fan got into the sale of a show that it was not inside of.
 type Passage struct {
 	Event string
-	// Asked is when the fan came, and Told when it had the first answer: somewhere
+	// Asked is when the fan arrived, and Told when it had the first answer: somewhere
 	// between it was let in, or lined up.
 	Asked, Told time.Time
-	// Queued is when it last asked and was told to wait; zero when it never was.
+	// Queued is when it was last told to wait; zero when it never was.
 	Queued time.Time
 	// Entered is when it knew that it was inside.
 	Entered time.Time
@@ -31,14 +31,14 @@ type Rooms struct {
 	// few, and how many there were.
 	Beyond  []string
 	Beyonds int
-	// Back are answers that moved somebody further back in the line: the first few,
-	// and how many there were. Processes that took turns may know the line of another
-	// moment; then none is noted.
+	// Back are answers that moved a fan further back in the line: the first few, and
+	// Backs their number. Processes that take turns may know the line of another moment;
+	// then none is recorded.
 	Back  []string
 	Backs int
 }
 
-// rooms gathers it. It is safe for concurrent use.
+// rooms collects the observations. It is safe for concurrent use.
 type rooms struct {
 	mu   sync.Mutex
 	seen Rooms

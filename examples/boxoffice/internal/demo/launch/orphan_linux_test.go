@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// parentChild starts a child of its own, says which, and waits to be killed.
+// parentChild starts a child of its own, prints its process id, and waits to be
+// killed.
 func parentChild() {
 	p, err := Start(Spec{Name: "grandchild", Path: os.Args[0], Args: []string{"child-deaf"}, Env: os.Environ()})
 	if err != nil {

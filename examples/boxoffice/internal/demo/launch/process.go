@@ -71,8 +71,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the child has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// End says how the child ended, once Done is closed: "exit status 1",
-// "signal: killed".
+// End is how the child ended, once Done is closed: "exit status 1", "signal: killed".
 func (p *Process) End() string {
 	select {
 	case <-p.done:

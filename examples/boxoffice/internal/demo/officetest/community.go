@@ -172,7 +172,7 @@ func (o *Office) messages(r *http.Request) (int, any) {
 	return 200, crowd.Messages{Messages: all[:min(few, len(all))]}
 }
 
-// booked tells the owner of a confirmed reservation.
+// booked notifies the owner of a confirmed reservation.
 func (o *Office) booked(res *reservation) {
 	text := fmt.Sprintf("Your seats for %s are booked", res.EventID)
 	if !o.strikes(LoseNotice) {
@@ -183,7 +183,7 @@ func (o *Office) booked(res *reservation) {
 	}
 }
 
-// notify puts a notification into an inbox, and tells the streams.
+// notify puts a notification into an inbox, and sends it to the streams.
 func (o *Office) notify(who, kind, ref, text string) {
 	n := crowd.Notice{ID: rand.Text() + "/" + who, Type: kind, Message: text, RefID: ref}
 	if kind == crowd.NoticeBooking {

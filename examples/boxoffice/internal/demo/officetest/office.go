@@ -114,12 +114,11 @@ type Config struct {
 	Fault Fault
 	Seats int           // per show; 0 means 40
 	Hold  time.Duration // 0 means 1 s
-	// Threshold is how many may be inside an event at once; 0 means everybody,
-	// -1 nobody.
+	// Threshold is how many may be inside an event at once; 0 means any number, -1 none.
 	Threshold int
 	// Drop chooses requests whose answer gets lost after they took effect.
 	Drop func(*http.Request) bool
-	// Cut chooses live streams that break once they have told so many events.
+	// Cut chooses live streams that break after told events.
 	Cut func(r *http.Request, told int) bool
 }
 

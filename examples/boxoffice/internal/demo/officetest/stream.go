@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// stream tells a member live. It begins behind the event that the client saw last.
+// stream sends a member's events live, after the last one that the client saw.
 func (o *Office) stream(w http.ResponseWriter, r *http.Request) {
 	if o.drop != nil && o.drop(r) {
 		panic(http.ErrAbortHandler)

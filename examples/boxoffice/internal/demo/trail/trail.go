@@ -41,7 +41,7 @@ func Start() (*Trail, error) {
 	return t, nil
 }
 
-// URL is where processes send their spans: of about so many fans' requests, and of
+// URL is where processes send their spans: of about that many fans' requests, and of
 // each request whose caller asks for it.
 func (t *Trail) URL(fans, of int) string {
 	ratio := min(1, float64(fans)/float64(max(of, 1)))

@@ -80,8 +80,8 @@ func (v *visit) signIn(ctx context.Context, member string) (token string, err er
 	return told.Token, nil
 }
 
-// ask makes a request until it is answered well, or ctx ends; the crowd that has just
-// left may have kept the office busy. The caller closes the body.
+// ask repeats a request until it succeeds, or ctx ends; the crowd before it may have
+// left the office busy. The caller closes the body.
 func (v *visit) ask(ctx context.Context, method, path, token, parent string, body any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
