@@ -31,7 +31,7 @@
 //	PUT  /api/queue/admin/threshold/{eventId}  {threshold}     an operator's, like the following
 //	POST /api/queue/admin/{pause|resume|clear}/{eventId}
 //	GET  /api/queue/admin/status/{eventId}
-//	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     anybody's
+//	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     public
 //	POST /api/admin/vwr/{activate|deactivate|advance}/{eventId}          an operator's
 //	GET  /api/admin/vwr/status/{eventId}
 //
@@ -69,7 +69,7 @@
 //	GET    /api/shows/{id}/vote                                {open, options, counts, choice, closesAt, closedAt}
 //	POST   /api/shows/{id}/vote                                {option}; again, to change it
 //	POST   /api/shows/{id}/vote/close                          an operator's
-//	POST   /api/shows/{id}/view                                anybody's: counts a visit; 202
+//	POST   /api/shows/{id}/view                                public: counts a visit; 202
 //
 // A transfer is an offer until its receiver accepts it, and a ticket is scanned once:
 //
@@ -79,12 +79,12 @@
 //	POST /api/transfers/{id}/withdraw              the sender's
 //	GET  /api/me/memberships                       {price, memberships}
 //	GET  /api/me/tickets/{id}/codes                {codes: [{ticketId, seatId, code, picture, usedAt}]}
-//	GET  /api/tickets/keys                         anybody's: the public keys that verify codes, a JSON Web Key Set
+//	GET  /api/tickets/keys                         public: the keys that verify codes, a JSON Web Key Set
 //	POST /api/admin/scan                           an operator's, with an Idempotency-Key: {eventId, code}
 //	                                               → {status: VALID|USED|REFUNDED|TRANSFERRED|OTHER_SHOW, ticketId, eventId, seatId, usedAt}
 //
 // Live streams are package live's. A browser opens one by a ticket, a program by its
-// sign-in; a program that comes back by itself names its tab, to be known again:
+// sign-in; a program that reconnects by itself names its tab, to be recognised:
 //
 //	POST /api/notifications/ticket                 a member's: {ticket, expiresAt}, for 30 s and one use
 //	GET  /api/notifications/stream?ticket=         401 ticket-refused with a reason, such as expired or spent
@@ -104,7 +104,7 @@
 //	POST|DELETE /api/rooms/{id}/join
 //	GET  /api/rooms/{id}/ws?after=                    a WebSocket, with the sign-in or ?ticket=
 //
-// An operator looks after consumer groups that have stopped, and after dead letters:
+// An operator handles consumer groups that have stopped, and dead letters:
 //
 //	GET  /api/admin/groups                        {groups: [{topic, group, lag, live}]}
 //	POST /api/admin/groups/{topic}/{group}/reset  {to: "earliest"|"latest" or since, dryRun}: {again, skipped}
@@ -123,18 +123,18 @@
 //	a body over 1 MB is refused, on every route                     TestLargeBody
 //	routes ask for sign-in, entry token and admin token             TestWhoMay, TestGateBadInput
 //	the line: its order, threshold, pause, clear                    TestLine
-//	a token is worth nothing for writes after leaving               TestReplayAfterLeave
-//	the room is away: 503 and Retry-After, reading goes on          TestRoomAway
+//	a token is invalid for writes after leaving                     TestReplayAfterLeave
+//	an outage of the room: 503 and Retry-After, reads work          TestRoomAway
 //	over a member's limit of seats: which limit, the remainder      TestSeatLimit
-//	sold out: nobody lines up, those inside go on                   TestSoldOut
-//	no room and no gate is opened for an event that is not          TestQueueOfAnUnknownShow, TestGateBadInput
+//	sold out: no member lines up, members inside go on              TestSoldOut
+//	no room and no gate is opened for an unknown event              TestQueueOfAnUnknownShow, TestGateBadInput
 //	the gate's positions are the order of the line                  TestGate
 //	tickets: codes, keys, scans; a used ticket stays used           TestTicketRoutes, TestTicketBadInput
 //	transfers: only the right member decides, and only once         TestTransferRoutes
-//	memberships: state, price, until when                           TestMembershipRoute
+//	memberships: state, price, end                                  TestMembershipRoute
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
 //	an error never shows internal details                           TestInternalError
-//	too many writers wait, then are sent away                       TestBusy
+//	too many writers wait, then get 503                             TestBusy
 //	access to a stream, and the reason of each refusal              TestStream, TestStreamRefused
 //	the inbox: only the member's own, pages, bad requests           TestRead, TestInbox, TestInboxBadInput
 //	… in the language of its reader                                 TestInboxLanguage
@@ -145,8 +145,8 @@
 //	an artist's refresh, history and refusals                       TestArtistRefreshAndHistory (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
 //	groups: the reset as requested, and every refusal               TestGroups, TestGroupErrors
-//	comments: length, pages, one's own only                         TestCommentRoutes
+//	comments: length, pages, only the member's own                  TestCommentRoutes
 //	likes, follows and votes have clear answers, and may be repeated
 //	                                                                TestLikeAndFollowRoutes, TestVoteRoutes
-//	a visit is counted when it says so, signed in or not            TestViewRoute
+//	a visit is counted on request, signed in or not                 TestViewRoute
 package api

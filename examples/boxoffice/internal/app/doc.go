@@ -72,9 +72,9 @@
 //	a line in memory forms again after a restart, in its order     TestRoomInMemoryRestarts
 //	several processes serve a line, another one lets in            TestRoomOfSplitProcesses
 //	a gate is served by a worker, and leads into the line          TestGateOfSplitProcesses
-//	without Redis nobody enters, and the site is there             TestRoomWhileRedisDown
-//	a notice and a row for each admission; a transport that is
-//	away keeps nobody out; off by default                          TestNotices, TestNoticesAway, TestNoticesOff
+//	without Redis nobody enters, and the site works                TestRoomWhileRedisDown
+//	a notice and a row for each admission; an outage of their
+//	transport stops no admission; off by default                   TestNotices, TestNoticesAway, TestNoticesOff
 //	a gate in DynamoDB, and without it                             TestGateByURL, TestGateByURLAway
 //	an edge passes the reads that it signs; its header alone
 //	does nothing                                                   TestTrustedEdge, TestNoEdgeIsTrusted
@@ -93,7 +93,7 @@
 //	other sites, addresses without end and odd targets stop
 //	at the edge, which finds the client behind a proxy             TestDoor
 //	two processes serve streams, a third sends, the cap is one     TestStreamsOfSplitProcesses
-//	without Redis pages are sent to the inbox, and come back       TestStreamsWhileRedisDown
+//	without Redis pages are sent to the inbox, and reconnect       TestStreamsWhileRedisDown
 //	handlers flush, set deadlines and take connections over        TestObserveLetsThrough
 //	the life of a stream or a socket is not how long its request took
 //	                                                               TestObserveWhatGoesOn

@@ -27,16 +27,16 @@
 //	queued requests outlive the process                            TestQueuedOutlivesProcess
 //	a wish to refresh is stored before it is answered              TestRefresh
 //	high overtakes low, and low is skipped                         TestPriorityInversion
-//	a poison artist is a dead letter and hurts nobody else         TestPoisonArtist, TestMixedBatch
-//	one that the API does not have is NOT_FOUND, and may come      TestMissingArtist
+//	a poison artist is a dead letter and affects no other          TestPoisonArtist, TestMixedBatch
+//	an artist unknown to the API is NOT_FOUND, and may appear      TestMissingArtist
 //	a slow database: the breaker opens, nothing is acknowledged    TestSlowDatabase, TestWriteGivesUp,
 //	                                                               TestLooksSayNothingOfWrites
 //	no budget: the consumer pauses, nothing becomes a dead letter  TestBudgetAway, TestBudgetOfNoStore
-//	a 429 stops all calls for as long as it says                   TestFetchRespectsRetryAfter
+//	a 429 stops all calls for its Retry-After                      TestFetchRespectsRetryAfter
 //	each answer decides on the next attempt                        TestFetchJudges, TestFetchTimeout
 //	a document is checked whole and held in part                   TestExtractRefuses, TestScanAgreesWithJSON, FuzzExtract,
 //	                                                               TestExtractHoldsOnlyWhatItKeeps
-//	prefetch goes by tier, pace and lag, in one process            TestTiers, TestPrefetchPace, TestPrefetchLease, TestPrefetchAsks
+//	prefetch depends on tier, pace and lag, in one process         TestTiers, TestPrefetchPace, TestPrefetchLease, TestPrefetchAsks
 //	an archived artist is checked, and stays there unchanged       TestColdStaysArchived
 //	each change is kept for 90 days, and can be read               TestHistory, TestHistoryExpires, TestHistoryPageIsBounded
 //	archiving loses nothing, whenever it is interrupted            TestArchive, TestArchiveSurvivesCrashes, TestArchiveYieldsToReaders,
@@ -104,11 +104,11 @@
 // # Failure modes
 //
 //   - A process that is killed forgets which reads wait in memory, 11,000 at most:
-//     the next read of each asks again. One that is stopped writes them down.
+//     the next read of each asks again. One that is stopped stores them.
 //   - A database that takes no writes for longer than ReadTimeout while memory is
-//     full: reads then want a refresh that nobody notes, and say so. They are
+//     full: reads then answer that their refresh is not queued. They are
 //     counted as dropped.
-//   - Redis goes away between two reads: the first may say that a refresh is
+//   - An outage of Redis between two reads: the first may say that a refresh is
 //     queued, until the refusal of its request is known.
 //   - A crash between the write and the acknowledgement repeats a fetch. Between
 //     the write and the end of the run at the coalescer the lock stands until it
@@ -116,7 +116,7 @@
 //   - A lock that a killed process has left keeps its artist from being asked for
 //     until it expires; reads say UPDATING meanwhile.
 //   - A process that dies after it took artists for prefetch leaves them for half
-//     an hour (PrefetchConfig.AskedFor), if nobody reads them.
+//     an hour (PrefetchConfig.AskedFor), unless they are read.
 //   - On SQLite a batch waits for the writer like all other writes. A write that takes
 //     longer than WriteTimeout is repeated, not lost.
 //   - Reads are noted to within five minutes, and not at all for the last seconds of

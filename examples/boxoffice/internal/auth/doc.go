@@ -9,7 +9,7 @@
 //
 //	property                                                    proven by
 //	a token that was changed, expired, or signed otherwise
-//	is refused, and the reason is told apart                    TestLoginToken
+//	is refused, with the reason                                 TestLoginToken
 //	an entry token never passes for it, nor it for one          TestTokensAreNotInterchangeable
 //	any byte changed in a token makes it invalid                TestTamperedToken
 //	secrets under 32 bytes are refused                          TestShortSecret

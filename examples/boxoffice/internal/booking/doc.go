@@ -12,7 +12,7 @@
 // the outbox in the same transaction, and nowhere else.
 //
 //   - Payment against timeout. A payment that was accepted before the hold's end
-//     keeps the seats while it is under way, for at most [Config].PaymentLimit
+//     keeps the seats while it is in flight, for at most [Config].PaymentLimit
 //     more, and one that has succeeded keeps them until its event is handled: the
 //     sweep asks for the payment in its own SQL. Accepting a payment and ending a
 //     hold both lock the reservation's row first, so that the second sees the
@@ -30,8 +30,8 @@
 //     success would find it CANCELLED and its money already back.
 //   - Two payments. The database allows one for each reservation.
 //   - Transfer against refund. Both take the reservation's row first; a transfer
-//     completes only while no refund is asked for, and no refund is given for a
-//     ticket that was handed on.
+//     completes only while no refund is requested, and no refund is given for a
+//     transferred ticket.
 //   - Use against refund and transfer. A scan locks the reservation's row too: a used
 //     ticket can be neither refunded nor transferred (package ticket).
 //   - Seats follow by events; package catalog explains why they end in the right state.
@@ -53,7 +53,7 @@
 //	property                                                       proven by
 //	a payment accepted in time keeps its seats for two minutes,
 //	one that succeeded until it is confirmed                       TestPaymentKeepsSeats, TestPaidKeepsSeats
-//	… then they go, and the money goes back                        TestPaymentLimit, TestSuccessAgainstTimeout
+//	… then they are freed, and the money is refunded               TestPaymentLimit, TestSuccessAgainstTimeout
 //	a payment is accepted or its hold ended, never both            TestStartAgainstSweep, TestPaymentBetweenLookAndLock
 //	after the end no payment is accepted                           TestStartAfterTheEnd
 //	a member has no more seats of a show than it allows            TestHeldLimit, TestBoughtLimit, TestLimitsOfAShow
@@ -62,10 +62,10 @@
 //	payment against cancellation: the same                         TestSuccessAgainstCancel
 //	a failed payment ends the reservation                          TestFailureCancels
 //	a cancelled confirmed reservation ends when its refund does    TestCancelConfirmed
-//	a refund that arrives first still ends right                   TestRefundBeforeSuccess
+//	a refund that arrives first ends in the right state            TestRefundBeforeSuccess
 //	unpaid holds end, paid ones do not                             TestSweep, TestFailedKeepsNothing
 //	a sweeper that lost its lease moves nothing                    TestSweepFenced
 //	an event about an unknown reservation is a permanent error     TestUnknownReservation
-//	the member is told how it ended, for each reason               TestSuccessConfirms, TestCancelledNotice
-//	… and of money that came too late and is back                  TestLateMoneyIsTold
+//	the member is notified of the end, for each reason             TestSuccessConfirms, TestCancelledNotice
+//	… and of a refund of late money                                TestLateMoneyIsTold
 package booking

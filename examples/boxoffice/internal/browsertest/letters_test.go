@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 )
 
-// TestPagesDeadLetters looks after dead letters: details, an edit, one, all.
+// TestPagesDeadLetters handles dead letters: details, an edit, one, all.
 func TestPagesDeadLetters(t *testing.T) {
 	f := startFake(t)
 	f.letters = buried(23)

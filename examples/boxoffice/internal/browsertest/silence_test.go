@@ -109,7 +109,7 @@ func TestPagesHoldLost(t *testing.T) {
 	}
 }
 
-// TestPagesUnavailable comes back by itself when the backend does.
+// TestPagesUnavailable reloads by itself when the backend is back.
 func TestPagesUnavailable(t *testing.T) {
 	f := startFake(t)
 	f.broken = errors.New("away")

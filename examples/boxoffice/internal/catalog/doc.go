@@ -32,7 +32,7 @@
 //	a sale after the cancellation sells nothing           TestSoldAfterCancel
 //	a release frees sold seats too                        TestReleaseAfterSold
 //	a late release leaves the next holder's seat alone    TestReleaseLeavesOthers
-//	the sale of the last seats is told, once              TestSoldOut, TestLastSeatsAtOnce
+//	the sale of the last seats emits one event            TestSoldOut, TestLastSeatsAtOnce
 //	readers see their own writes, and share the reading   TestSnapshot
 //	… also of a copy that other processes made            TestCopiesAreNotOlderThanOwnChanges
 //	a change reaches all processes that share a copy      TestAChangeEvictsTheCopy, app's TestSoldOutEverywhere

@@ -51,7 +51,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("after maxAge got %d with %d loads", v, loads.Load())
 		}
 		// A reader after a change sees it, even while a load that began before the change
-		// is still under way.
+		// is still in flight.
 		time.Sleep(maxAge)
 		began := make(chan struct{})
 		wg.Go(func() { close(began); get() })

@@ -1,4 +1,4 @@
-// Package chat is the rooms, one for each show.
+// Package chat has the chat rooms, one for each show.
 //
 //	sender ── Send ──▶ outbox ──▶ domain_events ─┬─▶ chat_persist_queue ── chat_messages ──┐ bell
 //	                   (key: the room)           │                                         ▼
@@ -28,19 +28,19 @@
 //	in each room the order of the commits is that in which
 //	messages are stored, alerts are sent and sockets read,
 //	on each transport                                         TestOrder
-//	a message that comes twice is stored and handed on once   TestOrder, TestPlacesHaveNoGap
+//	a message that comes twice is stored and sent on once     TestOrder, TestPlacesHaveNoGap
 //	places have no gap, after any failure                     TestPlacesHaveNoGap, TestDeadLetters
 //	an unstorable message is a dead letter; redriven, it is
-//	stored once, behind those that passed it                  TestDeadLetters
+//	stored once, after the messages that passed it            TestDeadLetters
 //	only members that joined send                             TestOnlyWhoJoinedSends
 //	a message is text, and not too long                       TestText, TestNoMessage
 //	sockets that come and go have everything once, also
 //	when all bells are lost                                   TestNoGapAndNothingTwice
-//	a client that does not read is cut, and nobody waits      TestStalledSocketHurtsNobody, TestAWriteHasADeadline
-//	a client that is gone is noticed                          TestSilentSocketIsFound
+//	a client that does not read is cut, and delays no other   TestStalledSocketHurtsNobody, TestAWriteHasADeadline
+//	a client that is gone is cut                              TestSilentSocketIsFound
 //	pages of other sites open no socket                       TestWhoMayOpenASocket
-//	an end says why, and from where to go on                  TestGoodbyes
-//	processes hear of each other's messages by Redis, and
+//	an end states the reason, and where to continue           TestGoodbyes
+//	processes get each other's messages by Redis, and
 //	without it a look later                                   TestTwoProcesses, TestRedisAway
 //	alerts wait in a bounded queue, which is emptied at the
 //	end                                                       TestAlertsAreBounded, TestAlertsAtTheEnd
@@ -49,7 +49,7 @@
 //	a stream that reconnects has the missed events, in order
 //	by room                                                   TestReplay, TestReplayKeepsTheOrder
 //	… and how much is left out, up to 1,000 of a room         TestReplayCountsWhatItLeavesOut, TestReplayer
-//	how late messages come to open rooms is told              TestSocket
+//	the lateness of messages in open rooms is measured        TestSocket
 //
 // # A socket
 //
@@ -62,14 +62,14 @@
 //	{"type":"refused","problem":{…}}  the other answer
 //
 // Answers come in the order of the posts, and a client that posts much waits for
-// them. The server closes with the reason and the place to come back with, as in
+// them. The server closes with the reason and the place to reconnect with, as in
 // "the server ends; after=57":
 //
 //	1003  a frame that is no text             1011  the room cannot be read
-//	1009  a frame that is too long            1012  the process ends, or the socket is old: come back
-//	                                          1013  too slow: come back
+//	1009  a frame that is too long            1012  the process ends, or the socket is old: reconnect
+//	                                          1013  too slow: reconnect
 //
-// A client whose connection does not even take that is cut without a word.
+// A client whose connection does not accept even that is cut without a close frame.
 //
 // # Failure modes
 //
@@ -85,5 +85,5 @@
 // with the same id. The two workers are further apart only during a failure; messages
 // missed then are in the room.
 //
-// A redriven message comes behind newer ones, and is not announced again.
+// A redriven message comes after newer ones, and is not announced again.
 package chat

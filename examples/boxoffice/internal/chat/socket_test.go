@@ -221,7 +221,7 @@ func TestSilentSocketIsFound(t *testing.T) {
 	boxtest.WaitFor(t, "the silent one to be gone", func() bool { return h.chat.Stats().Sockets == 0 })
 }
 
-// Sockets that open, close and come back at any moment have every message once,
+// Sockets that open, close and reconnect at any moment have every message once,
 // although all bells may be lost.
 func TestNoGapAndNothingTwice(t *testing.T) {
 	for name, broker := range map[string]sse.Broker{"bells": nil, "no bell": mute{}} {

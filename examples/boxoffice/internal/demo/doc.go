@@ -15,7 +15,7 @@
 //	property                                                     proven by
 //	exit 0 only when every check holds                           TestDemoHolds, TestRealBoxOffice
 //	exit 1 when an invariant is broken                           TestDemoFindsABrokenInvariant, TestRealBoxOffice
-//	exit 1 when fans were told one thing and another is true     TestDemoFindsALie
+//	exit 1 when an answer to a fan was wrong                     TestDemoFindsALie
 //	exit 1 when the box office ends in the middle                TestDemoNoticesACrash
 //	Ctrl-C: a partial report, no process left, exit 130          TestDemoStopsOnInterrupt
 //	exit 2 for wrong usage                                       TestDemoUsage

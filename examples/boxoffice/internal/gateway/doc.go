@@ -16,7 +16,7 @@
 //	4242424242424242   approved
 //	4000000000000002   declined, reason "card_declined"
 //	4000000000000341   accepted as PENDING; the connection is held until the
-//	                   client gives up (at most [HoldFor]); settles as APPROVED
+//	                   client disconnects (at most [HoldFor]); settles as APPROVED
 //	                   after SettleAfter by itself
 //	any other          422
 //
@@ -33,7 +33,7 @@
 //	one charge per key, under concurrent repeats                    TestConcurrentRepeatsChargeOnce
 //	same key and same request: the same charge                      TestRepeatAnswersTheFirstCharge
 //	same key and another request: 409, nothing is charged           TestKeyReuseIsRefused
-//	a timed-out charge settles although nobody asks                 TestPendingSettlesByItself
+//	a timed-out charge settles without a request                    TestPendingSettlesByItself
 //	… and across a restart                                          TestPendingSettlesAfterRestart
 //	a held connection ends after 30 s, or when the service stops    TestHeldConnectionIsBounded, TestRunEndsHeldConnections
 //	refunds are idempotent and only for approved charges            TestRefund

@@ -45,7 +45,7 @@
 // outdated. A replay ends at the mark: notifications after it are sent live, and once.
 //
 //	property                                                       proven by
-//	every kind of event reaches its recipients, and nobody else    TestRecipients
+//	every kind of event reaches its recipients only                TestRecipients
 //	an event that comes twice is stored once                       TestAnEventThatComesTwiceIsStoredOnce
 //	… and sent once, with its key or without                       TestAnEventThatComesTwiceIsStoredOnce
 //	an event that cannot be right is a permanent error             TestEventsThatCannotBeRight
@@ -57,7 +57,7 @@
 //	of several processes, each page is stored by one               TestSeveralProcessesFanOut
 //	a failed transaction leaves neither rows nor a gap             TestARollbackLeavesNothing
 //	newest first, pages without gap, also at equal times           TestPagesAtEqualTimes
-//	read once, one's own only                                      TestRead
+//	read once, only the member's own                               TestRead
 //	all read at once, except those after the last one seen         TestReadUpTo
 //	live sends: after the commit, in its order, once               TestLiveSendsInTheOrderOfCommits
 //	… in bounded batches of whole pages                            TestManyToSend
@@ -65,8 +65,8 @@
 //	a crash between commit and send                                TestCrashBetweenCommitAndSend
 //	a crash between taking up and sending: replayed, not sent      TestCrashWhileSending
 //	a killed sender costs live notifications 3 s at most           TestAKilledSenderCostsThreeSeconds
-//	streams away: counted and dropped, storing goes on             TestStreamsAway
-//	a stream that hangs is waited for so long, and no longer       TestASlowStreamIsBounded
+//	an outage of the streams: counted, and storing goes on         TestStreamsAway
+//	a stream that hangs delays a batch by the timeout at most      TestASlowStreamIsBounded
 //	an outdated notification is not sent                           TestLateIsNoNews
 //	muted members: stored, not sent                                TestMuted
 //	a live send belongs to the trace of its event                  TestLiveSendsBelongToTheTraceOfTheirEvent

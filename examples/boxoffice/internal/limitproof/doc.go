@@ -22,8 +22,8 @@
 // were sent. Callers say the latter in X-Sent-At, which the connection fills in
 // under the limiter's lock, right before the write. A window over the limit by
 // sending is a violation, and the proof has failed. One that is over it by arrival
-// only is no doing of the caller: the simulator did not get to run, or the
-// network held calls up; the act is played again, up to three times, and every
+// only is not the caller's fault: the simulator did not get to run, or the
+// network delayed calls; the act is played again, up to three times, and every
 // try is in the table.
 //
 // Low priority is compared with its own arithmetic in windows of 1 s and 10 s:

@@ -55,17 +55,17 @@
 //	sign-in for one                                            TestTokensOfAnotherKind
 //	a cookie is good for its member's tickets only             TestTheCookieIsTheMembers
 //	the cookie is kept from scripts and other sites            TestTheCookie
-//	a tab that comes back with ticket and cookie goes on
+//	a tab that reconnects with ticket and cookie goes on
 //	without a gap or a duplicate                               TestAfterACut
 //	the fourth tab ends the first, which stays away            TestTheFourthTab
-//	… and four tabs that come back by themselves come to rest  TestFourTabsComeToRest
+//	… and four tabs that reconnect by themselves come to rest  TestFourTabsComeToRest
 //	two processes on one Redis are one                         TestTwoProcesses
 //	without Redis streams end with the inbox's address, and
-//	tickets are given out; all comes back by itself            TestRedisAway
+//	tickets are issued; all reconnects by itself               TestRedisAway
 //	rooms and mute that change while a stream opens count      TestWhatChangesWhileAStreamOpens
-//	a database that is away ends a stream with the inbox's
+//	an outage of the database ends a stream with the inbox's
 //	address                                                    TestWhatCannotBeRead
-//	an end sends all away and leaves no goroutine              TestDrain, TestMain
+//	an end closes all streams and leaves no goroutine          TestDrain, TestMain
 //	every series is there from the start, and moves            TestCollectors
 //
 // # Latency

@@ -16,7 +16,7 @@
 //	every call is in the second in which it was made   TestSeconds, TestSecondsGoByTheStore
 //	a second has the calls of all processes            TestManyProcesses (memory, Redis, Cluster)
 //	nothing is counted twice, nothing is lost          TestConcurrentCounts
-//	a store that is away or hangs delays nobody        TestStoreAway, TestStoreHangs, TestRedisAway
+//	an outage or a hang of the store delays no call    TestStoreAway, TestStoreHangs, TestRedisAway
 //	counts that are not written count as dropped       TestStoreAway, TestRunNotRunning
 //	the last second is written at the end              TestLastSecond
 //	old seconds leave the store                        TestMemoryForgets, TestRedisForgets
@@ -24,11 +24,11 @@
 //
 // Failure modes:
 //
-//   - The store is away: the counts of those seconds are gone, and [Meter.Dropped]
-//     says how many. [Meter.Series] returns an error.
+//   - An outage of the store: the counts of those seconds are lost, and [Meter.Dropped]
+//     counts them. [Meter.Series] returns an error.
 //   - A write gets no answer: it may have worked, and counts as dropped all the
 //     same.
-//   - A process is killed: the count of its last second goes with it.
+//   - A process is killed: the count of its last second is lost.
 //   - A process writes later than a second after a second's end: the second grows
 //     when it was already shown.
 //   - The store's clock is set: the calls until the next write are counted in a

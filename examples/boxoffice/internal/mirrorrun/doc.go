@@ -1,5 +1,5 @@
-// Package mirrorrun is the command "boxoffice mirror-run": it has the artist
-// mirror work at its budget for a minute and measures it end to end.
+// Package mirrorrun is the command "boxoffice mirror-run": it runs the artist
+// mirror at its budget for a minute and measures it end to end.
 //
 //	upstream (a process of its own, 300 KB bodies, bans at 501 calls in a second)
 //	   ▲ as many calls as the budget of 450/s lets

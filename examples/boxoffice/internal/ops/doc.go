@@ -12,7 +12,7 @@
 //	held-seats                  a held seat is not of a PENDING reservation, or the other way round
 //	money                       a CONFIRMED reservation, completed transfer or active membership is without
 //	                            its payment, or a payment that was kept is without one of these
-//	gateway-ledger              the gateway charged something else than the payments say, or a key twice
+//	gateway-ledger              the gateway's charges differ from the payments, or a key was charged twice
 //	statistics                  a counter differs from the rows it counts
 //	handled-once                a consumer group took effect twice for one event
 //	nothing-lost                a consumer group has not handled an event that the rows say happened
@@ -21,7 +21,7 @@
 //	chat-places                 the places of a chat room have a gap, or are not those of its messages
 //	outbox-drained              events wait, or were parked
 //	consumers-drained           messages wait
-//	no-dead-letters             messages were given up, and nobody has redriven or dropped them
+//	no-dead-letters             there are dead letters that were neither redriven nor dropped
 //
 // There are two ways of asking. [Ops.AuditNow], [Ops.ReportNow] and
 // [Ops.InvariantsNow] ask the transport and wait for its answer: a caller that waits
@@ -65,7 +65,7 @@
 //	property                                                      proven by
 //	a sound box office passes every check                         TestSound
 //	each check fails when its subject is broken                   TestEachCheckCanFail
-//	a gateway that says something else is found out               TestLedgerDisagrees
+//	a gateway with another ledger is found                        TestLedgerDisagrees
 //	a transport that hangs delays no report, last audit or scrape TestNobodyWaitsForTheTransport
 //	an unknown lag is not shown as 0                              TestTransportHangsFromTheStart, TestTransportThatCannotTell
 //	the last audit follows the events                             TestRecentInvariants
@@ -75,14 +75,14 @@
 //	consumers apart from the books break none                     TestConsumersApart
 //	the rooms are reported, and unknown values are null           TestRooms, TestRoomsUnknown
 //	admissions by the second add up to the room's count           TestRoomsAdmissions
-//	a room that began anew, or was not looked at, shows no rate   TestRoomsBeginAnew, TestRoomsNotLookedAt
+//	a reset room, or one without a look, shows no rate            TestRoomsBeginAnew, TestRoomsNotLookedAt
 //	the samples of a room are bounded                             TestAdmissionsAreBounded
 //	rooms that do not answer delay no report                      TestNobodyWaitsForTheRooms
-//	the live streams and the chat are told                        TestStreams, TestChat
-//	consumers' groups are told, and reset while they are stopped  TestGroups
+//	the live streams and the chat are reported                    TestStreams, TestChat
+//	consumers' groups are listed, and reset while stopped         TestGroups
 //	redriven or dropped letters no longer count                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter
-//	a pass that takes too long says so, and goes on               TestPassGoesOn
+//	a pass that takes too long reports that, and goes on          TestPassGoesOn
 //	one pass at a time changes a topic                            TestOnePassAtATime
 package ops

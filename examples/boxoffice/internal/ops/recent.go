@@ -83,7 +83,7 @@ const (
 	firstAudit = time.Second
 )
 
-// watchLetters looks after the dead letters.
+// watchLetters counts the dead letters.
 func (o *Ops) watchLetters(ctx context.Context) {
 	tick := time.NewTicker(o.cfg.Every)
 	defer tick.Stop()

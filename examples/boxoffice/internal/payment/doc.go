@@ -21,7 +21,7 @@
 //
 // # Transfers
 //
-// A ticket is handed on with the receiver's consent:
+// A ticket is transferred with the receiver's consent:
 //
 //	POST /api/transfers ─▶ OFFERED ──accepted──▶ ACCEPTED ──paid──▶ COMPLETED
 //	                          │                     │
@@ -46,10 +46,10 @@
 //	two executors at once make one charge and one event               TestTwoExecutors
 //	an unreachable gateway delays, and decides nothing                TestGatewayDown
 //	refunds are asked for once and carried out once                   TestRefund
-//	no charge and no handing on without the receiver's consent        TestConsent, TestNoConsentNoTicket
-//	of accepting, declining, withdrawing and running out, one happens TestOneDecision
+//	no charge and no transfer without the receiver's consent          TestConsent, TestNoConsentNoTicket
+//	of accepting, declining, withdrawing and expiring, one happens    TestOneDecision
 //	an offer that ends costs nothing                                  TestDeclineAndWithdraw, TestOfferExpires, TestAcceptTooLate
-//	transfers and memberships complete or give the money back         TestTransfer, TestTransferTooLate, TestMembership
+//	transfers and memberships complete or are refunded                TestTransfer, TestTransferTooLate, TestMembership
 //	no card number reaches the database                               TestNoCardNumber
 //
 // Failure modes: during an outage of the gateway payments stay PROCESSING, and their

@@ -1,5 +1,5 @@
-// Package scenarios proves the sentences that must hold of the box office and of all
-// it stands on, one named test for each.
+// Package scenarios proves the requirements on the box office and on all servers that
+// it uses, with one named test for each.
 //
 //	go test -run 'TestScenario03' ./examples/boxoffice/internal/scenarios
 //	make prove

@@ -10,7 +10,7 @@
 // that it used the first time.
 //
 // The waiting room, /queue/{eventId}, and the page of the gate before it,
-// /vwr/{eventId}, are package queue/queuepage's: the same bytes for everybody, in the
+// /vwr/{eventId}, are package queue/queuepage's: the same bytes for all visitors, in the
 // site's colours. The page of the seats says how long the place in the house lasts,
 // keeps it while it is open, also in a hidden tab, and gives it back on request; so
 // does the checkout once there is a ticket. A page that is closed gives nothing back,
@@ -62,8 +62,8 @@
 //	the waiting pages: static, in the site's colours, and they
 //	know where the site keeps sign-in and entry token          TestWaitingPages, TestBrand
 //	/queue?event= leads to the room, and nowhere else          TestQueueLeadsToTheRoom
-//	the seats are behind the gate; a gate that is away is a
-//	page, and lets nobody pass                                 TestEdge, TestEdgeAway
+//	the seats are behind the gate; in an outage the gate is a
+//	page, and admits nobody                                    TestEdge, TestEdgeAway
 //	the operator's page has the elements of its scripts        TestOpsHasPlaces
 //	a date is in the page's language and by the venue's clock,
 //	and a price in the currency of its show                    TestMoment, TestMoney, TestShowSaysWhenAndWhere
@@ -81,7 +81,7 @@
 // Failure modes:
 //
 //   - The backend can't list the shows: a 503 page with Retry-After, which
-//     looks again by itself.
+//     retries by itself.
 //   - The server is gone while a page is open: a banner says so, requests that
 //     may be repeated wait and are repeated, and the page refreshes its state
 //     when /healthz answers.
@@ -89,8 +89,8 @@
 //     on https and on localhost) shows a waiting page that reloads the wanted
 //     one when the server is back.
 //   - There are no live streams: the panel says so, the inbox is read every 15 s and
-//     when the tab is looked at, and the stream comes back by itself.
-//   - A stream is silent for three pings: it is opened anew.
+//     when the tab is looked at, and the stream reconnects by itself.
+//   - A stream is silent for three pings: it is opened again.
 //   - No WebSocket gets through: the chat says that messages come every few seconds.
 //   - A page of an older version asks for a static file: it is redirected to
 //     the current one.

@@ -16,7 +16,7 @@
 // show one event at a time, that of product-events adds view_count in batches, each
 // in the transaction that notes the events' keys: each event counts once. A sale is
 // an order by its reservation, so a second event of one order counts nothing; a sale
-// whose money is given back stays one.
+// whose money is refunded stays one.
 //
 // Comments are counted by package counter: a change row in the comment's transaction
 // is the truth, and [Social.RunCounts] adds the rows to comment_count every few

@@ -5,9 +5,9 @@
 //	property                                                        proven by
 //	writers that come together share one commit                     TestWritersShareACommit
 //	a failing writer undoes its own work only                       TestFailingWriterIsAlone
-//	a nested transaction that fails spoils nobody else's            TestDoomedWriterIsAlone
+//	a failing nested transaction fails no other writer's            TestDoomedWriterIsAlone
 //	hooks run for the writers that have committed, and no others    TestHooksOfWritersThatShareACommit
-//	a writer that gives up while it waits writes nothing            TestCancelledWriter
+//	a writer cancelled while it waits writes nothing                TestCancelledWriter
 //	one holder of a lease at a time, and a late one is fenced off   TestLease
 //	due work is done by one process, after any failure              TestJob
 //	one process per data folder with embedded defaults              TestFolderLock
@@ -18,7 +18,7 @@
 // # Writing
 //
 // SQLite has one writer, and each commit waits for the disk. [Store.Write]
-// therefore runs the writers that arrive while a commit is under way in one
+// therefore runs the writers that arrive during a commit in one
 // transaction, in order of arrival, each behind a savepoint of its own (package
 // batch). A writer that is alone does not wait. A function given to Write may run more than
 // once, so it must set its results again each time and touch nothing but the transaction.

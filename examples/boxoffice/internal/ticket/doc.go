@@ -1,4 +1,4 @@
-// Package ticket makes the tickets that people show at the door, and checks them.
+// Package ticket makes the tickets that people show at the entrance, and checks them.
 //
 // Each seat of a CONFIRMED reservation has a ticket. Its code is a compact JWS, signed
 // by Ed25519, and its picture a QR code of that:
@@ -30,7 +30,7 @@
 //	… and by any library for JWS                                      TestStandardForm
 //	a changed code, another key, another algorithm, another kind of
 //	token are refused, each with its reason                           TestRefusedCodes, FuzzVerify
-//	printing keys tells none                                          TestPrintingTellsNoKey
+//	printing keys reveals none                                        TestPrintingTellsNoKey
 //	a new key signs, the old one verifies until it is taken out       TestRotation
 //	of two scanners at once one finds VALID                           TestOneScanIsValid
 //	a repeated request gets the first result                          TestRepeatedScan
@@ -44,6 +44,6 @@
 //
 // A key that is lost, or taken out too soon, makes tickets that it signed unknown_key:
 // their holders get new codes from their page. A key that is stolen makes forged codes
-// genuine; a forged code of a seat that exists uses the real one's place. Take the key
-// out, and every holder has a new code at the next look at the page.
+// genuine; a forged code of an existing seat takes the real ticket's place. Remove
+// the key, and every holder gets a new code at the next look at the page.
 package ticket

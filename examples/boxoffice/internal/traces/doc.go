@@ -21,14 +21,14 @@
 //
 //	property                                                      proven by
 //	spans arrive as they were made, over OTLP                     TestSpansArrive
-//	a collector that is away or hangs never holds anything up,
-//	is told of once, and an end waits for it so long and no longer
+//	an outage or a hang of the collector delays no request, is
+//	logged once, and delays an end by the timeout at most
 //	                                                              TestCollectorAway, TestCollectorThatHangs
 //	an end sends the remaining spans                              TestSpansArrive
 //	a relay's span is kept with the traces it links to            TestSampling
 //	forbidden parts of a URL are named                            TestMistakes
 //	a request's span says its route and nothing secret            TestRequestsTellNoSecrets
 //	quiet requests have no span; streams flush, are taken over    TestQuietRequests, TestRequestsLetThrough
-//	a whole trace is told from one that is not                    TestWhole
+//	a whole trace differs from a broken one                       TestWhole
 //	the spans of a collector are bounded                          TestCollectorIsBounded
 package traces

@@ -5,8 +5,8 @@
 // a membership. Fans speak HTTP only and know only the answers they got;
 // [Crowd.Records] keeps those, so that an audit can compare the box office with them.
 //
-// A fan survives a box office that goes away: it repeats a request until it is
-// answered or its patience ends, pays again with the same payment key, and
+// A fan survives an outage of the box office: it repeats a request until it is
+// answered or its patience ends, repeats a payment with the same payment key, and
 // looks into its tickets when it does not know whether a hold was made.
 //
 // Beside its plan each fan does a share of the actions around a show: it looks at one,
@@ -24,14 +24,14 @@
 //	the actions of the shares and their answers are kept             TestCommunity
 //	a comment is sent once, and again only when the office did not
 //	take it; the fan records how often it was sent                   TestLostComments, TestWhatIsNotTakenIsSentAgain
-//	a stream that breaks comes back where it was                     TestStreamComesBack
-//	a stream that says nonsense is counted                           TestStreamNonsense
+//	a broken stream reconnects where it was                          TestStreamComesBack
+//	a malformed stream is counted                                    TestStreamNonsense
 //	a fan waits for its turn, and gives its place back               TestWaitingRoom
 //	a line that does not move is a fault                             TestLineStands
 //	the answers of waiting rooms are kept                            TestWaitingRoom
 //	a lost answer is asked for again, not booked twice               TestFansSurviveLostAnswers
 //	a payment key that gives two payments is noticed                 TestFanNoticesASecondPayment
 //	a fan that grasps records its seats, and returns them            TestGrasp
-//	a fan that is told nonsense is counted, not ignored              TestUnexpectedAnswersAreCounted
+//	an unexpected answer is counted, not ignored                     TestUnexpectedAnswersAreCounted
 //	at most Concurrency fans act at a time; all end with the context TestCrowdIsBounded, TestCrowdStops
 package crowd

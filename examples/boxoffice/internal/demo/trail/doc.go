@@ -3,8 +3,8 @@
 // stream, and shows the trace of it, from the request through outbox, transport and
 // consumer to the frame of the stream.
 //
-// The visit decides that its trace is kept; of others a small part is, so that the crowd
-// is not held up by it.
+// The visit decides that its trace is kept. Of other requests a small part is kept, so
+// that tracing does not slow down the crowd.
 //
 //	property                                             proven by
 //	the check holds when the trace is whole, and names
