@@ -34,7 +34,7 @@ type fleet struct {
 	drained    bool // the native transport has a place of its own: the group is drained first
 }
 
-// fleets are set up as the documentation of Watermill's adapters does, but that new groups
+// fleets are set up as in the documentation of Watermill's adapters, except that new groups
 // start at the oldest message.
 func fleets() map[string]func(t *testing.T, topic, group string) fleet {
 	return map[string]func(t *testing.T, topic, group string) fleet{

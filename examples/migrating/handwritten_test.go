@@ -148,8 +148,8 @@ func TestRelayTooEarlyBreaksTheOrder(t *testing.T) {
 	}
 }
 
-// TestSideReadTooEarlyLosesEvents has a writer ask for its side before its
-// transaction: the switch does not wait for it.
+// TestSideReadTooEarlyLosesEvents: a writer asks for its side before its transaction,
+// and the switch does not wait for it.
 func TestSideReadTooEarlyLosesEvents(t *testing.T) {
 	w, old := handWritten(t, false)
 	ctx := t.Context()

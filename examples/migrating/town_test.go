@@ -114,7 +114,7 @@ func (h *heard) judge(committed map[string]int) (wrong []string) {
 	return wrong
 }
 
-// town is an application in the days of its move.
+// town is an application during its move.
 type town struct {
 	db    *sql.DB
 	turns migrating.Switch
@@ -230,8 +230,8 @@ func (w *town) committed(ctx context.Context) (map[string]int, error) {
 	return out, rows.Err()
 }
 
-// relay runs the new relay; stop ends it, once all that is committed is
-// published if it is to drain.
+// relay runs the new relay; stop ends it. With drain, stop then publishes all
+// committed events.
 func (w *town) relay(ctx context.Context) (stop func(drain bool) error, err error) {
 	return w.relayTo(ctx, w.to)
 }

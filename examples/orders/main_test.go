@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestOrders runs the programs as services: they take orders while the broker is absent,
-// catch up when it is there, and end in order.
+// TestOrders runs the programs as services: they take orders during an outage of the
+// broker, catch up after it, and end in order.
 func TestOrders(t *testing.T) {
 	t.Run("sql", func(t *testing.T) { testOrders(t, ".") })
 	t.Run("pgx", func(t *testing.T) { testOrders(t, "./pgx") })

@@ -14,7 +14,7 @@ import (
 func (s *shop) handle() {
 	millrace.HandleOutside(s.app, "payments", s.charge)
 	millrace.Handle(s.app, "tickets", s.issue)
-	// The page shows each change at once. A message that is shown twice does no harm.
+	// The page shows each change at once. A repeated message is harmless.
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e Held) error { return s.show(ctx, e.Seat, "held") })
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e Freed) error { return s.show(ctx, e.Seat, "free") })
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e PaymentAsked) error { return s.show(ctx, e.Seat, "paying") })

@@ -149,7 +149,7 @@ func (s *shop) freeExpired(ctx context.Context) error {
 	}
 }
 
-// free frees the seats of a condition.
+// free frees the seats that match a condition.
 func (s *shop) free(ctx context.Context, where string, args ...any) error {
 	return s.app.Do(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.freeIn(ctx, tx, where, args...) })
 }

@@ -271,7 +271,7 @@ func TestOneBuyer(t *testing.T) {
 	p.end()
 }
 
-// The page hears of each change at once.
+// The page receives each change at once.
 func TestLive(t *testing.T) {
 	p := start(t, "")
 	b, err := p.buyer()

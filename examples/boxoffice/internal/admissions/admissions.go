@@ -32,7 +32,7 @@ const (
 type Config struct {
 	// Holder names this process in the lease of the job that deletes old rows; required.
 	Holder string
-	// LeaseTTL is how long that lease lasts without a sign of life; 10 s when zero.
+	// LeaseTTL is how long that lease lasts without a renewal; 10 s when zero.
 	LeaseTTL time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -69,7 +69,7 @@ func New(s *store.Store, cfg Config) (*Log, error) {
 	return l, nil
 }
 
-// Add writes rows. One that is there already stays as it is.
+// Add writes rows. An existing row is left unchanged.
 func (l *Log) Add(ctx context.Context, all ...Admission) error {
 	err := l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, a := range all {

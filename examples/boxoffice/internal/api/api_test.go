@@ -315,7 +315,7 @@ func TestInternalError(t *testing.T) {
 	if !strings.Contains(o.log.String(), "hunter2") {
 		t.Errorf("the log does not say why: %s", o.log)
 	}
-	// A database that is gone is not the client's doing, nor ours for ever.
+	// An outage of the database is neither the client's fault nor permanent.
 	token, _ := o.member("ann", "show-1")
 	if err := o.box.Store.DB().Close(); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func (a *API) ticket(w http.ResponseWriter, _ *http.Request, member string) erro
 	return nil
 }
 
-// stream is open for as long as the client stays, which no other request is.
+// stream is open for as long as the client stays, unlike all other requests.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet { // the pattern takes HEAD too
 		return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Not with this method", "a stream has no head alone; use GET").withHeader("Allow", http.MethodGet)

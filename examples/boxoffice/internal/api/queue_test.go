@@ -144,7 +144,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A full house: the line, its order, and an operator's doings.
+// A full house: the line, its order, and an operator's actions.
 func TestLine(t *testing.T) {
 	o := newOffice(t, nil)
 	admin := func(method, does string, body any) reply {
@@ -333,7 +333,7 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
-// With the ticket of an earlier answer a poll needs no visit of the store.
+// With the ticket of an earlier answer a poll needs no call of the store.
 func TestTicketSavesVisits(t *testing.T) {
 	o := newOffice(t, nil)
 	if r := o.do(call{method: "PUT", path: "/api/queue/admin/threshold/show-1", token: adminToken, body: `{"threshold":0}`}); r.status != 200 {

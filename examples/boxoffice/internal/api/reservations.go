@@ -131,8 +131,8 @@ func (a *API) tickets(w http.ResponseWriter, r *http.Request, member string) err
 	return nil
 }
 
-// cancelTicket ends a reservation at once (200), or asks for its money back
-// (202): then it ends when the money is there.
+// cancelTicket ends a reservation at once (200), or requests its refund (202): then
+// it ends when the money is back.
 func (a *API) cancelTicket(w http.ResponseWriter, r *http.Request, member string) error {
 	ended, err := a.cfg.Booking.Cancel(r.Context(), member, r.PathValue("id"))
 	if err != nil {

@@ -144,7 +144,7 @@ func (a *API) comments(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pageSize is how much of a list a request wants.
+// pageSize is the length of the page that a request asks for.
 func pageSize(r *http.Request) (int, error) {
 	text := r.URL.Query().Get("limit")
 	if text == "" {

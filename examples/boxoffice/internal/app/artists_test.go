@@ -133,7 +133,7 @@ func TestArtistOfSplitProcesses(t *testing.T) {
 }
 
 // An artist that does not exist is one dead letter with the reason, and costs one
-// call however often it is read.
+// call for any number of reads.
 func TestArtistThatIsMissing(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -350,8 +350,8 @@ func TestArtistMetrics(t *testing.T) {
 	}
 }
 
-// Refreshes of artists have no part in the outbox, so a mirror at work is no
-// unrest of the books for longer than it is at work.
+// Refreshes of artists have no part in the outbox, so a mirror at work is no unrest
+// of the books beyond the work itself.
 func TestArtistsAndTheBooks(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

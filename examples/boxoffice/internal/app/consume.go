@@ -149,9 +149,9 @@ func (a *App) duplicates(c ops.Consumer) int64 {
 	return 0
 }
 
-// guarded makes one transaction of the idempotency key, the handler's effect,
-// the events that follow from it and the line in the audit trail. Handlers that
-// are at work at the same time share a commit.
+// guarded makes one transaction of the idempotency key, the handler's effect, the
+// events that follow from it and the line in the audit trail. Handlers that run at
+// the same time share a commit.
 func (a *App) guarded(guard *idempotency.Guard[*sql.Tx], group string, h store.Handler) bus.EventHandler {
 	return func(ctx context.Context, e event.Event) error {
 		return a.store.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {

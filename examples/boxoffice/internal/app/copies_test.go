@@ -11,7 +11,7 @@ import (
 )
 
 // TestSoldOutEverywhere: two processes read one copy of the shows, and a show that
-// sells out at one is sold out at the other. The copy would never end by itself here.
+// sells out at one is sold out at the other. The copy never expires here.
 func TestSoldOutEverywhere(t *testing.T) {
 	t.Parallel()
 	redis, db, bank := servicetest.Redis(t), boxtest.URL(t), bank(t)
@@ -31,7 +31,7 @@ func TestSoldOutEverywhere(t *testing.T) {
 	}
 	seller, reader := role("all"), role("api")
 	ann := seller.fan("ann")
-	// keep makes the copy one without an end, and returns how many there are.
+	// keep removes the expiry of the copies, and returns their number.
 	keep := func() (n int) {
 		keys, err := client.Keys(t.Context(), prefix+"cache:{shows:*}").Result()
 		if err != nil {

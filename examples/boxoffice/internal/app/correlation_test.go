@@ -103,8 +103,8 @@ func TestCorrelation(t *testing.T) {
 	}, func() string { return strings.Join(got, "\n") })
 }
 
-// TestCorrelationIsMadeAtTheDoor where no request brings an id, and on answers that
-// no route gives.
+// TestCorrelationIsMadeAtTheDoor: an id is made if the request brings none, also for
+// answers without a route.
 func TestCorrelationIsMadeAtTheDoor(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

@@ -126,8 +126,8 @@ func openWork(ctx context.Context, p *process) (n int, err error) {
 	return n + calls, err
 }
 
-// The relay crashed before it moved its cursor, and every consumer before it
-// moved its own: everything is published and delivered again.
+// The relay crashed before it moved its cursor, and every consumer before it moved
+// its own: everything is published and delivered again.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

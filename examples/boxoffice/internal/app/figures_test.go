@@ -218,7 +218,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 		defer proxy.Stall(false)
 	}
 	scrape("when they begin to hang")
-	// That takes longer than any loop that reads for the figures waits between reads.
+	// That takes longer than the pause between reads of any loop for the figures.
 	boxtest.WaitFor(t, "the process to know that its database hangs", func() bool {
 		res, err := impatient.Get(p.app.URL() + "/readyz")
 		if err != nil {

@@ -29,7 +29,7 @@ func (a *App) startInbox(run *stages) {
 	}
 }
 
-// inboxCollectors are the metrics of the inbox, where it sends and forgets.
+// inboxCollectors are the metrics of the inbox, in processes that run it.
 func (a *App) inboxCollectors() []prometheus.Collector {
 	if !a.cfg.Has(config.RoleWorker) {
 		return nil

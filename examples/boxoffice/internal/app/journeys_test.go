@@ -124,8 +124,8 @@ func TestHoldTimeout(t *testing.T) {
 	p.sound()
 }
 
-// A hold ends while the gateway thinks: the payment was accepted in time and confirms,
-// though the sweep has passed by.
+// A hold ends while the gateway decides: the payment was accepted in time and
+// confirms, although the sweep has run.
 func TestHoldEndsBeforeThePayment(t *testing.T) {
 	t.Parallel()
 	bank := quick()

@@ -73,9 +73,9 @@ func (a *App) sharedStreams(opened *closers) (live.Shared, error) {
 	return live.Redis(client, a.cfg.RedisPrefix)
 }
 
-// streams are the parts that serve live streams. They begin before the HTTP
-// server, so that the first request finds them, and end before it, since it waits
-// for its requests, and a stream is one without an end.
+// streams are the parts that serve live streams. They begin before the HTTP server,
+// so that the first request finds them. They end before it, since the server waits
+// for its requests, and a stream never ends by itself.
 type streams struct {
 	drain   context.CancelFunc
 	drained chan struct{}

@@ -74,7 +74,7 @@ func (w *page) open() *feed {
 	return f
 }
 
-// event is the next event's name, but for pings; "" at the end.
+// event is the next event's name, except pings; "" at the end.
 func (f *feed) event() string {
 	for f.lines.Scan() {
 		if name, ok := strings.CutPrefix(f.lines.Text(), "event: "); ok && name != "ping" {

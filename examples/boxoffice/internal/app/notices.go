@@ -89,7 +89,7 @@ func (n *noticeTransport) Publish(topic string, messages ...*message.Message) er
 // Close implements message.Publisher.
 func (n *noticeTransport) Close() error { return nil }
 
-// Run opens the transport, as often as it takes, and closes it when ctx ends.
+// Run opens the transport, with retries, and closes it when ctx ends.
 func (n *noticeTransport) Run(ctx context.Context) error {
 	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
@@ -110,8 +110,8 @@ func (n *noticeTransport) Run(ctx context.Context) error {
 	}
 }
 
-// serve opens the transport, and reads it where that is this process's, until ctx
-// ends or something fails.
+// serve opens the transport, and consumes it if that is this process's role, until
+// ctx ends or something fails.
 func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
 	b, err := n.opener.Open(ctx, n.url)
 	if err != nil {

@@ -82,7 +82,7 @@ func (r *recorder) begins(status int) {
 	}
 }
 
-// until is when the request is over, or was as good as.
+// until is when the request ended, or its long answer began.
 func (r *recorder) until() time.Time {
 	if r.goesOn.IsZero() {
 		return time.Now()

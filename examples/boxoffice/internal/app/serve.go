@@ -47,7 +47,7 @@ func (a *App) startParts(run *stages) {
 	}
 }
 
-// prune forgets idempotency keys in the course of time.
+// prune deletes old idempotency keys.
 func (a *App) prune(ctx context.Context) error {
 	p, err := idempotency.NewPruner(a.keys, idempotency.PrunerConfig{Logger: a.log})
 	if err != nil {

@@ -157,7 +157,7 @@ func oneTraceOfSplit(t *testing.T, db, transport, redis string) {
 			}
 		}
 	}
-	// Two processes have streams; of one there is a delivery.
+	// Two processes have streams; one delivers.
 	if d := below(followed, "create domain_events", "process domain_events", "deliver notification"); d == nil || d.From != "api" {
 		t.Errorf("\n%s", traces.Render([]*traces.Node{followed}))
 	}

@@ -24,7 +24,7 @@ type place struct {
 	Paused                                         bool
 }
 
-// visitor signs in, and no more.
+// visitor only signs in.
 func (p *process) visitor(member string) *fan {
 	p.t.Helper()
 	f := &fan{p: p, member: member}
@@ -363,7 +363,7 @@ func TestNotices(t *testing.T) {
 	if !strings.Contains(string(letters[0].Payload), `"userId":"ann"`) {
 		t.Errorf("who entered at once is told of by %s", letters[0].Payload)
 	}
-	// Its token opens the way, like the one of the page.
+	// Its token is valid, like the one of the page.
 	bob.entry = notice.EntryToken
 	bob.hold("A-1")
 	boxtest.WaitFor(t, "the operator's rows", func() bool {

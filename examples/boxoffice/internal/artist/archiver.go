@@ -39,11 +39,11 @@ type ArchiverConfig struct {
 	Holder string
 	// Zone that 03:00 is of; time.Local when nil.
 	Zone *time.Location
-	// LeaseTTL is how long a killed process keeps others from taking over; 1 min
-	// when zero. It must exceed the time in which eight objects are put side by
-	// side, the tries of a store that is busy among them.
+	// LeaseTTL is how long a killed process keeps others from taking over; 1 min when
+	// zero. It must exceed the time in which eight objects are put concurrently,
+	// including the tries of a busy store.
 	LeaseTTL time.Duration
-	// Again is how long after a failure it is tried again; 10 min when zero.
+	// Again is the pause after a failure; 10 min when zero.
 	Again time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -118,7 +118,7 @@ func (a *Archiver) Run(ctx context.Context) error {
 				a.cfg.Logger.Warn("snapshots could not be archived, will try again", "in", wait, "error", err)
 			}
 		}
-		// Clocks are set and daylight saved: look now and then.
+		// Clocks are set and daylight is saved: check at least every hour.
 		timer.Reset(min(wait, time.Hour))
 	}
 }
@@ -146,8 +146,8 @@ func lastAt(t time.Time, zone *time.Location) time.Time {
 	return at
 }
 
-// Archive does the whole job once, now. It fails with store.ErrLeaseHeld when
-// another process is at it.
+// Archive does the whole job once, now. It fails with store.ErrLeaseHeld while
+// another process does it.
 func (a *Archiver) Archive(ctx context.Context) error {
 	job := a.m.store.NewJob(archiveLease, a.cfg.Holder, a.cfg.LeaseTTL, a.cfg.Logger)
 	lease, err := job.Take(ctx)
@@ -206,7 +206,7 @@ func (a *Archiver) purge(ctx context.Context, lease store.Lease, statement strin
 	}
 }
 
-// exec runs one statement while the lease is ours.
+// exec runs one statement while this process has the lease.
 func (a *Archiver) exec(ctx context.Context, lease store.Lease, statement string, args ...any) error {
 	return a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, statement, args...)
@@ -256,7 +256,7 @@ func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
 	}
 }
 
-// deleteAll deletes objects side by side.
+// deleteAll deletes objects concurrently.
 func (a *Archiver) deleteAll(ctx context.Context, all []object) error {
 	failed := make([]error, len(all))
 	var deletes sync.WaitGroup

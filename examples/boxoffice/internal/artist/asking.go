@@ -82,7 +82,7 @@ func (m *Mirror) keep(ctx context.Context, q ask) {
 
 // ask asks one question, and reports whether this call published the request.
 func (m *Mirror) ask(ctx context.Context, q ask) (published bool, err error) {
-	// One that has begun is not cut short: an event may be half-way out.
+	// A question that has begun is not cut short: its event may be half sent.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
 	defer cancel()
 	published, err = m.request(event.WithCorrelation(ctx, q.request), q.id, event.High, q.reason)
@@ -98,14 +98,14 @@ func (m *Mirror) ask(ctx context.Context, q ask) (published bool, err error) {
 	return published, nil
 }
 
-// requestID is the id of the request that ctx works on, for the event that it asks for.
+// requestID is the id of the request of ctx, for the event that it asks for.
 func requestID(ctx context.Context) string {
 	id, _ := events.Causes(ctx)
 	return id
 }
 
-// request asks the coalescer for a refresh and publishes it if it is ours to,
-// which it reports.
+// request asks the coalescer for a refresh, publishes it if this call is to, and
+// reports that.
 func (m *Mirror) request(ctx context.Context, id string, p event.Priority, reason Reason) (published bool, err error) {
 	d, err := m.coalescer.Do(ctx, id, coalesce.Priority(p), func(ctx context.Context, version int64) error {
 		return m.publish(ctx, id, p, reason, version)

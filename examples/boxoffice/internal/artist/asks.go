@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// maxRecent bounds how many answers are remembered. Past it all are forgotten,
-// which costs a question each.
+// maxRecent bounds how many answers are remembered. Beyond it all are dropped, which
+// costs a question each.
 const maxRecent = 10_000
 
-// ask is a refresh that a read wants.
+// ask is a wish of a read for a refresh.
 type ask struct {
 	id      string
 	reason  Reason
@@ -63,8 +63,8 @@ func (a *asks) promises() bool {
 }
 
 // offer takes a question unless it was asked a moment ago, and reports whether a
-// refresh may be relied on. A full is not nil when there is no room for it: it is
-// closed when there may be some again.
+// refresh may be relied on. A non-nil full means that there is no room: full is
+// closed when there may be room again.
 func (a *asks) offer(q ask) (queued bool, full <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,14 +169,14 @@ func (a *asks) written(n int) {
 	a.room = make(chan struct{})
 }
 
-// standing is how many wait, and how many were dropped so far.
+// standing returns how many wait, and how many were dropped so far.
 func (a *asks) standing() (waiting int, dropped int64, away bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.pending), a.dropped, a.away
 }
 
-// signal puts something into a channel of room for one, unless it has something.
+// signal puts a value into a channel with a buffer of one, unless it has one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

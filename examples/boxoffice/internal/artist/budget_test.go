@@ -87,7 +87,7 @@ func TestBudgetOfNoStore(t *testing.T) {
 			t.Errorf("%s without a store of limits: %v", p, err)
 		}
 	}
-	// The budget is there, and the upstream is not: that is the upstream's trouble.
+	// The budget is available, and the upstream is not: that is the upstream's failure.
 	limits, err := memratelimit.New(memratelimit.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 type Config struct {
 	// FreshFor is how long after a check a snapshot is FRESH; 1 h when zero.
 	FreshFor time.Duration
-	// MissingFor is how long the upstream's word that it has no such artist is
-	// taken, before a read asks again; 1 h when zero.
+	// MissingFor is how long the upstream's answer that it has no such artist is valid,
+	// before a read asks again; 1 h when zero.
 	MissingFor time.Duration
 	// ReadTimeout bounds a read of the database, and one of the archive; 2 s
 	// when zero.
@@ -32,8 +32,8 @@ type Config struct {
 	// Holder names this process in the lease for repeating stored questions; a random
 	// name when empty.
 	Holder string
-	// Askers is how many refreshes are asked for at once; 32 when zero. With a
-	// broker that takes a second, it is also how many are a second.
+	// Askers is how many refreshes are asked for at once; 32 when zero. With a broker
+	// that takes a second, it is also the number in a second.
 	Askers int
 	// AskTimeout bounds one question; 5 s when zero.
 	AskTimeout time.Duration

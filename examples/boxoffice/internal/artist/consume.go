@@ -26,8 +26,8 @@ type WorkerConfig struct {
 	// HoldAbove is how far high may be behind before low gives way; 1,000 when
 	// zero.
 	HoldAbove int
-	// WriteTimeout is how slow the database may be with a batch before it counts
-	// as down; 3 s when zero.
+	// WriteTimeout is how slow a write of a batch may be before the database counts as
+	// down; 3 s when zero.
 	WriteTimeout time.Duration
 	// Breaker before the database.
 	Breaker BreakerConfig
@@ -85,7 +85,7 @@ func Topics() []bus.Topic {
 	}
 }
 
-// Pair is the two consumers for a bus.Runner. Low gives way while high is
+// Pair returns the two consumers for a bus.Runner. Low gives way while high is
 // behind, by lag; nil makes the runner keep a monitor of its own.
 func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 	consumer := func(p event.Priority, topic, group string, size, batches int, wait time.Duration) bus.BatchConsumer {
@@ -110,7 +110,7 @@ func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 	}
 }
 
-// skipped counts a request that a newer one made needless.
+// skipped counts a request that a newer one made obsolete.
 func (m *Mirror) skipped() {
 	m.metrics.obsolete.Add(1)
 	m.coalescer.Skipped()

@@ -21,7 +21,7 @@ const (
 	asksLeaseTTL = 15 * time.Second
 	// deferBatch is how many asks share a transaction.
 	deferBatch = 500
-	// lookEvery is how often the table is looked at: other processes write to it.
+	// lookEvery is how often the table is read: other processes write to it.
 	lookEvery = time.Second
 	// lookLatest is the longest pause while asking fails.
 	lookLatest = 15 * time.Second
@@ -53,7 +53,7 @@ func (m *Mirror) keepDeferring(ctx context.Context) {
 	}
 }
 
-// deferAll writes all that waits for it.
+// deferAll writes all waiting questions.
 func (m *Mirror) deferAll(ctx context.Context) error {
 	for {
 		batch := m.asks.first(deferBatch)

@@ -70,10 +70,9 @@ func (r *rig) before(t testing.TB, b message.Publisher, cfg Config) *Mirror {
 	return m
 }
 
-// A hundred thousand artists are read for the first time, at once: each is asked
-// for, without a second read, and memory holds no more than it may. Fewer with the race
-// detector and on servers, where the whole crowd takes minutes; they do not fit into memory
-// either.
+// A hundred thousand artists are read for the first time, at once: each is asked for,
+// without a second read, and memory stays within its bounds. Fewer with the race detector
+// and on servers, where all of them take minutes; they exceed the memory too.
 func TestNoFirstReadIsLost(t *testing.T) {
 	const readers = 1_000
 	artists := 100_000

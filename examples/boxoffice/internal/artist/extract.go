@@ -140,7 +140,7 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// clip bounds a text that stands in an error.
+// clip bounds a text of an error.
 func clip(s string, n int) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 	if len(s) <= n {

@@ -19,8 +19,8 @@ const MaxHistory = 50
 const (
 	// historyFor is how long a change is kept.
 	historyFor = 90 * 24 * time.Hour
-	// historyMost is how many changes of an artist are kept: as many as there are
-	// in 90 days of an hour each, and some. Only wishes to refresh can make more.
+	// historyMost is how many changes of an artist are kept: as many as hourly changes
+	// in 90 days, and some more. Only wishes to refresh can make more.
 	historyMost = 2400
 	// historyBytes bounds an answer, which has one change at least.
 	historyBytes = 1 << 20
@@ -46,15 +46,14 @@ type History struct {
 
 // HistoryQuery asks for a page of a history.
 type HistoryQuery struct {
-	// Before is the ID of a change: only earlier ones are wanted. All are when it
-	// is empty.
+	// Before is the ID of a change: only earlier ones are returned. When empty, all are.
 	Before string
-	// Limit is how many are wanted, 1 to 50; 10 when zero. There may be fewer: a
-	// page has about a megabyte at most.
+	// Limit is the length of the page, 1 to 50; 10 when zero. There may be fewer: a page
+	// has about a megabyte at most.
 	Limit int
 }
 
-// ErrBadQuery is returned for a page that cannot be.
+// ErrBadQuery is returned for an impossible page.
 var ErrBadQuery = errors.New("artist: Before is the id of a change, and Limit 1 to 50")
 
 // History returns the artist's snapshots of the last 90 days, the current one among

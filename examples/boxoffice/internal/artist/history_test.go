@@ -51,7 +51,7 @@ func TestHistory(t *testing.T) {
 	if got := fmt.Sprint(levels(r.history(t, "1", HistoryQuery{}))); got != "[2 3 2 1]" {
 		t.Errorf("levels %s, want [2 3 2 1]", got)
 	}
-	// Page by page there is the same.
+	// The pages together are the same.
 	var all []string
 	for q := (HistoryQuery{Limit: 3}); ; {
 		h := r.history(t, "1", q)
@@ -75,7 +75,7 @@ func TestHistory(t *testing.T) {
 	if s := r.mirror.Stats(); s.Remembered != 4 {
 		t.Errorf("%d changes are counted", s.Remembered)
 	}
-	// One that is damaged takes no other with it.
+	// A damaged change does not affect the others.
 	r.box.Exec(t, `UPDATE artist_history SET content_hash = 'x' WHERE position = $1`, r.box.Query(t, `SELECT MIN(position) FROM artist_history`))
 	if h := r.history(t, "1", HistoryQuery{}); len(h.Changes) != 4 || h.Changes[3].Snapshot != nil || h.Changes[2].Snapshot == nil {
 		t.Errorf("with one that is damaged: %v", levels(h))
@@ -94,8 +94,8 @@ func TestHistoryRefuses(t *testing.T) {
 	}
 }
 
-// An answer has about a megabyte at most, however large the snapshots are, and at
-// least one change.
+// An answer has about a megabyte at most, with snapshots of any size, and at least
+// one change.
 func TestHistoryPageIsBounded(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	large := make([]byte, 700_000)
@@ -203,7 +203,7 @@ func TestColdStaysArchived(t *testing.T) {
 	if !r.stored(t, "same") {
 		t.Error("it was read, and is still in the archive only")
 	}
-	// One that is nowhere is written again.
+	// A snapshot that is in no place is written again.
 	r.mirror.touches.take()
 	r.box.Exec(t, `DELETE FROM artist_extracts WHERE artist_id = 'same'`)
 	r.box.Exec(t, `DELETE FROM artist_archive WHERE artist_id = 'same'`)

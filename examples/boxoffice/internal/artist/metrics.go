@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Stats is how this process's part of the mirror stands. Counters start at zero
+// Stats has the figures of this process's part of the mirror. Counters start at zero
 // with the process.
 type Stats struct {
 	Asked, Refused  int64 // refreshes that reads had asked for; that could not be

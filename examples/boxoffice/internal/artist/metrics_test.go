@@ -106,8 +106,8 @@ func TestErrorsByReason(t *testing.T) {
 	}
 }
 
-// The coalescer's counts move when requests meet, overtake each other and lose their
-// lock.
+// The coalescer's counts move when requests coincide, overtake each other and lose
+// their lock.
 func TestRequestsThatMeet(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	locks, err := coalesceprom.New(r.coalescer)

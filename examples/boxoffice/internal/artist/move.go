@@ -79,7 +79,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 			return fmt.Errorf("artist: archive: %w", err)
 		}
 		copied = append(copied, done...)
-		// A store may take its time; the lease is for as long.
+		// A store may be slow; the lease is renewed for it.
 		if err := a.tx(ctx, lease, func(context.Context, *sql.Tx) error { return nil }); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// pack is content as it is stored.
+// pack is the stored form of content.
 func pack(content []byte) ([]byte, error) {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)

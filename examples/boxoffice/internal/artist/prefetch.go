@@ -52,7 +52,7 @@ type PrefetchConfig struct {
 	// LowLag returns how many requests of low priority wait, from memory. Nil means that
 	// the lag is unknown, and then prefetch relies on AskedFor alone.
 	LowLag func() (messages int64, known bool)
-	// HoldAbove ends a round while more than this wait; 5,000 when zero: a
+	// HoldAbove ends a round while more requests than this wait; 5,000 when zero: a
 	// quarter of a minute at the low cap of 350/s.
 	HoldAbove int64
 	// AskedFor is how long an artist that was asked for is not asked for again;
@@ -180,8 +180,8 @@ func (p *Prefetch) round(ctx context.Context) error {
 	}
 }
 
-// takeDue returns up to limit artists that are due, the hot ones first, and notes
-// that they were asked for.
+// takeDue returns up to limit due artists, the hot ones first, and notes that they
+// were asked for.
 func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err error) {
 	lease, err := p.job.Take(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func (m *Mirror) look(ctx context.Context, id string) (look, error) {
 		return look{}, err
 	}
 	flight := m.flights.DoChan(id, func() (any, error) {
-		// It serves many, so no caller's deadline bounds it.
+		// The read serves many callers, so no caller's deadline bounds it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.ReadTimeout)
 		defer cancel()
 		r, found, err := m.read(ctx, id)

@@ -23,8 +23,8 @@ type RefreshStatus string
 const (
 	// RefreshQueued: it is stored, and is about to be asked for.
 	RefreshQueued RefreshStatus = "QUEUED"
-	// RefreshWaiting: it is stored, and is asked for as soon as that is possible;
-	// at the moment the broker or Redis refuses.
+	// RefreshWaiting: it is stored, and is asked for as soon as possible; at the moment
+	// the broker or Redis refuses.
 	RefreshWaiting RefreshStatus = "WAITING"
 	// RefreshChecked: the upstream was asked a moment ago, and nothing is done.
 	RefreshChecked RefreshStatus = "CHECKED"

@@ -31,7 +31,7 @@ func newScan(src io.Reader, limit int64) *scan {
 	return &scan{src: src, left: limit, buf: make([]byte, scanBuffer)}
 }
 
-// fill reads more. It is called when everything was looked at.
+// fill reads more. It is called when all bytes were scanned.
 func (s *scan) fill() error {
 	s.flush()
 	s.pos, s.end, s.from = 0, 0, 0

@@ -283,7 +283,7 @@ func (r *rig) send(t testing.TB, all ...event.Event) {
 	}
 }
 
-// eventually waits until done, looking again when something may have changed.
+// eventually waits until done, checking again when something may have changed.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)

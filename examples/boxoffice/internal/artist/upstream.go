@@ -31,7 +31,7 @@ type UpstreamConfig struct {
 	// Timeout bounds how long an answer may take from its beginning to its last
 	// byte; 5 s when zero.
 	Timeout time.Duration
-	// Instance names this process to the upstream; it does not when empty.
+	// Instance names this process to the upstream; no name when empty.
 	Instance string
 	// MaxBody bounds a document, unpacked, in bytes; 1,048,576 when zero.
 	MaxBody int64
@@ -194,7 +194,7 @@ func (n *noting) Read(p []byte) (int, error) {
 	return k, err
 }
 
-// rest notes that the API wants no calls for a while, and how long.
+// rest records that the API wants no calls for a while, and how long.
 func (u *Upstream) rest(h http.Header) time.Duration {
 	wait := min(retryAfter(h.Get("Retry-After")), maxRest)
 	u.mu.Lock()

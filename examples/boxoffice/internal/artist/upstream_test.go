@@ -123,7 +123,7 @@ func TestFetchTimeout(t *testing.T) {
 			t.Fatal("a body that does not come is never the reason")
 		}
 	}
-	// The caller's own end is no failure of the upstream.
+	// A cancellation by the caller is no failure of the upstream.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := u.Fetch(ctx, event.High, "head"); !errors.Is(err, context.Canceled) || fault.Of(err) == fault.Permanent {
@@ -135,8 +135,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Waiting for the budget takes as long as it takes; a budget that cannot be
-// asked is our trouble, not the artist's.
+// The wait for the budget has no bound; a budget that cannot be asked is our failure,
+// not the artist's.
 func TestFetchWaitsForBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := func(r *http.Request) error {

@@ -55,8 +55,8 @@ type job struct {
 	event   event.Event
 }
 
-// handle carries out a batch: all fetches side by side, as far as the budget
-// lets them, then one write.
+// handle carries out a batch: all fetches concurrently, as far as the budget permits,
+// then one write.
 func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 	return func(ctx context.Context, all []event.Event) error {
 		began := time.Now()
@@ -101,8 +101,8 @@ func isOutcome(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !errors.Is(err, context.Canceled) && fault.Of(err) != fault.Infrastructure
 }
 
-// jobs reads the events. Of several for one artist the newest counts, and the
-// others are done with it.
+// jobs reads the events. Of several for one artist the newest counts, and completes
+// the others.
 func (w *Worker) jobs(all []event.Event, failed *bus.BatchError) []job {
 	var jobs []job
 	at := map[string]int{}
@@ -192,8 +192,8 @@ func (w *Worker) store(ctx context.Context, all []result) error {
 	return err
 }
 
-// settleTimeout bounds the end of a batch's runs at the coalescer. One that is
-// not ended expires by itself.
+// settleTimeout bounds the end of a batch's runs at the coalescer. A run that is not
+// ended expires by itself.
 const settleTimeout = 2 * time.Second
 
 // settle ends the runs of a batch, so that the next request can begin another. A

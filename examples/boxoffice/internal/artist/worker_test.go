@@ -68,7 +68,7 @@ func TestPoisonArtist(t *testing.T) {
 			t.Errorf("%s is left alone: %+v", id, v)
 		}
 	}
-	// Its time is over, it is asked for again, and now it works.
+	// After its time the artist is asked for again, and now it works.
 	r.box.Exec(t, `UPDATE update_status SET next_retry_at = 1 WHERE character_id = 'bad'`)
 	if v := r.get(t, "bad"); v.Freshness != Updating || !v.UpdateQueued {
 		t.Errorf("after its time: %+v", v)

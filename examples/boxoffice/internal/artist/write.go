@@ -101,7 +101,7 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 	)
 }
 
-// lock makes the rows that are not there yet, and holds all of them.
+// lock makes the missing rows, and locks all of them.
 func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string]locked, error) {
 	ids := make([]string, len(all))
 	for i, r := range all {

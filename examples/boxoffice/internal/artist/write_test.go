@@ -103,7 +103,7 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 	}
 }
 
-// One that is not there is a mark for readers and a dead letter for operators.
+// A missing artist is a mark for readers and a dead letter for operators.
 func TestMissingArtist(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	err := r.refresh(t, request(t, "404", event.High, 1))
@@ -118,7 +118,7 @@ func TestMissingArtist(t *testing.T) {
 	if s := r.box.Query(t, `SELECT state || ' ' || last_error_code FROM update_status WHERE character_id = '404'`); s != "FAILED API_4XX" {
 		t.Errorf("update_status says %s", s)
 	}
-	// After a while a read asks again, and this time it is there.
+	// After a while a read asks again, and this time the artist exists.
 	r.age(t, "404", 2*time.Hour)
 	if v := r.get(t, "404"); v.Freshness != NotFound || !v.UpdateQueued {
 		t.Errorf("two hours later: %+v", v)

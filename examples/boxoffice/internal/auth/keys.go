@@ -21,7 +21,7 @@ const issuer = "boxoffice"
 // leeway is how far two machines' clocks may be apart.
 const leeway = 5 * time.Second
 
-// Why a token is refused. These words stand in answers.
+// Why a token is refused. Answers contain these words.
 var (
 	ErrMissing   = errors.New("missing")
 	ErrMalformed = errors.New("malformed")
@@ -98,7 +98,7 @@ func (k key) verify(token, typ, audience string, claims jwt.Claims) error {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return ErrExpired
 	}
-	// Among the rest are unknown algorithms, which have no method to compare.
+	// Unknown algorithms are among the rest: they have no method to compare.
 	if alg, ok := algorithm(token); ok && alg != jwt.SigningMethodHS256.Alg() {
 		return ErrAlgorithm
 	}

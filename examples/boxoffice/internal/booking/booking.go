@@ -45,8 +45,8 @@ var (
 	// ErrNotFound is returned for a reservation that does not exist or belongs to
 	// another member; the two look the same.
 	ErrNotFound = errors.New("booking: no such reservation")
-	// ErrHandedOn is returned when a ticket was transferred: it can't be given
-	// back any more.
+	// ErrHandedOn is returned for a transferred ticket, which can't be given back any
+	// more.
 	ErrHandedOn = errors.New("booking: the ticket was transferred and can't be refunded")
 	// ErrUsed is returned when a seat of the ticket was scanned: the ticket can be
 	// neither refunded nor transferred.
@@ -242,8 +242,8 @@ func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, e
 }
 
 // cancel runs one of the conditional updates and, if it moved the reservation,
-// appends ReservationCancelled. The event is a child of parent when that has an
-// id. It reports whether the reservation was moved.
+// appends ReservationCancelled. The event is a child of parent when that has an id.
+// It reports whether the reservation was moved.
 func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, args []any, reason string, parent event.Event) (bool, error) {
 	var show, member, request string
 	var at int64

@@ -29,7 +29,7 @@ func (a Allowance) heldLeft() int { return a.MaxHeld - a.Held }
 // boughtLeft counts seats that are held too: they may be bought.
 func (a Allowance) boughtLeft() int { return a.MaxBought - a.Held - a.Bought }
 
-// limit is the one that leaves fewer seats, and how many it allows.
+// limit is the limit that leaves fewer seats, and its number.
 func (a Allowance) limit() (name string, most int) {
 	if a.heldLeft() <= a.boughtLeft() {
 		return LimitHeld, a.MaxHeld

@@ -49,7 +49,7 @@ func TestHeldLimit(t *testing.T) {
 	if got := refused(t, b, "ann", "C-1"); got.Remaining() != 0 || got.Held != 6 {
 		t.Errorf("%+v", got)
 	}
-	// It is one member's and one show's.
+	// The limit is per member and show.
 	b.Reserve(t, "bob", row("D", 1, 6)...)
 	if _, err := b.Booking.Reserve(t.Context(), "ann", "show-2", row("A", 1, 6)); err != nil {
 		t.Error(err)

@@ -15,7 +15,7 @@ const (
 )
 
 // Run ends holds when their time is over and no payment keeps them, while it has the
-// lease of that job, until ctx ends. A database that fails is tried again.
+// lease of that job, until ctx ends. After a failure of the database it tries again.
 func (b *Booking) Run(ctx context.Context) error {
 	made, cancel := b.holds.Subscribe()
 	defer cancel()

@@ -189,8 +189,8 @@ func (o *Outbox) Append(ctx context.Context, _ sqltx.Execer, all ...event.Event)
 	return nil
 }
 
-// Saw reports whether there ever was an event of the type about something. The
-// rows that a transaction wrote are seen a moment before its events.
+// Saw reports whether there ever was an event of the type about something. The rows
+// of a transaction are visible a moment before its events.
 func (o *Outbox) Saw(typ, about string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -376,7 +376,7 @@ func (b *Box) NotPaid(t testing.TB, p payment.Payment) event.Event {
 	})
 }
 
-// PaidBack carries out a refund that was asked for and returns its event.
+// PaidBack carries out a requested refund and returns its event.
 func (b *Box) PaidBack(t testing.TB, p payment.Payment) event.Event {
 	t.Helper()
 	b.Exec(t, `UPDATE payments SET status = 'REFUNDED', refund_state = 'DONE', refunded_at = 1 WHERE payment_id = $1 AND refund_state = 'REQUESTED'`, p.ID)

@@ -64,7 +64,7 @@ func TestPagesAllowance(t *testing.T) {
 		}
 		sound(tb, "allowance")
 		tb.sheet(name + "-allowance")
-		// Another tab takes the rest: the hold is refused, and the page knows why.
+		// Another tab takes the rest: the hold is refused, and the page shows the reason.
 		f.holds("mina", "show-2", 2)
 		tb.click("#hold")
 		tb.until("document.querySelectorAll('#basket li').length === 0 && " + visible("#problem"))

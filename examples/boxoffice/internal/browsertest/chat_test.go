@@ -23,7 +23,7 @@ func chatting(t *testing.T, f *fake, d device, member string) *tab {
 	return tb
 }
 
-// TestPagesChat talks, on two sides, in one order.
+// TestPagesChat chats in two tabs, in one order.
 func TestPagesChat(t *testing.T) {
 	f := startFake(t)
 	for i := range 70 {

@@ -11,7 +11,7 @@ type fakeArtists struct {
 	views  map[string]map[string]any
 	looks  map[string]int
 	broken bool
-	// refresh is the status that a wish to refresh gets, or the type of a problem.
+	// refresh is the status of a wish to refresh, or the type of a problem.
 	refresh string
 	wishes  int
 }
@@ -36,7 +36,7 @@ func (f *fake) artistIs(id, freshness string, queued bool, wait any) {
 	f.artists.views[id] = view
 }
 
-// breakArtists has the mirror fail, or work again.
+// breakArtists makes the mirror fail, or work again.
 func (f *fake) breakArtists(broken bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

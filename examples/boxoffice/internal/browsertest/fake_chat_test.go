@@ -63,7 +63,7 @@ func (f *fake) say(room, sender, text string) {
 	f.spread(m)
 }
 
-// spread brings a message to the sockets and streams.
+// spread sends a message to the sockets and streams.
 func (f *fake) spread(m fakeMessage) {
 	f.mu.Lock()
 	var conns []*websocket.Conn
@@ -86,7 +86,7 @@ func send(conn *websocket.Conn, m fakeMessage) {
 	_ = conn.Write(ctx, websocket.MessageText, body) // the browser may be gone
 }
 
-// sockets lets WebSockets open, or ends all and refuses new ones.
+// sockets lets WebSockets open, or closes all and refuses new ones.
 func (f *fake) sockets(open bool) {
 	f.mu.Lock()
 	f.chat.no = !open

@@ -49,7 +49,7 @@ func (f *fake) tell(member, typ string, p events.NoticeParams, ref string) {
 	f.streams.toMember(member, n)
 }
 
-// store only stores it, as when it happened before. f.mu is held.
+// store only stores it, like an earlier notification. f.mu is held.
 func (f *fake) store(member, typ, message, ref string, at time.Time) *fakeNotice {
 	if f.inbox.all == nil {
 		f.inbox.all, f.inbox.muted = map[string][]*fakeNotice{}, map[string]bool{}

@@ -223,7 +223,7 @@ func (f *fake) payment(r *http.Request, _ string) (int, any) {
 	return 200, seen
 }
 
-// settle has the bank answer for every payment that is still open.
+// settle makes the bank answer for every open payment.
 func (f *fake) settle(status string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

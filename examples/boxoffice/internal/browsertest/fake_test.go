@@ -88,7 +88,7 @@ type fakePayment struct {
 
 const fakeAdmin = "fake-admin-token"
 
-// startFake starts one for a test, which runs beside others from here on.
+// startFake starts one for a test, which runs in parallel from here on.
 func startFake(t *testing.T) *fake {
 	t.Helper()
 	t.Parallel()
@@ -130,7 +130,7 @@ func startFake(t *testing.T) *fake {
 	return f
 }
 
-// start listens; after stop, start with the address from before is a restart.
+// start listens; start with the earlier address after stop is a restart.
 func (f *fake) start(t testing.TB, address string) {
 	t.Helper()
 	handler, err := site.New(site.Config{Backend: f, Version: "v0.1.0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})

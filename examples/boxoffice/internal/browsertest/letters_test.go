@@ -83,7 +83,7 @@ func TestPagesDeadLetters(t *testing.T) {
 	tb.press(kb.Escape)
 	tb.until(fmt.Sprintf("!(%s) && document.activeElement === document.querySelector(%q)", visible("#letter"), letter(22)+" button"))
 
-	// One, then one for good, which asks.
+	// One, then one for good, with a confirmation.
 	tb.click(letter(22) + " .actions button:nth-of-type(2)")
 	tb.until(count(22) + " && document.querySelector('[data-topic] [role=status]').textContent === '1 letter redriven.'")
 	tb.click(letter(21) + " .actions button:nth-of-type(3)")

@@ -140,9 +140,8 @@ func TestOfficeLanguage(t *testing.T) {
 	}
 }
 
-// TestOfficeSurvivesKill kills the box office with signal 9 while the bank
-// thinks, reloads the page while there is no server, and starts it again on the
-// same data.
+// TestOfficeSurvivesKill kills the box office with signal 9 while the bank decides,
+// reloads the page while there is no server, and starts it again on the same data.
 func TestOfficeSurvivesKill(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())

@@ -114,8 +114,8 @@ func (tb *tab) openCode() (code string) {
 	return eval[string](tb, "document.querySelector('.codes li code').textContent")
 }
 
-// TestOfficeTransferAndScanByKeyboard hands a ticket on, accepts it and scans it, without
-// a pointer.
+// TestOfficeTransferAndScanByKeyboard transfers a ticket, accepts it and scans it,
+// without a pointer.
 func TestOfficeTransferAndScanByKeyboard(t *testing.T) {
 	o := startOffice(t)
 	ann, bob := o.guest("ann"), o.guest("bob")
@@ -199,7 +199,7 @@ func TestOfficeTransferAndScanByKeyboard(t *testing.T) {
 	}
 }
 
-// TestOfficeTicketsLook has pictures of the pages, and asks axe about each.
+// TestOfficeTicketsLook takes pictures of the pages, and checks each with axe.
 func TestOfficeTicketsLook(t *testing.T) {
 	o := startOffice(t)
 	ann, bob := o.guest("ann"), o.guest("bob")

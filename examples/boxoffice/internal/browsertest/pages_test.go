@@ -188,7 +188,7 @@ func TestPagesHoldRunsOut(t *testing.T) {
 	tb.at("/events/show-1")
 }
 
-// TestPagesLatePayment has the bank approve after the seats were released.
+// TestPagesLatePayment: the bank approves after the seats were released.
 func TestPagesLatePayment(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())

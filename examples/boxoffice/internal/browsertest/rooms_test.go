@@ -208,8 +208,8 @@ func TestPagesRoomsAway(t *testing.T) {
 	tb.until("document.querySelector('#rooms').hidden")
 }
 
-// TestPagesRoomsLook has a picture of the rooms in both themes and languages, on a
-// phone and on a desktop, and asks axe about each.
+// TestPagesRoomsLook takes a picture of the rooms in both themes and languages, on a
+// phone and on a desktop, and checks each with axe.
 func TestPagesRoomsLook(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d device, name string) {
@@ -253,7 +253,7 @@ func (tb *tab) roomPlot(f *fake) {
 	tb.looked(f, 1)
 }
 
-// axe asks the accessibility engine about a part of the page.
+// axe runs the accessibility engine on a part of the page.
 func (tb *tab) axe(selector string) {
 	tb.Helper()
 	script, err := os.ReadFile("../../../../queue/queuepage/testdata/axe/axe.min.js")

@@ -191,7 +191,7 @@ func (tb *tab) fill(selector, text string) {
 	tb.until(fmt.Sprintf("document.querySelector(%q).value === %q", selector, text))
 }
 
-// signIn signs in by the page that asks for it at the moment.
+// signIn signs in on the page that asks for it.
 func (tb *tab) signIn(member string) {
 	tb.Helper()
 	tb.visit("/login")

@@ -267,7 +267,7 @@ func (c *Catalog) addPending(ctx context.Context, shows []Show) {
 		return
 	}
 	for i := range shows {
-		// An addition can be there before the one it takes back.
+		// An addition may arrive before the one it cancels.
 		shows[i].Comments = max(0, shows[i].Comments+more[shows[i].ID])
 	}
 }

@@ -19,7 +19,7 @@ func (e *TakenError) Error() string {
 	return "catalog: taken: " + strings.Join(e.Seats, ", ")
 }
 
-// UnknownSeatsError names asked seats that the show does not have.
+// UnknownSeatsError names requested seats that the show does not have.
 type UnknownSeatsError struct{ Seats []string }
 
 func (e *UnknownSeatsError) Error() string {
@@ -63,7 +63,7 @@ func (c *Catalog) Price(ctx context.Context, tx *sql.Tx, reservation string) (wo
 	return won, nil
 }
 
-// whyNot finds out which seats stood in the way.
+// whyNot finds the seats that prevented a hold.
 func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string) error {
 	rows, err := tx.QueryContext(ctx, c.sql.Asked, append([]any{show}, padded(seats)...)...)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show stri
 	return &TakenError{Seats: taken}
 }
 
-// afterCommit lets readers see the change once it is one.
+// afterCommit makes the change visible to readers once it is committed.
 func (c *Catalog) afterCommit(ctx context.Context) {
 	if !sqltx.AfterCommit(ctx, c.changed) {
 		c.changed() // no commit to wait for; readers are at most maxAge behind

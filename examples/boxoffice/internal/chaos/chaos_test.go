@@ -23,8 +23,8 @@ import (
 // binaryEnv names the path of the real box office for children.
 const binaryEnv = "CHAOS_TEST_BINARY"
 
-// TestMain is also the child: the test binary starts itself, does some mischief
-// that depends on its mode, and becomes the real box office.
+// TestMain is also the child: the test binary starts itself, causes the fault of its
+// mode, and becomes the real box office.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "child" {
 		child(os.Args[2], os.Args[3:])

@@ -62,7 +62,7 @@ type faultPublisher struct {
 	first time.Time
 }
 
-// Publish publishes, and then may not return.
+// Publish publishes, and then may kill the process.
 func (f *faultPublisher) Publish(topic string, messages ...*message.Message) error {
 	if err := f.Publisher.Publish(topic, messages...); err != nil {
 		return err

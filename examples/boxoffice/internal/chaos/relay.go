@@ -12,8 +12,8 @@ import (
 // diesWithin bounds how long a relay may take until the publish after which it dies.
 const diesWithin = time.Minute
 
-// killRelay runs the relay apart and lets it die between publish and cursor,
-// every time at another publish; then it leaves a sound one
+// killRelay runs the relay as a process of its own and lets it die between publish
+// and cursor, each time at another publish; then it leaves a relay without a fault
 // running.
 func killRelay(ctx context.Context, s *stage) error {
 	main, err := s.launch.StartServe(ctx, "all but the relay", "api,worker,admitter", s.addr, readyWithin, s.shared())

@@ -89,7 +89,7 @@ func (c *Chat) listener() sse.Listener {
 	}
 }
 
-// alerts wait in their order to be handed to the live streams.
+// alerts wait in order for the live streams.
 type alerts struct {
 	mu    sync.Mutex
 	queue []alert

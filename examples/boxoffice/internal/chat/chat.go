@@ -78,7 +78,7 @@ type Config struct {
 	// WriteTimeout bounds each write to a socket, and the wait for the answer to a ping;
 	// 10 s when zero.
 	WriteTimeout time.Duration
-	// Ping is how often a socket is asked for a sign of life; 20 s when zero.
+	// Ping is how often a client is pinged; 20 s when zero.
 	Ping time.Duration
 	// Lifetime is how long a socket lives, give or take a tenth; 30 min when zero.
 	Lifetime time.Duration
@@ -161,6 +161,6 @@ func New(s *store.Store, shows Shows, outbox Appender, broker sse.Broker, cfg Co
 	return c, nil
 }
 
-// SetSender names the live streams, which know the chat as well. It is called
-// before anything else.
+// SetSender sets the live streams, which know the chat as well. It is called before
+// anything else.
 func (c *Chat) SetSender(s Sender) { c.sender = s }

@@ -27,7 +27,7 @@ type feeds struct {
 	addresses map[string]int
 }
 
-// feed is a room. Its sockets have been given all up to at.
+// feed is a room. Its sockets have been sent all messages up to at.
 type feed struct {
 	room    string
 	at      int64
@@ -48,7 +48,7 @@ func (f *feeds) open() (sockets, rooms int) {
 	return len(f.all), len(f.rooms)
 }
 
-// begin takes sockets from now on.
+// begin accepts sockets from now on.
 func (f *feeds) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *feeds) settle() {
 	}
 }
 
-// enter takes a socket, which is not in its room yet.
+// enter accepts a socket, which is not in its room yet.
 func (f *feeds) enter(s *socket) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +91,8 @@ func (f *feeds) enter(s *socket) bool {
 	return true
 }
 
-// follow gives a socket everything after seq, which it has all up to, when the feed
-// still has that to give. Otherwise there is more to be read.
+// follow adds a socket that has all messages up to seq to the feed of its room. It
+// reports false if the feed is beyond seq: then there is more to be read.
 func (f *feeds) follow(s *socket, seq int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +111,7 @@ func (f *feeds) follow(s *socket, seq int64) bool {
 	return true
 }
 
-// leave forgets a socket that is closed.
+// leave removes a closed socket.
 func (f *feeds) leave(s *socket) {
 	f.unfollow(s)
 	f.mu.Lock()

@@ -22,8 +22,8 @@ const (
 	apart = 5 * time.Second
 )
 
-// cursor is where a stream was: behind a message of a room, and at about a time in
-// the others.
+// cursor is where a stream was: after a message of a room, and at about a time in the
+// others.
 type cursor struct {
 	id, room string
 	seq      int64

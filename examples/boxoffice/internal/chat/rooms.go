@@ -23,7 +23,7 @@ func (c *Chat) Exists(ctx context.Context, room string) error {
 }
 
 // Join lets a member send to a room, and adds the member's live streams to it.
-// Joining twice is joining once.
+// Joining twice is harmless.
 func (c *Chat) Join(ctx context.Context, member, room string) error {
 	if err := c.Exists(ctx, room); err != nil {
 		return err

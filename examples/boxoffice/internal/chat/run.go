@@ -38,7 +38,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	c.feeds.end()
-	// A socket may be in a write, and then in its good-bye.
+	// A socket may be in a write, and then in its close handshake.
 	late := time.NewTimer(c.cfg.WriteTimeout + goodbye)
 	defer late.Stop()
 	select {

@@ -37,8 +37,8 @@ func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, 
 	return id, nil
 }
 
-// send has the room to itself: two messages of one room are never committed at
-// once, so that the outbox has no choice about their order.
+// send locks the room: two messages of one room are never committed at once, so that
+// their order in the outbox is certain.
 func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) (string, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, c.sql.Lock, room).Scan(&last)

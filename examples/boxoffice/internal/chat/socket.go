@@ -153,7 +153,7 @@ func (c *Chat) Serve(w http.ResponseWriter, r *http.Request, v Visit) error {
 	return nil
 }
 
-// serve has three goroutines: this one writes, one reads, one asks for signs of life.
+// serve has three goroutines: this one writes, one reads, one pings.
 func (c *Chat) serve(ctx context.Context, conn *websocket.Conn, s *socket, v Visit) {
 	ctx, cancel := context.WithCancel(ctx)
 	conn.SetReadLimit(maxFrame)
@@ -170,8 +170,8 @@ func (c *Chat) serve(ctx context.Context, conn *websocket.Conn, s *socket, v Vis
 	parts.Wait()
 }
 
-// write brings the client up to date and then on. It returns the place up to which
-// the client was sent everything, once the socket has ended.
+// write sends the client the stored messages and then the new ones. It returns the
+// place up to which the client was sent everything, once the socket has ended.
 func (c *Chat) write(ctx context.Context, conn *websocket.Conn, s *socket, at int64) int64 {
 	life := time.NewTimer(c.lifetime())
 	defer life.Stop()

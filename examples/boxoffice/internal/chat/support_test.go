@@ -217,7 +217,7 @@ func (h *house) next(conn *websocket.Conn, typ string) heard {
 	}
 }
 
-// join has a member in a room.
+// join makes a member join a room.
 func (h *house) join(member, room string) {
 	h.Helper()
 	if err := h.chat.Join(h.Context(), member, room); err != nil {

@@ -79,7 +79,7 @@ type Config struct {
 	Door Door
 	// NoticeURL is the transport on which admissions are published; "" for none.
 	NoticeURL string
-	// GateURL is where the counters of the front gates are; "" for with the room.
+	// GateURL is where the counters of the front gates are; "" for the room's store.
 	GateURL string
 	// EdgeSecrets are the secrets of a trusted edge; none trusts no edge.
 	EdgeSecrets []string

@@ -158,7 +158,7 @@ func TestSplitRoles(t *testing.T) {
 			t.Errorf("%s need no Redis that others have too: %v", roles, err)
 		}
 	}
-	// Without Redis the room is where it is served.
+	// Without Redis the room is in the process that serves it.
 	for roles, ok := range map[string]bool{"api": false, "admitter,worker": false, "api,worker,relay": false, "api,admitter": true, "relay,worker": true, "all": true} {
 		c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", "off")
 		if ok && (err != nil || !c.RoomInMemory()) || !ok && (err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://")) {

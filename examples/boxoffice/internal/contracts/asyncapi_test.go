@@ -90,8 +90,8 @@ func judgeAsyncAPI(doc any) error {
 	return compiled.Validate(doc)
 }
 
-// strictEvents makes of every schema one that knows all its properties. An event's
-// envelope is put together of two, and so it is closed where they meet.
+// strictEvents closes every schema: only its own properties are permitted. An event's
+// envelope consists of two schemas, and so it is closed where they are combined.
 func strictEvents(doc any) {
 	components := doc.(object)["components"].(object)
 	for name, s := range components["schemas"].(object) {
@@ -169,7 +169,7 @@ func TestAsyncAPI(t *testing.T) {
 	}
 }
 
-// deadEnds are the references that lead nowhere.
+// deadEnds are the references without a target.
 func deadEnds(doc object, v any) (wrong []string) {
 	switch x := v.(type) {
 	case object:

@@ -56,7 +56,7 @@ func TestMangled(t *testing.T) {
 }
 
 // atTheDoor reports whether an answer is one that every operation may have, or the
-// one for addresses that no operation has.
+// answer for addresses without an operation.
 func atTheDoor(f *routeFile, r reply) bool {
 	for _, name := range []string{"UriTooLong", "InvalidUri", "OriginRefused", "NoSuchRoute"} {
 		schema := f.doc.Components.Responses[name].Value.Content["application/problem+json"].Schema

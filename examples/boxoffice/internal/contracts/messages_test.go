@@ -169,7 +169,7 @@ func (o *office) prefetch(t *testing.T) {
 	})
 }
 
-// binary publishes an event in binary mode, as a foreign program may, and sees that
+// binary publishes an event in binary mode, as a foreign program may, and checks that
 // it is handled.
 func (o *office) binary(t *testing.T, w *walker) {
 	t.Helper()

@@ -88,9 +88,9 @@ func patternOf(method, path string) string {
 	return method + " " + path
 }
 
-// strict makes of every schema one that knows all its properties, so that a field
-// that the file does not have is a failure here, while other readers of the file
-// may meet new ones.
+// strict closes every schema: only its own properties are permitted, so that a field
+// that the file does not have is a failure here, while other readers of the file must
+// accept new ones.
 func strict(doc *openapi3.T) {
 	seen := map[*openapi3.Schema]bool{}
 	var close func(*openapi3.SchemaRef)

@@ -91,8 +91,8 @@ func (e excuse) matches(outcome string) bool {
 	return e.what == outcome
 }
 
-// uncaused are the answers that a box office in good health does not give, and the
-// tests that have them instead.
+// uncaused are the answers that a healthy box office does not give, and the tests
+// that cause them instead.
 func uncaused() []excuse {
 	return []excuse{
 		{"* 500 internal", "it is a fault of the program: TestInternalError in api"},
@@ -120,7 +120,7 @@ func uncaused() []excuse {
 
 var namedTest = regexp.MustCompile(`(Test\w+) in ([\w./]+)`)
 
-// TestExcuses: the tests that the excuses name are there.
+// TestExcuses: the tests that the excuses name exist.
 func TestExcuses(t *testing.T) {
 	for _, e := range uncaused() {
 		for _, named := range namedTest.FindAllStringSubmatch(e.why, -1) {

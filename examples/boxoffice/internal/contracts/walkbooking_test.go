@@ -70,7 +70,7 @@ func walkBooking(t *testing.T, w *walker) {
 	bob.in("show-1", call{method: "POST", path: "/api/seats/reserve", body: reserveA4, status: 403})
 }
 
-// walkPayments pays, is declined, pays twice and takes money back.
+// walkPayments pays, is declined, pays twice and is refunded.
 func walkPayments(t *testing.T, w *walker) {
 	ann, bob := w.fan(t, "paying-ann", "show-1"), w.fan(t, "paying-bob", "show-1")
 	held := ann.hold("show-1", "B-1")
@@ -126,7 +126,7 @@ func walkPayments(t *testing.T, w *walker) {
 	ann.paid(slow, "REFUNDED")
 }
 
-// walkTransfers hands tickets on and becomes a member of the house.
+// walkTransfers transfers tickets and becomes a member of the house.
 func walkTransfers(t *testing.T, w *walker) {
 	ann, bob := w.fan(t, "handing-ann", "show-1"), w.fan(t, "handing-bob", "show-1")
 	pending := ann.hold("show-1", "C-1")

@@ -51,7 +51,7 @@ func walkLogin(t *testing.T, w *walker) {
 	}
 }
 
-// walkWhoMay asks for everything without a token, and with one that is not good.
+// walkWhoMay makes all requests without a token, and with an invalid one.
 func walkWhoMay(t *testing.T, w *walker) {
 	for _, o := range w.file.operations {
 		c := w.file.sample(o, "show-1")
@@ -94,7 +94,7 @@ func walkLarge(t *testing.T, w *walker, admin string) {
 	}
 }
 
-// walkUnknownShows asks for a show that there is not, wherever one is asked for.
+// walkUnknownShows asks for an unknown show, in every operation with a show.
 func walkUnknownShows(t *testing.T, w *walker, admin string) {
 	ann := w.fan(t, "lost-ann", "show-1")
 	for _, o := range w.file.operations {

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// mortal gets ready, and dies at the third sign-in; or it does not start.
+// mortal becomes ready, and dies at the third sign-in; or it does not start.
 func mortal(mode string) {
 	if mode == "refuses" {
 		fmt.Println("the secret is too short")
@@ -205,8 +205,8 @@ func TestRealBoxOffice(t *testing.T) {
 	})
 }
 
-// unsell waits until seats of five reservations were sold (some fans will give
-// theirs back) and makes them available again, behind the box office's back.
+// unsell waits until seats of five reservations were sold (some fans will give theirs
+// back) and makes them available again, without the box office.
 func unsell(ctx context.Context, temp string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -174,7 +174,7 @@ type running struct {
 	*launch.Process
 }
 
-// fell is the error of one that has ended.
+// fell is the error of a child that has ended.
 func (r running) fell() error {
 	return fmt.Errorf("%s: %w (%s):\n%s", r.name, errEnded, r.End(), r.Tail())
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxHops is how many addresses of X-Forwarded-For are looked at.
+// maxHops is how many addresses of X-Forwarded-For are read.
 const maxHops = 32
 
 // address is the client of a request, by its connection and the trusted proxies.

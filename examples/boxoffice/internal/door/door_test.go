@@ -172,7 +172,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// Of many addresses hardly one finds its place taken by another.
+// Of many addresses hardly any shares its slot with another.
 func TestManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRates(time.Second, 2*time.Second)
@@ -186,7 +186,7 @@ func TestManyAddresses(t *testing.T) {
 				refused++
 			}
 		}
-		// Each place is good for two; three in one is one in hundreds.
+		// Each slot is enough for two addresses; three in one slot are one in hundreds.
 		if refused > 200 {
 			t.Errorf("%d of 10,000 were refused their first request", refused)
 		}

@@ -296,7 +296,7 @@ const (
 	OutcomeRefunded  = "REFUNDED"
 )
 
-// maxCause is how long an id may be that a row keeps.
+// maxCause is the longest id that a row stores.
 const maxCause = 128
 
 // Causes returns the correlation id of the work of ctx, and the id of the event that

@@ -103,7 +103,7 @@ func (g *Gateway) latency() time.Duration {
 	return g.cfg.MinLatency + rand.N(span+1)
 }
 
-// pause passes simulated time. It ends early only when the service stops.
+// pause waits for simulated time. It ends early only when the service stops.
 func (g *Gateway) pause(d time.Duration) {
 	if d <= 0 {
 		return

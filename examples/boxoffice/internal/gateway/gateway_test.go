@@ -404,7 +404,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// A service that stops sits out no simulated latency.
+// A service that stops does not wait for simulated latency.
 func TestStopEndsPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Gateway{quit: make(chan struct{})}

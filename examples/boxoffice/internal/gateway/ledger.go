@@ -47,10 +47,10 @@ type Charge struct {
 	RefundedAt *time.Time `json:"refundedAt,omitempty"`
 }
 
-// Totals of the whole ledger at one moment. Approved counts refunded charges
-// too: money came in, and went back. DuplicateKeys counts idempotency keys
-// with more than one charge, DuplicateReferences references with more than one
-// approved charge that was not refunded; both are 0 in a sound ledger.
+// Totals of the whole ledger at one moment. Approved counts refunded charges too: the
+// money came in, and was refunded. DuplicateKeys counts idempotency keys with more
+// than one charge, DuplicateReferences references with more than one approved charge
+// that was not refunded; both are 0 in a sound ledger.
 type Totals struct {
 	Charges             int64 `json:"charges"`
 	Approved            int64 `json:"approved"`

@@ -53,7 +53,7 @@ type Config struct {
 	Every time.Duration
 	// Timeout bounds each call of the store; 500 ms when zero.
 	Timeout time.Duration
-	// Logger is slog.Default() when nil. It hears of an outage once.
+	// Logger is slog.Default() when nil. An outage is logged once.
 	Logger *slog.Logger
 }
 

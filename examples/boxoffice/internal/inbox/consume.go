@@ -44,7 +44,7 @@ type notice struct{ eventID, kind, params, message, ref string }
 // prefix of the ids of its notifications; the member follows.
 func (n notice) prefix() string { return n.eventID + "/" }
 
-// read checks an event. One that is wrong never gets right.
+// read checks an event. A malformed event is a permanent error.
 func read(e event.Event) (notice, events.Noticed, error) {
 	var data events.Noticed
 	if err := e.UnmarshalData(&data); err != nil {
@@ -73,7 +73,7 @@ func read(e event.Event) (notice, events.Noticed, error) {
 	return notice{}, data, fault.MarkPermanent(fmt.Errorf("inbox: %s %q: %s", e.Type, e.ID, wrong))
 }
 
-// toOne stores for the one member that to names.
+// toOne stores for the one member that the function to returns.
 func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 		n, data, err := read(e)

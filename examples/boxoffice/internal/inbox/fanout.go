@@ -16,7 +16,7 @@ const (
 	voters    audience = "VOTERS"    // on a show
 )
 
-// fanout is a notice on its way to an audience.
+// fanout is a notice whose recipients are not all stored yet.
 type fanout struct {
 	notice
 	audience audience
@@ -42,7 +42,7 @@ func (i *Inbox) fanOut(ctx context.Context) {
 }
 
 // FanOut stores the next page of an event with many recipients, and reports whether
-// there was one. Any number of processes may call it: each works on another event.
+// there was one. Any number of processes may call it: each processes another event.
 func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
 	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		did = false
@@ -72,8 +72,8 @@ func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
 	return did, nil
 }
 
-// page stores for the next page of recipients, moves f behind it, and reports
-// whether others may follow.
+// page stores for the next page of recipients, moves f after it, and reports whether
+// others may follow.
 func (i *Inbox) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err error) {
 	find, keep := i.sql.FollowersPage, i.sql.StoreFollowers
 	if f.audience == voters {

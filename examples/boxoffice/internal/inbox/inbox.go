@@ -79,8 +79,8 @@ type statements struct {
 type Config struct {
 	// Holder names this process in the leases of the singletons; required.
 	Holder string
-	// LeaseTTL is how long the lease of the retention lasts without a sign of life; 10 s
-	// when zero.
+	// LeaseTTL is how long the lease of the retention lasts without a renewal; 10 s when
+	// zero.
 	LeaseTTL time.Duration
 	// SendLease is the lease of the process that sends live; 2.5 s when zero. A crash
 	// delays live sends by as much and a look of 250 ms, unless the same Holder comes back.
@@ -177,7 +177,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// retryAfter is how long a part waits after the database has failed it.
+// retryAfter is how long a part waits after a failure of the database.
 const retryAfter = time.Second
 
 // repeat calls step when it is woken and at the time that the previous step returned,

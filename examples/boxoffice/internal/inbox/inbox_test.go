@@ -72,7 +72,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	out.wait(t, 6)
 	o.handle(one, many)
 
-	// With its key the handler is not even asked.
+	// With its key the handler is not even called.
 	keys, err := sqlidempotency.New(o.Store.DB(), sqlidempotency.Config{Dialect: map[string]sqlidempotency.Dialect{
 		"sqlite": sqlidempotency.SQLite, "postgres": sqlidempotency.Postgres, "mysql": sqlidempotency.MySQL,
 	}[o.Store.Dialect()]})

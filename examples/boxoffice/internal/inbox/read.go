@@ -22,7 +22,7 @@ const (
 	maxMissed = 50 // and that one gets that comes back; a stream remembers 64
 )
 
-// Query is which notifications are asked for.
+// Query selects notifications.
 type Query struct {
 	Unread bool
 	// Before is the id of the last one of the page before; "" for the first page. An id that
@@ -59,8 +59,8 @@ func (i *Inbox) UnreadCount(ctx context.Context, member string) (n int64, err er
 	return n, nil
 }
 
-// Read marks a member's notification as read, or fails with ErrNotFound. Marking it
-// again is harmless and leaves the time as it is.
+// Read marks a member's notification as read, or fails with ErrNotFound. Marking it again
+// is harmless and keeps the time.
 func (i *Inbox) Read(ctx context.Context, member, id string) error {
 	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, i.sql.MarkRead, id, member)
@@ -182,7 +182,7 @@ func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (s
 }
 
 // live is a notification as streams have it. Its message is in English: a stream does not
-// know the language of its page, which makes its own sentence of the parameters.
+// know the language of its page, which makes its own sentence from the parameters.
 func live(n Notification) (sse.Event, error) {
 	data, err := json.Marshal(struct {
 		ID      string              `json:"id"`

@@ -20,7 +20,7 @@ const (
 	// maxBatch bounds the notifications taken up at once. Two pages of recipients fit,
 	// so that there is always a whole one.
 	maxBatch = 2 * maxPage
-	// fresh is how old a notification may be to be news.
+	// fresh is how old a notification may be to be sent live.
 	fresh = time.Minute
 )
 
@@ -133,7 +133,7 @@ func (i *Inbox) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]ou
 	return batch, rows.Err()
 }
 
-// happened is when the event was committed that the notification is of, or else the
+// happened is the commit time of the notification's event, or else of the
 // notification.
 func (o outgoing) happened() time.Time {
 	id, _, _ := strings.Cut(o.ID, "/")

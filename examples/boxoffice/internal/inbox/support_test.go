@@ -83,7 +83,7 @@ func (o *office) try(ctx context.Context, e event.Event, then error) (effect str
 	return effect, err
 }
 
-// handle handles events that are right.
+// handle handles well-formed events.
 func (o *office) handle(all ...event.Event) {
 	o.t.Helper()
 	for _, e := range all {

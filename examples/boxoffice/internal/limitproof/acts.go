@@ -63,8 +63,8 @@ func actKeys() []string {
 	return keys
 }
 
-// floodThenHigh asks for far more low calls than there are, and in the middle of
-// it for half as much again as the reserve of high.
+// floodThenHigh asks for far more low calls than are permitted, and in the middle of
+// that for half as much again as the reserve of high.
 func floodThenHigh(c config, _ int) demand {
 	return demand{
 		LowAsks:    int(flood * float64(c.rate) / float64(c.workers)),
@@ -91,7 +91,7 @@ func wishfulBudget(c config) ratelimit.Limits {
 	return l
 }
 
-// brokenBudget is wishfulBudget with a lie about the upstream, without which
+// brokenBudget is wishfulBudget with a false limit of the upstream, without which
 // ratelimit refuses it.
 func brokenBudget(c config) ratelimit.Limits {
 	l := wishfulBudget(c)

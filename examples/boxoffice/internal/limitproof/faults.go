@@ -113,7 +113,8 @@ func stopWorkers(ctx context.Context, p *plot) (h happened, err error) {
 	return h, nil
 }
 
-// stepEvery keeps two steps forward out of one second: the arithmetic covers one.
+// stepEvery keeps two forward steps more than one second apart: the arithmetic covers
+// one.
 const stepEvery = 1500 * time.Millisecond
 
 // stepClock sets the clock forward and back, a little and a lot.

@@ -18,12 +18,12 @@ type job struct {
 	Demand demand `json:"demand"`
 }
 
-// demand is how much one worker wants.
+// demand is the demand of one worker.
 type demand struct {
 	// HighEvery is the time between two calls of high priority, made whether or not the
 	// last one was answered; 0 for none.
 	HighEvery time.Duration `json:"highEvery"`
-	// HighOffset is when the first of them is made, after the beginning.
+	// HighOffset is when the first call is made, after the beginning.
 	HighOffset time.Duration `json:"highOffset"`
 	// HighCallers and LowCallers make one call after the other, without a pause. The
 	// calls of high priority begin after HighOffset.

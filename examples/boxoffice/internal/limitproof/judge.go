@@ -57,7 +57,7 @@ func judge(c config, o outcome) verdict {
 	return v
 }
 
-// limits judges by when calls were sent, which the simulator has no part in.
+// limits judges by the send times of calls, which do not depend on the simulator.
 func (v *verdict) limits(c config, o outcome) {
 	f := o.figures
 	if f.sent > c.hard {

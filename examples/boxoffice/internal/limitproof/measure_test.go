@@ -14,7 +14,7 @@ func TestMeasure(t *testing.T) {
 	add := func(sent, arrival time.Duration, priority string) {
 		calls = append(calls, upstream.Call{Sent: sent, Arrival: arrival, Priority: priority})
 	}
-	// The third is held up, and arrives within a second of three others.
+	// The third is delayed, and arrives within a second of three others.
 	add(100*ms, 110*ms, "high")
 	add(900*ms, 910*ms, "low")
 	add(1300*ms, 2450*ms, "low")

@@ -19,7 +19,7 @@ import (
 //go:embed shift.lua
 var shiftScript string
 
-// server is a Redis of our own, that can be hurt.
+// server is a Redis of our own, for faults.
 type server struct {
 	program, addr, dir string
 	log                io.Writer

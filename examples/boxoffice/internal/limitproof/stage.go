@@ -158,7 +158,7 @@ func (s *stage) perform(ctx context.Context, jobs []job, fault func(context.Cont
 	return all, first
 }
 
-// complete looks whether the log can be judged.
+// complete checks whether the log can be judged.
 func complete(stats upstream.Stats, calls []upstream.Call) error {
 	unstamped := 0
 	for _, c := range calls {

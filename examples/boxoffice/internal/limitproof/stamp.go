@@ -15,10 +15,9 @@ import (
 // has.
 const unsent = "0000000000000000000"
 
-// stamper is a connection that writes into the head of each call when it is
-// sent. The rate limiter's transport wraps it, so that it stamps under the
-// limiter's lock, after the permit was looked at and right before the kernel
-// gets the bytes.
+// stamper is a connection that writes the send time into the head of each call. The
+// rate limiter's transport wraps it, so that it stamps under the limiter's lock,
+// after the permit was checked and right before the kernel gets the bytes.
 type stamper struct {
 	net.Conn
 	written *atomic.Int64

@@ -73,7 +73,7 @@ func (b *tab) comesBack() *stream {
 	return nil
 }
 
-// script asks as a program does that is no browser.
+// script requests a stream as a program that is no browser does.
 func (o *office) script(t *testing.T) {
 	t.Helper()
 	ticket, _, err := o.Ticket("ann")

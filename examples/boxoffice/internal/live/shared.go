@@ -45,8 +45,8 @@ func Memory() (Shared, error) {
 	return Shared{streams, broker, &memory{used: map[string]bool{}}}, err
 }
 
-// Redis is for all processes with one prefix on one Redis. The client stays the
-// caller's to close.
+// Redis is for all processes with one prefix on one Redis. The caller closes the
+// client.
 func Redis(client redis.UniversalClient, prefix string) (Shared, error) {
 	streams, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
 	if err != nil {

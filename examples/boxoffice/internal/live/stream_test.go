@@ -95,7 +95,7 @@ func TestAfterACut(t *testing.T) {
 	})
 }
 
-// TestTheFourthTab: three streams, and the oldest gives way.
+// TestTheFourthTab: three streams, and the oldest is evicted.
 func TestTheFourthTab(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		cfg := greeted
@@ -125,7 +125,7 @@ func TestTheFourthTab(t *testing.T) {
 		// A tab that opens the page again has a new ticket, and a stream.
 		o.tab(ours, "ann").opens().gets("hello")
 		open[1].ends("evicted")
-		// Another member has places of her own.
+		// Another member has a limit of her own.
 		o.tab(browser(t), "bea").opens().gets("hello")
 		if st := o.Hub().Stats(); st.Streams != 4 || st.Victims != 2 || st.Evictions != 2 {
 			t.Errorf("%+v", st)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// keepFor is how long a second is kept: all that can be asked for, and the time
-// that processes are behind with it.
+// keepFor is how long a second is kept: the longest series, and the delay of
+// processes.
 const keepFor = (MaxSeries + 60) * time.Second
 
 // Memory is a [Store] for the meters of one process.

@@ -35,7 +35,7 @@ type Config struct {
 	// Timeout bounds one call of the store; 500 ms when zero. It must be less
 	// than a second, or seconds are shown before they are whole.
 	Timeout time.Duration
-	// Logger is slog.Default() when nil. It hears of an outage once.
+	// Logger is slog.Default() when nil. An outage is logged once.
 	Logger *slog.Logger
 }
 

@@ -80,7 +80,7 @@ func TestSecondsGoByTheStore(t *testing.T) {
 			made := time.Now().Add(ahead).Unix()
 			m.Count(ratelimit.High, 7)
 			time.Sleep(3 * time.Second)
-			// One that only looks learns the time by it.
+			// A meter that only reads learns the time by that.
 			for name, m := range map[string]*meter.Meter{"the meter": m, "another": newMeter(t, store, meter.Config{})} {
 				for _, s := range series(t, m, 10) {
 					if (s.Unix == made) != (s.High == 7) {

@@ -38,9 +38,9 @@ type Redis struct {
 	add, read *redis.Script
 }
 
-// NewRedis makes a store on a client, which stays the caller's to close. The
-// client should have ContextTimeoutEnabled, or a server that hangs holds a write
-// beyond its time, and MaxRetries -1, or one that is sent twice counts twice.
+// NewRedis makes a store on a client, which the caller closes. The client should have
+// ContextTimeoutEnabled, or a server that hangs delays a write beyond its timeout,
+// and MaxRetries -1, or a write that is sent twice counts twice.
 func NewRedis(client redis.UniversalClient, cfg RedisConfig) (*Redis, error) {
 	if client == nil {
 		return nil, errors.New("meter: the client is nil; make one with redis.NewUniversalClient")

@@ -2,7 +2,7 @@ package meter
 
 import "sync/atomic"
 
-// slots is for how many seconds a process can be late with its write.
+// slots is how many seconds late the write of a process may be.
 const slots = 16
 
 // most fits in the 16 bits that a count has; calls beyond it are dropped.
@@ -19,7 +19,7 @@ func unpack(word uint64) Second {
 	return Second{Unix: int64(word >> 32), High: int64(word >> 16 & most), Low: int64(word & most)}
 }
 
-// add counts calls, and returns how many are lost by it.
+// add counts calls, and returns the number of lost ones.
 func (r *ring) add(unix int64, high bool, n uint64) (lost int64) {
 	slot := &r[uint64(unix)%slots]
 	for {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// silence is for the client's own words about servers that are gone.
+// silence drops the client's own log about unreachable servers.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
@@ -34,7 +34,7 @@ func newMeter(t *testing.T, store meter.Store, cfg meter.Config) *meter.Meter {
 	return m
 }
 
-// run has a meter write until the returned function is called or the test ends.
+// run makes a meter write until the returned function is called or the test ends.
 func run(t *testing.T, m *meter.Meter) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

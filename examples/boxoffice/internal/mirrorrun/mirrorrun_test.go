@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
-// small is a run that any machine can do. So little is asked for that no pause of
-// the upstream's process bunches 500 calls together.
+// small is a run for any machine. Its demand is so low that no pause of the
+// upstream's process bunches 500 calls together.
 func small(t *testing.T, args ...string) settings {
 	t.Helper()
 	c, err := parse(append([]string{"--seconds", "3", "--rest", "1", "--body-bytes", "3000", "--latency", "5ms", "--high", "20", "--low", "40"}, args...),

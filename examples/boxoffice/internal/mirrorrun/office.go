@@ -156,7 +156,7 @@ func (o *office) slowed(next message.Publisher) message.Publisher {
 	return &o.broker
 }
 
-// slow is a broker that takes its time.
+// slow is a slow broker.
 type slow struct {
 	message.Publisher
 	by atomic.Int64 // nanoseconds

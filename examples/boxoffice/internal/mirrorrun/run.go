@@ -94,7 +94,7 @@ func noRedis(o *office) string {
 	return ""
 }
 
-// underLoad has reads and prefetch ask for more than the budget.
+// underLoad makes reads and prefetch ask for more than the budget.
 func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 	keeping, stop := context.WithCancel(ctx)
 	aged := make(chan struct{})
@@ -144,7 +144,7 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 }
 
 // underWay waits until workers of both priorities call the upstream: on a slow disk
-// they take their time to share out their partitions.
+// the distribution of the partitions takes time.
 func (o *office) underWay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()

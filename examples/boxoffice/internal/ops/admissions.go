@@ -16,8 +16,8 @@ const (
 	admittedGap = 5 * time.Second
 )
 
-// admissions is how many people a room had let in when it was asked, in order of
-// the store's clock.
+// admissions has the number of admissions of a room at each look, in order of the
+// store's clock.
 type admissions struct{ samples []admissionSample }
 
 type admissionSample struct {

@@ -132,8 +132,8 @@ func TestBudgetUnknown(t *testing.T) {
 	}
 }
 
-// The artists' groups are always at work, and each artist that the upstream does
-// not have is a dead letter: neither is for the books to judge.
+// The artists' groups are always at work, and each artist that the upstream does not
+// have is a dead letter: the books judge neither.
 func TestConsumersApart(t *testing.T) {
 	d := withBudget(t, ops.BudgetConfig{})
 	publish := func(topic string) {

@@ -159,7 +159,7 @@ func (l *letters) look(ctx context.Context) (listing, error) {
 	return seen, nil
 }
 
-// saw keeps a look that began at the time, unless a newer one is known.
+// saw keeps the result of a look that began at the time, unless a newer one is known.
 func (l *letters) saw(found listing, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -41,7 +41,7 @@ func (o *Ops) newMetrics(log *slog.Logger) (m metrics, err error) {
 	return m, err
 }
 
-// buried counts the letters in a topic, as was seen last.
+// buried is the number of letters in a topic, by the last look.
 func (o *Ops) buried(topic string) int {
 	for _, d := range o.recentDead(o.lags.Snapshot()) {
 		if d.Topic == topic {

@@ -93,8 +93,8 @@ type statements struct {
 	Moving, Balance, Payments                                                                     string
 }
 
-// Ops answers an operator's questions: how things stood when the transport was
-// last asked, and with a word "Now" how they stand. It is safe for concurrent use.
+// Ops answers an operator's questions: by the transport's last answer, and in methods
+// with "Now" by its current one. It is safe for concurrent use.
 type Ops struct {
 	cfg     Config
 	sql     statements

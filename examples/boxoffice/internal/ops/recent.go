@@ -225,8 +225,8 @@ func (b *books) note(a Audit, err error) {
 	}
 }
 
-// RecentInvariants is the last audit and its age, and has the next one made. It
-// waits a moment for the first one alone, and never for the transport.
+// RecentInvariants returns the last audit and its age, and starts the next one. It waits a moment
+// for the first one alone, and never for the transport.
 func (o *Ops) RecentInvariants(ctx context.Context) (any, error) {
 	signal(o.books.wanted)
 	wait, cancel := context.WithTimeout(ctx, firstAudit)

@@ -66,8 +66,8 @@ func (d *desk) scrape(t *testing.T, requests *ops.Requests) string {
 	return answer.Body.String()
 }
 
-// hung is a transport that can stop answering questions, for good: it does not
-// mind their contexts either.
+// hung is a transport that can stop answering questions, for good: it ignores their
+// contexts too.
 type hung struct {
 	bus.Driver
 	hangs   atomic.Bool

@@ -154,7 +154,7 @@ func (o *Ops) RedriveDeadLetters(ctx context.Context, topic string, s Selection)
 	return o.change(ctx, topic, s, (*redrive.Letters).Redrive)
 }
 
-// DropDeadLetters gives letters up for good, in the way of RedriveDeadLetters.
+// DropDeadLetters deletes letters for good, with the limits of RedriveDeadLetters.
 func (o *Ops) DropDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
 	return o.change(ctx, topic, s, (*redrive.Letters).Drop)
 }

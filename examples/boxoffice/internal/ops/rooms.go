@@ -41,15 +41,14 @@ func (c *RoomsConfig) validate() error {
 
 const (
 	maxRooms = 50
-	// roomsEvery is how often the rooms are looked at, and roomsFor how long that may
-	// take.
+	// roomsEvery is how often the rooms are asked, and roomsFor how long that may take.
 	roomsEvery = time.Second
 	roomsFor   = 5 * time.Second
 	// roomsAtOnce is how many shows are asked for at a time.
 	roomsAtOnce = 8
 )
 
-// rooms is how the waiting rooms stood when they were last asked.
+// rooms has the last answers of the waiting rooms.
 type rooms struct {
 	cfg  *RoomsConfig
 	wake chan struct{} // somebody looks again, after a while
@@ -152,7 +151,7 @@ func (r *rooms) ask(ctx context.Context, event string) {
 	}
 }
 
-// roomsReport is how the waiting rooms stand.
+// roomsReport is the state of the waiting rooms.
 type roomsReport struct {
 	Shows []roomReport `json:"shows"`
 	Error string       `json:"error"` // why the shows are not known

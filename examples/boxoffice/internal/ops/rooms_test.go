@@ -88,7 +88,7 @@ func (d *desk) admitted(t *testing.T) admitted {
 	return report.Rooms.Shows[0].Admitted
 }
 
-// known are the figures that are no null, by how long after the beginning their
+// known are the figures that are not null, by how long after the beginning their
 // second ends.
 func (a admitted) known() map[int64]float64 {
 	out := map[int64]float64{}
@@ -141,8 +141,8 @@ func TestRoomsUnknown(t *testing.T) {
 	holds(t, "shows that nobody knows", text(t)(d.ops.ReportNow(t.Context())), `"waiting":77`, `"error":"catalog: gone"}`)
 }
 
-// The figures by the second add up to the counts between the first whole second
-// and the last, whenever the room is asked.
+// The figures by the second add up to the counts between the first whole second and
+// the last, for any times of the looks.
 func TestRoomsAdmissions(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -182,7 +182,7 @@ func TestRoomsBeginAnew(t *testing.T) {
 	if got := d.admitted(t).known(); len(got) != 2 || got[1] != 10 || got[3] != 4 {
 		t.Errorf("%v, want 10 until second 1 and 4 until second 3", got)
 	}
-	// Another room under the same epoch, which is no room's way, shows no negative rate.
+	// Another count under the same epoch, which no room has, shows no negative rate.
 	l.at(4*time.Second, 2, 2)
 	if got := d.admitted(t).known(); len(got) != 2 {
 		t.Errorf("after a count that fell: %v", got)

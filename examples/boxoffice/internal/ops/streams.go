@@ -2,7 +2,7 @@ package ops
 
 import "github.com/millrace-go/millrace/sse"
 
-// streamsReport is how the live streams of this process do. The counts are since
+// streamsReport has the figures of this process's live streams. The counts are since
 // its start.
 type streamsReport struct {
 	Open    int  `json:"open"`

@@ -22,7 +22,7 @@ var (
 	// ErrNoTransfer is returned for a transfer that does not exist, or that the member
 	// may not decide about; the two look the same.
 	ErrNoTransfer = errors.New("payment: no such transfer")
-	// ErrRefunding is returned when a ticket's money is on its way back.
+	// ErrRefunding is returned while a ticket is being refunded.
 	ErrRefunding = errors.New("payment: this ticket is being refunded")
 )
 

@@ -118,7 +118,7 @@ func TestCrash(t *testing.T) {
 			for _, card := range []string{boxtest.Approve, boxtest.Decline} {
 				p := b.Pay(t, b.Reserve(t, "ann", map[string]string{boxtest.Approve: "A-1", boxtest.Decline: "A-2"}[card]), card)
 				b.Outbox.Take()
-				// The first process claims, calls, and is gone: its claim lasts.
+				// The first process claims, calls, and dies: its claim lasts.
 				var first atomic.Bool
 				bank.set(func(*http.Request) failure {
 					if first.CompareAndSwap(false, true) {
@@ -172,7 +172,7 @@ func chargeRequest(t *testing.T, url string, p payment.Payment, card string) *ht
 	return r
 }
 
-// A restarted process that alone has its name does not wait for its own lease.
+// A restarted process whose name no other uses does not wait for its own lease.
 func TestSoleHolderTakesOverAtOnce(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
@@ -190,7 +190,7 @@ func TestSoleHolderTakesOverAtOnce(t *testing.T) {
 func TestTwoExecutors(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	other := boxtest.Open(t, b.URL)
-	// A lease that runs out under the holder: both work on the same payment.
+	// A lease that expires during the work: both work on the same payment.
 	var slow atomic.Bool
 	release := make(chan struct{})
 	bank.set(func(r *http.Request) failure {

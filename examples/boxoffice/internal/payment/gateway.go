@@ -51,8 +51,7 @@ type Ledger struct {
 
 var errNoCharge = errors.New("payment: the gateway knows no charge of this key")
 
-// refusedError is the gateway's answer that it does not take this request,
-// now or later.
+// refusedError is the gateway's answer that it will never accept this request.
 type refusedError struct {
 	code   int
 	detail string
@@ -62,7 +61,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("payment: the gateway refuses (%d): %s", e.code, e.detail)
 }
 
-// Gateway speaks to the payment gateway. It is safe for concurrent use.
+// Gateway is a client of the payment gateway. It is safe for concurrent use.
 type Gateway struct {
 	url     string
 	timeout time.Duration

@@ -37,7 +37,7 @@ const OfferEnded = "OFFER_"
 // maxTransfers bounds a member's list; the newest come first.
 const maxTransfers = 100
 
-// Transfer hands the ticket of a reservation, with all its seats, to another member.
+// Transfer moves the ticket of a reservation, with all its seats, to another member.
 type Transfer struct {
 	ID, PaymentID, ReservationID string
 	From, To                     string // members
@@ -214,7 +214,7 @@ func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.
 	return found, refused
 }
 
-// endOffer ends an open offer and its payment, of which the gateway never hears.
+// endOffer ends an open offer and its payment, which never reaches the gateway.
 func (p *Payments) endOffer(ctx context.Context, tx *sql.Tx, t Transfer, reason string) error {
 	var at int64
 	if err := p.store.Update(ctx, tx, p.sql.EndOffer, []any{t.ID, reason}, &at); err != nil {

@@ -187,7 +187,7 @@ func TestOfferExpires(t *testing.T) {
 	}
 }
 
-// Of accepting, declining, withdrawing and running out at once, one happens.
+// Of accepting, declining, withdrawing and expiring at once, one happens.
 func TestOneDecision(t *testing.T) {
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

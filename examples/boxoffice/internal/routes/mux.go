@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Mux is an [http.ServeMux] that remembers its patterns. Like that one it is filled
-// first and serves then.
+// Mux is an [http.ServeMux] that remembers its patterns. As with http.ServeMux, all
+// handlers are registered before it serves.
 type Mux struct {
 	mux      *http.ServeMux
 	patterns []string

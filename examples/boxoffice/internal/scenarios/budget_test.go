@@ -15,11 +15,11 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// The low cap of one call a second is used up, and the global bucket is full:
-// however many low calls are refused, high can have all of it at once.
+// The low cap of one call a second is used up, and the global bucket is full: after
+// any number of refused low calls, high can have all of it at once.
 func TestScenario08LowCapExhausted(t *testing.T) {
 	limits := ratelimit.Limits{HardLimit: 100, Rate: 20, LowRate: 1, Burst: 20, LowBurst: 1}
-	// A limiter for each refusal, as a process of its own: one that remembers a
+	// A limiter for each refusal, as a process of its own: a limiter that remembers a
 	// refusal does not even ask.
 	run := func(t *testing.T, limiter func() *ratelimit.Limiter) {
 		full := func() (d ratelimit.Decision, err error) {
@@ -141,7 +141,7 @@ func oneOfEachNode(t *testing.T, client redis.UniversalClient) map[string]string
 	return names
 }
 
-// budgetScripts takes and gives back, in one of the two modes.
+// budgetScripts takes and returns permits, in one of the two modes.
 func budgetScripts(t *testing.T, l *ratelimit.Limiter, strict bool) {
 	t.Helper()
 	for _, p := range []ratelimit.Priority{ratelimit.High, ratelimit.Low} {

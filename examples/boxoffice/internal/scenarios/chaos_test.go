@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 		}))
 }
 
-// refreshes is how many are asked for.
+// refreshes is the number of requested refreshes.
 const refreshes = 40
 
 // workAlone is a process with the role worker only.
@@ -95,8 +95,7 @@ func openFile(ctx context.Context, s *store.Store, url string) (*bus.Bus, error)
 	})).Open(ctx, url)
 }
 
-// newWorker makes a mirror and a worker on a database and a bus that others use
-// too.
+// newWorker makes a mirror and a worker on a database and a bus that others use too.
 func newWorker(s *store.Store, b *bus.Bus, api, name string) (*town, error) {
 	w := &town{bus: b}
 	var err error

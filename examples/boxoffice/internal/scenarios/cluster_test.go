@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// ownCluster is a Redis Cluster of three nodes that may be hurt.
+// ownCluster is a Redis Cluster of three nodes, for faults.
 type ownCluster struct {
 	t     testing.TB
 	nodes []*redistest.Server

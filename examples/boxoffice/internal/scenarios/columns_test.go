@@ -13,7 +13,7 @@ import (
 // scenarios use the servers and the time of plain tests.
 const proveEnv = "MILLRACE_PROVE"
 
-// column is one of the two things that every scenario is proved on.
+// column is one of the two sets of servers for every scenario.
 type column string
 
 const (
@@ -21,7 +21,7 @@ const (
 	servers  column = "servers"  // Kafka, PostgreSQL and a Redis Cluster of three, in several processes
 )
 
-// proved is the column that is asked for, and "" in plain tests.
+// proved is the chosen column, and "" in plain tests.
 func proved(t testing.TB) column {
 	t.Helper()
 	c := column(os.Getenv(proveEnv))
@@ -60,7 +60,7 @@ func onServersOnly(t *testing.T) {
 	}
 }
 
-// often is n where it is proved, and few in plain tests.
+// often is n with proveEnv, and few in plain tests.
 func often(t testing.TB, n, few int) int {
 	t.Helper()
 	if proved(t) == "" {

@@ -42,7 +42,7 @@ func TestScenario17OutOfOrderCommits(t *testing.T) {
 			Store: store, DB: db, Unrelated: reader, UnrelatedReads: true, Duration: span, UnrelatedFor: span * 3 / 4, MaxDelay: time.Millisecond,
 		})
 	}, func(t *testing.T) {
-		// Beside each other: most of it is waiting.
+		// In parallel: most of it is waiting.
 		t.Run("PostgreSQL", func(t *testing.T) {
 			t.Parallel()
 			db := servicetest.Postgres(t)

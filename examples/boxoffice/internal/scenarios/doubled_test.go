@@ -153,7 +153,7 @@ func (d *doubler) around(next message.Publisher) (message.Publisher, error) {
 	return d, nil
 }
 
-// aroundArtists doubles as well, and counts apart.
+// aroundArtists doubles as well, and counts separately.
 func (d *doubler) aroundArtists(next message.Publisher) message.Publisher {
 	return &doubler{Publisher: next}
 }

@@ -83,9 +83,9 @@ func failover(t *testing.T, name string) {
 	d.ends(ctx, "failover", p.Replica, p.Promote)
 }
 
-// A machine that flushes its log once a second loses power: rows, places and cursors
-// of the last second are gone together, and the server starts again as the one that
-// it was. The same promises hold.
+// A machine that flushes its log once a second loses power: rows, places and cursors of
+// the last second are lost together, and the server starts again as the same server. The
+// same promises hold.
 func TestPowerLossWithRelaxedFlushing(t *testing.T) {
 	onServersOnly(t)
 	for _, db := range []string{"mariadb", "mysql"} {
@@ -134,7 +134,7 @@ func (d *drill) ends(ctx context.Context, fault, url string, strike func(context
 	d.inOrder(d.state(ctx, url))
 }
 
-// drill is everything of ours that keeps a position in a database.
+// drill has all parts of ours that keep a position in a database.
 type drill struct {
 	t    *testing.T
 	pair *pair.Pair

@@ -161,7 +161,7 @@ func versionsOfProcesses(t *testing.T) {
 	measured(t, "%d versions taken by %d processes, each above the last", len(list), len(all))
 }
 
-// releaseByProcesses has ten processes release one run at once.
+// releaseByProcesses makes ten processes release one run at once.
 func releaseByProcesses(t *testing.T) {
 	const often = 20
 	all, _, _ := startInstances(t)

@@ -39,7 +39,7 @@ func (l *line) visit(kind queue.Kind, users ...string) {
 	}
 }
 
-// joins lines all up, through four at a time in calls of 500.
+// joins lets all line up, four at a time in calls of 500.
 func (l *line) joins() {
 	var all sync.WaitGroup
 	quarter := (len(l.users) + 3) / 4
@@ -70,7 +70,7 @@ func (l *line) each(n int, call func(i int)) time.Duration {
 	return p99[1]
 }
 
-// tour plays with the line. scripts returns the longest duration of a hundred scripts
+// tour tests the line. scripts returns the time within which 99 of 100 scripts ended
 // since its last call, by the server's clock; nil without a server.
 func (l *line) tour(scripts func() time.Duration) {
 	began := time.Now()
@@ -91,7 +91,7 @@ func (l *line) tour(scripts func() time.Duration) {
 		report += fmt.Sprintf(" (script %v)", script.Round(time.Microsecond))
 	}
 	if scripts != nil {
-		// Five hundred people are more than one, and the steps of the histogram double.
+		// Five hundred people take longer than one, and the steps of the histogram double.
 		if script := scripts(); script > 2*scriptWithin {
 			l.t.Errorf("joins by 500: 99 of 100 scripts took up to %v, want at most %v", script, 2*scriptWithin)
 		} else {

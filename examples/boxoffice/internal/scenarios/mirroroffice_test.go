@@ -149,7 +149,7 @@ func (m *mirror) reads(from, perSecond int, span time.Duration, bases ...string)
 	return m.readsAmong(from, int(span/time.Second)*perSecond, perSecond, span, bases...)
 }
 
-// readsAmong reads n artists again and again.
+// readsAmong reads n artists repeatedly.
 func (m *mirror) readsAmong(from, n, perSecond int, span time.Duration, bases ...string) time.Duration {
 	m.t.Helper()
 	var mu sync.Mutex

@@ -153,7 +153,7 @@ func openOffice(t testing.TB, p officePlan) *office {
 const readyWithin = time.Minute
 
 // open starts a process for the first time, and chooses its port. On a busy machine
-// another program may take it first; then there are others.
+// another program may take the port first; then it tries others.
 func (o *office) open(name string) {
 	o.t.Helper()
 	m := o.each[name]
@@ -195,7 +195,7 @@ func (o *office) begin(name string) {
 	m.process = p
 }
 
-// ready waits for a process that was begun.
+// ready waits for a started process.
 func (o *office) ready(name string) {
 	o.t.Helper()
 	m := o.each[name]

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
-// slowDatabaseOnServers has the workers reach PostgreSQL through a proxy that holds
-// everything back, so that each answer takes ten seconds.
+// slowDatabaseOnServers lets the workers reach PostgreSQL through a proxy that delays
+// everything, so that each answer takes ten seconds.
 func slowDatabaseOnServers(t *testing.T) {
 	const artists = 20
 	var proxy *tcpproxy.Proxy

@@ -113,7 +113,7 @@ func (r rows) read(t testing.TB) (all []entry) {
 	return all
 }
 
-// swallow handles a message that something is wrong with.
+// swallow handles a message with a fault.
 func swallow(m *message.Message) error {
 	switch what := m.Metadata.Get(poison); what {
 	case slow:
@@ -151,7 +151,7 @@ func randomText(n int) string {
 // poisonTimeout bounds a handler's duration.
 const poisonTimeout = time.Second
 
-// consumes is a consumer that cannot handle the poison and notes the rest.
+// consumes is a consumer that cannot handle the poison and records the rest.
 func consumes(b *bus.Bus, topic string, note func(context.Context, step) error) (*bus.Runner, error) {
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
 	if err != nil {

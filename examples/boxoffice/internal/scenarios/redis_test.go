@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// silence is for the client's own words about servers that are gone.
+// silence drops the client's own log about unreachable servers.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
@@ -87,7 +87,7 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 // theKey is the key that all of a fleet ask for.
 const theKey = "7"
 
-// fleetConfig has locks that outlive the test, however long it takes.
+// fleetConfig has locks that outlive the test.
 func fleetConfig() coalesce.Config {
 	return coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute}
 }

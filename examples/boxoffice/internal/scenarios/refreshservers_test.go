@@ -27,7 +27,7 @@ func (m *mirror) workersStart() {
 	}
 }
 
-// herdOnServers has a thousand members read one unknown artist at once.
+// herdOnServers: a thousand members read one unknown artist at once.
 func herdOnServers(t *testing.T) {
 	m := openMirror(t, 50*time.Millisecond, officePlan{})
 	m.workersStop()
@@ -194,7 +194,7 @@ func (s *slowedBroker) Publish(topic string, all ...*message.Message) error {
 }
 
 // slowBrokerOnServers reads through a process of the API for which each publish takes
-// a second. Brokers name their own addresses, so no proxy can stand before them.
+// a second. Brokers announce their own addresses, so a proxy is not possible.
 func slowBrokerOnServers(t *testing.T) {
 	m := openMirror(t, 20*time.Millisecond, officePlan{})
 	broker := &slowedBroker{}

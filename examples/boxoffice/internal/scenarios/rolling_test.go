@@ -128,9 +128,9 @@ func (b *balancer) broken(format string, args ...any) {
 	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
 }
 
-// Every process is restarted, one after the other, while a crowd books, pays, talks
-// and waits in line: no event is lost, and no request is answered with 5xx but for
-// 503 with Retry-After.
+// Every process is restarted, one after the other, while a crowd books, pays, chats
+// and waits in line: no event is lost, and no request is answered with 5xx except 503
+// with Retry-After.
 func TestScenario25RollingRestart(t *testing.T) {
 	onServersOnly(t)
 	if proved(t) == "" {

@@ -68,7 +68,7 @@ func (o *office) login(base, member string) (token string) {
 	return in.Token
 }
 
-// fourTabs has a member open four, where three may be.
+// fourTabs: a member opens four tabs, where three may be open.
 func fourTabs(t *testing.T, o *office) {
 	urls := o.apis()
 	ann, bea := o.login(urls[0], "ann"), o.login(urls[0], "bea")

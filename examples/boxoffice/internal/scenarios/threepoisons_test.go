@@ -435,8 +435,8 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 		}
 	}
 	handled, published = f.flowed(all, time.Time{}, last[deadly])
-	// Four starts without progress, and one for each that made some: there are some thirty
-	// messages before the deadly one in its partition.
+	// Four starts without progress, and one for each that made some: some thirty messages are
+	// before the deadly one in its partition.
 	if deaths < 4 || deaths > 40 {
 		t.Errorf("%d processes died, want 4 to 40", deaths)
 	}

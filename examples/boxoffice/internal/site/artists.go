@@ -42,7 +42,7 @@ func (s *site) artist(w http.ResponseWriter, r *http.Request) {
 }
 
 // coming are the shows in which an artist is to play, the next one first. The page of
-// an artist does without them while they cannot be read.
+// an artist omits them while they cannot be read.
 func (s *site) coming(ctx context.Context, v view, artist string) (all []showView) {
 	shows, err := s.backend.Shows(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *site) coming(ctx context.Context, v view, artist string) (all []showVie
 	return all
 }
 
-// findArtist is the form that leads to an artist, and to some to begin with. It
-// works without a script.
+// findArtist handles the form that leads to an artist, and suggests some. It works
+// without a script.
 func (s *site) findArtist(w http.ResponseWriter, r *http.Request) {
 	wanted := strings.TrimSpace(r.URL.Query().Get("id"))
 	if artistID.MatchString(wanted) {

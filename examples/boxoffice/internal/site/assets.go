@@ -36,8 +36,8 @@ type asset struct {
 	contentType string
 }
 
-// contentTypes are named here because the mime package asks the machine it
-// runs on, which may know less.
+// contentTypes are named here because the mime package reads the machine's own list,
+// which may have fewer.
 var contentTypes = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".js":    "text/javascript; charset=utf-8",

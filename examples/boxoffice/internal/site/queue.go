@@ -44,8 +44,8 @@ func brand(font string) queuepage.Brand {
 	}
 }
 
-// room leads to the waiting room of ?event=, which is where a program is sent that
-// has no entry token.
+// room redirects to the waiting room of ?event=, the address for a program without an
+// entry token.
 func (s *site) room(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	event := query.Get("event")

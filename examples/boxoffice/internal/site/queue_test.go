@@ -113,7 +113,7 @@ func TestEdgeAway(t *testing.T) {
 	}
 }
 
-// The waiting pages are in the site's colours, though they stand alone.
+// The waiting pages have the site's colours, though they do not use its style sheets.
 func TestBrand(t *testing.T) {
 	css, err := staticFiles.ReadFile("static/css/base.css")
 	if err != nil {

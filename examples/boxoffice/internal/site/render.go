@@ -121,8 +121,8 @@ func (s *site) view(r *http.Request, page string) view {
 	return v
 }
 
-// render writes a page. The template runs into memory first, so that one that
-// fails leaves an error and not half a page.
+// render writes a page. The template runs into memory first, so that a failing
+// template leaves an error and not half a page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, v view) {
 	var body bytes.Buffer
 	if err := s.pages[v.Page].ExecuteTemplate(&body, "layout", v); err != nil {

@@ -54,7 +54,7 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// billed is a show with everything that is known of it.
+// billed is a show with all facts.
 func billed(id, title string, starts time.Time) Show {
 	return Show{
 		ID: id, Title: title, Seats: Seats{Total: 500, Available: 500}, StartsAt: starts, DoorsAt: starts.Add(-time.Hour),

@@ -69,7 +69,7 @@ func (x *Social) ordered(ctx context.Context, tx *sql.Tx, e event.Event) (string
 	return x.add(ctx, tx, x.sql.AddSales, e.AggregateID, int64(order.Seats))
 }
 
-// byOrder is the key of an order: a second event about it has no second effect.
+// byOrder is the key of an order: a second event about it has no effect.
 func byOrder(group string, e event.Event) (string, error) {
 	var order events.Ordered
 	if err := e.UnmarshalData(&order); err != nil {

@@ -145,7 +145,7 @@ func TestCommentCounts(t *testing.T) {
 	}
 	flush(t, b)
 	boxtest.WaitFor(t, "the count without them", func() bool { return show(t, b, "show-1").Comments == 2 })
-	// An addition that was lost is in the total all the same.
+	// An addition that was lost is still in the total.
 	if err := b.Social.DeleteComment(t.Context(), "ann", first.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func flush(t *testing.T, b *boxtest.Box) counter.Round {
 	return r
 }
 
-// Writers, consumers and rounds side by side; the total is the rows.
+// Writers, consumers and rounds run concurrently; the total is the rows.
 func TestCommentCountsOfMany(t *testing.T) {
 	b := boxtest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())

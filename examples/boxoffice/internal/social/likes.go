@@ -12,7 +12,7 @@ import (
 // maxFollows bounds how many members Follows names.
 const maxFollows = 1000
 
-// Like notes that the member likes the show. Liking it twice is harmless.
+// Like records that the member likes the show. Liking it twice is harmless.
 func (x *Social) Like(ctx context.Context, member, show string) error {
 	return x.once(ctx, "like", func(ctx context.Context, tx *sql.Tx) error {
 		title, err := x.catalog.Title(ctx, tx, show)
@@ -38,7 +38,7 @@ func (x *Social) Like(ctx context.Context, member, show string) error {
 	})
 }
 
-// Unlike takes the like back, if there is one.
+// Unlike removes the like, if there is one.
 func (x *Social) Unlike(ctx context.Context, member, show string) error {
 	return x.write(ctx, "unlike", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := x.catalog.Title(ctx, tx, show); err != nil {

@@ -14,7 +14,7 @@ const (
 )
 
 // Run ends votes at their deadlines, while it has the lease of that job, until ctx
-// ends. A database that fails is tried again.
+// ends. After a failure of the database it tries again.
 func (x *Social) Run(ctx context.Context) error {
 	return x.store.NewJob(sweepLease, x.cfg.Holder, x.cfg.LeaseTTL, x.cfg.Logger).Run(ctx, store.Work{
 		Next: x.sql.NextVote,

@@ -104,8 +104,8 @@ func (b *batcher) alone(u *unit) {
 }
 
 // behindSavepoint runs one unit so that its failure undoes its own work only, and
-// drops its own hooks only.
-// The error it returns means that the transaction itself is broken.
+// drops its own hooks only. The error it returns means that the transaction itself is
+// broken.
 func (u *unit) behindSavepoint(ctx context.Context, db *sql.DB, tx *sql.Tx) error {
 	if u.err = u.ctx.Err(); u.err != nil {
 		return nil

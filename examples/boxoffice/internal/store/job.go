@@ -12,8 +12,8 @@ import (
 // jobLook is how often a process looks for due work: others make work too.
 const jobLook = time.Second
 
-// Job is one that a process does at a time, while it has the job's lease. It is not
-// safe for concurrent use.
+// Job is a job that one process at a time does, while it has the job's lease. It is
+// not safe for concurrent use.
 type Job struct {
 	store        *Store
 	name, holder string
@@ -27,8 +27,8 @@ func (s *Store) NewJob(name, holder string, ttl time.Duration, log *slog.Logger)
 	return &Job{store: s, name: name, holder: holder, ttl: ttl, log: log}
 }
 
-// Take gets the lease, or fails with ErrLeaseHeld. One that is this process's already
-// is renewed by the job's own transactions.
+// Take gets the lease, or fails with ErrLeaseHeld. If this process has the lease
+// already, the job's own transactions renew it.
 func (j *Job) Take(ctx context.Context) (Lease, error) {
 	if j.lease == nil {
 		l, err := j.store.TakeLease(ctx, j.name, j.holder, j.ttl)
@@ -45,7 +45,7 @@ func (j *Job) Take(ctx context.Context) (Lease, error) {
 func (j *Job) Lost() { j.lease = nil }
 
 // GiveBack releases the lease, also after ctx has ended, so that another process need
-// not wait for it to run out.
+// not wait for it to expire.
 func (j *Job) GiveBack(ctx context.Context) {
 	if j.lease == nil {
 		return
@@ -67,7 +67,7 @@ type Work struct {
 	// Do does some of the due work. It may fail with ErrLeaseLost, and then has done
 	// nothing.
 	Do func(ctx context.Context, lease Lease) error
-	// Made has something when work was made in this process; may be nil.
+	// Made receives a value when work was made in this process; may be nil.
 	Made <-chan struct{}
 }
 
@@ -92,7 +92,7 @@ func (j *Job) Run(ctx context.Context, w Work) error {
 	}
 }
 
-// do does all that is due and returns when to look again.
+// do does all due work and returns when to look again.
 func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
 	for {
 		wait, err := j.untilDue(ctx, w)
@@ -115,8 +115,7 @@ func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
 	}
 }
 
-// untilDue returns how long it is until something is due, capped at jobLook; 0 when it
-// is.
+// untilDue returns the time until work is due, capped at jobLook; 0 when work is due.
 func (j *Job) untilDue(ctx context.Context, w Work) (time.Duration, error) {
 	var ms sql.NullInt64
 	if err := j.store.Reader().QueryRowContext(ctx, w.Next, w.Args...).Scan(&ms); err != nil {

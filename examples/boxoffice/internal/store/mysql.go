@@ -13,9 +13,9 @@ import (
 //go:embed sql/mysql/*.sql
 var mysqlMigrations embed.FS
 
-// mysql is MariaDB and MySQL. The pool that writes speaks the shared SQL's
-// numbered parameters and its ||; the same pool serves the packages that bring
-// SQL of their own.
+// mysql is MariaDB and MySQL. The writing pool accepts the shared SQL's numbered
+// parameters and its ||; the same pool serves the packages that bring SQL of their
+// own.
 func mysql() dialect {
 	return dialect{
 		name:       "mysql",

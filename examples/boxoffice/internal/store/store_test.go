@@ -373,7 +373,7 @@ func TestLease(t *testing.T) {
 	if err != nil || theirs.Token() <= mine.Token() {
 		t.Errorf("an expired lease: %v, token %d after %d", err, theirs.Token(), mine.Token())
 	}
-	// The late holder's work is not kept.
+	// The late holder's work is rolled back.
 	counter(t, s)
 	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := add(s, "late")(ctx, tx); err != nil {

@@ -11,7 +11,7 @@ import (
 // some 300 long.
 const MaxCode = 1024
 
-// Why a code is refused. These words stand in answers.
+// Why a code is refused. Answers contain these words.
 var (
 	ErrMalformed  = errors.New("malformed")     // no ticket of any office
 	ErrUnknownKey = errors.New("unknown_key")   // signed by a key that is not, or no longer, listed

@@ -32,8 +32,8 @@ var (
 	// ErrNotFound is returned for a reservation that does not exist or belongs to another
 	// member.
 	ErrNotFound = errors.New("ticket: no such reservation")
-	// ErrUnknownTicket is returned for a genuine code of which this office's database
-	// has no reservation. The word stands in answers.
+	// ErrUnknownTicket is returned for a genuine code of which this office's database has
+	// no reservation. Answers contain the word.
 	ErrUnknownTicket = errors.New("unknown_ticket")
 )
 

@@ -88,7 +88,7 @@ func (p PublicKeys) MarshalJSON() ([]byte, error) {
 	return json.Marshal(set)
 }
 
-// UnmarshalJSON reads a JSON Web Key Set. Keys of another kind are passed over.
+// UnmarshalJSON reads a JSON Web Key Set. Keys of another kind are skipped.
 func (p *PublicKeys) UnmarshalJSON(data []byte) error {
 	var set jwkSet
 	if err := json.Unmarshal(data, &set); err != nil {

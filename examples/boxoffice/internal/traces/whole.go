@@ -58,7 +58,7 @@ func Whole(spans []Span, of trace.TraceID) error {
 	return errors.Join(errs...)
 }
 
-// all are the nodes below n for which is holds.
+// all returns the nodes below n for which is returns true.
 func (n *Node) all(is func(*Node) bool) (found []*Node) {
 	for _, c := range n.Children {
 		if is(c) {
@@ -69,7 +69,7 @@ func (n *Node) all(is func(*Node) bool) (found []*Node) {
 	return found
 }
 
-// among is a child of n for which is holds.
+// among returns a child of n for which is returns true.
 func (n *Node) among(is func(*Node) bool) *Node {
 	for _, c := range n.Children {
 		if is(c) {

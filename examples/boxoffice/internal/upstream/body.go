@@ -99,7 +99,7 @@ func (a artist) updatedAt() time.Time {
 
 var genres = [...]string{"trot", "indie rock", "ballad", "hip-hop", "jazz", "city pop", "k-pop", "folk"}
 
-// headOf writes the head of an artist. Give it back with free.
+// headOf writes the head of an artist. Return it with free.
 func (b *bodies) headOf(a artist) *[]byte {
 	seed := a.seed()
 	p := b.pool.Get().(*[]byte)

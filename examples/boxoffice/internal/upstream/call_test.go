@@ -251,8 +251,8 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// A body that takes minutes does not hold up the end of the service: the rest
-// of it is sent at once.
+// A body that takes minutes does not delay the end of the service: the rest of it is
+// sent at once.
 func TestEndHurriesSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, p := open(t, Config{}), boxtest.NewPipes()

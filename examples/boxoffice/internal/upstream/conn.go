@@ -64,7 +64,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			break // an error comes again with the next read
 		}
 		if err != nil {
-			// A deadline in the middle of these few bytes keeps them.
+			// A deadline in the middle of these few bytes does not lose them.
 			if ne, ok := err.(net.Error); !ok || !ne.Timeout() { //nolint:errorlint // net's own, as net/http looks at it
 				c.ahead, c.start = c.start, nil
 				if len(c.ahead) > 0 {

@@ -290,7 +290,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// An end while a control request's first bytes are looked at is passed on.
+// An end of the connection during a control request's first bytes is passed on.
 func TestConnPassesErrorsOn(t *testing.T) {
 	var s staged
 	mine, theirs := net.Pipe()

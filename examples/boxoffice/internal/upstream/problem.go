@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// statusBanned is the answer of a service that has had enough.
+// statusBanned is the status of all calls during a ban.
 const statusBanned = http.StatusTooManyRequests
 
 // problem is an error answer.

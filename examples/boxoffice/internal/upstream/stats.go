@@ -63,9 +63,8 @@ type Class struct {
 	WorstSent window.Window `json:"worstSent"`
 }
 
-// Logged is the part of the log that was looked at. Lost are the calls that
-// were dropped to make room: when it is above 0, they are in no figure from the
-// log.
+// Logged is the part of the log that was read. Lost are the calls that were dropped
+// to make room: when it is above 0, they are in no figure from the log.
 type Logged struct {
 	Calls int64         `json:"calls"`
 	From  time.Duration `json:"fromNs"`
@@ -134,7 +133,7 @@ func (g *gate) counts() Stats {
 	return s
 }
 
-// addLog adds the figures that take the log.
+// addLog adds the figures that need the log.
 func (u *Upstream) addLog(s *Stats, after time.Duration) {
 	var arrived, sent [classCount][]time.Duration
 	var transit histogram

@@ -54,7 +54,7 @@ func TestStatsByClass(t *testing.T) {
 	if st.Classes["low"].Calls != 30 || st.Classes["low"].Worst.Calls != 0 || st.Classes["high"].Worst.Calls != 5 || st.Log.Calls != 6 || len(st.Rates.Calls["high"]) != 11 {
 		t.Errorf("the last second: %+v", st)
 	}
-	// Years do not make the series longer.
+	// The series is no longer after years.
 	s.set(10_000 * time.Hour)
 	if st := u.Stats(0); len(st.Rates.Calls["low"]) != 6001 || st.Classes["low"].Worst.Calls != 20 {
 		t.Errorf("%d buckets, %+v", len(st.Rates.Calls["low"]), st.Classes)

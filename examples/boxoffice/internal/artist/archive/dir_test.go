@@ -84,7 +84,7 @@ func TestPutIsAtomic(t *testing.T) {
 	}
 	var file string
 	find(t, root, func(path string) { file = path })
-	// As a killed writer leaves it: half of the new one beside the old.
+	// The files of a killed writer: half of the new object beside the old.
 	if err := os.WriteFile(file+".tmp", []byte("hal"), 0o600); err != nil {
 		t.Fatal(err)
 	}

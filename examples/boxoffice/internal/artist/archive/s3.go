@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// s3Tries is how often a request is made that the server may take later.
+	// s3Tries is how often a request is made that may succeed later.
 	s3Tries = 4
 	// s3Most bounds an object that is read, in bytes.
 	s3Most = 16 << 20

@@ -74,7 +74,7 @@ type audit struct {
 	payments []payment
 }
 
-// Run waits for rest and audits. The error is not nil only when ctx ended.
+// Run waits for rest and audits. The error is non-nil only when ctx ended.
 func Run(ctx context.Context, s Subject) (Result, error) {
 	a := &audit{s: s, find: newFindings(), records: s.Crowd.Records(), tickets: map[string]crowd.Ticket{}, owners: map[string]string{}}
 	start := time.Now()

@@ -20,7 +20,7 @@ func newFindings() *findings {
 	return &findings{detail: map[string]string{}, wrong: map[string][]string{}, count: map[string]int{}}
 }
 
-// announce adds a check that is true until something is found.
+// announce adds a check that holds until a fault is found.
 func (f *findings) announce(name, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -78,7 +78,7 @@ func (a *audit) readInbox(ctx context.Context, rec *crowd.Record) (all []crowd.N
 	}
 }
 
-// judgeInbox wants one notice of each booking, and all that the fan was shown.
+// judgeInbox wants one notice of each booking, and all that the fan's stream had.
 func (a *audit) judgeInbox(rec *crowd.Record, box []crowd.Notice) {
 	ids, booked := map[string]int{}, map[string]int{}
 	for _, n := range box {

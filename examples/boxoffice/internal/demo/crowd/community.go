@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// guest is a fan among the others, beside its plan. One goroutine owns it.
+// guest is a fan with its share, beside its plan. One goroutine owns it.
 type guest struct {
 	fan    *fan
 	share  Share
@@ -40,7 +40,7 @@ func (g *guest) mingle(ctx context.Context) error {
 		if !act.wanted {
 			continue
 		}
-		// People do not all talk in the moment in which the doors open.
+		// The fans do not all act at the moment when the sale begins.
 		if err := think(ctx, g.chance, 3*g.fan.crowd.cfg.Think); err != nil {
 			return err
 		}

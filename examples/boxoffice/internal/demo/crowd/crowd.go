@@ -180,7 +180,7 @@ func (c *Crowd) visit(ctx context.Context, i int) {
 	c.mu.Unlock()
 }
 
-// violate notes something that a correct box office never does.
+// violate records an observation that a correct box office never causes.
 func (c *Crowd) violate(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,8 +216,8 @@ type Progress struct {
 	Ends   map[End]int
 
 	Requests, Lost, Busy, Conflicts, PaidTwice, Violations int
-	// Comments written, chat messages accepted, notifications that came live, and live
-	// streams that broke and came back.
+	// Comments written, chat messages accepted, live notifications received, and live
+	// streams that reconnected.
 	Comments, Messages, Notices, Reopened int
 }
 

@@ -28,8 +28,8 @@ type fan struct {
 	inside map[string]bool   // or in line, by event
 }
 
-// visit is all that a fan does: its plan, and beside it its share among the others,
-// with a live stream open. It leaves no place behind that others wait for.
+// visit is all that a fan does: its plan, and beside it its share, with a live stream
+// open. It leaves no place behind that others wait for.
 func (f *fan) visit(ctx context.Context) (end End, err error) {
 	if f.rec.Token, err = f.signIn(ctx, f.rec.Member); err != nil {
 		return "", err
@@ -251,7 +251,7 @@ func think(ctx context.Context, chance *rand.Rand, longest time.Duration) error 
 
 var errStuck = errors.New("nothing changed within the fan's patience")
 
-// poll asks until done, more seldom the longer it takes.
+// poll polls until done, less often the longer it takes.
 func (f *fan) poll(ctx context.Context, done func() (bool, error)) error {
 	deadline := time.Now().Add(f.crowd.cfg.Patience)
 	for wait := 60 * time.Millisecond; ; wait = min(wait*5/4, 500*time.Millisecond) {

@@ -148,7 +148,7 @@ func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 	return nil, nil
 }
 
-// holdIn tries to hold seats of one show, elsewhere after every conflict.
+// holdIn tries to hold seats of one show, with other seats after every conflict.
 func (f *fan) holdIn(ctx context.Context, event string, want int) (*Reservation, error) {
 	for try := range 6 {
 		var plan Seats

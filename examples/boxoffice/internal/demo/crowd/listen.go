@@ -20,7 +20,7 @@ const streamPath = "/api/notifications/stream"
 // maxLine bounds a line of a stream.
 const maxLine = 1 << 20
 
-// errStreamOver ends a stream that the server wants no more.
+// errStreamOver ends a stream that the server has closed for good.
 var errStreamOver = errors.New("the stream is over")
 
 // listener is a fan's tab with a live stream, which reconnects as a browser's does.
@@ -35,7 +35,7 @@ type listener struct {
 
 // listen keeps the stream open until ctx ends.
 func (l *listener) listen(ctx context.Context) {
-	// A stream has no end that a client's timeout could wait for.
+	// A client's timeout would end the stream.
 	client := &http.Client{Transport: l.fan.client.HTTP.Transport}
 	for fails := 0; ctx.Err() == nil; {
 		l.seen = map[string]bool{}

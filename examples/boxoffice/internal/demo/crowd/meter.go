@@ -7,7 +7,7 @@ import (
 )
 
 // Buckets of a [Histogram] grow by 2 %, from 10 µs to beyond 10 minutes, so a
-// percentile is at most 2 % off and memory is fixed however long a run lasts.
+// percentile is at most 2 % off and memory is fixed for a run of any duration.
 const (
 	growth   = 1.02
 	shortest = 10 * time.Microsecond

@@ -66,8 +66,8 @@ func (o *Office) StartServe(ctx context.Context, name, roles, addr string, withi
 	return p, nil
 }
 
-// Serve starts one process of the box office and does not wait for it. more is
-// environment for this process alone.
+// Serve starts one process of the box office and does not wait for it. more is the
+// environment of this process alone.
 func (o *Office) Serve(name, roles, addr string, more map[string]string) (*Process, error) {
 	env := map[string]string{
 		"BOXOFFICE_ADDR": addr, "BOXOFFICE_DATA_DIR": o.Dir, "BOXOFFICE_ROLES": roles,

@@ -42,8 +42,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs; one that ended and was not yet asked
-// for its status does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

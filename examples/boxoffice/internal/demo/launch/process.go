@@ -42,7 +42,7 @@ func Start(spec Spec) (*Process, error) {
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = attributes()
-	// A grandchild that keeps the pipe open must not keep us.
+	// A grandchild that keeps the pipe open must not block Wait.
 	cmd.WaitDelay = 2 * time.Second
 	p := &Process{name: spec.Name, cmd: cmd, out: out, done: make(chan struct{})}
 	started := make(chan error, 1)
@@ -130,8 +130,8 @@ func (p *Process) FirstLine(ctx context.Context) (string, error) {
 	}
 }
 
-// Ready waits until url answers 200. A child that ends instead is an error that
-// carries its last words.
+// Ready waits until url answers 200. If the child ends instead, the error has its
+// last output.
 func (p *Process) Ready(ctx context.Context, url string) error {
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	last := errors.New("not asked yet")
@@ -168,7 +168,7 @@ func (p *Process) ended() error {
 	return fmt.Errorf("launch: %s ended early (%s):\n%s", p.name, p.End(), p.Tail())
 }
 
-// keep is how much of a child's words is kept in memory.
+// keep is how much of a child's output is kept in memory.
 const keep = 16 << 10
 
 // tail keeps the end of the written text, and passes all of it on.

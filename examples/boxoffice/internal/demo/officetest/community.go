@@ -105,7 +105,7 @@ func (o *Office) deleteComment(r *http.Request) (int, any) {
 	return 204, nil
 }
 
-// few is how many comments and messages one answer has: less than there are.
+// few is how many comments and messages one answer has: fewer than there are.
 const few = 3
 
 func (o *Office) comments(r *http.Request) (int, any) {

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// Fault is one way to be wrong.
+// Fault is one fault of the fake box office.
 type Fault string
 
 // The faults.
@@ -312,7 +312,7 @@ func (o *Office) has(member, event string) (n int) {
 	return n
 }
 
-// timeOver ends a hold, unless a payment has it.
+// timeOver ends a hold, unless it has a payment.
 func (o *Office) timeOver(id string) {
 	if res := o.reservations[id]; res != nil && (!res.paying || o.fault == LetGo) {
 		o.end(id, crowd.Held)

@@ -1,12 +1,12 @@
-// Package locales holds the texts of the box office in each of its languages, and
-// finds the language of a request. The pages are rendered with these texts on the
-// server and in the browser, and package notice makes sentences of them.
+// Package locales holds the texts of the box office in each of its languages, and finds
+// the language of a request. The pages are rendered with these texts on the server and in
+// the browser, and package notices makes sentences of them.
 //
 //	lang := locales.Negotiate(r)
 //	locales.Of(lang).Text("seats.row", "row", "A") // "Row A", "A열"
 //
-// A language is one file, LANGUAGE.json. TestCatalogsAgree of package site proves that
-// all files have the same keys with the same placeholders.
+// A language is one file, LANGUAGE.json. TestCatalogsAgree of package site proves that all
+// files have the same keys with the same placeholders.
 package locales
 
 import (
