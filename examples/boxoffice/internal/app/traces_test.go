@@ -68,7 +68,7 @@ func below(n *traces.Node, names ...string) *traces.Node {
 	return nil
 }
 
-// follows makes bob follow ann, who is notified on her stream, and chat with her.
+// follows makes bob follow ann and chat with her; her stream is notified of it.
 func follows(t *testing.T, api, other *process, k kept) (followed, said *traces.Node) {
 	t.Helper()
 	ann, bob := api.visitor("ann"), other.visitor("bob")

@@ -166,7 +166,7 @@ func walkTransfers(t *testing.T, w *walker) {
 	bob.until(mine.ReservationID, "CONFIRMED")
 	bob.do(call{method: "GET", path: "/api/me/transfers", status: 200})
 	ann.do(call{method: "GET", path: "/api/payments/" + p.PaymentID, status: 200})
-	// A transferred ticket is its receiver's, who has no money to take back.
+	// A transferred ticket is its receiver's, and has no payment to refund.
 	bob.do(call{method: "DELETE", path: "/api/me/tickets/" + mine.ReservationID, status: 409, problem: "transferred"})
 	bob.in("show-1", call{method: "DELETE", path: "/api/reservations/" + mine.ReservationID, status: 409, problem: "transferred"})
 	ann.do(call{method: "POST", path: "/api/payments/" + mine.PaymentID + "/refund", status: 409, problem: "transferred"})
