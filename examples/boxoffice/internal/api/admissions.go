@@ -15,7 +15,7 @@ type AdmissionState string
 // The states.
 const (
 	AdmissionsOn        AdmissionState = "on"
-	AdmissionsOff       AdmissionState = "off"       // nobody is told of admissions
+	AdmissionsOff       AdmissionState = "off"       // admissions are not published
 	AdmissionsAway      AdmissionState = "away"      // the transport of the notices is not open
 	AdmissionsElsewhere AdmissionState = "elsewhere" // another program reads the notices, and each has one reader
 )

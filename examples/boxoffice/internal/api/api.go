@@ -264,7 +264,7 @@ func (a *API) handle(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := h(w, r)
 		if err == nil || r.Context().Err() != nil {
-			return // answered, or nobody is there to be answered
+			return // answered, or the client is gone
 		}
 		p := problemOf(err, a.cfg.Store.Classify)
 		if p.status >= http.StatusInternalServerError && p.name != "busy" {

@@ -33,7 +33,7 @@ func presentReservation(r booking.Reservation) reservationJSON {
 		ReservationID: r.ID, EventID: r.ShowID, SeatIDs: r.SeatIDs, Status: r.Status, Reason: r.Reason, Amount: r.Amount,
 		HoldExpiresAt: r.HoldExpiresAt, CreatedAt: r.CreatedAt, Transferred: r.Transferred, Used: r.Used,
 	}
-	if !r.Transferred { // else it is the payment of the member who had it first
+	if !r.Transferred { // else it is the payment of the first owner
 		out.PaymentID, out.PaymentStatus, out.FailureReason = r.PaymentID, r.PaymentStatus, r.FailureReason
 		if r.RefundState != "NONE" {
 			out.Refund, out.RefundReason = r.RefundState, r.RefundReason

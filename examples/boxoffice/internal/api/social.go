@@ -189,7 +189,7 @@ type pollJSON struct {
 	Counts   map[string]int64 `json:"counts"`
 	Choice   string           `json:"choice"` // the member's own; "" for none
 	ClosesAt time.Time        `json:"closesAt"`
-	ClosedAt *time.Time       `json:"closedAt"` // null until those who voted were told
+	ClosedAt *time.Time       `json:"closedAt"` // null until the voters were notified
 }
 
 // poll reports the state of a vote, and a signed-in member's choice.

@@ -118,7 +118,7 @@ type App struct {
 	tracing   trace.TracerProvider // nil when no spans are made
 
 	admissions      *admissions.Log
-	noticeTransport *noticeTransport // nil when nobody is told of admissions
+	noticeTransport *noticeTransport // nil when admissions are not published
 }
 
 // New makes an App. It does no I/O.

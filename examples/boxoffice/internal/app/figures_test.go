@@ -266,5 +266,5 @@ func TestFiguresOfATransportThatRefuses(t *testing.T) {
 	if _, err := p.app.store.DB().ExecContext(t.Context(), `DROP TRIGGER refuse`); err != nil {
 		t.Fatal(err)
 	}
-	p.turns("7", artist.Fresh) // by itself: whoever reads asks again
+	p.turns("7", artist.Fresh) // by itself: readers ask again
 }

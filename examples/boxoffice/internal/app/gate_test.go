@@ -55,7 +55,7 @@ func TestTrustedEdge(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--edge-secret", "another-0123456789-0123456789-0123,"+edgeSecret)
 	const seats = "/api/seats/show-1"
-	ann := p.visitor("ann") // who never comes to the room
+	ann := p.visitor("ann") // never comes to the room
 	for name, c := range map[string]struct {
 		method, path, pass string
 		want               int

@@ -25,7 +25,7 @@ func TestLeave(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		_, _ = io.Copy(io.Discard, res.Body) // the status is what is looked at
+		_, _ = io.Copy(io.Discard, res.Body) // only the status is checked
 		_ = res.Body.Close()
 		return res.StatusCode, res.Close
 	}

@@ -14,7 +14,7 @@ type ask struct {
 	id      string
 	reason  Reason
 	unknown bool   // the database may have no row of it
-	request string // whose id the event has: of the first who asked
+	request string // the event has its id: the first asker's
 }
 
 // asks stands between reads, which must not wait, and the coalescer and the broker,

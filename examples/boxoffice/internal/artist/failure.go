@@ -9,7 +9,7 @@ import (
 const (
 	API4XX     = "API_4XX"     // the upstream refuses this request, now and later
 	API5XX     = "API_5XX"     // it fails, or does not answer in time
-	ParseError = "PARSE_ERROR" // it answers with what is no artist
+	ParseError = "PARSE_ERROR" // its answer is no artist
 )
 
 // Reasons of update_process_error_total that never become a dead letter.

@@ -18,7 +18,7 @@ type Stats struct {
 	Dropped         int64 // reads whose refresh is not asked for: the database takes none
 	Away            bool  // the last one was refused
 	Unchanged       int64 // artists that were checked and had not changed
-	Changed         int64 // artists that were written anew
+	Changed         int64 // artists that were written again
 	Missing         int64 // artists that the upstream does not have
 	Superseded      int64 // results that came after a newer one
 	Obsolete        int64 // requests skipped because of a newer one

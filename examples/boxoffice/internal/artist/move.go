@@ -96,7 +96,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 				moved++
 			}
 		}
-		_, err := tx.ExecContext(ctx, a.sql.Interrupted) // what was not moved is waste
+		_, err := tx.ExecContext(ctx, a.sql.Interrupted) // copies that were not moved are waste
 		return err
 	})
 	if err == nil {

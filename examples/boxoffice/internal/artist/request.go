@@ -25,10 +25,10 @@ type Reason string
 
 // The reasons.
 const (
-	CacheMiss   Reason = "CACHE_MISS"   // somebody read an artist that is not here
-	TooOld      Reason = "STALE"        // somebody read one that is too old
-	Prefetched  Reason = "PREFETCH"     // nobody had to
-	UserRequest Reason = "USER_REQUEST" // somebody asked for a refresh in so many words
+	CacheMiss   Reason = "CACHE_MISS"   // a read of an artist that is not here
+	TooOld      Reason = "STALE"        // a read of one that is too old
+	Prefetched  Reason = "PREFETCH"     // no read
+	UserRequest Reason = "USER_REQUEST" // an explicit wish for a refresh
 )
 
 const schemaVersion = "1.1"

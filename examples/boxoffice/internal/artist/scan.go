@@ -24,7 +24,7 @@ type scan struct {
 	buf      []byte
 	pos, end int
 	keep     *bytes.Buffer // nil while skipping
-	from     int           // what follows of buf is to be kept
+	from     int           // the rest of buf is to be kept
 }
 
 func newScan(src io.Reader, limit int64) *scan {

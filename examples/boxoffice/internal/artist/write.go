@@ -17,7 +17,7 @@ type result struct {
 	version int64
 	doc     Document
 	packed  []byte // of doc; nil when it is thought to be kept
-	read    bool   // somebody read it, so it is to be in the database
+	read    bool   // a reader read it, so it is to be in the database
 	err     error
 }
 

@@ -69,7 +69,7 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 	} {
 		say()
 		was := r.box.Query(t, `SELECT CAST(last_checked_at AS CHAR(20)) || ' ' || CAST(version AS CHAR(20)) FROM artists WHERE artist_id = '1'`)
-		_ = r.refresh(t, request(t, "1", event.Low, 49)) // what became of the event is another matter
+		_ = r.refresh(t, request(t, "1", event.Low, 49)) // the outcome of the event does not matter here
 		if now := r.box.Query(t, `SELECT CAST(last_checked_at AS CHAR(20)) || ' ' || CAST(version AS CHAR(20)) FROM artists WHERE artist_id = '1'`); now != was {
 			t.Errorf("%s of an older request: checked and version %s, was %s", name, now, was)
 		}

@@ -76,7 +76,7 @@ func TestPaidKeepsSeats(t *testing.T) {
 	endedAgo(t, b, r, time.Hour)
 	over := b.Reserve(t, "bob", "B-1")
 	endedAgo(t, b, over, time.Minute)
-	sweep(1) // the one behind it, which nobody pays
+	sweep(1) // the one behind it, without a payment
 	sweep(0)
 	b.Must(t, events.GroupReservation, paid, "confirmed")
 }

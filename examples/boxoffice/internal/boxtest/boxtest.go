@@ -162,7 +162,7 @@ func Open(t testing.TB, url string) *Box {
 type Outbox struct {
 	mu     sync.Mutex
 	events []event.Event
-	saw    map[[2]string]bool // every event there was, by type and what it is about
+	saw    map[[2]string]bool // every event there was, by type and subject
 }
 
 // Append implements the parts' Appender.

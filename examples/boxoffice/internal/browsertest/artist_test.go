@@ -70,7 +70,7 @@ func TestPagesArtist(t *testing.T) {
 	tb.visit("/artists/42")
 	tb.until(visible("#problem"))
 	f.breakArtists(false)
-	tb.hide(false) // whoever comes back to the tab need not wait
+	tb.hide(false) // a visitor that returns to the tab need not wait
 	tb.until(fresh("FRESH") + " && !(" + visible("#problem") + ")")
 }
 

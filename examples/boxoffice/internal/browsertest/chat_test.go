@@ -79,7 +79,7 @@ func TestPagesChatResumes(t *testing.T) {
 	tb.until(said + " === 'one'")
 
 	f.sockets(false)
-	f.say("show-1", "jun", "two") // while nobody listens
+	f.say("show-1", "jun", "two") // while no socket is open
 	f.say("show-1", "jun", "three")
 	tb.until(said + " === 'one|two|three' && document.querySelector('#chat-state').textContent.includes('every few seconds')")
 	tb.fill("#chat-text", "four")

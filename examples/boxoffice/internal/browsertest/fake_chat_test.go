@@ -19,8 +19,8 @@ type fakeChat struct {
 	joined   map[string]map[string]bool
 	sockets  map[*websocket.Conn]string // → room
 	no       bool                       // sockets are refused
-	drop     bool                       // sockets do not bring what is said
-	refuses  string                     // what is sent is refused with these words
+	drop     bool                       // sockets lose messages
+	refuses  string                     // messages are refused with these words
 	work     sync.WaitGroup
 }
 

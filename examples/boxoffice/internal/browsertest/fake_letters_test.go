@@ -12,7 +12,7 @@ import (
 // fakeLetters are the dead letters of the fake's one topic that has some.
 type fakeLetters struct {
 	all     []*fakeLetter
-	asked   []string // what was done, and to how many
+	asked   []string // the actions, and to how many letters
 	portion int      // how many a call redrives before it says that there are more; 0 for all
 }
 

@@ -9,8 +9,8 @@ import (
 // fakeRooms are the waiting rooms that an operator sees.
 type fakeRooms struct {
 	all   []*fakeRoom
-	asked []string // what an operator did
-	away  bool     // nobody answers, and reports have what was seen a minute ago
+	asked []string // the operator's actions
+	away  bool     // no answers; reports repeat those of a minute ago
 	seen  string   // that, as JSON
 }
 

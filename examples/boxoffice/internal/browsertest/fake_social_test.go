@@ -19,7 +19,7 @@ type fakeSocial struct {
 	sales    map[string]int
 	votes    map[string]*fakeVote
 	n        int
-	refuses  string // what is written is refused with these words
+	refuses  string // comments are refused with these words
 }
 
 type fakeComment struct {

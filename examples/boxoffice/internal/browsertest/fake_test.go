@@ -37,17 +37,17 @@ type fake struct {
 	waiting      int                      // people ahead of everybody, when above 0
 	still        bool                     // the line does not move by itself
 	over         bool                     // places in the house have ended
-	endless      bool                     // nobody says when they end
+	endless      bool                     // without an end
 	stale        int                      // how many holds are refused because of the entry token
-	broken       error                    // what the site's backend answers
-	away         bool                     // what it says of its health
+	broken       error                    // the answer of the site's backend
+	away         bool                     // reports that it is unhealthy
 	cancels      int                      // requests to cancel a reservation
 	losing       string                   // the path of posts that take effect and whose answers are lost
 	late         map[string]chan struct{} // by path: the first answer waits until it is closed
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
-	admissions   any // what the operator is told of them
+	admissions   any // the operator's list of them
 	letters      fakeLetters
 	groups       fakeGroups
 	artists      fakeArtists
@@ -152,7 +152,7 @@ func (f *fake) url() string { return "http://" + f.address }
 func (f *fake) stop() {
 	f.sockets(false)
 	f.server.Listener.Close()         //nolint:errcheck // Close below closes it again
-	f.server.CloseClientConnections() // what is under way breaks
+	f.server.CloseClientConnections() // requests in flight break
 	f.server.Close()
 	f.chat.work.Wait()
 }
@@ -206,7 +206,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			f.mu.Lock()
 			code, body := fn(r, member)
 			lost := r.Method == http.MethodPost && r.URL.Path == f.losing
-			text, err := json.Marshal(body) // others change what it points to
+			text, err := json.Marshal(body) // others change its values
 			late := f.late[r.URL.Path]
 			delete(f.late, r.URL.Path)
 			f.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 // fakeGroups are two consumer groups, of which one has stopped.
 type fakeGroups struct {
-	asked []string // resets, and what they asked for
+	asked []string // resets, with their requests
 	lag   int      // of the one that has stopped
 }
 

@@ -28,7 +28,7 @@ func (tb *tab) tabTo(selector string) {
 func TestOfficeKeyboard(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
-	tb.Expect("status of 401") // who comes to the waiting room without a name
+	tb.Expect("status of 401") // a visitor without a sign-in in the waiting room
 	tb.visit("/")
 	tb.tabTo(".skip")
 	tb.press(kb.Enter)

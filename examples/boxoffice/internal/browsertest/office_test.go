@@ -13,7 +13,7 @@ import (
 func TestOfficeBooks(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
-	tb.Expect("status of 401") // who comes to the waiting room without a name
+	tb.Expect("status of 401") // a visitor without a sign-in in the waiting room
 	tb.visit("/")
 	tb.until("document.querySelectorAll('.show').length === 5")
 	tb.click("a[href='/shows/show-1']")

@@ -175,7 +175,7 @@ func TestPagesRoomsAway(t *testing.T) {
 	}
 	f.mu.Lock()
 	f.ops = calm
-	f.rooms.all[0].paused = false // somebody else resumed
+	f.rooms.all[0].paused = false // another operator resumed
 	f.mu.Unlock()
 	tb.until(says(inRoom("show-1", "chip")) + " === 'open'")
 

@@ -204,7 +204,7 @@ func (c *Catalog) changed() {
 // invalidateShows makes readers of the shows look again, in all processes.
 func (c *Catalog) invalidateShows() {
 	if c.shared != nil {
-		c.shared.changed() // first: who looks again is not to find the copy
+		c.shared.changed() // first: the next reader must not find the copy
 	}
 	c.shows.invalidate()
 }

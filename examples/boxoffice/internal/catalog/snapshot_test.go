@@ -17,7 +17,7 @@ func TestSnapshot(t *testing.T) {
 		s := newSnapshot(func(context.Context) (int64, error) {
 			loads.Add(1)
 			v := truth.Load()
-			time.Sleep(5 * time.Millisecond) // what changes now is not seen
+			time.Sleep(5 * time.Millisecond) // later changes are not seen
 			return v, nil
 		})
 		get := func() int64 {

@@ -31,9 +31,9 @@ type stage struct {
 	live   []*launch.Process // to be stopped at the end; the gateway is first
 
 	mu       sync.Mutex
-	state    string          // what the act is at
+	state    string          // the step of the act
 	recovery []time.Duration // restart → ready
-	extra    []audit.Check   // what only this act can judge
+	extra    []audit.Check   // the checks of this act alone
 }
 
 // perform plays one act and judges it.

@@ -100,7 +100,7 @@ type alerts struct {
 type alert struct {
 	room  string
 	event sse.Event
-	trace trace.SpanContext // of who handled the message
+	trace trace.SpanContext // of the message's handler
 }
 
 func newAlerts(limit int) *alerts { return &alerts{max: limit, wake: make(chan struct{}, 1)} }

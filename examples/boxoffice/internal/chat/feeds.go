@@ -106,7 +106,7 @@ func (f *feeds) follow(s *socket, seq int64) bool {
 	}
 	s.at = seq
 	room.sockets[s] = struct{}{}
-	f.rung[s.room] = struct{}{} // what was stored since it was read
+	f.rung[s.room] = struct{}{} // messages stored since it was read
 	nudge(f.wake)
 	return true
 }

@@ -42,7 +42,7 @@ func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, 
 func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) (string, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, c.sql.Lock, room).Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) { // nobody ever joined
+	if errors.Is(err, sql.ErrNoRows) { // no member ever joined
 		return "", ErrNotJoined
 	}
 	if err != nil {

@@ -178,7 +178,7 @@ func (c *Chat) write(ctx context.Context, conn *websocket.Conn, s *socket, at in
 	at, ok := c.catchUp(ctx, conn, s, at)
 	for ok {
 		select {
-		case <-s.ended: // before what waits
+		case <-s.ended: // before waiting frames
 			return at
 		default:
 		}

@@ -63,7 +63,7 @@ type Config struct {
 	RedisURL    string
 	RedisPrefix string // of every key
 	UpstreamURL string // of the artists; "" means the simulated one in this process
-	ArchiveURL  string // of artists that nobody reads; a folder in DataDir when not set
+	ArchiveURL  string // of artists that are not read; a folder in DataDir when not set
 	Workers     int    // processes that share the upstream's limit
 
 	// Leave is how long the process serves on once it was asked to end, with /readyz at 503, so that
@@ -169,7 +169,7 @@ func usage(w io.Writer, settings []setting) {
 		}
 		text += "\n"
 	}
-	_, _ = io.WriteString(w, text) // nobody to tell if stderr is closed
+	_, _ = io.WriteString(w, text) // stderr may be closed
 }
 
 // check turns the texts into a Config, and returns all mistakes.

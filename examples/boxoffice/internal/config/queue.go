@@ -12,10 +12,10 @@ import (
 type Queue struct {
 	Threshold  int           // how many may be inside an event's sale at once
 	Active     time.Duration // how long each of them has
-	Seen       time.Duration // who waits and is not heard of for longer is taken out of the line
+	Seen       time.Duration // a waiting member that is silent for longer is removed from the line
 	Tick       time.Duration // how often the line moves
 	Batch      int           // how many enter at each of these moments
-	SweepEvery time.Duration // how often those who are gone are looked for
+	SweepEvery time.Duration // how often silent members are looked for
 }
 
 // minSeen is three of the longest intervals after which the room asks a client to

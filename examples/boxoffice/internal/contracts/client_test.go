@@ -141,7 +141,7 @@ func problemOf(r reply) string {
 		return ""
 	}
 	var p struct{ Type string }
-	_ = json.Unmarshal(r.text, &p) // the file says what is in it
+	_ = json.Unmarshal(r.text, &p) // the file judges its content
 	return strings.TrimPrefix(p.Type, "/problems/")
 }
 

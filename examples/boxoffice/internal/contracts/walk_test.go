@@ -43,7 +43,7 @@ func TestWalk(t *testing.T) {
 	t.Run("unknown routes", func(t *testing.T) { walkUnknownRoutes(t, w) })
 	t.Run("messages", func(t *testing.T) { walkMessages(t, w, o) })
 	if t.Failed() {
-		return // what follows would only repeat it
+		return // the rest would only repeat it
 	}
 	for _, wrong := range judgeCoverage(f.outcomes(), w.seen, uncaused()) {
 		t.Error(wrong)

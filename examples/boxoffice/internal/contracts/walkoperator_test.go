@@ -124,7 +124,7 @@ func walkLetters(t *testing.T, w *walker, o *office, admin string) {
 				if r.status == 200 {
 					return
 				}
-			default: // once more: what is refused again comes back
+			default: // once more: a letter refused again comes back
 			}
 		}
 	}()

@@ -19,7 +19,7 @@ func (c Config) address(r *http.Request) netip.Addr {
 	for i := len(hops) - 1; i >= 0 && i >= len(hops)-maxHops; i-- {
 		before := parse(strings.TrimSpace(hops[i]))
 		if !before.IsValid() {
-			break // a proxy of ours says whom it was asked by, or nobody is there
+			break // a proxy of ours names its client, or there is none
 		}
 		if from = before; !c.trusts(from) {
 			break

@@ -176,7 +176,7 @@ const (
 	TransferAccepted  = "ACCEPTED"  // the sender
 	TransferDeclined  = "DECLINED"  // the sender
 	TransferWithdrawn = "WITHDRAWN" // the receiver
-	TransferExpired   = "EXPIRED"   // both, as in what follows
+	TransferExpired   = "EXPIRED"   // both, as in the following
 	TransferDone      = "COMPLETED"
 	TransferFailed    = "FAILED"
 )

@@ -51,7 +51,7 @@ func (g *Gateway) Close() error {
 // ledger is tried again every second.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.release()
-	timer := time.NewTimer(0) // what was due before this process began
+	timer := time.NewTimer(0) // charges due before this process began
 	defer timer.Stop()
 	for {
 		select {

@@ -162,7 +162,7 @@ func TestKey(t *testing.T) {
 func TestLostCopy(t *testing.T) {
 	stores(t, func(t *testing.T, to heldseats.Store) {
 		m := mirror(t, to)
-		r := m.Reserve(t, "ann", "A-1", "A-2") // and nobody writes it
+		r := m.Reserve(t, "ann", "A-1", "A-2") // and it is not written
 		m.start(m.Sweep)
 		m.want(map[string]string{"A-1": r.ID, "A-2": r.ID})
 	})

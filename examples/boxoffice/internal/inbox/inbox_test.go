@@ -103,7 +103,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	}
 	out.wait(t, 7)
 	boxtest.WaitFor(t, "the rest of the pages", func() bool { return o.count(`SELECT COUNT(*) FROM notification_fanouts`) == 0 })
-	o.reserved("last", 1) // what was sent twice would have been sent before it
+	o.reserved("last", 1) // a second send would have come before it
 	sent := out.wait(t, 8)
 	slices.Sort(sent)
 	if n := o.count(`SELECT COUNT(*) FROM notifications`); n != 8 || asked != 1 || len(slices.Compact(sent)) != 8 {
@@ -195,7 +195,7 @@ func TestFollowersThatComeAndGo(t *testing.T) {
 	all := o.follow("ann", 12)
 	e := notice(t, events.PostLiked, "ann", "show-1")
 	o.handle(e)
-	gone := all[2:5] // of whom one was told, and was the end of the page
+	gone := all[2:5] // of them one was notified, and was the end of the page
 	for _, member := range gone {
 		o.Exec(t, `DELETE FROM follows WHERE follower_id = $1`, member)
 	}

@@ -51,7 +51,7 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 		return o.inbox.Replay(ctx, member, since)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = hub.Serve(w, r, sse.Stream{Member: member, Token: "tab", Replay: replay}) // the client sees what became of it
+		_ = hub.Serve(w, r, sse.Stream{Member: member, Token: "tab", Replay: replay}) // the client sees the outcome
 	}))
 	t.Cleanup(func() {
 		cancel()
@@ -110,7 +110,7 @@ func TestStreamWithoutGapOrDuplicate(t *testing.T) {
 	boxtest.WaitFor(t, "what was there to be sent to nobody", func() bool { return o.inbox.Stats().Sent == 12 })
 
 	const writers, each = 4, 20
-	all := 10 + writers*each // the newest ten, and then what comes
+	all := 10 + writers*each // the newest ten, and then the new ones
 	client := &tab{t: t, server: server}
 	chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable chance is what a test needs
 	// A replay is bounded, so the writers must not be too far ahead.

@@ -77,5 +77,5 @@ func sum(all []done) done {
 
 // expired are the permits that were neither used nor returned in time.
 func (d done) expired() int {
-	return max(0, int(d.Acquired)-int(d.Returned)-int(d.Written)) // grants that nobody took are returned without being acquired
+	return max(0, int(d.Acquired)-int(d.Returned)-int(d.Written)) // unused grants are returned without being acquired
 }

@@ -29,7 +29,7 @@ func (s *stamper) Write(b []byte) (int, error) {
 	if i < 0 {
 		return s.Conn.Write(b)
 	}
-	head := bytes.Clone(b) // a writer must leave what it is given as it is
+	head := bytes.Clone(b) // a writer must not change its argument
 	copy(head[i+len(field):], fmt.Appendf(nil, "%0*d", len(unsent), int64(boottime.Now())))
 	n, err := s.Conn.Write(head)
 	if n > 0 {

@@ -39,7 +39,7 @@ type Tab struct {
 	// evicted for it.
 	OnlyIfFree bool
 
-	unknown error // why nobody knows whether it may have a stream
+	unknown error // why it is unknown whether it may have a stream
 }
 
 // Ticket gives a member a ticket for one stream, or one other connection.

@@ -26,7 +26,7 @@ func (r *ring) add(unix int64, high bool, n uint64) (lost int64) {
 		old := slot.Load()
 		s := unpack(old)
 		if s.Unix != unix&(1<<32-1) {
-			lost = s.High + s.Low // of a second that nobody took in time
+			lost = s.High + s.Low // of a second that was not taken in time
 			s = Second{Unix: unix}
 		} else {
 			lost = 0

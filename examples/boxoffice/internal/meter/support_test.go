@@ -71,7 +71,7 @@ func sum(seconds []meter.Second) (high, low int64) {
 // hurt is a store that can be unreachable, or hang, and whose clock may differ.
 type hurt struct {
 	*meter.Memory
-	ahead time.Duration // of the clock; what is stored goes by it
+	ahead time.Duration // of the clock, by which counts are stored
 
 	mu    sync.Mutex
 	away  bool

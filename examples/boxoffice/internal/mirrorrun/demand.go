@@ -21,7 +21,7 @@ var loadSQL string
 type demand struct {
 	store *store.Store
 	sql   struct{ Seed, AgeHigh, AgeLow, Rest string }
-	high  []string // whom reads ask for; prefetch asks for the others
+	high  []string // asked for by reads; prefetch asks for the others
 	log   *slog.Logger
 }
 

@@ -100,7 +100,7 @@ func sound() *result {
 func TestWindowsAboveTheLimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*result)
-		want  string // what is broken or missed; "" for nothing
+		want  string // the broken or missed check; "" for none
 		sound bool
 	}{
 		"nothing":      {func(*result) {}, "", true},

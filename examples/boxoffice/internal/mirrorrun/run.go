@@ -24,7 +24,7 @@ type result struct {
 	cfg           settings
 	elapsed       time.Duration
 	before, after upstream.Stats // the load
-	served        upstream.Stats // when all that it asked for was served or given up
+	served        upstream.Stats // when all its calls were served or failed
 	office        figures        // at its end
 	began         figures
 	cpuUpstream   time.Duration
@@ -126,7 +126,7 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 		defer close(reading)
 		r.load.run(ctx, c.high, time.Duration(c.seconds)*time.Second, followers)
 	}()
-	defer func() { <-reading }() // those who wait for their artist to turn fresh
+	defer func() { <-reading }() // readers that wait for their artist to turn fresh
 	select {
 	case <-done.C:
 	case <-ctx.Done():

@@ -38,7 +38,7 @@ func (a *admissions) add(s queue.State) {
 		}
 	}
 	a.samples = append(a.samples, next)
-	const most = 4 * admittedShown // whatever the pace of those who ask
+	const most = 4 * admittedShown // at any rate of looks
 	oldest := next.at.Add(-admittedShown*time.Second - admittedGap)
 	from := max(0, len(a.samples)-most)
 	for a.samples[from].at.Before(oldest) {

@@ -57,7 +57,7 @@ type budgetReport struct {
 	Granted   *byPriority[uint64]            `json:"granted"`
 	Denied    *byPriority[map[string]uint64] `json:"denied"` // by reason
 	Waiting   *byPriority[int]               `json:"waiting"`
-	Remaining *byPriority[int]               `json:"remaining"` // what each could have at once
+	Remaining *byPriority[int]               `json:"remaining"` // available to each at once
 	DayUsed   *int64                         `json:"dayUsed"`   // by all processes
 	Breakers  breakersReport                 `json:"breakers"`
 	Lag       byPriority[*int]               `json:"lag"`

@@ -21,7 +21,7 @@ type deadLetters struct {
 	Topic      string       `json:"topic"`
 	Count      int          `json:"count"`
 	Recent     []deadLetter `json:"recent"`          // newest first
-	AgeSeconds *float64     `json:"ageSeconds"`      // of the figures; null when nobody has looked yet
+	AgeSeconds *float64     `json:"ageSeconds"`      // of the figures; null before the first look
 	Apart      bool         `json:"apart,omitempty"` // of no consumer of the books
 }
 

@@ -106,8 +106,8 @@ type Ops struct {
 	rooms   *rooms          // nil without waiting rooms
 	books   *books
 	metrics metrics
-	look    chan struct{} // somebody wants to see the letters
-	asked   atomic.Int64  // when somebody last did, in Unix nanoseconds
+	look    chan struct{} // the letters are asked for
+	asked   atomic.Int64  // when that was last, in Unix nanoseconds
 	made    time.Time
 
 	mu      sync.Mutex // one audit at a time

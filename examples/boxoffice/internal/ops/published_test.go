@@ -74,7 +74,7 @@ func testPublished(t *testing.T, url string) {
 	}
 	second.Add(5)
 	stopFirst()
-	stopSecond() // what was not written down yet is written at the end
+	stopSecond() // the remaining count is written at the end
 	if n, later := total(api), total(process()); n != 12 || later != 12 {
 		t.Errorf("after the relays ended it is %d, for a new process %d, want 12", n, later)
 	}

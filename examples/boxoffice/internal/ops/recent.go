@@ -175,7 +175,7 @@ func (o *Ops) refresh(ctx context.Context, topic string, limit time.Duration) {
 
 // books is the last audit, for callers that do not wait for one.
 type books struct {
-	wanted chan struct{} // somebody asks
+	wanted chan struct{} // the last one is asked for
 
 	mu    sync.Mutex
 	first chan struct{} // closed with the first outcome

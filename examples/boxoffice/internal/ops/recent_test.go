@@ -138,7 +138,7 @@ func TestNobodyWaitsForTheTransport(t *testing.T) {
 	before := h.asked.Load()
 	boxtest.WaitFor(t, "questions without an answer", func() bool { return h.asked.Load() > before })
 	for _, stale := range []bool{false, true} {
-		if stale { // the age shows while nobody answers
+		if stale { // the age shows while there is no answer
 			d.reports(t, `"lag":{"state":"stale","ageSeconds":`)
 		}
 		page := atOnce(t, "the report", func() string { return text(t)(d.ops.Report(t.Context())) })

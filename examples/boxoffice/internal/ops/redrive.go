@@ -81,7 +81,7 @@ type letterDetail struct {
 	EventError   string            `json:"eventError"` // why it is no event; "" when it is one
 	Metadata     map[string]string `json:"metadata"`
 	Payload      string            `json:"payload"`
-	Encoding     string            `json:"encoding"` // of the payload: utf-8, or base64 for what is no text
+	Encoding     string            `json:"encoding"` // of the payload: utf-8, or base64 for other bytes
 }
 
 // DeadLetter shows one letter with its payload.
@@ -134,7 +134,7 @@ type passReport struct {
 	DryRun     bool          `json:"dryRun"`
 	Pending    int           `json:"pending"` // at the start
 	Matched    int           `json:"matched"`
-	Done       int           `json:"done"` // in a dry run: what would be
+	Done       int           `json:"done"` // in a dry run: how many would be
 	Duplicates int           `json:"duplicates"`
 	Failed     []passFailure `json:"failed"`
 	Complete   bool          `json:"complete"` // all that were pending were looked at
@@ -191,7 +191,7 @@ func (o *Ops) change(ctx context.Context, topic string, s Selection, run pass) (
 		out.More, out.Before, err = true, &s.Before, nil
 	}
 	if !s.DryRun {
-		o.refresh(ctx, topic, lookAfter) // who did it wants to see it
+		o.refresh(ctx, topic, lookAfter) // the operator wants to see the result
 	}
 	if err == nil && len(s.IDs) > 0 && res.Matched == 0 && res.Complete {
 		err = redrive.ErrNotFound

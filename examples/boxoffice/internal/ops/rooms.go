@@ -51,7 +51,7 @@ const (
 // rooms has the last answers of the waiting rooms.
 type rooms struct {
 	cfg  *RoomsConfig
-	wake chan struct{} // somebody looks again, after a while
+	wake chan struct{} // reports are asked for again, after a while
 
 	mu    sync.Mutex
 	shows []RoomShow
@@ -103,7 +103,7 @@ func (r *rooms) look(ctx context.Context) {
 	for _, show := range shows[:min(len(shows), maxRooms)] {
 		all.Go(func() error {
 			r.ask(ctx, show.ID)
-			return nil // what went wrong is in the report
+			return nil // the report has the error
 		})
 	}
 	_ = all.Wait()
@@ -140,7 +140,7 @@ func (r *rooms) ask(ctx context.Context, event string) {
 	defer r.mu.Unlock()
 	seen := r.seen[event]
 	if seen == nil || began.Before(seen.at) {
-		return // somebody else was told something newer
+		return // another look has a newer answer
 	}
 	if seen.err = err; err == nil {
 		seen.state, seen.at = &state, began
@@ -188,7 +188,7 @@ type roomState struct {
 type gateState struct {
 	On       bool  `json:"on"`
 	Assigned int64 `json:"assigned"` // positions given out
-	Serving  int64 `json:"serving"`  // who has a position up to it may go on
+	Serving  int64 `json:"serving"`  // positions up to it may go on
 }
 
 // report is the last known state; nil without rooms.

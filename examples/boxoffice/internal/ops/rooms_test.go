@@ -24,8 +24,8 @@ type lobby struct {
 	mu     sync.Mutex
 	states map[string]queue.State
 	gates  map[string]frontgate.State
-	err    error // what rooms and gates answer
-	closed error // what the list of shows answers
+	err    error // the answer of rooms and gates
+	closed error // the answer of the list of shows
 	asked  int
 	hang   chan struct{} // nothing is answered until it is closed
 }

@@ -31,7 +31,7 @@ func TestOutcomes(t *testing.T) {
 	declined := b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Decline)
 	late := b.Pay(t, b.Reserve(t, "ann", "A-3"), boxtest.Timeout)
 	b.Outbox.Take()
-	var looked atomic.Bool // until then nobody learns how the late one went
+	var looked atomic.Bool // until then the outcome of the late one is unknown
 	bank.set(func(r *http.Request) failure {
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, late.Key) && !looked.Load() {
 			return serverError

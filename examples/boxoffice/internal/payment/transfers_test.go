@@ -58,7 +58,7 @@ func TestConsent(t *testing.T) {
 		t.Errorf("told: %s", got)
 	}
 	execute(t, b, bank.url, nil)
-	other := b.Pay(t, b.Reserve(t, "cid", "B-1"), boxtest.Approve) // what is due is carried out
+	other := b.Pay(t, b.Reserve(t, "cid", "B-1"), boxtest.Approve) // due payments are carried out
 	settled(t, b, other.ID, payment.Success)
 	if l := bank.ledger(t); l.Charges != 1 {
 		t.Fatalf("%d charges before the consent", l.Charges)

@@ -139,7 +139,7 @@ func versions(t *testing.T, all []*coalesce.Coalescer, each int) (list []int64) 
 				if !d.Mine() {
 					continue
 				}
-				mu.Lock() // whoever has the coalescer's lock is alone, until it gives it back
+				mu.Lock() // the holder of the coalescer's lock is alone, until it releases the lock
 				list = append(list, d.Ticket.Version)
 				mu.Unlock()
 				n++
@@ -177,7 +177,7 @@ func TestScenario13Versions(t *testing.T) {
 		growing(t, versions(t, all, each), each*len(all))
 	})
 	if proved(t) == embedded {
-		return // nobody can flush what is in the process
+		return // the state in the process cannot be flushed
 	}
 	t.Run("FLUSHALL", func(t *testing.T) {
 		server := redistest.StartServer(t)

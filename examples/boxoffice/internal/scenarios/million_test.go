@@ -26,7 +26,7 @@ type line struct {
 	store queue.Store
 	rules queue.Rules
 	users []string
-	die   func() // lets the grace of all who wait be over
+	die   func() // ends the grace of all that wait
 }
 
 func (l *line) visit(kind queue.Kind, users ...string) {

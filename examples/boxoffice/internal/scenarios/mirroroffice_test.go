@@ -31,7 +31,7 @@ type mirror struct {
 	*office
 	rows  *sql.DB
 	kafka *bus.Bus
-	locks *coalesce.Coalescer // the office's own: who asks here is one more of its processes
+	locks *coalesce.Coalescer // the office's own: this test is one more of its processes
 }
 
 // openMirror starts one. latency is the upstream's.

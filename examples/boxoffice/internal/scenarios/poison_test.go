@@ -55,7 +55,7 @@ func (s step) message(t testing.TB) *message.Message {
 // The faults of a message, in its metadata.
 const (
 	poison   = "poison"
-	hopeless = "hopeless" // nobody can handle it
+	hopeless = "hopeless" // no handler can handle it
 	slow     = "slow"     // it takes longer than the consumer's timeout
 	verbose  = "verbose"  // its failure has a long text
 	deadly   = "deadly"   // it kills the process

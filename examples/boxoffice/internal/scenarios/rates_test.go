@@ -25,7 +25,7 @@ func normalInABubble(t *testing.T) {
 	const span = 3 * time.Second
 	bubble(t, setup{latency: 100 * time.Millisecond}, func(t *testing.T, w *town) {
 		w.works(t)
-		w.due(t, 5001, 200*3) // what 200/s can do in the same time
+		w.due(t, 5001, 200*3) // the artists of 200/s in the same time
 		w.prefetches(t, 200)
 		reads := w.read(t, 1, 50, span)
 		if took := eventually(t, "all is done", func() bool {

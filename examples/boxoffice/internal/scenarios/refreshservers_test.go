@@ -36,7 +36,7 @@ func herdOnServers(t *testing.T) {
 		t.Errorf("%d events for one artist, want 1", n)
 	}
 	m.workersStart()
-	m.done() // nobody reads meanwhile: on a slow machine the lock may be over
+	m.done() // no reads meanwhile: on a slow machine the lock may be over
 	if v := m.must("7"); v.Freshness != artist.Fresh {
 		t.Errorf("the artist is %s", v.Freshness)
 	}
@@ -214,7 +214,7 @@ func slowBrokerOnServers(t *testing.T) {
 	r := rounds(t, func() time.Duration { return read(0) }, func() time.Duration { return read(time.Second) })
 	readsWithin(t, r, 100*time.Millisecond)
 	broker.by.Store(0)
-	m.fresh(id(next - 1)) // what was asked for while it was slow is done
+	m.fresh(id(next - 1)) // requests of the slow time are done
 	m.kept()
 	if res, err := m.http.Get(api.URL() + "/readyz"); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("ready: %v, %v", res, err)

@@ -149,7 +149,7 @@ func listen(t *testing.T, hub *sse.Hub, n int, addresses ...string) *listeners {
 	l := &listeners{t: t, hub: hub, n: n, heard: make(chan struct{}, n)}
 	t.Cleanup(func() {
 		for _, conn := range l.conns {
-			_ = conn.Close() // whoever reads it ends
+			_ = conn.Close() // its reader ends
 		}
 		l.read.Wait()
 	})

@@ -157,6 +157,6 @@ func (a *assets) write(w http.ResponseWriter, r *http.Request, file asset) {
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+		_, _ = w.Write(body) // the client may be gone
 	}
 }

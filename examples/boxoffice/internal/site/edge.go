@@ -12,7 +12,7 @@ var errEdge = errors.New("the gate before the page can't be asked")
 func (s *site) behind(edge func(http.Handler) http.Handler, page http.Handler) http.Handler {
 	guarded := edge(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e, ok := w.(*edgeWriter); ok {
-			w = e.ResponseWriter // what the page answers is its own
+			w = e.ResponseWriter // the page's answer is its own
 		}
 		page.ServeHTTP(w, r)
 	}))

@@ -110,7 +110,7 @@ func (s *site) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 func (s *site) poster(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "image/svg+xml")
 	w.Header().Set("Cache-Control", "public, max-age=86400")
-	_, _ = w.Write([]byte(poster(r.PathValue("id")))) // the client may be gone; there is nobody to tell
+	_, _ = w.Write([]byte(poster(r.PathValue("id")))) // the client may be gone
 }
 
 // manifest lets a phone keep the site on its home screen.
@@ -133,5 +133,5 @@ func (s *site) manifest(w http.ResponseWriter, r *http.Request) {
 			"src": v.Static + "/img/icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": "any",
 		}},
 	})
-	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // the client may be gone
 }

@@ -54,10 +54,10 @@ type view struct {
 	Page    string
 	Styles  []string
 	Lang    string
-	Theme   string // "light", "dark", or "" for what the system prefers
+	Theme   string // "light", "dark", or "" for the system's choice
 	Static  string
 	Version string
-	Heading string // what the title shows before the site's name
+	Heading string // the title before the site's name
 	EventID string
 	ID      string // of the reservation, on the checkout page; of the artist
 	Status  int    // of an error page
@@ -67,7 +67,7 @@ type view struct {
 	Poster  template.HTML // of the artist
 	Artists []artistCard
 	Coming  []showView // of the artist
-	Wanted  string     // what was asked for and can be no artist's id
+	Wanted  string     // the request that can be no artist's id
 
 	catalog locales.Catalog
 	address *url.URL
@@ -140,7 +140,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, v view
 	h.Set("Vary", "Accept-Language, Cookie")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = body.WriteTo(w) // the client may be gone; there is nobody to tell
+		_, _ = body.WriteTo(w) // the client may be gone
 	}
 }
 

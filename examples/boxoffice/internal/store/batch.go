@@ -43,7 +43,7 @@ func (b *batcher) do(ctx context.Context, fn writeFunc) error {
 	_, err := b.units.Do(ctx, u)
 	switch {
 	case errors.Is(err, batch.ErrUnknown):
-		<-u.done // fn is running, and may use what the caller has
+		<-u.done // fn is running, and may use the caller's variables
 	case err != nil:
 		return err
 	}

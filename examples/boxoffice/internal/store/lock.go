@@ -24,7 +24,7 @@ func LockFolder(dir string) (*FolderLock, error) {
 		return nil, fmt.Errorf("store: lock the data folder: %w", err)
 	}
 	if err := lockFile(f); err != nil {
-		text, _ := os.ReadFile(path) // whoever has it wrote its id; without it the message is shorter
+		text, _ := os.ReadFile(path) // the holder wrote its id; without it the message is shorter
 		_ = f.Close()
 		if pid := strings.TrimSpace(string(text)); pid != "" {
 			return nil, fmt.Errorf("%w, id %s", ErrFolderInUse, pid)

@@ -21,7 +21,7 @@ func load(text string, rewrite func(string) string, into any) error {
 	seen := map[string]bool{}
 	for i, part := range strings.Split("\n"+text, "\n-- name: ") {
 		if i == 0 {
-			continue // what stands before the first name is a comment
+			continue // the text before the first name is a comment
 		}
 		name, body, _ := strings.Cut(part, "\n")
 		name = strings.TrimSpace(name)

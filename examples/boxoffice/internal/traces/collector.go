@@ -26,7 +26,7 @@ type Collector struct {
 	mu      sync.Mutex
 	spans   []Span
 	dropped int
-	more    chan struct{} // closed, and made anew, when spans have come
+	more    chan struct{} // closed, and made again, when spans have come
 }
 
 // NewCollector makes a Collector that keeps up to max spans; later ones are only

@@ -88,7 +88,7 @@ func (g *gate) read(after time.Duration, visit func(records []record, names []st
 	buf := make([]record, 0, chunkCalls)
 	for seq < end {
 		g.mu.Lock()
-		if g.log.floor != epoch { // a reset: what was asked for is gone
+		if g.log.floor != epoch { // a reset: the calls are gone
 			g.mu.Unlock()
 			return nil
 		}

@@ -28,7 +28,7 @@ type Subject struct {
 // Result of an audit.
 type Result struct {
 	Own     []Check // the box office's own invariants
-	Outside []Check // what fans and the ledger say
+	Outside []Check // by fans and the ledger
 }
 
 // OK reports whether every check holds.

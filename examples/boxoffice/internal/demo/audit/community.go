@@ -89,7 +89,7 @@ func (a *audit) judgePosted(check string, there []posted, told func(*crowd.Recor
 			copies, most := texts[at], s.Sent
 			delete(texts, at)
 			switch n := ids[s.ID]; {
-			case s.ID == "": // nobody knows what was done
+			case s.ID == "": // the outcome is unknown
 			case s.Deleted:
 				most-- // the one that it deleted
 				if n > 0 {

@@ -51,7 +51,7 @@ func overtaken(passages []crowd.Passage) (pairs [][2]crowd.Passage) {
 		first := slices.DeleteFunc(slices.Clone(all), func(p crowd.Passage) bool { return !p.Waited() })
 		slices.SortFunc(first, func(a, b crowd.Passage) int { return a.Told.Compare(b.Told) })
 		slices.SortFunc(all, func(a, b crowd.Passage) int { return a.Asked.Compare(b.Asked) })
-		var last crowd.Passage // of those who stood in line before, the one who waited until last
+		var last crowd.Passage // of those in line before, the one that waited longest
 		next := 0
 		for _, p := range all {
 			for ; next < len(first) && first[next].Told.Before(p.Asked); next++ {

@@ -55,7 +55,7 @@ func (c *Client) next() string {
 
 // Call is one request.
 type Call struct {
-	Step         string // what the meter calls it
+	Step         string // the meter's name of it
 	Method, Path string
 	Token        string // sign-in
 	Entry        string // that the waiting room has let in

@@ -156,7 +156,7 @@ func TestStreamNonsense(t *testing.T) {
 		mux.HandleFunc("GET /api/shows", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[]`)) })
 		var c *crowd.Crowd
 		mux.HandleFunc("GET /api/notifications", func(w http.ResponseWriter, r *http.Request) {
-			for !strings.Contains(wrong(c), says) { // nobody leaves before a stream was found wrong
+			for !strings.Contains(wrong(c), says) { // no fan leaves before a stream was found wrong
 				if crowd.Sleep(r.Context(), time.Millisecond) != nil {
 					return
 				}

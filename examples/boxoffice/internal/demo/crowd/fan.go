@@ -228,7 +228,7 @@ func (f *fan) refund(ctx context.Context, held *Reservation, p *Payment) (End, e
 		return "", fmt.Errorf("payment %s was refunded and is %s", p.ID, p.Status)
 	}
 	f.crowd.meter.Observe("refund", time.Since(start))
-	held.Status = Confirmed // what was told last; now it must change
+	held.Status = Confirmed // the last answer; now it must change
 	err := f.poll(ctx, func() (bool, error) {
 		err := f.askReservation(ctx, held)
 		return held.Status == Cancelled, err

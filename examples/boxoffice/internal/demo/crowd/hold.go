@@ -55,7 +55,7 @@ func (f *fan) enter(ctx context.Context, event string) error {
 			f.entry[event] = place.EntryToken
 			passage.Entered = time.Now()
 			f.crowd.meter.Observe("waiting room", passage.Entered.Sub(start))
-			if fresh { // who was inside already passes nobody by
+			if fresh { // a fan that was inside already overtakes no other
 				f.crowd.rooms.passed(passage)
 			}
 			return nil
@@ -118,7 +118,7 @@ func (f *fan) guarded(ctx context.Context, event string, call Call, into any, co
 // nil when everything is sold out.
 func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 	want := 1 + f.chance.IntN(4)
-	for range 3 { // what is held now may come back: look again
+	for range 3 { // held seats may come back: look again
 		var shows []Show
 		if _, err := f.client.Do(ctx, Call{Step: "shows", Method: http.MethodGet, Path: "/api/shows"}, &shows); err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ type listener struct {
 	fan  *fan
 	told *Stream
 	last string        // id to come back with
-	wait time.Duration // before coming back; what the server said
+	wait time.Duration // before reconnecting; set by the server
 	seen map[string]bool
 }
 

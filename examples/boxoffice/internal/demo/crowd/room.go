@@ -23,7 +23,7 @@ func (p Passage) Waited() bool { return !p.Queued.IsZero() }
 
 // Rooms has the fans' observations of the waiting rooms.
 type Rooms struct {
-	Passages []Passage // of those who got inside
+	Passages []Passage // of fans that got inside
 	Longest  int       // the most people in one line, in any answer
 	Fullest  int       // the most places taken in one show
 	Places   int       // that there were then

@@ -12,7 +12,7 @@ type Share struct {
 	// Comment, and Delete it again.
 	Comment, Delete bool
 	Say             int  // messages in the show's chat room, one after the other
-	Follow          int  // who came so many fans before; 0 for nobody
+	Follow          int  // the fan so many places before; 0 for none
 	Listen          bool // keep a live stream open during the visit
 }
 

@@ -25,7 +25,7 @@ type Office struct {
 	Env     map[string]string // more environment for the box office
 	Hold    time.Duration     // how long a hold lasts, whole seconds
 	Admin   string            // admin token
-	Log     io.Writer         // what all of them print, may be nil
+	Log     io.Writer         // the output of all of them, may be nil
 	Gateway string            // the gateway's URL, once it was started
 }
 

@@ -13,14 +13,14 @@ import (
 
 // community has the members' actions around the shows.
 type community struct {
-	known    map[string]bool // who signed in
+	known    map[string]bool // members that signed in
 	comments map[string][]crowd.Comment
 	likes    map[string][]string // shows by member
 	follows  map[string][]string // members by member
 	rooms    map[string][]crowd.Message
 	joined   map[string][]string // members by room
 	inboxes  map[string][]crowd.Notice
-	feeds    map[string][]string // what the streams of a member are told, by member
+	feeds    map[string][]string // the events of a member's streams, by member
 	news     chan struct{}       // closed when a feed has more
 }
 

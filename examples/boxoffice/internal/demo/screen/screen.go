@@ -57,7 +57,7 @@ func (s *Screen) Draw(lines []string) {
 		b.WriteString(Fit(line, width-1))
 		b.WriteString("\x1b[K\n")
 	}
-	b.WriteString("\x1b[J") // what a longer frame left below
+	b.WriteString("\x1b[J") // the rest of a longer frame below
 	s.drawn = len(lines)
 	_, _ = io.WriteString(s.w, b.String())
 }
