@@ -52,7 +52,7 @@ func run(args []string) int {
 	return 2
 }
 
-// wrapRelay lets the chaos run have a relay die between publish and cursor.
+// wrapRelay makes the relay of a chaos run die between publish and cursor.
 func wrapRelay(pub message.Publisher) (message.Publisher, error) {
 	return chaos.FaultPublisher(pub, os.Getenv(chaos.FaultEnv))
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/millrace-go/millrace/internal/treetest"
 )
 
-// TestFirst builds the file as a newcomer does, in a module of its own in an
-// empty folder, against the tree as a proxy serves it, and runs it twice: the
-// second run publishes and gets one more event, and nothing of the first again.
+// TestFirst builds the file as a newcomer does: in a module of its own, in an
+// empty folder, against the tree as a module proxy serves it. It runs the
+// program twice: the second run publishes and receives one more event, and
+// receives none of the first run's again.
 func TestFirst(t *testing.T) {
 	dir := t.TempDir()
 	program, err := os.ReadFile("main.go")

@@ -1,9 +1,9 @@
-// Package migrating is what docs/migrating.md tells: a team that has an outbox
-// of its own, or Watermill's forwarder, moves to package outbox and back again,
-// while its writers go on and without a message lost or out of order.
+// Package migrating is the code of docs/migrating.md: a team moves from its own
+// outbox, or from Watermill's forwarder, to package outbox and back. Its writers
+// keep writing, and no message is lost or out of order.
 //
 //	property                                                    proven by
-//	what is committed before, during and after each switch is
+//	events committed before, during and after each switch are
 //	published, per key in the order of the commits              TestHandWritten, TestForwarder
 //	consumers see the same messages on either side              TestHandWritten, TestForwarder
 //	a relay that starts before the other side is empty breaks
@@ -13,10 +13,10 @@
 //	a group of Watermill alone moves to package bus by way of
 //	?mode=watermill, one process at a time                      TestFleet
 //
-// Take what you need of it: [Switch] is for the days of the move, and [Wire] keeps
-// the messages as they were.
+// Copy the parts that you need: [Switch] is for the time of the move, and [Wire]
+// keeps the format of the messages.
 //
 // Failure modes: a writer that does not ask the switch writes to a side whose
-// relay has ended, where the event waits until the way back. A relay that is
-// killed repeats some messages, on either side, as ever.
+// relay has ended. The event waits there until the way back. A killed relay
+// repeats some messages, on either side, as always.
 package migrating

@@ -34,7 +34,7 @@ type fleet struct {
 	drained    bool // the native transport has a place of its own: the group is drained first
 }
 
-// fleets are set up as the documentation of Watermill's adapters does, but that new groups
+// fleets are set up as in the documentation of Watermill's adapters, except that new groups
 // start at the oldest message.
 func fleets() map[string]func(t *testing.T, topic, group string) fleet {
 	return map[string]func(t *testing.T, topic, group string) fleet{
@@ -94,8 +94,8 @@ func with(raw, query string) string {
 	return raw + "?" + query
 }
 
-// inMode is the URL of the same broker with ?mode=watermill, without what only the native
-// transport knows.
+// inMode is the URL of the same broker with ?mode=watermill, without the parameters that only
+// the native transport knows.
 func inMode(t *testing.T, raw string) string {
 	u, err := url.Parse(raw)
 	must(t, err)
@@ -107,7 +107,7 @@ func inMode(t *testing.T, raw string) string {
 	return u.String()
 }
 
-// ledger is what the group has handled, by key.
+// ledger holds the messages that the group has handled, by key.
 type ledger struct {
 	mu   sync.Mutex
 	seen map[string][]int
@@ -130,8 +130,8 @@ func (l *ledger) add(m *message.Message) error {
 	return nil
 }
 
-// until waits until each key has come to n, and then looks at what was handled: a message
-// may come again, and none is passed over or comes before an earlier one of its key.
+// until waits until each key has reached n, and then checks the handled messages: a message
+// may be repeated, but none is skipped or precedes an earlier message of its key.
 func (l *ledger) until(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	for {
@@ -166,7 +166,7 @@ func (l *ledger) until(ctx context.Context, t *testing.T, n int) {
 var fleetKeys = []string{"a", "b", "c", "d"}
 
 // TestFleet moves a group of a fleet that uses Watermill alone to package bus: our process
-// joins, takes over, leaves and comes back, and then the group moves to the native transport.
+// joins, takes over, leaves and rejoins, and then the group moves to the native transport.
 func TestFleet(t *testing.T) {
 	for name, at := range fleets() {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// member is one of Watermill alone, until leave.
+// member runs a consumer that uses Watermill alone, until leave is called.
 func (f fleet) member(t *testing.T, topic string, l *ledger) (leave func()) {
 	t.Helper()
 	s, err := f.subscriber()

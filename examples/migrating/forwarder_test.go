@@ -19,9 +19,10 @@ import (
 // forwarded is where the forwarder's messages wait in the database.
 const forwarded = "forwarded"
 
-// undelivered is what docs/migrating.md asks for: how many messages the
-// forwarder has not acknowledged. It goes by transactions and offsets, as its
-// reader does: the newest offset alone may be acknowledged before older ones.
+// undelivered is the query of docs/migrating.md: the number of messages that
+// the forwarder has not acknowledged. It compares transactions and offsets, as
+// the forwarder's reader does: the newest offset alone may be acknowledged
+// before older ones.
 const undelivered = `SELECT count(*) FROM watermill_forwarded AS m, watermill_offsets_forwarded AS o
 	WHERE o.consumer_group = '' AND (m.transaction_id, m."offset") > (o.last_processed_transaction_id, o.offset_acked)`
 
@@ -58,7 +59,7 @@ func (w *town) subscriber(t *testing.T) *wsql.Subscriber {
 	return sub
 }
 
-// forward runs the forwarder; stop ends it when nothing waits on its side.
+// forward runs the forwarder; stop ends it when no message waits on its side.
 func (w *town) forward(t *testing.T, ctx context.Context) (stop func()) {
 	t.Helper()
 	f, err := forwarder.NewForwarder(w.subscriber(t), w.to, watermill.NopLogger{}, forwarder.Config{ForwarderTopic: forwarded, CloseTimeout: 5 * time.Second})
@@ -84,8 +85,8 @@ func (w *town) forward(t *testing.T, ctx context.Context) (stop func()) {
 	}
 }
 
-// TestForwarder moves from Watermill's forwarder to package outbox, back, and
-// over again, while eight writers go on.
+// TestForwarder moves from Watermill's forwarder to package outbox, back, and again,
+// while eight writers write.
 func TestForwarder(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

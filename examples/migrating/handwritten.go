@@ -10,8 +10,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// HandWritten is an outbox as teams write it: a table, and a loop that looks for
-// what has no published_at.
+// HandWritten is an outbox as teams write it: a table, and a loop that reads the
+// rows without published_at.
 type HandWritten struct {
 	DB       *sql.DB
 	Postgres bool
@@ -43,7 +43,7 @@ func (h HandWritten) Waiting(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Publish publishes what waits, up to 100, and says how much that was.
+// Publish publishes up to 100 waiting messages and returns their number.
 func (h HandWritten) Publish(ctx context.Context, to message.Publisher) (n int, err error) {
 	rows, err := h.DB.QueryContext(ctx, `SELECT id, message_id, topic, metadata, payload FROM old_outbox WHERE published_at IS NULL ORDER BY id LIMIT 100`)
 	if err != nil {

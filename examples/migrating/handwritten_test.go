@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
-// handWritten is a town whose old side is an outbox of its own.
+// handWritten is a town whose old side is a handwritten outbox.
 func handWritten(t *testing.T, postgres bool) (*town, migrating.HandWritten) {
 	t.Helper()
 	w := &town{turns: migrating.Switch{Postgres: postgres}, to: listen()}
@@ -29,7 +29,7 @@ func handWritten(t *testing.T, postgres bool) (*town, migrating.HandWritten) {
 		w.store = store
 		must(t, store.Migrate(t.Context()))
 	} else {
-		// As sqliteoutbox.Open does, but that a lock is waited for only shortly.
+		// The same as sqliteoutbox.Open, with a short busy timeout.
 		db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(300)&_pragma=journal_mode(WAL)")
 		must(t, err)
 		db.SetMaxOpenConns(1)
@@ -55,7 +55,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// poll runs the old relay; stop ends it when nothing waits on its side.
+// poll runs the old relay; stop ends it when no message waits on its side.
 func (w *town) poll(ctx context.Context, old migrating.HandWritten) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -91,8 +91,8 @@ func bothDatabases(t *testing.T, test func(t *testing.T, postgres bool)) {
 // some is how many events each part of a move sees.
 const some = 100
 
-// TestHandWritten moves from an outbox of one's own to package outbox, back, and
-// over again, while eight writers go on.
+// TestHandWritten moves from a handwritten outbox to package outbox, back, and again,
+// while eight writers write.
 func TestHandWritten(t *testing.T) {
 	bothDatabases(t, func(t *testing.T, postgres bool) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -148,8 +148,8 @@ func TestRelayTooEarlyBreaksTheOrder(t *testing.T) {
 	}
 }
 
-// TestSideReadTooEarlyLosesEvents has a writer ask for its side before its
-// transaction: the switch does not wait for it.
+// TestSideReadTooEarlyLosesEvents: a writer asks for its side before its transaction,
+// and the switch does not wait for it.
 func TestSideReadTooEarlyLosesEvents(t *testing.T) {
 	w, old := handWritten(t, false)
 	ctx := t.Context()
@@ -171,7 +171,7 @@ func TestSideReadTooEarlyLosesEvents(t *testing.T) {
 	}
 }
 
-// TestTurnWaits has a switch wait for a transaction that was told the old side.
+// TestTurnWaits: Turn waits for a transaction that was told the old side.
 func TestTurnWaits(t *testing.T) {
 	bothDatabases(t, func(t *testing.T, postgres bool) {
 		w, _ := handWritten(t, postgres)

@@ -33,8 +33,8 @@ func statements(t *testing.T, page string) (out []string) {
 	return out
 }
 
-// TestRunbookSQL runs what docs/operating.md tells operators to run on PostgreSQL. A
-// block for another server, or for a standby, has that as a second word behind sql.
+// TestRunbookSQL runs the SQL of docs/operating.md on PostgreSQL. A block for
+// another server, or for a standby, names it in a second word behind sql.
 func TestRunbookSQL(t *testing.T) {
 	db := withBus(t, servicetest.PostgresURL(t), nil)
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
@@ -51,7 +51,8 @@ func TestRunbookSQL(t *testing.T) {
 	}
 }
 
-// TestMigratingSQL has docs/migrating.md ask what the tests of the moves ask.
+// TestMigratingSQL compares the queries of docs/migrating.md with those of the
+// tests.
 func TestMigratingSQL(t *testing.T) {
 	plain := func(s string) string {
 		return strings.Join(strings.Fields(strings.TrimSuffix(strings.TrimSpace(s), ";")), " ")
@@ -83,7 +84,7 @@ func withBus(t *testing.T, url string, use func(*bus.Bus)) *sql.DB {
 	return db
 }
 
-// read returns what the group gets until it has so many messages.
+// read returns the messages of the group once it has n of them.
 func read(t *testing.T, b *bus.Bus, n int) (payloads []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -100,9 +101,9 @@ func read(t *testing.T, b *bus.Bus, n int) (payloads []string) {
 	return payloads
 }
 
-// TestRestoredBus does what docs/operating.md says after a dump of the
-// transport's tables was restored on another server: a group that was refused
-// gets all that is there, and what comes after.
+// TestRestoredBus follows docs/operating.md after a dump of the transport's tables
+// was restored on another server: a group that was refused receives all stored
+// messages, and the new ones.
 func TestRestoredBus(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	publish := func(b *bus.Bus, id string) {
@@ -115,7 +116,7 @@ func TestRestoredBus(t *testing.T) {
 		}
 		publish(b, "unread")
 	})
-	// What the tables look like then: another system, transaction ids of a future.
+	// The tables after the restore: another system id, transaction ids of the future.
 	for _, s := range []string{`UPDATE bus_cursors SET system_id = system_id + 1`, `UPDATE bus_messages SET xid = '90000000000000'`} {
 		_, err := db.ExecContext(t.Context(), s)
 		must(t, err)

@@ -15,14 +15,14 @@ const (
 	New Side = "new" // package outbox
 )
 
-// Switch is a row that says to which side transactions write. Each asks it
-// first; to turn it waits for all that were told the other side, and lets none
-// ask meanwhile. So there is one moment before which every event is on one side,
-// and after which every event is on the other.
+// Switch is a row that says to which side transactions write. Each transaction
+// reads the row first. Turn waits for all transactions that were told the other
+// side, and lets no transaction read the row meanwhile. So there is one moment:
+// before it every event is on one side, after it every event is on the other.
 type Switch struct {
-	// Postgres takes an advisory lock, for which everybody queues in turn; the
-	// transactions must be READ COMMITTED. Without it the database is SQLite, whose
-	// write transactions exclude each other (_txlock=immediate).
+	// Postgres takes an advisory lock, for which transactions queue in order; they
+	// must be READ COMMITTED. When false, the database is SQLite, whose write
+	// transactions exclude each other (_txlock=immediate).
 	Postgres bool
 }
 
@@ -42,8 +42,8 @@ func (Switch) Make(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Side says where the transaction writes. It must be its first statement: before
-// it holds any row that another one may wait for.
+// Side returns where the transaction writes. It must be the transaction's first
+// statement: before it holds any row that another one may wait for.
 func (s Switch) Side(ctx context.Context, tx *sql.Tx) (side Side, err error) {
 	if s.Postgres {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, lock); err != nil {
@@ -56,8 +56,8 @@ func (s Switch) Side(ctx context.Context, tx *sql.Tx) (side Side, err error) {
 	return side, nil
 }
 
-// Turn makes all transactions that begin from now on write to the side, and
-// returns when none is open that writes to the other.
+// Turn makes all transactions that begin from now on write to the side, and returns
+// when no transaction that writes to the other side is open.
 func (s Switch) Turn(ctx context.Context, db *sql.DB, to Side) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -32,7 +32,7 @@ type step struct {
 	N   int    `json:"n"`
 }
 
-// heard is a publisher that keeps what is published, and so is the broker and
+// heard is a publisher that keeps the published messages: it is the broker and
 // its consumers in one.
 type heard struct {
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ func (h *heard) Publish(to string, messages ...*message.Message) error {
 	defer h.mu.Unlock()
 	for _, m := range messages {
 		var s step
-		// What a consumer of the old messages looks at.
+		// The parts that a consumer of the old messages reads.
 		if err := json.Unmarshal(m.Payload, &s); err != nil || to != orders || m.Metadata.Get("event_type") != "OrderMoved" || m.Metadata.Get("partitionkey") != s.Key {
 			h.wrong = append(h.wrong, fmt.Sprintf("%s: %v %q (%v)", to, m.Metadata, m.Payload, err))
 		}
@@ -70,14 +70,15 @@ func (h *heard) count() int {
 	return n
 }
 
-// so is how many events were published, and what closes when it is more.
+// so returns the number of published events, and a channel that closes at the
+// next one.
 func (h *heard) so() (int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.steps), h.more
 }
 
-// until waits for so many events.
+// until waits for n events.
 func (h *heard) until(ctx context.Context, n int) error {
 	for {
 		got, more := h.so()
@@ -92,8 +93,8 @@ func (h *heard) until(ctx context.Context, n int) error {
 	}
 }
 
-// judge says what is lost or out of order; committed is the last number of each
-// key in the database.
+// judge lists the events that are lost or out of order; committed is the last
+// number of each key in the database.
 func (h *heard) judge(committed map[string]int) (wrong []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +114,7 @@ func (h *heard) judge(committed map[string]int) (wrong []string) {
 	return wrong
 }
 
-// town is an application in the days of its move.
+// town is an application during its move.
 type town struct {
 	db    *sql.DB
 	turns migrating.Switch
@@ -121,9 +122,9 @@ type town struct {
 	box   *outbox.Outbox
 	to    *heard
 	old   func(context.Context, *sql.Tx, *message.Message) error // writes to the old side
-	// apart: no two writers meet at a key, for an old side that does not keep the
-	// order of those who do. Watermill-sql reads by transaction ids, which
-	// PostgreSQL gives out before a writer waits for the key's row.
+	// apart: no two writers use the same key, for an old side that does not keep
+	// the order of such writers. Watermill-sql reads by transaction ids, which
+	// PostgreSQL assigns before a writer waits for the key's row.
 	apart bool
 }
 
@@ -147,7 +148,7 @@ func (w *town) found(ctx context.Context) error {
 	return err
 }
 
-// write moves an order in a transaction of its own, wherever the switch says.
+// write moves an order in a transaction of its own, on the side of the switch.
 func (w *town) write(ctx context.Context, key string) error {
 	return sqltx.Do(ctx, w.db, func(ctx context.Context, tx *sql.Tx) error {
 		side, err := w.turns.Side(ctx, tx)
@@ -178,10 +179,10 @@ func (w *town) move(ctx context.Context, tx *sql.Tx, key string, side migrating.
 	return w.old(ctx, tx, m)
 }
 
-// ahead is how far writers go on while nobody publishes.
+// ahead is how many events writers may be ahead while no relay publishes.
 const ahead = 60
 
-// writers write until they are stopped; stop returns what failed.
+// writers write until stop is called; stop returns their errors.
 func (w *town) writers(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := make(chan error, keys)
@@ -229,8 +230,8 @@ func (w *town) committed(ctx context.Context) (map[string]int, error) {
 	return out, rows.Err()
 }
 
-// relay runs the new relay; stop ends it, once all that is committed is
-// published if it is to drain.
+// relay runs the new relay; stop ends it. With drain, stop then publishes all
+// committed events.
 func (w *town) relay(ctx context.Context) (stop func(drain bool) error, err error) {
 	return w.relayTo(ctx, w.to)
 }

@@ -55,8 +55,8 @@ func (w *town) open(t *testing.T, ctx context.Context, topic, url string, scheme
 	return l
 }
 
-// handled waits until the group has nothing left, as an operator does who looks
-// at millrace_consumer_lag.
+// handled waits until the group has no lag, like an operator that watches
+// millrace_consumer_lag.
 func (l *line) handled(t *testing.T, ctx context.Context) {
 	t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
@@ -87,8 +87,8 @@ func (l *line) stopConsumer(t *testing.T) {
 	must(t, <-l.runnerEnded)
 }
 
-// TestRedisStreamsToKafka follows docs/operating.md from one transport to the
-// other, and back, while eight writers go on.
+// TestRedisStreamsToKafka follows docs/operating.md from one transport to the other,
+// and back, while eight writers write.
 func TestRedisStreamsToKafka(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

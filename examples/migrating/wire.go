@@ -11,9 +11,9 @@ import (
 )
 
 // Wire is an event.Codec that writes messages as the old outbox did, so that no
-// consumer notices the move: here the payload is the data, and the metadata
-// names the event's type and key. Where consumers can be changed first, let them
-// read both by event.Decode and leave this out.
+// consumer notices the move: here the payload is the data, and the metadata has the
+// event's type and key. If the consumers can be changed first, let them read both
+// forms by event.Decode and do without Wire.
 type Wire struct{}
 
 var _ event.Codec = Wire{}

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// TestWire reads back what the old messages can say of an event, and refuses
-// what is none for good.
+// TestWire reads every field that the old messages carry of an event, and
+// refuses other messages permanently.
 func TestWire(t *testing.T) {
 	e, err := event.New("OrderMoved", "shop", step{Key: "order-1", N: 7})
 	must(t, err)

@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestOrders runs the programs as services: they take orders while the broker is absent,
-// catch up when it is there, and end in order.
+// TestOrders runs the programs as services: they take orders during an outage of the
+// broker, catch up after it, and end in order.
 func TestOrders(t *testing.T) {
 	t.Run("sql", func(t *testing.T) { testOrders(t, ".") })
 	t.Run("pgx", func(t *testing.T) { testOrders(t, "./pgx") })
@@ -74,7 +74,7 @@ func testOrders(t *testing.T, folder string) {
 	require.NoError(t, <-ended, &said)
 }
 
-// port is one that nothing listens on.
+// port is a free port.
 func port(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

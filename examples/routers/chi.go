@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace"
 )
 
-// Chi is the shop on chi, whose middleware is that of net/http.
+// Chi is the shop on chi, which uses the middleware of net/http.
 func Chi(s Shop) http.Handler {
 	r := chi.NewRouter()
 	r.Use(millrace.Wrap)

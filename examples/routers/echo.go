@@ -25,7 +25,8 @@ func Echo(s Shop) http.Handler {
 	return millrace.Wrap(e)
 }
 
-// pathValues hands echo's parameters to what reads the path's values, such as the guard.
+// pathValues copies echo's parameters to the request, for code such as the guard that
+// reads r.PathValue.
 func pathValues(parameters ...string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

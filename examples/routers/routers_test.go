@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newShop is a shop whose room has one place, and the events that it handles.
+// newShop is a shop whose room has one place, with the list of handled events.
 func newShop(t *testing.T) (Shop, *millracetest.Kit[*sql.Tx], *[]string) {
 	app, err := millrace.New(sqlite.Open("sqlite://"+filepath.Join(t.TempDir(), "app.db")), millrace.Config{Service: "shop"})
 	require.NoError(t, err)
@@ -57,8 +57,8 @@ func newShop(t *testing.T) (Shop, *millracetest.Kit[*sql.Tx], *[]string) {
 	return Shop{app, handlers}, kit, &handled
 }
 
-// A buyer that was not let in is refused, and one that was orders; the event is handled
-// with the request's id.
+// A buyer that was not let in is refused, and an admitted buyer orders; the event is
+// handled with the request's id.
 func TestRouters(t *testing.T) {
 	for name, router := range map[string]func(Shop) http.Handler{"net/http": NetHTTP, "chi": Chi, "gin": Gin, "echo": Echo} {
 		t.Run(name, func(t *testing.T) {

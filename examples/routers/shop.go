@@ -1,9 +1,8 @@
 // Package routers shows an HTTP handler that emits an event in its transaction, behind the
 // waiting room's guard, on net/http, chi, gin and echo: a file each.
 //
-// Everything but the router is the same: the waiting room's own routes are those of an
-// http.ServeMux, the guard is a middleware of net/http, and the request's id comes in and
-// goes out by millrace.Wrap.
+// Only the router differs: the waiting room's own routes are on an http.ServeMux, the
+// guard is a middleware of net/http, and millrace.Wrap passes the request's id in and out.
 package routers
 
 import (
@@ -19,10 +18,10 @@ import (
 // Ordered is emitted for each order.
 type Ordered struct{ Show, Seat string }
 
-// Spec is that of millrace.Event.
+// Spec implements millrace.Event.
 func (o Ordered) Spec() millrace.Spec { return millrace.On("orders", "Ordered", o.Show) }
 
-// Shop is what the handlers of all routers need.
+// Shop holds the dependencies of the handlers of all routers.
 type Shop struct {
 	App  *millrace.App[*sql.Tx]
 	Room *queuehttp.Handlers
@@ -52,7 +51,7 @@ func (s Shop) order(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// guard lets only those through that the waiting room has let in.
+// guard lets only admitted requests of the waiting room pass.
 func (s Shop) guard() func(http.Handler) http.Handler {
 	return s.Room.Guard(queuehttp.GuardConfig{Writes: true})
 }

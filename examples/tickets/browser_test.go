@@ -18,7 +18,7 @@ import (
 var chromium chromiumtest.Browser
 
 // A buyer with a phone's width is let in, takes a seat and pays with the keyboard alone, is
-// told each step, and hears that another card is declined.
+// told each step, and is told that another card is declined.
 func TestBrowser(t *testing.T) {
 	browser := chromium.Context(t)
 	p := start(t, "")
@@ -74,7 +74,7 @@ func TestBrowser(t *testing.T) {
 	shows(`document.querySelector("#seat-A2").textContent`, "free")
 }
 
-// picture keeps a screenshot where $MILLRACE_SCREENSHOTS says.
+// picture keeps a screenshot in the folder $MILLRACE_SCREENSHOTS.
 func picture(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	folder := os.Getenv("MILLRACE_SCREENSHOTS")

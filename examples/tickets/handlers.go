@@ -10,19 +10,19 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// handle registers what follows from events: each group handles each event once.
+// handle registers the handlers of the events: each group handles each event once.
 func (s *shop) handle() {
 	millrace.HandleOutside(s.app, "payments", s.charge)
 	millrace.Handle(s.app, "tickets", s.issue)
-	// The page shows each change at once. A message that is shown twice does no harm.
+	// The page shows each change at once. A repeated message is harmless.
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e Held) error { return s.show(ctx, e.Seat, "held") })
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e Freed) error { return s.show(ctx, e.Seat, "free") })
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e PaymentAsked) error { return s.show(ctx, e.Seat, "paying") })
 	millrace.HandleOutside(s.app, "live", func(ctx context.Context, e Issued) error { return s.show(ctx, e.Seat, "sold") })
 }
 
-// charge charges the card. When this process dies behind the charge, the event comes again:
-// its id is the provider's idempotency key, so the card is charged once.
+// charge charges the card. If this process dies after the charge, the event is delivered
+// again: its id is the provider's idempotency key, so the card is charged once.
 func (s *shop) charge(ctx context.Context, e PaymentAsked) error {
 	err := s.provider.Charge(ctx, millrace.Meta(ctx).ID, e.Card, e.Cents)
 	if err != nil && !errors.Is(err, errDeclined) {
@@ -57,7 +57,7 @@ func (s *shop) issue(ctx context.Context, tx *sql.Tx, e Paid) error {
 	return s.app.Emit(ctx, tx, Issued{e.Seat, e.Buyer})
 }
 
-// show tells all pages how a seat stands.
+// show sends the state of a seat to all pages.
 func (s *shop) show(ctx context.Context, seat, state string) error {
 	data, err := json.Marshal(Seat{ID: seat, State: state})
 	if err != nil {

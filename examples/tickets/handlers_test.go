@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/sqlite"
 )
 
-// The note of a charge fails when the card is charged, and the process dies when the ticket
-// is about to be written: the card is charged once, and there is one ticket.
+// The write after a charge fails, and the process dies when the ticket is about to be
+// written: the card is charged once, and there is one ticket.
 func TestChargeIsRepeated(t *testing.T) {
 	folder := t.TempDir()
 	app, err := millrace.New(sqlite.Open("sqlite://"+filepath.Join(folder, "tickets.db")), millrace.Config{Service: "tickets"})

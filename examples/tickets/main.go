@@ -113,7 +113,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// database is that of $MILLRACE_DB_URL, or a file.
+// database is the database of $MILLRACE_DB_URL, or a file.
 func database() millrace.Database[*sql.Tx] {
 	url := os.Getenv(millrace.EnvDatabase)
 	switch {

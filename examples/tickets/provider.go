@@ -13,8 +13,8 @@ import (
 // errDeclined is the provider's refusal of a card.
 var errDeclined = errors.New("the card was declined")
 
-// provider plays a payment provider: it charges once for each key, as they do, and keeps
-// its charges in a file.
+// provider simulates a payment provider: like a real one it charges once for each key.
+// It keeps its charges in a file.
 type provider struct {
 	mu      sync.Mutex
 	file    *os.File
@@ -45,7 +45,8 @@ func openProvider(path string) (*provider, error) {
 	return p, errors.Join(lines.Err(), file.Truncate(whole))
 }
 
-// Charge charges a card, unless it has done so for this key. The card "declined" is.
+// Charge charges a card, unless it has done so for this key. It declines the card
+// "declined".
 func (p *provider) Charge(_ context.Context, key, card string, cents int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

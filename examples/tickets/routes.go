@@ -97,7 +97,7 @@ type action struct {
 	Card string `json:"card"`
 }
 
-// acting serves what a buyer does.
+// acting serves an action of a buyer.
 func (s *shop) acting(do func(ctx context.Context, buyer string, a action) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		buyer, _ := buyerOf(r)

@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS tickets (
 	buyer TEXT NOT NULL
 )`
 
-// shop is what buyers do, and what follows from it.
+// shop has the actions of buyers and the handlers of their events.
 type shop struct {
 	app      *millrace.App[*sql.Tx]
 	provider *provider
@@ -47,7 +47,7 @@ type shop struct {
 	hold     time.Duration
 }
 
-// Seat is what the page shows.
+// Seat is a seat as the page shows it.
 type Seat struct {
 	ID    string `json:"id"`
 	State string `json:"state"`
@@ -103,7 +103,7 @@ func (s *shop) seats(ctx context.Context, buyer string) (all []Seat, err error) 
 	return all, err
 }
 
-// take holds a seat for a buyer. A hold that is over counts as none.
+// take holds a seat for a buyer. An expired hold counts as none.
 func (s *shop) take(ctx context.Context, seat, buyer string) error {
 	now := time.Now()
 	until := now.Add(s.hold).Unix()
@@ -116,8 +116,8 @@ func (s *shop) take(ctx context.Context, seat, buyer string) error {
 	})
 }
 
-// pay asks for the payment of a seat that the buyer holds. The card is charged later, and
-// once, whatever happens to this process.
+// pay requests the payment of a seat that the buyer holds. The card is charged later, and
+// once, even if this process dies.
 func (s *shop) pay(ctx context.Context, seat, buyer, card string) error {
 	order := rand.Text()
 	return s.app.Do(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -149,7 +149,7 @@ func (s *shop) freeExpired(ctx context.Context) error {
 	}
 }
 
-// free frees the seats of a condition.
+// free frees the seats that match a condition.
 func (s *shop) free(ctx context.Context, where string, args ...any) error {
 	return s.app.Do(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.freeIn(ctx, tx, where, args...) })
 }

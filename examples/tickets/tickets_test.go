@@ -157,8 +157,8 @@ func seatIDs() (all []string) {
 	return all
 }
 
-// Fifty buyers want twenty seats, and the process is killed while they pay. Started again,
-// it sells what is left, and no seat is sold twice, no card charged twice, no ticket lost.
+// Fifty buyers want twenty seats, and the process is killed while they pay. After a restart it
+// sells the remaining seats: no seat is sold twice, no card charged twice, no ticket lost.
 func TestKilledWhileSelling(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		p := start(t, "")
@@ -222,7 +222,7 @@ func testKilled(t *testing.T, p *program, db *sql.DB) {
 	require.Equal(t, len(seats), bytes.Count(charges, []byte("\n")), "charges")
 }
 
-// One buyer's way, wrong turns included.
+// One buyer's way, mistakes included.
 func TestOneBuyer(t *testing.T) {
 	p := start(t, "")
 	stranger := &buyer{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, p.address}
@@ -271,7 +271,7 @@ func TestOneBuyer(t *testing.T) {
 	p.end()
 }
 
-// The page hears of each change at once.
+// The page receives each change at once.
 func TestLive(t *testing.T) {
 	p := start(t, "")
 	b, err := p.buyer()

@@ -1,4 +1,4 @@
-// Command pgx is the program orders on a pgxpool: its transactions are those of pgx.
+// Command pgx is the program orders on a pgxpool: its transactions are pgx.Tx.
 package main
 
 import (

@@ -17,7 +17,7 @@ var admissionsSQL string
 
 type statements struct{ Add, Newest, NextOld, Edge, Forget string }
 
-// Keep is how long a row is kept. MaxNewest bounds what Newest returns.
+// Keep is how long a row is kept. MaxNewest bounds the rows that Newest returns.
 const (
 	Keep      = 7 * 24 * time.Hour
 	MaxNewest = 500
@@ -32,7 +32,7 @@ const (
 type Config struct {
 	// Holder names this process in the lease of the job that deletes old rows; required.
 	Holder string
-	// LeaseTTL is how long that lease lasts without a sign of life; 10 s when zero.
+	// LeaseTTL is how long that lease lasts without a renewal; 10 s when zero.
 	LeaseTTL time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -69,7 +69,7 @@ func New(s *store.Store, cfg Config) (*Log, error) {
 	return l, nil
 }
 
-// Add writes rows. One that is there already stays as it is.
+// Add writes rows. An existing row is left unchanged.
 func (l *Log) Add(ctx context.Context, all ...Admission) error {
 	err := l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, a := range all {
@@ -122,8 +122,8 @@ func (l *Log) Run(ctx context.Context) error {
 }
 
 // Forget deletes the oldest of the rows that are older than Keep, about limit of them:
-// those of one moment go together. It fails with store.ErrLeaseLost, and then has done
-// nothing.
+// rows of one moment are deleted together. When it fails with store.ErrLeaseLost, it
+// has deleted nothing.
 func (l *Log) Forget(ctx context.Context, lease store.Lease, limit int) (n int64, err error) {
 	err = l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n = 0

@@ -109,7 +109,7 @@ func TestForget(t *testing.T) {
 	forgets(t, l, s)
 }
 
-// TestServers does on servers what the file does.
+// TestServers repeats the tests of the SQLite file on database servers.
 func TestServers(t *testing.T) {
 	for name, url := range map[string]func(testing.TB) string{
 		"PostgreSQL": servicetest.PostgresURL, "MariaDB": servicetest.MariaDBURL, "MySQL": servicetest.MySQLURL,
@@ -130,7 +130,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// forgets wants old rows to go in steps, and leaves one that is new.
+// forgets checks that old rows are deleted in steps and a new one is kept.
 func forgets(t *testing.T, l *admissions.Log, s *store.Store) {
 	t.Helper()
 	old := time.Now().Add(-admissions.Keep - time.Hour).UnixMilli()

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Group is that of the consumer.
+// Group is the consumer's group.
 const Group = "admission-log"
 
 // The longest ids that a row holds, in bytes.
@@ -51,7 +51,7 @@ func (l *Log) handle(ctx context.Context, messages []*message.Message) error {
 	return failed.OrNil()
 }
 
-// read takes what it needs of a notice.
+// read parses the fields of a notice that a row needs.
 func read(payload []byte) (Admission, error) {
 	var body struct {
 		Action    string `json:"action"`

@@ -10,9 +10,9 @@
 //
 //	property                                                     proven by
 //	a notice that comes twice makes one row                      TestRows
-//	a user who is let in again has a row for each admission      TestRows
+//	a user admitted again has a row for each admission           TestRows
 //	the list is bounded, the newest come first                   TestRows
-//	what is no notice is refused for good, and holds up no other TestRefused
+//	a malformed notice fails permanently and delays no other     TestRefused
 //	rows go after seven days, in bounded steps                   TestForget
 //	an entry token is never kept                                 TestRows
 //

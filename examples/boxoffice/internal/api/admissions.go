@@ -15,12 +15,12 @@ type AdmissionState string
 // The states.
 const (
 	AdmissionsOn        AdmissionState = "on"
-	AdmissionsOff       AdmissionState = "off"       // nobody is told of admissions
+	AdmissionsOff       AdmissionState = "off"       // admissions are not published
 	AdmissionsAway      AdmissionState = "away"      // the transport of the notices is not open
 	AdmissionsElsewhere AdmissionState = "elsewhere" // another program reads the notices, and each has one reader
 )
 
-// Admissions lists whom the waiting room has let in.
+// Admissions lists the newest admissions of the waiting room.
 type Admissions interface {
 	// Newest returns the newest, the latest first.
 	Newest(ctx context.Context, limit int) ([]admissions.Admission, error)

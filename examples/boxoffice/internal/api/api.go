@@ -29,38 +29,38 @@ import (
 )
 
 const (
-	// maxWriters is how many writing requests are at work at once. A commit
-	// gathers 64 of them, so this keeps a few commits' worth ready.
+	// maxWriters is how many writing requests run at once. A commit has up to 64 of
+	// them, so this keeps a few commits' worth ready.
 	maxWriters = 256
 	// maxWait is how long the others wait for their turn.
 	maxWait = 10 * time.Second
 )
 
-// Operator answers what only an operator may ask.
+// Operator answers the requests that only an operator may make.
 type Operator interface {
-	// Report says how everything stands, by what the transport said last;
-	// ReportNow asks it.
+	// Report describes the state of the office, by the transport's last report;
+	// ReportNow asks the transport.
 	Report(ctx context.Context) (any, error)
 	ReportNow(ctx context.Context) (any, error)
-	// InvariantsNow checks that the books agree; RecentInvariants says how the
-	// last check went.
+	// InvariantsNow checks that the books agree; RecentInvariants is the result of the
+	// last check.
 	InvariantsNow(ctx context.Context) (any, error)
 	RecentInvariants(ctx context.Context) (any, error)
 
-	// What was given up: see package ops for the answers and errors.
+	// Dead letters: see package ops for the answers and errors.
 	DeadLetters(ctx context.Context, topic string, limit int) (any, error)
 	DeadLetter(ctx context.Context, topic, id string) (any, error)
 	EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error
 	RedriveDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
 
-	// The consumer groups, and where one of them begins.
+	// The consumer groups, and a reset of one.
 	Groups(ctx context.Context) (any, error)
 	ResetGroup(ctx context.Context, topic, group string, r ops.Reset) (any, error)
 }
 
-// Artists answers at once what the mirror has of an artist, and takes wishes to have
-// it refreshed.
+// Artists answers at once from the mirror's copy of an artist, and accepts wishes for
+// a refresh.
 type Artists interface {
 	Get(ctx context.Context, id string) (artist.View, error)
 	History(ctx context.Context, id string, q artist.HistoryQuery) (artist.History, error)
@@ -79,7 +79,7 @@ type Config struct {
 	Room     *queue.Room
 	Entries  *token.Entries
 	Gate     *frontgate.Gate
-	// Passes are those of a trusted edge; nil trusts no edge.
+	// Passes are the passes of a trusted edge; nil trusts no edge.
 	Passes     *token.Passes
 	AdminToken string
 	Operator   Operator
@@ -87,16 +87,16 @@ type Config struct {
 	Artists Artists
 	// Social is nil where members only book.
 	Social *social.Social
-	// Inbox is nil where nobody is notified.
+	// Inbox is nil where there are no notifications.
 	Inbox *inbox.Inbox
 	// Live is nil where there are no live streams.
 	Live *live.Live
-	// Chat is nil where there is none.
+	// Chat is nil where there is no chat.
 	Chat *chat.Chat
 	// Admissions is nil where admissions have no rows.
 	Admissions Admissions
-	// Writers is how many writing requests are at work at once, 256 when zero,
-	// and Wait how long others wait for their turn, 10 s when zero.
+	// Writers is how many writing requests run at once, 256 when zero, and Wait how long
+	// others wait for their turn, 10 s when zero.
 	Writers int
 	Wait    time.Duration
 	// Logger is slog.Default() when nil.
@@ -148,7 +148,7 @@ func New(cfg Config) (*API, error) {
 	return a, nil
 }
 
-// handler answers a request, or says by its error what is wrong.
+// handler answers a request, or returns an error that describes the problem.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // memberHandler is a handler for a signed-in member.
@@ -226,7 +226,7 @@ func (a *API) routes() {
 // Routes are the patterns of all routes.
 func (a *API) Routes() []string { return a.mux.Patterns() }
 
-// ServeHTTP answers what is under these; what it does not know is a problem
+// ServeHTTP serves the API's routes; an unknown route is answered with a problem
 // document too.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
@@ -237,7 +237,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limitBody(a.mux).ServeHTTP(w, r)
 }
 
-// unknown lets the mux say whether the path or only the method is wrong.
+// unknown lets the mux decide whether the path or only the method is wrong.
 func (a *API) unknown(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	said := &statusOnly{header: http.Header{}}
 	h.ServeHTTP(said, r)
@@ -249,7 +249,7 @@ func (a *API) unknown(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	newProblem(http.StatusNotFound, "not-found", "No such route", "there is nothing at %s", r.URL.Path).write(w)
 }
 
-// statusOnly keeps what the mux says and drops its text.
+// statusOnly keeps the status and headers of the mux and drops its text.
 type statusOnly struct {
 	header http.Header
 	status int
@@ -264,7 +264,7 @@ func (a *API) handle(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := h(w, r)
 		if err == nil || r.Context().Err() != nil {
-			return // answered, or nobody is there to be answered
+			return // answered, or the client is gone
 		}
 		p := problemOf(err, a.cfg.Store.Classify)
 		if p.status >= http.StatusInternalServerError && p.name != "busy" {
@@ -274,7 +274,7 @@ func (a *API) handle(h handler) http.Handler {
 	})
 }
 
-// signedIn finds out who asks.
+// signedIn identifies the member by the sign-in.
 func (a *API) signedIn(h memberHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		member, err := a.cfg.Login.Member(r)
@@ -315,7 +315,7 @@ func (a *API) bounded(h handler) handler {
 	}
 }
 
-// ops says how everything stands; with ?fresh=true it asks the transport, and
+// ops reports the state of everything; with ?fresh=true it asks the transport, and
 // waits for its answer.
 func (a *API) ops(w http.ResponseWriter, r *http.Request) error {
 	fresh, err := flag(r, "fresh")
@@ -334,9 +334,9 @@ func (a *API) ops(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// invariants audits the books now, because who waits for everything to come to
-// rest must not be told of a rest that is over; with ?recent=true it says how
-// the last audit went.
+// invariants audits the books now: a program that waits until everything is at rest
+// must not read an outdated result. With ?recent=true it returns the result of the
+// last audit.
 func (a *API) invariants(w http.ResponseWriter, r *http.Request) error {
 	recent, err := flag(r, "recent")
 	if err != nil {

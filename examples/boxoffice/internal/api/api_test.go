@@ -53,7 +53,7 @@ type office struct {
 	box *boxtest.Box
 	api *api.API
 	log *bytes.Buffer
-	// lines are those of the waiting room.
+	// lines are the lines of the waiting room.
 	lines *lines
 }
 
@@ -315,7 +315,7 @@ func TestInternalError(t *testing.T) {
 	if !strings.Contains(o.log.String(), "hunter2") {
 		t.Errorf("the log does not say why: %s", o.log)
 	}
-	// A database that is gone is not the client's doing, nor ours for ever.
+	// An outage of the database is neither the client's fault nor permanent.
 	token, _ := o.member("ann", "show-1")
 	if err := o.box.Store.DB().Close(); err != nil {
 		t.Fatal(err)
@@ -328,7 +328,7 @@ func TestInternalError(t *testing.T) {
 
 func TestBusy(t *testing.T) {
 	o := newOffice(t, func(c *api.Config) { c.Writers, c.Wait = 1, time.Second })
-	// The one writer waits for the database, which somebody holds.
+	// The one writer waits for the database, which a transaction holds.
 	token, _ := o.member("ann", "show-1")
 	tx, err := o.box.Store.DB().BeginTx(t.Context(), nil)
 	if err != nil {
@@ -344,7 +344,7 @@ func TestBusy(t *testing.T) {
 	if r.status != 503 || r.body["type"] != "/problems/busy" || r.header.Get("Retry-After") == "" {
 		t.Errorf("while another writes: %d %s", r.status, r.text)
 	}
-	// Reading goes on.
+	// Reads still work.
 	if r := o.do(call{method: "GET", path: "/api/me/tickets", token: token}); r.status != 200 {
 		t.Errorf("reading: %d %s", r.status, r.text)
 	}

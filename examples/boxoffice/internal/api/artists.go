@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 )
 
-// artist answers with what the mirror has, and never waits for the artist's API.
+// artist answers from the mirror, and never waits for the artist's API.
 func (a *API) artist(w http.ResponseWriter, r *http.Request) error {
 	artists, err := a.artists()
 	if err != nil {
@@ -25,7 +25,7 @@ func (a *API) artist(w http.ResponseWriter, r *http.Request) error {
 }
 
 // artistHistory lists the snapshots that an artist had, newest first: ?limit=N, 10 by
-// default, and ?before= with what "next" of the page before says.
+// default, and ?before= with the value of "next" of the page before.
 func (a *API) artistHistory(w http.ResponseWriter, r *http.Request) error {
 	artists, err := a.artists()
 	if err != nil {

@@ -184,7 +184,7 @@ func TestWhoMay(t *testing.T) {
 			}
 		}
 	}
-	// Public routes ask for nothing.
+	// Public routes need no token.
 	for _, path := range []string{"/api/shows", "/api/shows/show-1"} {
 		if r := o.do(call{method: "GET", path: path}); r.status != 200 {
 			t.Errorf("%s: %d", path, r.status)

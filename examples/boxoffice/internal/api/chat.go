@@ -72,7 +72,7 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request, member string) er
 	return nil
 }
 
-// number reads a parameter of the query; given says whether it is there.
+// number reads a parameter of the query; given reports whether it is set.
 func number(r *http.Request, name string, least, most int64) (n int64, given bool, err error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -85,7 +85,7 @@ func number(r *http.Request, name string, least, most int64) (n int64, given boo
 	return n, true, nil
 }
 
-// say accepts a message; it is stored and handed on a moment later.
+// say accepts a message; it is stored and announced a moment later.
 func (a *API) say(w http.ResponseWriter, r *http.Request, member string) error {
 	id, err := a.send(w, r, member, r.PathValue("id"))
 	if err != nil {
@@ -151,8 +151,8 @@ func (a *API) room(w http.ResponseWriter, r *http.Request) error {
 	}))
 }
 
-// opener is who opens a socket: by the sign-in, or by a ticket, since a browser's
-// WebSocket sends no header of choice.
+// opener identifies the member that opens a socket: by the sign-in, or by a ticket,
+// because a browser's WebSocket cannot send custom headers.
 func (a *API) opener(r *http.Request) (string, error) {
 	query := r.URL.Query()
 	if a.cfg.Live != nil && r.Header.Get("Authorization") == "" && query.Has("ticket") {

@@ -57,7 +57,7 @@ func chatting(t *testing.T) (*office, *chat.Chat) {
 	return o, rooms
 }
 
-// keep stores what was sent.
+// keep stores the messages that were sent.
 func (o *office) keep(rooms *chat.Chat) {
 	o.t.Helper()
 	persist := rooms.Consumers()[0]

@@ -72,7 +72,7 @@ func (a *API) editDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// selection is which letters a request means.
+// selection has the letters of a request.
 type selection struct {
 	IDs    []string  `json:"ids"`
 	All    bool      `json:"all"`

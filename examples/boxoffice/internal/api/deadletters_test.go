@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
 
-// deadLetters notes what it was asked, and refuses by the name of the topic.
+// deadLetters records its calls, and refuses by the name of the topic.
 type deadLetters struct{ asked *[]string }
 
 func (d deadLetters) hear(topic, format string, args ...any) (any, error) {
@@ -44,7 +44,7 @@ func (d deadLetters) DropDeadLetters(_ context.Context, topic string, s ops.Sele
 	return d.hear(topic, "drop %v all=%v dry=%v rate=%g", s.IDs, s.All, s.DryRun, s.Rate)
 }
 
-// TestDeadLetters checks that each route asks for what the request says.
+// TestDeadLetters checks that each route passes on the values of the request.
 func TestDeadLetters(t *testing.T) {
 	var asked []string
 	o := newOffice(t, func(c *api.Config) { c.Operator = operator{deadLetters: deadLetters{&asked}} })

@@ -1,10 +1,10 @@
 // Package api is the box office's JSON API.
 //
-// Errors are application/problem+json with a stable type under /problems/, a
-// sentence that says what to do, and members of their own where a program needs
-// them (the taken seats, the expected amount, the field). The one exception is
-// the answer to a request without a valid entry token, whose form the waiting
-// room's clients know:
+// Errors are application/problem+json with a stable type under /problems/, a sentence
+// that tells the user the next step, and members of their own where a program needs
+// them (the taken seats, the expected amount, the field). The one exception is the
+// answer to a request without a valid entry token, which has the form that the waiting
+// room's clients expect:
 //
 //	403 {"error": "Queue entry token required", "redirectTo": "/queue"}
 //	403 {"error": "Queue entry token invalid", "reason": "expired", "redirectTo": "/queue"}
@@ -31,18 +31,18 @@
 //	PUT  /api/queue/admin/threshold/{eventId}  {threshold}     an operator's, like the following
 //	POST /api/queue/admin/{pause|resume|clear}/{eventId}
 //	GET  /api/queue/admin/status/{eventId}
-//	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     anybody's
+//	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     public
 //	POST /api/admin/vwr/{activate|deactivate|advance}/{eventId}          an operator's
 //	GET  /api/admin/vwr/status/{eventId}
 //
-// A check is 410 sold-out when every seat is sold: while some are held they may come
-// back. An entry token is asked for by /api/seats and /api/reservations; what holds or
-// gives back seats there asks the room as well whether its owner is still inside.
-// Without the room's store nobody enters and these are 503; reading goes on.
+// A check is 410 sold-out when every seat is sold; held seats may still become free.
+// The routes /api/seats and /api/reservations need an entry token. Requests there that
+// hold or return seats also ask the room whether the token's owner is still inside.
+// Without the room's store nobody enters and these requests are 503; reads still work.
 //
-// What writes is bounded: at most 256 such requests are at work, the others
-// wait in order of arrival for up to 10 s and are then answered 503 with
-// Retry-After, so that a crowd makes requests slow and not the process.
+// Writing requests are bounded: at most 256 run at a time. The others wait in order of
+// arrival for up to 10 s and are then answered 503 with Retry-After, so that a crowd
+// slows down requests and not the process.
 //
 // GET /api/shows and GET /api/shows/{id} need no sign-in: {id, title, commentCount,
 // likeCount, viewCount, salesCount, seats: {total, available, held, sold}, startsAt,
@@ -53,7 +53,7 @@
 // Artists are 503 where they are not mirrored. Reading them needs no sign-in, and
 // never waits for the artists' API:
 //
-//	GET  /api/artists/{id}                           what the mirror has, and how fresh that is
+//	GET  /api/artists/{id}                           the mirror's copy, and its freshness
 //	GET  /api/artists/{id}/history?before=&limit=10  {changes: [{id, changedAt, snapshot}], next}, newest first, of 90 days
 //	POST /api/artists/{id}/refresh                   a member's: 202 {status, lastCheckedAt, estimatedWaitMs};
 //	                                                 404 when there is no such artist, 409 when it has just failed
@@ -69,7 +69,7 @@
 //	GET    /api/shows/{id}/vote                                {open, options, counts, choice, closesAt, closedAt}
 //	POST   /api/shows/{id}/vote                                {option}; again, to change it
 //	POST   /api/shows/{id}/vote/close                          an operator's
-//	POST   /api/shows/{id}/view                                anybody's: counts a visit; 202
+//	POST   /api/shows/{id}/view                                public: counts a visit; 202
 //
 // A transfer is an offer until its receiver accepts it, and a ticket is scanned once:
 //
@@ -79,20 +79,20 @@
 //	POST /api/transfers/{id}/withdraw              the sender's
 //	GET  /api/me/memberships                       {price, memberships}
 //	GET  /api/me/tickets/{id}/codes                {codes: [{ticketId, seatId, code, picture, usedAt}]}
-//	GET  /api/tickets/keys                         anybody's: the public keys that verify codes, a JSON Web Key Set
+//	GET  /api/tickets/keys                         public: the keys that verify codes, a JSON Web Key Set
 //	POST /api/admin/scan                           an operator's, with an Idempotency-Key: {eventId, code}
 //	                                               → {status: VALID|USED|REFUNDED|TRANSFERRED|OTHER_SHOW, ticketId, eventId, seatId, usedAt}
 //
 // Live streams are package live's. A browser opens one by a ticket, a program by its
-// sign-in; a program that comes back by itself names its tab, to be known again:
+// sign-in; a program that reconnects by itself names its tab, to be recognised:
 //
 //	POST /api/notifications/ticket                 a member's: {ticket, expiresAt}, for 30 s and one use
 //	GET  /api/notifications/stream?ticket=         401 ticket-refused with a reason, such as expired or spent
 //	GET  /api/notifications/stream?tab=            with the sign-in; the tab as it likes, 1 to 64 characters
 //
-// What happened to a member is in the inbox; a room of the chat is a show's. Messages
-// come by the socket in their order, each once: the number seq of the last one says
-// where to go on:
+// The inbox has a member's notifications; a room of the chat belongs to a show.
+// Messages arrive on the socket in order, each once: the number seq of the last one
+// says where to continue:
 //
 //	GET  /api/notifications?unread=&before=&limit=50  {notifications: [{id, type, params, message, refId, readAt, createdAt}], unreadCount, muted}
 //	                                                  message in the reader's language: ?lang=, the cookie lang, or Accept-Language
@@ -104,7 +104,7 @@
 //	POST|DELETE /api/rooms/{id}/join
 //	GET  /api/rooms/{id}/ws?after=                    a WebSocket, with the sign-in or ?ticket=
 //
-// An operator looks after consumer groups that have stopped, and after dead letters:
+// An operator handles consumer groups that have stopped, and dead letters:
 //
 //	GET  /api/admin/groups                        {groups: [{topic, group, lag, live}]}
 //	POST /api/admin/groups/{topic}/{group}/reset  {to: "earliest"|"latest" or since, dryRun}: {again, skipped}
@@ -123,30 +123,30 @@
 //	a body over 1 MB is refused, on every route                     TestLargeBody
 //	routes ask for sign-in, entry token and admin token             TestWhoMay, TestGateBadInput
 //	the line: its order, threshold, pause, clear                    TestLine
-//	a token is worth nothing for writes after leaving               TestReplayAfterLeave
-//	the room is away: 503 and Retry-After, reading goes on          TestRoomAway
-//	more seats than a member may have: which limit, what is left    TestSeatLimit
-//	sold out: nobody lines up, those inside go on                   TestSoldOut
-//	no room and no gate is opened for an event that is not          TestQueueOfAnUnknownShow, TestGateBadInput
+//	a token is invalid for writes after leaving                     TestReplayAfterLeave
+//	an outage of the room: 503 and Retry-After, reads work          TestRoomAway
+//	over a member's limit of seats: which limit, the remainder      TestSeatLimit
+//	sold out: no member lines up, members inside go on              TestSoldOut
+//	no room and no gate is opened for an unknown event              TestQueueOfAnUnknownShow, TestGateBadInput
 //	the gate's positions are the order of the line                  TestGate
-//	tickets: codes, keys, scans, and what was used stays            TestTicketRoutes, TestTicketBadInput
-//	transfers: who may decide, and once                             TestTransferRoutes
-//	memberships: state, price, until when                           TestMembershipRoute
+//	tickets: codes, keys, scans; a used ticket stays used           TestTicketRoutes, TestTicketBadInput
+//	transfers: only the right member decides, and only once         TestTransferRoutes
+//	memberships: state, price, end                                  TestMembershipRoute
 //	a payment's key: repeated, reused, missing                      TestPaymentKey
-//	an error never shows what is inside                             TestInternalError
-//	too many writers wait, then are sent away                       TestBusy
-//	who may have a stream, and why somebody may not                 TestStream, TestStreamRefused
-//	the inbox: one's own only, pages, what cannot be asked          TestRead, TestInbox, TestInboxBadInput
+//	an error never shows internal details                           TestInternalError
+//	too many writers wait, then get 503                             TestBusy
+//	access to a stream, and the reason of each refusal              TestStream, TestStreamRefused
+//	the inbox: only the member's own, pages, bad requests           TestRead, TestInbox, TestInboxBadInput
 //	… in the language of its reader                                 TestInboxLanguage
 //	shows have dates and prices, and each seat the price of its class
 //	                                                                TestShowFacts
-//	the chat: who has joined, pages, tickets of sockets             TestChat, TestRoomSocket
+//	the chat: its members, pages, tickets of sockets                TestChat, TestRoomSocket
 //	artists: bad ids, and no mirror, have their answers             TestArtistBadInput, TestArtistsOff (package app)
 //	an artist's refresh, history and refusals                       TestArtistRefreshAndHistory (package app)
 //	dead letters: every bad request has its own answer              TestDeadLetterErrors
-//	groups: what is asked for, and every refusal                    TestGroups, TestGroupErrors
-//	comments: length, pages, one's own only                         TestCommentRoutes
+//	groups: the reset as requested, and every refusal               TestGroups, TestGroupErrors
+//	comments: length, pages, only the member's own                  TestCommentRoutes
 //	likes, follows and votes have clear answers, and may be repeated
 //	                                                                TestLikeAndFollowRoutes, TestVoteRoutes
-//	a visit is counted when it says so, signed in or not            TestViewRoute
+//	a visit is counted on request, signed in or not                 TestViewRoute
 package api

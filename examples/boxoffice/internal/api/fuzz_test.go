@@ -11,7 +11,7 @@ import (
 )
 
 // A body is one object of known fields, or a problem of the client's that quotes
-// little of it.
+// little of the body.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`{"eventId":"show-1","seatIds":["A-1"]}`, `{"amount":1e3}`, `{"amount":9223372036854775808}`, `{}{}`, `[]`, ``, `{`, `{"closesAt":"soon"}`, `{"x":1}`, `null`, strings.Repeat(`{"seatIds":[`, 50)} {
 		f.Add(s)

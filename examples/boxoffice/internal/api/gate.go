@@ -15,8 +15,8 @@ func (a *API) newGate() (*frontgate.Handlers, error) {
 	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Secure: door.HTTPS, Logger: a.log})
 }
 
-// ofShow refuses what is about a show that there is not, so that nobody opens a
-// gate under any name.
+// ofShow refuses requests about an unknown show, so that nobody can open a gate under
+// an arbitrary name.
 func (a *API) ofShow(h http.HandlerFunc) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := a.cfg.Catalog.Exists(r.Context(), r.PathValue("eventId")); err != nil {
@@ -28,7 +28,7 @@ func (a *API) ofShow(h http.HandlerFunc) handler {
 }
 
 // Edge stands before the pages of an event's sale: while the front gate is on, it
-// sends who has neither passed it nor is inside already to the gate.
+// sends visitors to the gate, unless they have passed it or are inside already.
 func (a *API) Edge(next http.Handler) http.Handler {
 	guarded := a.gate.Protect(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

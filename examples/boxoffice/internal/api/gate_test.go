@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestGate: positions, their order in the line behind, and who may pass.
+// TestGate: positions, their order in the waiting room's line, and access by the
+// gate.
 func TestGate(t *testing.T) {
 	o := newOffice(t, nil)
 	admin := func(method, does, body string) reply {
@@ -76,7 +77,7 @@ func TestGate(t *testing.T) {
 	if w := look(passes[1]...); w.Code != http.StatusTeapot {
 		t.Errorf("the page, past the gate: %d", w.Code)
 	}
-	// The line keeps the gate's order, whoever comes to it first.
+	// The line keeps the gate's order, regardless of the order of arrival.
 	if r := o.do(call{method: "PUT", path: "/api/queue/admin/threshold/show-1", token: adminToken, body: `{"threshold":1}`}); r.status != 200 {
 		t.Fatalf("threshold: %d %s", r.status, r.text)
 	}

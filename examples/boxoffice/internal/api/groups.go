@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
 
-// groups lists the consumer groups, as the transport says at this moment.
+// groups lists the consumer groups, by the transport's current answer.
 func (a *API) groups(w http.ResponseWriter, r *http.Request) error {
 	list, err := a.cfg.Operator.Groups(r.Context())
 	if err != nil {

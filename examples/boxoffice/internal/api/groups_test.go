@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
 
-// groups notes what it was asked, and refuses by the name of the topic.
+// groups records its calls, and refuses by the name of the topic.
 type groups struct{ told *[]string }
 
 func (g groups) Groups(context.Context) (any, error) { return g.hear("all", "list") }
@@ -33,7 +33,7 @@ func (g groups) hear(topic, format string, args ...any) (any, error) {
 	return map[string]string{"topic": topic}, err
 }
 
-// TestGroups checks that each route asks for what the request says.
+// TestGroups checks that each route passes on the values of the request.
 func TestGroups(t *testing.T) {
 	var told []string
 	o := newOffice(t, func(c *api.Config) { c.Operator = operator{groups: groups{&told}} })

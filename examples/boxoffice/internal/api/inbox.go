@@ -38,8 +38,8 @@ func presentNotification(n inbox.Notification, lang string) notificationJSON {
 	return out
 }
 
-// inboxRoutes are those of the notifications but for their stream. An id holds a
-// slash: escaped it is one segment, and two where it is not, or no more after a proxy.
+// inboxRoutes are the routes of the notifications, except their stream. An id has a
+// slash: escaped it is one segment; unescaped, as after a proxy, it is two.
 func (a *API) inboxRoutes(member, writes func(pattern string, h memberHandler)) {
 	member("GET /api/notifications", a.notifications)
 	writes("POST /api/notifications/{id}/read", a.readNotification)

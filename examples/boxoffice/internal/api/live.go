@@ -14,8 +14,7 @@ func (a *API) liveRoutes(public func(string, handler), member func(string, membe
 	public("GET "+live.Path, a.stream)
 }
 
-// ticket is what a browser's EventSource puts into its address, and a WebSocket
-// into its own.
+// ticket issues a ticket, for the address of a browser's EventSource or WebSocket.
 func (a *API) ticket(w http.ResponseWriter, _ *http.Request, member string) error {
 	ticket, expires, err := a.cfg.Live.Ticket(member)
 	if err != nil {
@@ -25,7 +24,7 @@ func (a *API) ticket(w http.ResponseWriter, _ *http.Request, member string) erro
 	return nil
 }
 
-// stream is open for as long as the client stays, which no other request is.
+// stream is open for as long as the client stays, unlike all other requests.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet { // the pattern takes HEAD too
 		return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Not with this method", "a stream has no head alone; use GET").withHeader("Allow", http.MethodGet)
@@ -38,7 +37,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// tab is who asks: by the sign-in, or by a ticket.
+// tab identifies the tab: by the sign-in, or by a ticket.
 func (a *API) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
 	query := r.URL.Query()
 	place := query.Get("place")
@@ -64,8 +63,7 @@ func (a *API) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
 	return live.Tab{Member: member, Token: token, OnlyIfFree: place == "free"}, nil
 }
 
-// badTicket says why a ticket is refused. What is no fault of the ticket goes
-// through.
+// badTicket explains the refusal of a ticket. It returns all other errors unchanged.
 func badTicket(err error) error {
 	if err == nil || fault.Of(err) == fault.Infrastructure {
 		return err

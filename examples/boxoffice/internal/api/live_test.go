@@ -57,7 +57,7 @@ func (o *office) ticketOf(member string) string {
 	return ticket
 }
 
-// TestStreamRefused: who may not have a stream is told why.
+// TestStreamRefused: each refusal of a stream states its reason.
 func TestStreamRefused(t *testing.T) {
 	streams := newStreams(t)
 	o := newOffice(t, func(c *api.Config) { c.Live = streams })
@@ -106,7 +106,7 @@ func TestStreamRefused(t *testing.T) {
 	}
 }
 
-// TestStream: by a ticket and by a sign-in, and what a tab's name is for.
+// TestStream: streams by a ticket and by a sign-in, and the effect of a tab's name.
 func TestStream(t *testing.T) {
 	streams := newStreams(t)
 	o := newOffice(t, func(c *api.Config) { c.Live = streams })

@@ -63,7 +63,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	writeJSON(w, p.status, "application/problem+json", body)
 }
 
-// invalid is a request that is not what the route takes.
+// invalid is a request with a field or body that the route does not accept.
 func invalid(field, format string, args ...any) *problem {
 	p := newProblem(http.StatusBadRequest, "invalid-request", "The request is not what this route takes", format, args...)
 	if field != "" {
@@ -168,8 +168,8 @@ func problemOf(err error, classify fault.Classifier) *problem {
 	return unexpected(err, classify)
 }
 
-// unexpected is for errors that are not the client's doing. What they say is
-// for the log only.
+// unexpected is for errors that the client did not cause. Their text goes to the log
+// only.
 func unexpected(err error, classify fault.Classifier) *problem {
 	class := fault.Of(err, classify)
 	if class == fault.Infrastructure || errors.Is(err, context.DeadlineExceeded) || classify(err) == fault.Transient {
@@ -180,7 +180,7 @@ func unexpected(err error, classify fault.Classifier) *problem {
 		"something went wrong in the box office; it was written to its log")
 }
 
-// payloadRefused is what is wrong with an edited payload.
+// payloadRefused explains the refusal of an edited payload.
 func payloadRefused(err error) string {
 	_, why, ok := strings.Cut(err.Error(), redrive.ErrPayload.Error()+": ")
 	if !ok {
@@ -208,7 +208,7 @@ func list(seats []string) string {
 	return string(b[1 : len(b)-1])
 }
 
-// seatLimit says which limit of a show stands in the way, and what is left of it.
+// seatLimit names the limit of a show that was reached, and the member's remainder.
 func seatLimit(e *booking.LimitError) *problem {
 	rule := "a member holds at most %d at once"
 	if e.Limit == booking.LimitBought {

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
-// knownFor is how long the waiting room relies on what it was told of a show:
-// whether there is anything left changes while people wait.
+// knownFor is how long the waiting room uses its last answer about a show: seats
+// become available or sold while people wait.
 const knownFor = time.Second
 
 // newQueue makes the handlers of the waiting room.
@@ -24,8 +24,8 @@ func (a *API) newQueue() (*queuehttp.Handlers, error) {
 	})
 }
 
-// onSale says whether anybody may line up for a show. Held seats come back when a
-// payment fails, so as long as there are some it is worth it.
+// onSale reports whether a member may line up for a show. Held seats become free when
+// a payment fails, so it is worth lining up while there are some.
 func (a *API) onSale(ctx context.Context, event string) error {
 	show, err := a.cfg.Catalog.Show(ctx, event)
 	switch {
@@ -51,14 +51,13 @@ func (a *API) queueProblem(w http.ResponseWriter, _ *http.Request, p *queuehttp.
 	}
 }
 
-// admitted guards what is read of an event. It reports false after it has
-// answered.
+// admitted guards reads of an event. It reports false after it has answered.
 func (a *API) admitted(w http.ResponseWriter, r *http.Request, member, event string) bool {
 	return a.passed(w, r, a.queue.Admit(r, member, event))
 }
 
-// inside guards what is changed: the token alone is not enough when its owner has
-// left the room since.
+// inside guards writes: the token alone is not enough when its owner has left the
+// room since.
 func (a *API) inside(w http.ResponseWriter, r *http.Request, member, event string) bool {
 	return a.passed(w, r, a.queue.AdmitWrite(r, member, event))
 }

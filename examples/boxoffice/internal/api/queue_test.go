@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// lines can be away, as Redis can.
+// lines can be unreachable, as Redis can.
 type lines struct {
 	queue.Store
 	away   atomic.Bool
@@ -144,7 +144,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A full house: the line, its order, and an operator's doings.
+// A full house: the line, its order, and an operator's actions.
 func TestLine(t *testing.T) {
 	o := newOffice(t, nil)
 	admin := func(method, does string, body any) reply {
@@ -166,7 +166,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%s: %s", who, r.text)
 		}
 	}
-	// Who waits has no token, and whoever is inside cannot lend one.
+	// A waiting member has no token, and cannot use the token of a member inside.
 	if r := o.do(call{method: "GET", path: "/api/seats/show-1", token: tokens["bob"]}); r.status != 403 {
 		t.Errorf("bob looks at the seats: %d %s", r.status, r.text)
 	}
@@ -225,8 +225,8 @@ func TestQueueOfAnUnknownShow(t *testing.T) {
 	}
 }
 
-// A token is worth nothing for writes once its owner has left, also when they have
-// come again since.
+// A token is invalid for writes once its owner has left, also when the owner has come
+// again since.
 func TestReplayAfterLeave(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, old := o.member("ann", "show-1")
@@ -249,7 +249,7 @@ func TestReplayAfterLeave(t *testing.T) {
 	refused("after leaving")
 	_, fresh := o.member("ann", "show-1")
 	refused("inside again, with the old token,")
-	// What only reads needs no call of the room.
+	// Reads do not call the room.
 	if r := o.do(call{method: "GET", path: "/api/reservations/" + held, token: ann, entry: old}); r.status != 200 || r.body["status"] != "PENDING" {
 		t.Errorf("reading with the old token: %d %s", r.status, r.text)
 	}
@@ -261,8 +261,8 @@ func TestReplayAfterLeave(t *testing.T) {
 	}
 }
 
-// Without its store nobody enters and nothing is written, and clients are told
-// when to come again.
+// Without its store nobody enters and nothing is written, and the answers tell
+// clients when to retry.
 func TestRoomAway(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, entry := o.member("ann", "show-1")
@@ -286,7 +286,7 @@ func TestRoomAway(t *testing.T) {
 			t.Errorf("%s %s: %d %v %s", c.method, c.path, r.status, r.header, r.text)
 		}
 	}
-	// Reading, and what needs no place, goes on.
+	// Reads still work, and so do requests that need no place in the room.
 	for _, c := range []call{
 		{method: "GET", path: "/api/seats/show-1", token: ann, entry: entry},
 		{method: "GET", path: "/api/reservations/" + held, token: ann, entry: entry},
@@ -303,7 +303,7 @@ func TestRoomAway(t *testing.T) {
 	}
 }
 
-// When every seat is sold nobody lines up; those inside may go on.
+// When every seat is sold, no member lines up; members inside go on.
 func TestSoldOut(t *testing.T) {
 	o := newOffice(t, nil)
 	ann, entry := o.member("ann", "show-1")
@@ -333,7 +333,7 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
-// With the ticket of an earlier answer a poll needs no visit of the store.
+// With the ticket of an earlier answer a poll needs no call of the store.
 func TestTicketSavesVisits(t *testing.T) {
 	o := newOffice(t, nil)
 	if r := o.do(call{method: "PUT", path: "/api/queue/admin/threshold/show-1", token: adminToken, body: `{"threshold":0}`}); r.status != 200 {

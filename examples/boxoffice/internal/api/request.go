@@ -71,12 +71,12 @@ func tooLarge() *problem {
 	return newProblem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", "a body may have %d bytes at most", maxBody)
 }
 
-// limitBody refuses a body that says it is too large before anything is read
-// of it, on routes too that read none.
+// limitBody refuses a body whose stated length is too large before it is read, also
+// on routes that read none.
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
-			w.Header().Set("Connection", "close") // what follows is the body
+			w.Header().Set("Connection", "close") // the body follows
 			tooLarge().write(w)
 			return
 		}
@@ -125,7 +125,7 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }
 
 func answer(w http.ResponseWriter, status int, v any) { writeJSON(w, status, "application/json", v) }

@@ -33,7 +33,7 @@ func presentReservation(r booking.Reservation) reservationJSON {
 		ReservationID: r.ID, EventID: r.ShowID, SeatIDs: r.SeatIDs, Status: r.Status, Reason: r.Reason, Amount: r.Amount,
 		HoldExpiresAt: r.HoldExpiresAt, CreatedAt: r.CreatedAt, Transferred: r.Transferred, Used: r.Used,
 	}
-	if !r.Transferred { // else it is the payment of the member who had it first
+	if !r.Transferred { // else it is the payment of the first owner
 		out.PaymentID, out.PaymentStatus, out.FailureReason = r.PaymentID, r.PaymentStatus, r.FailureReason
 		if r.RefundState != "NONE" {
 			out.Refund, out.RefundReason = r.RefundState, r.RefundReason
@@ -131,8 +131,8 @@ func (a *API) tickets(w http.ResponseWriter, r *http.Request, member string) err
 	return nil
 }
 
-// cancelTicket ends a reservation at once (200), or asks for its money back
-// (202): then it ends when the money is there.
+// cancelTicket ends a reservation at once (200), or requests its refund (202): then
+// it ends when the money is back.
 func (a *API) cancelTicket(w http.ResponseWriter, r *http.Request, member string) error {
 	ended, err := a.cfg.Booking.Cancel(r.Context(), member, r.PathValue("id"))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The answer says which limit of the show stands in the way and what is left of it, and
-// nothing is held.
+// The answer names the limit of the show that was reached and the member's remainder,
+// and nothing is held.
 func TestSeatLimit(t *testing.T) {
 	o := newOffice(t, nil)
 	token, entry := o.member("ann", "show-1")

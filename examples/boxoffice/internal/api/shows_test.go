@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
-// A show says when and where it is, and what its seats cost; they cost that.
+// A show has its time, place and prices, and seats cost those prices.
 func TestShowFacts(t *testing.T) {
 	o := newOffice(t, nil)
 	show := o.do(call{method: "GET", path: "/api/shows/show-1"}).body
@@ -44,7 +44,7 @@ func TestShowFacts(t *testing.T) {
 	}
 }
 
-// What is not known of a show is null, or an empty list, and never missing.
+// Unknown facts of a show are null, or an empty list, and never missing.
 func TestShowWithoutFacts(t *testing.T) {
 	o := newOffice(t, func(c *api.Config) {
 		err := c.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {

@@ -144,7 +144,7 @@ func (a *API) comments(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pageSize is how much of a list a request wants.
+// pageSize is the length of the page that a request asks for.
 func pageSize(r *http.Request) (int, error) {
 	text := r.URL.Query().Get("limit")
 	if text == "" {
@@ -189,10 +189,10 @@ type pollJSON struct {
 	Counts   map[string]int64 `json:"counts"`
 	Choice   string           `json:"choice"` // the member's own; "" for none
 	ClosesAt time.Time        `json:"closesAt"`
-	ClosedAt *time.Time       `json:"closedAt"` // null until those who voted were told
+	ClosedAt *time.Time       `json:"closedAt"` // null until the voters were notified
 }
 
-// poll says how a vote stands, and to who is signed in what they chose.
+// poll reports the state of a vote, and a signed-in member's choice.
 func (a *API) poll(w http.ResponseWriter, r *http.Request) error {
 	member, err := a.maybeMember(r)
 	if err != nil {
@@ -245,7 +245,7 @@ func (a *API) view(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maybeMember is the member who asks, or "" for who is not signed in.
+// maybeMember is the signed-in member, or "" without a sign-in.
 func (a *API) maybeMember(r *http.Request) (string, error) {
 	member, err := a.cfg.Login.Member(r)
 	if errors.Is(err, auth.ErrMissing) {

@@ -10,7 +10,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
 
-// ticketRoutes are those of tickets at the door, of transfers and of memberships.
+// ticketRoutes are the routes of tickets and their scans, of transfers and of
+// memberships.
 func (a *API) ticketRoutes(public func(string, handler), member, writes func(string, memberHandler), admin func(string, handler)) {
 	public("GET /api/tickets/keys", a.ticketKeys)
 	member("GET /api/me/tickets/{id}/codes", a.ticketCodes)
@@ -24,7 +25,7 @@ func (a *API) ticketRoutes(public func(string, handler), member, writes func(str
 	member("GET /api/me/memberships", a.memberships)
 }
 
-// ticketKeys is what a scanner needs to verify codes by itself.
+// ticketKeys serves the public keys with which a scanner verifies codes by itself.
 func (a *API) ticketKeys(w http.ResponseWriter, _ *http.Request) error {
 	writeJSON(w, http.StatusOK, "application/jwk-set+json", a.cfg.Door.Keys())
 	return nil
@@ -60,8 +61,8 @@ type scanJSON struct {
 	UsedAt   *time.Time    `json:"usedAt,omitempty"`
 }
 
-// scan judges a code at the door of a show. An Idempotency-Key tells a request that is
-// repeated from a second scan.
+// scan judges a code at the entrance of a show. An Idempotency-Key distinguishes a
+// repeated request from a second scan.
 func (a *API) scan(w http.ResponseWriter, r *http.Request) error {
 	key, err := idempotencyKey(r)
 	if err != nil {
@@ -97,7 +98,7 @@ func (a *API) scan(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refusedCodes says what is wrong with a code that is no ticket.
+// refusedCodes explains the refusal of a code that is no ticket.
 var refusedCodes = map[error]string{
 	ticket.ErrMalformed:     "the code is not that of a ticket; scan the QR code of the ticket again",
 	ticket.ErrUnknownKey:    "the code is signed by a key that this office does not have; the holder gets a new code from the page My tickets",
@@ -147,7 +148,7 @@ func (a *API) transfers(w http.ResponseWriter, r *http.Request, member string) e
 	return nil
 }
 
-// decide answers a decision about a transfer with what has become of it.
+// decide answers a decision about a transfer with the transfer's new state.
 func (a *API) decide(move func(p *payment.Payments, ctx context.Context, member, id string) (payment.Transfer, error)) memberHandler {
 	return func(w http.ResponseWriter, r *http.Request, member string) error {
 		t, err := move(a.cfg.Payments, r.Context(), member, r.PathValue("id"))
@@ -170,7 +171,7 @@ type membershipJSON struct {
 	ExpiresAt     *time.Time `json:"expiresAt,omitempty"`
 }
 
-// memberships are the member's, with what a new one costs.
+// memberships are the member's, with the price of a new one.
 func (a *API) memberships(w http.ResponseWriter, r *http.Request, member string) error {
 	list, err := a.cfg.Payments.Memberships(r.Context(), member)
 	if err != nil {
@@ -184,7 +185,7 @@ func (a *API) memberships(w http.ResponseWriter, r *http.Request, member string)
 	return nil
 }
 
-// moment leaves a time out that has not come.
+// moment is nil for a time that has not come.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -49,7 +49,7 @@ func TestTicketRoutes(t *testing.T) {
 	if first["seatId"] != "A-1" || first["ticketId"] != id+".A-1" || first["usedAt"] != nil || first["picture"].(map[string]any)["path"] == "" {
 		t.Errorf("%v", first)
 	}
-	// A scanner that has the public keys needs nothing else.
+	// A scanner needs only the public keys.
 	r = o.do(call{method: "GET", path: "/api/tickets/keys"})
 	var keys ticket.PublicKeys
 	if err := json.Unmarshal([]byte(r.text), &keys); err != nil || r.status != 200 || r.header.Get("Content-Type") != "application/jwk-set+json" {

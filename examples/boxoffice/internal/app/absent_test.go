@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest"
 )
 
-// waits is a log that tells when the office waits for its transport.
+// waits is a log that signals when the office waits for its transport.
 type waits chan struct{}
 
 func (w waits) Write(line []byte) (int, error) {
@@ -27,8 +27,8 @@ func (w waits) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A transport that is absent at the start is waited for: the office opens when it is
-// there, and ends at once if it is told to before.
+// The office waits for a transport that is absent at the start: it opens when the
+// transport is there, and ends at once if it is told to before.
 func TestAnAbsentTransportIsWaitedFor(t *testing.T) {
 	address, err := tcpproxy.Vacant()
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// On RabbitMQ the queues of domain_events are plain queues, which other programs
-// find by their names, and each gets the types that are its own.
+// On RabbitMQ the queues of domain_events are plain queues, which other programs find
+// by their names, and each receives its own types.
 func TestPlainQueues(t *testing.T) {
 	url := servicetest.RabbitMQ(t)
 	p := start(t, "--data-dir", t.TempDir(), "--bus-url", url)

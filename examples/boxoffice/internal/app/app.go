@@ -54,20 +54,19 @@ type Options struct {
 	GatewayTimeout time.Duration
 	// Upstream configures the simulated API of the artists.
 	Upstream upstream.Config
-	// Prefetch configures the prefetch of artists; the App says who holds it, and
-	// what waits.
+	// Prefetch configures the prefetch of artists; the App sets its holder and its
+	// measure of waiting work.
 	Prefetch artist.PrefetchConfig
 	// TracerProvider makes spans of requests, events and deliveries, in place of the
 	// one that BOXOFFICE_TRACES_URL asks for. It is not shut down.
 	TracerProvider trace.TracerProvider
-	// WrapArtists stands between the requests for artists and the transport;
-	// nothing when nil.
+	// WrapArtists wraps the publisher of the requests for artists; nil wraps nothing.
 	WrapArtists func(message.Publisher) message.Publisher
-	// WrapRelay stands between the relay and the transport; nothing when nil.
+	// WrapRelay wraps the publisher of the relay; nil wraps nothing.
 	WrapRelay func(message.Publisher) (message.Publisher, error)
-	// Settle is how long a waiting room in memory gathers those who were in line
-	// before a restart; 5 s when zero: its lines are short, and who is near the front
-	// comes every second.
+	// Settle is how long a waiting room in memory collects the members that were in line
+	// before a restart; 5 s when zero: its lines are short, and clients near the front
+	// poll every second.
 	Settle time.Duration
 	// Drain bounds each step of the shutdown; 15 s when zero.
 	Drain time.Duration
@@ -80,12 +79,12 @@ type App struct {
 	log   *slog.Logger
 	ready chan struct{}
 	url   string // set before ready is closed
-	// leaving says that the process was asked to end and turns requests away.
+	// leaving is set when the process was asked to end and closes connections.
 	leaving atomic.Bool
-	// routes are the patterns of what it serves; set before ready is closed.
+	// routes are the patterns of all served routes; set before ready is closed.
 	routes []string
 
-	// What Run opened and made.
+	// The parts that Run opened and made.
 	holder    string
 	sole      bool
 	store     *store.Store
@@ -119,7 +118,7 @@ type App struct {
 	tracing   trace.TracerProvider // nil when no spans are made
 
 	admissions      *admissions.Log
-	noticeTransport *noticeTransport // nil when nobody is told of admissions
+	noticeTransport *noticeTransport // nil when admissions are not published
 }
 
 // New makes an App. It does no I/O.
@@ -214,9 +213,9 @@ func (a *App) Run(ctx context.Context) (err error) {
 	return run.stop()
 }
 
-// identify decides under which name this process holds leases. One that has
-// its data folder to itself keeps its name over restarts, so that what it held
-// when it was killed need not run out first.
+// identify chooses the name under which this process holds leases. A process with a
+// data folder of its own keeps its name over restarts, so that the leases of a killed
+// process need not expire first.
 func (a *App) identify(opened *closers) error {
 	if a.cfg.Embedded {
 		lock, err := store.LockFolder(a.cfg.DataDir)
@@ -248,7 +247,7 @@ func listen(addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// announce prints what a person needs first.
+// announce prints the address and the first steps for a person.
 func (a *App) announce(ln net.Listener) {
 	a.url = "http://" + ln.Addr().String()
 	text := fmt.Sprintf("Box office: %s\n", a.url)
@@ -264,7 +263,7 @@ func (a *App) announce(ln net.Listener) {
 	_, _ = io.WriteString(a.opt.Out, text) // a closed stdout is no reason not to serve
 }
 
-// closers closes in reverse order what was opened.
+// closers closes opened resources in reverse order.
 type closers struct{ fns []func() error }
 
 func (c *closers) add(fn func() error) { c.fns = append(c.fns, fn) }

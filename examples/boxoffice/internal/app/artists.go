@@ -24,16 +24,16 @@ type artists struct {
 	coalescer *coalesce.Coalescer
 	meter     *meter.Meter
 	mirror    *artist.Mirror
-	// What follows is nil in a process without workers.
+	// The following are nil in a process without workers.
 	limiter  *ratelimit.Limiter
 	worker   *artist.Worker
 	prefetch *artist.Prefetch
 	archiver *artist.Archiver
 }
 
-// limits are what the artists' API forgives and what is used of it. Most of the
-// delay is for a process that the system lets wait between a grant and its write,
-// the rest for a network and an upstream that are slow at one moment.
+// limits are the limits of the artists' API, and the part of them that is used. Most
+// of the delay is for a process that the system suspends between a grant and its
+// write, the rest for a network or an upstream that is briefly slow.
 func limits(workers int) ratelimit.Limits {
 	return ratelimit.Limits{
 		HardLimit: 500, Rate: 450, LowRate: 350,
@@ -48,7 +48,7 @@ func (a *App) mirrors() bool {
 	return a.cfg.Mirrors() && (a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleWorker))
 }
 
-// buildBudget makes what the mirror shares with other processes.
+// buildBudget makes the parts of the mirror that processes share.
 func (a *App) buildBudget() (err error) {
 	if !a.mirrors() {
 		return nil
@@ -67,7 +67,7 @@ func (a *App) buildBudget() (err error) {
 	if a.cfg.Has(config.RoleWorker) {
 		m.limiter, err = ratelimit.New(a.shared.permits, ratelimit.Config{
 			Limits: limits(a.cfg.Workers), Logger: a.log,
-			// Workers can wait; a machine or a Redis under load is not one that is away.
+			// Workers can wait; a machine or a Redis under load is no outage.
 			Timeout: redisTimeout / 2,
 		})
 		if err != nil {
@@ -132,8 +132,8 @@ func (a *App) buildArtists(api string, opened *closers) error {
 	return err
 }
 
-// startArtists starts the mirror's background parts. Reads come after them and
-// end before them; the consumers are the runner's.
+// startArtists starts the mirror's background parts. Reads start after them and end
+// before them; the runner has the consumers.
 func (a *App) startArtists(run *stages) {
 	m := a.artists
 	if m == nil {
@@ -143,8 +143,8 @@ func (a *App) startArtists(run *stages) {
 	run.start("artists", m.mirror.Run)
 }
 
-// startArtistSingletons starts what asks for refreshes by itself, so it ends
-// before the consumers.
+// startArtistSingletons starts the jobs that request refreshes by themselves, so that
+// they end before the consumers.
 func (a *App) startArtistSingletons(run *stages) {
 	m := a.artists
 	if m == nil || m.worker == nil {
@@ -160,7 +160,7 @@ var (
 	lowWorker  = ops.Consumer{Topic: artist.TopicLow, Group: artist.GroupLow, DeadLetters: artist.DeadLetters, Apart: true}
 )
 
-// operatedArtists tells the operator of the mirror.
+// operatedArtists adds the mirror to the operator's reports.
 func (a *App) operatedArtists(cfg *ops.Config) {
 	if !a.cfg.Mirrors() {
 		return

@@ -63,7 +63,7 @@ func (p *process) turns(id string, to artist.Freshness) (v artist.View) {
 	return v
 }
 
-// An artist that nobody asked for before turns from UPDATING to FRESH by itself,
+// An artist that was never asked for before turns from UPDATING to FRESH by itself,
 // through API, coalescer, transport, worker, limiter and database.
 func TestArtistTurnsFresh(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestArtistOfSplitProcesses(t *testing.T) {
 }
 
 // An artist that does not exist is one dead letter with the reason, and costs one
-// call however often it is read.
+// call for any number of reads.
 func TestArtistThatIsMissing(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -178,7 +178,7 @@ func TestArtistBadInput(t *testing.T) {
 	(&fan{p: p}).call(http.MethodPost, "/api/artists/1/refresh", "", nil, 401, nil)
 }
 
-// A member has an artist refreshed that is fresh, and what it was before can be
+// A member requests a refresh of a fresh artist, and the earlier snapshot can be
 // read.
 func TestArtistRefreshAndHistory(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	if page("?limit=1&before=" + newest); len(history.Changes) != 1 || history.Next != nil || history.Changes[0].ID == newest {
 		t.Errorf("the second page: %+v", history)
 	}
-	// What the upstream does not have, and what has just failed.
+	// Artists that the upstream does not have or that have just failed.
 	boxtest.WaitFor(t, "the upstream's word", func() bool { return p.look("99999").LastCheckedAt != nil })
 	var problem struct{ Type, Detail string }
 	ann.call(http.MethodPost, "/api/artists/99999/refresh", "", nil, 404, &problem)
@@ -242,7 +242,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	}
 }
 
-// closedPort is an address where nobody answers.
+// closedPort is an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -270,7 +270,7 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 	if _, err := p.app.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`); err != nil {
 		t.Fatal(err)
 	}
-	// The first read may promise a refresh; once it was refused, nobody does.
+	// The first read may promise a refresh; later ones do not, once it was refused.
 	var v artist.View
 	boxtest.WaitFor(t, "a stale artist without a promise", func() bool { v = p.look("7"); return !v.UpdateQueued })
 	if v.Freshness != artist.Stale || string(v.Snapshot) != string(fresh.Snapshot) || v.EstimatedWaitMs != nil {
@@ -350,8 +350,8 @@ func TestArtistMetrics(t *testing.T) {
 	}
 }
 
-// Refreshes of artists have no part in the outbox, so a mirror at work is no
-// unrest of the books for longer than it is at work.
+// Refreshes of artists have no part in the outbox, so a mirror at work is no unrest
+// of the books beyond the work itself.
 func TestArtistsAndTheBooks(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

@@ -26,7 +26,7 @@ import (
 // Schemes are the transports that the program links.
 func Schemes() *bus.Opener { return transports(transport{}) }
 
-// transport is what all of them are told.
+// transport holds the settings of all transports.
 type transport struct {
 	store  *store.Store
 	holder string // a name kept over restarts, "" for none
@@ -43,8 +43,8 @@ func (a *App) transports() *bus.Opener {
 
 func transports(t transport) *bus.Opener { return bus.NewOpener(transportSchemes(t)...) }
 
-// transportSchemes shares the database's pools with the transport that lives in the
-// same database, so that publishing can be part of a transaction there.
+// transportSchemes shares the database's pools with the transport in the same
+// database, so that publishing can be part of a transaction there.
 func transportSchemes(t transport) []bus.Scheme {
 	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
 	pg := pgbus.Config{Holder: t.holder, Logger: t.log}

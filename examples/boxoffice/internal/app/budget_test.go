@@ -49,7 +49,7 @@ func TestCountedCalls(t *testing.T) {
 	if err := get("/first"); err != nil {
 		t.Error(err)
 	}
-	// The answer may be here before its call is known to be written.
+	// The answer may arrive before its call is known to be written.
 	boxtest.WaitFor(t, "a call and its redirect", func() bool { return calls.Load() == 2 }, func() string { return fmt.Sprint(calls.Load()) })
 	transport.CloseIdleConnections()
 	server.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-// buildChat makes the chat, after the live streams that hear of it. It connects to
+// buildChat makes the chat, after the live streams that it sends to. It connects to
 // nothing.
 func (a *App) buildChat(opened *closers) error {
 	broker, err := a.chatBroker(opened)
@@ -31,8 +31,8 @@ func (a *App) buildChat(opened *closers) error {
 	return nil
 }
 
-// chatBroker carries the bells of the rooms. In memory they reach this process only;
-// the sockets of others then find by looking what is new.
+// chatBroker carries the notifications of the rooms. In memory they reach this
+// process only; sockets of other processes then find new messages by polling.
 func (a *App) chatBroker(opened *closers) (sse.Broker, error) {
 	if a.cfg.RoomInMemory() {
 		return memsse.NewBroker()
@@ -44,15 +44,15 @@ func (a *App) chatBroker(opened *closers) (sse.Broker, error) {
 	return redissse.NewBroker(client, redissse.BrokerConfig{Prefix: a.cfg.RedisPrefix + "chat:"})
 }
 
-// startChat starts what sockets and workers stand on: before both, so that it ends
-// after them.
+// startChat starts the parts that sockets and workers need: before both, so that the
+// parts end after them.
 func (a *App) startChat(run *stages) {
 	if a.chats() {
 		run.start("chat", a.chat.Run)
 	}
 }
 
-// chats says whether this process has a part in the chat.
+// chats reports whether this process has a part in the chat.
 func (a *App) chats() bool {
 	return a.chat != nil && (a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleWorker))
 }
@@ -65,7 +65,7 @@ func (a *App) chatCollectors() []prometheus.Collector {
 	return []prometheus.Collector{a.chat.Collector()}
 }
 
-// chatStats is what an operator is told; nil where there is no chat.
+// chatStats are the figures of the chat for an operator; nil where there is no chat.
 func (a *App) chatStats() func() chat.Stats {
 	if !a.chats() {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// The operator and the metrics are told of messages from who sends to the live
-// streams, also of one that cannot be stored.
+// The operator and the metrics report messages from the sender to the live streams,
+// and a message that cannot be stored.
 func TestChatFigures(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -28,7 +28,7 @@ func TestChatFigures(t *testing.T) {
 			if report.Chat == nil {
 				return false
 			}
-			// What failed may be delivered again before it is a dead letter, and fail again.
+			// A failed message may be delivered and fail again before it is a dead letter.
 			got := *report.Chat
 			if want.Failed > 0 {
 				got.Failed, got.DeadLettered = min(got.Failed, want.Failed), min(got.DeadLettered, want.DeadLettered)

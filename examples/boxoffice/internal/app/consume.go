@@ -27,8 +27,8 @@ func (a *App) consumers() []store.Consumer {
 		a.social.Consumers(), a.inbox.Consumers(), a.chat.Consumers())
 }
 
-// topics declares what must exist before the first publish: a group that is
-// made later would miss what came before it.
+// topics declares the topics that must exist before the first publish: a group that
+// is made later would miss earlier messages.
 func (a *App) topics() []bus.Topic {
 	all := topics(a.consumers())
 	if a.cfg.Mirrors() {
@@ -71,7 +71,7 @@ func deadLetters(topic string) bus.DeadLetterPolicy {
 	return bus.DLQ(strings.TrimSuffix(topic, ".events"))
 }
 
-// retry is 1, 2 and 4 s, and 1 s once for what only counts.
+// retry is 1, 2 and 4 s, and 1 s once for topics that are only counted.
 func retry(topic string) bus.RetryPolicy {
 	if figuresOf(topic) {
 		return bus.FixedRetry(time.Second, 1)
@@ -79,7 +79,7 @@ func retry(topic string) bus.RetryPolicy {
 	return bus.DefaultRetry()
 }
 
-// figuresOf says whether a show's figures are made of a topic.
+// figuresOf reports whether a topic feeds a show's figures.
 func figuresOf(topic string) bool {
 	return slices.Contains([]string{events.Likes, events.Orders, events.Products, events.Stock}, topic)
 }
@@ -140,8 +140,8 @@ func hooks(c store.Consumer) (h bus.Hooks) {
 	return h
 }
 
-// duplicates counts what a consumer skipped because it had handled it before;
-// artists have versions instead.
+// duplicates is how many messages a consumer skipped as already handled; artists have
+// versions instead.
 func (a *App) duplicates(c ops.Consumer) int64 {
 	if guard := a.guards[c]; guard != nil {
 		return guard.Stats().Duplicates
@@ -149,9 +149,9 @@ func (a *App) duplicates(c ops.Consumer) int64 {
 	return 0
 }
 
-// guarded makes one transaction of the idempotency key, the handler's effect,
-// the events that follow from it and the line in the audit trail. Handlers that
-// are at work at the same time share a commit.
+// guarded makes one transaction of the idempotency key, the handler's effect, the
+// events that follow from it and the line in the audit trail. Handlers that run at
+// the same time share a commit.
 func (a *App) guarded(guard *idempotency.Guard[*sql.Tx], group string, h store.Handler) bus.EventHandler {
 	return func(ctx context.Context, e event.Event) error {
 		return a.store.Write(ctx, func(ctx context.Context, _ *sql.Tx) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSoldOutEverywhere: two processes read one copy of the shows, and a show that
-// sells out at one is sold out at the other. The copy would never end by itself here.
+// sells out at one is sold out at the other. The copy never expires here.
 func TestSoldOutEverywhere(t *testing.T) {
 	t.Parallel()
 	redis, db, bank := servicetest.Redis(t), boxtest.URL(t), bank(t)
@@ -31,7 +31,7 @@ func TestSoldOutEverywhere(t *testing.T) {
 	}
 	seller, reader := role("all"), role("api")
 	ann := seller.fan("ann")
-	// keep makes the copy one without an end, and returns how many there are.
+	// keep removes the expiry of the copies, and returns their number.
 	keep := func() (n int) {
 		keys, err := client.Keys(t.Context(), prefix+"cache:{shows:*}").Result()
 		if err != nil {
@@ -64,7 +64,7 @@ func TestSoldOutEverywhere(t *testing.T) {
 	boxtest.WaitFor(t, "the other process to say that nothing is left", func() bool { n := seats(); return n.Sold == n.Total })
 }
 
-// TestCopiesOfShowsAway: a Redis that is away costs no reader the shows.
+// TestCopiesOfShowsAway: readers get the shows during an outage of Redis.
 func TestCopiesOfShowsAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://"+closedPort(t))

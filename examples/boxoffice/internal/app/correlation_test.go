@@ -32,8 +32,8 @@ func (p *process) told() (all []event.Event) {
 	return all
 }
 
-// TestCorrelation follows requests by their ids, which nobody traces, from the first
-// byte to the last event: also where a payment, a refund or a timeout came later.
+// TestCorrelation follows requests by their ids, without traces, from the first byte
+// to the last event: also where a payment, a refund or a timeout came later.
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--hold-seconds", "3")
@@ -57,7 +57,7 @@ func TestCorrelation(t *testing.T) {
 	as(ann, "r-member").call(http.MethodPost, "/api/memberships", "membership-key", map[string]any{"amount": 30000, "card": boxtest.Approve}, 202, nil)
 	ann.await(late.ReservationID, "", "B-1", "CANCELLED HOLD_TIMEOUT,  , AVAILABLE")
 
-	// request, type, actor, target and what it is about; and its cause, if it has one.
+	// The request, type, actor, target and subject; and the cause, if there is one.
 	want := []string{
 		"r-close VoteClosed  show-2 show-2",
 		"r-comment CommentCountDeltaPublished bob show-2 " + comment.ID,
@@ -103,8 +103,8 @@ func TestCorrelation(t *testing.T) {
 	}, func() string { return strings.Join(got, "\n") })
 }
 
-// TestCorrelationIsMadeAtTheDoor where no request brings an id, and on answers that
-// no route gives.
+// TestCorrelationIsMadeAtTheDoor: an id is made if the request brings none, also for
+// answers without a route.
 func TestCorrelationIsMadeAtTheDoor(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

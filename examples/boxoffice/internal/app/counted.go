@@ -5,8 +5,7 @@ import (
 	"net/http/httptrace"
 )
 
-// counted counts the calls that go out: when they are written, each hop and each
-// repetition.
+// counted counts outgoing calls: when they are written, each hop and each repetition.
 type counted struct {
 	next  http.RoundTripper
 	count func()

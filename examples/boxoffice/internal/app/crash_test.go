@@ -26,8 +26,8 @@ func split(t *testing.T, dir, bank, roles string) *process {
 		"--roles", roles, "--redis-url", "off", "--admin-token", "admin-token-of-the-test")
 }
 
-// Every step is made by a process of its own, which is gone before the next
-// step is made: what one leaves behind is all that the next one has.
+// Every step is made by a process of its own, which has ended before the next step:
+// the next process has only the state that the earlier ones left.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	dir, bank := t.TempDir(), bank(t)
@@ -74,8 +74,8 @@ func TestCrashes(t *testing.T) {
 			}
 		}
 	})
-	// The worker charges, and is gone; the relay publishes, and is gone; the
-	// worker handles; and so on, until nothing is left to do.
+	// The worker charges, and ends; the relay publishes, and ends; the worker handles;
+	// and so on, until no work is left.
 	for round := 0; ; round++ {
 		if round == 20 {
 			t.Fatal("after 20 rounds there is still something to do")
@@ -97,7 +97,7 @@ func TestCrashes(t *testing.T) {
 	})
 }
 
-// rest waits until there is nothing to do for a process.
+// rest waits until a process has no work left.
 func rest(t *testing.T, p *process, open func() (int, error)) {
 	t.Helper()
 	n, err := 0, error(nil)
@@ -126,8 +126,8 @@ func openWork(ctx context.Context, p *process) (n int, err error) {
 	return n + calls, err
 }
 
-// The relay crashed before it moved its cursor, and every consumer before it
-// moved its own: everything is published and delivered again.
+// The relay crashed before it moved its cursor, and every consumer before it moved
+// its own: everything is published and delivered again.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// declare makes the topics. A transport that is absent is waited for, since nothing may be
-// published before its groups are there.
+// declare makes the topics. It waits for a transport that is absent, since nothing may be
+// published before its groups exist.
 func (a *App) declare(ctx context.Context) error {
 	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
@@ -32,7 +32,7 @@ func (a *App) declare(ctx context.Context) error {
 // Consumer is a group of a topic, as the office declares it.
 type Consumer struct {
 	Topic, Group, DeadLetters string
-	// Types are those of the events that it handles; others it acknowledges.
+	// Types are the types of handled events; others are acknowledged.
 	Types []string
 	Retry bus.RetryPolicy
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The door stands before all that a process serves, and knows who is behind a proxy.
+// The ingress limits cover all routes of a process, and find the client behind a proxy.
 func TestDoor(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--address-rate", "1", "--trusted-proxies", "127.0.0.1")
@@ -30,7 +30,7 @@ func TestDoor(t *testing.T) {
 		got.StatusCode, got.Header = res.StatusCode, res.Header
 		return got
 	}
-	// Of one subscriber's requests some are refused, whatever is written before the address.
+	// Some of one subscriber's requests are refused, with any text before the address.
 	refused := 0
 	for range 100 {
 		if ask("POST", "/vwr/assign/show-1", "X-Forwarded-For", "192.0.2.1, 203.0.113.9").StatusCode == http.StatusTooManyRequests {
@@ -66,7 +66,8 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%s: %v", target, h)
 		}
 	}
-	// Only a proxy says that it was https, and then cookies are for https alone.
+	// Only a proxy can state that a request was https, and then cookies are for https
+	// alone.
 	for _, c := range []struct {
 		proto  string
 		secure bool
@@ -76,7 +77,7 @@ func TestDoor(t *testing.T) {
 			t.Errorf("by %s: %v", c.proto, h)
 		}
 	}
-	// The route is counted also for what went through the door.
+	// Requests that passed the ingress limits are counted by route too.
 	if !strings.Contains(p.text("/metrics"), `route="/vwr/assign/{eventId}"`) && !strings.Contains(p.text("/metrics"), `/vwr/assign/`) {
 		t.Error("the requests have no route in the metrics")
 	}

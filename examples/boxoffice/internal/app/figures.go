@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
 )
 
-// metrics serves everything to Prometheus, from one registry. What a scrape reads is at
-// hand: it waits for neither the database, nor the transport, nor Redis.
+// metrics serves everything to Prometheus, from one registry. A scrape reads values in
+// memory: it waits for neither the database, nor the transport, nor Redis.
 func (a *App) metrics() (http.Handler, error) {
 	all, err := a.collectors()
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *App) metrics() (http.Handler, error) {
 	}
 	return promhttp.HandlerFor(specified{registry}, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
-		// A few scrapers at a time; whoever asks without end is told to come back.
+		// A few scrapers at a time; further requests are told to retry.
 		MaxRequestsInFlight: 8,
 	}), nil
 }
@@ -63,7 +63,7 @@ func (a *App) collectors() ([]prometheus.Collector, error) {
 	return slices.Concat(all, []prometheus.Collector{guards, counts}, room, streams, a.inboxCollectors(), a.chatCollectors(), mirror), err
 }
 
-// artistCollectors are those of the mirror.
+// artistCollectors are the collectors of the mirror.
 func (a *App) artistCollectors() ([]prometheus.Collector, error) {
 	m := a.artists
 	if m == nil {
@@ -100,7 +100,7 @@ var breakerState = map[string]ratelimit.BreakerState{
 	"closed": ratelimit.BreakerClosed, "half-open": ratelimit.BreakerHalfOpen, "open": ratelimit.BreakerOpen,
 }
 
-// waitingCollectors are those of the waiting room.
+// waitingCollectors are the collectors of the waiting room.
 func (a *App) waitingCollectors() ([]prometheus.Collector, error) {
 	w := a.waiting
 	if w == nil {

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/series.txt anew")
 
-// figures are what is served at /metrics: each series and its value.
+// figures are the series served at /metrics, with their values.
 func (p *process) figures() map[string]float64 {
 	p.t.Helper()
 	all := map[string]float64{}
@@ -59,7 +59,7 @@ func (p *process) reach(what string, want map[string]float64) {
 
 // TestSeries: the list of all series is checked in, so that dashboards and alert rules
 // can be checked against it without a running box office. It has the type, the name and
-// the labels of each; a histogram once; of the runtime's none.
+// the labels of each; a histogram once; none of the runtime.
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/series.txt"
@@ -141,8 +141,8 @@ func TestOneHandlerForAllFigures(t *testing.T) {
 	}
 }
 
-// Requests for artists move the lag while they wait, and what they come to when they
-// are done.
+// Requests for artists move the lag while they wait, and the counters of results when
+// they are done.
 func TestFiguresOfRefreshes(t *testing.T) {
 	t.Parallel()
 	api := newArtistAPI(t)
@@ -162,7 +162,7 @@ func TestFiguresOfRefreshes(t *testing.T) {
 	})
 }
 
-// A booking moves what the relay, the consumers and their guards count.
+// A booking moves the counters of the relay, the consumers and their guards.
 func TestFiguresOfABooking(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -184,7 +184,7 @@ func TestFiguresOfABooking(t *testing.T) {
 }
 
 // A scrape waits for no server: it answers while the database, which is the transport as
-// well, and Redis hang. Whoever looks at the process then needs the figures the most.
+// well, and Redis hang. Operators need the figures the most then.
 func TestFiguresWhileServersHang(t *testing.T) {
 	t.Parallel()
 	var hanging []*tcpproxy.Proxy
@@ -218,7 +218,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 		defer proxy.Stall(false)
 	}
 	scrape("when they begin to hang")
-	// That takes longer than any loop that reads for the figures waits between reads.
+	// That takes longer than the pause between reads of any loop for the figures.
 	boxtest.WaitFor(t, "the process to know that its database hangs", func() bool {
 		res, err := impatient.Get(p.app.URL() + "/readyz")
 		if err != nil {
@@ -237,7 +237,7 @@ func TestFiguresOfRedis(t *testing.T) {
 	p.reach("calls of Redis", map[string]float64{"redis_command_duration_seconds_count": 3})
 }
 
-// Nobody reaches Redis: the breaker before it opens.
+// Redis is unreachable: the breaker before it opens.
 func TestFiguresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://"+closedPort(t))
@@ -250,7 +250,7 @@ func TestFiguresWithoutRedis(t *testing.T) {
 	p.reach("the refusals", map[string]float64{`artist_ask_total{result="refused"}`: 1})
 }
 
-// The transport takes nothing: what could not be sent is counted.
+// The transport refuses all messages: the unsent messages are counted.
 func TestFiguresOfATransportThatRefuses(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -266,5 +266,5 @@ func TestFiguresOfATransportThatRefuses(t *testing.T) {
 	if _, err := p.app.store.DB().ExecContext(t.Context(), `DROP TRIGGER refuse`); err != nil {
 		t.Fatal(err)
 	}
-	p.turns("7", artist.Fresh) // by itself: whoever reads asks again
+	p.turns("7", artist.Fresh) // by itself: readers ask again
 }

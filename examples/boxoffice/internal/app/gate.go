@@ -10,8 +10,9 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 )
 
-// gateByURL keeps the counters of the front gates where BOXOFFICE_GATE_URL says. It
-// connects to nothing: while that is away the gates answer 503, and all else goes on.
+// gateByURL keeps the counters of the front gates in the store of BOXOFFICE_GATE_URL.
+// It connects to nothing: during an outage of the store the gates answer 503, and all
+// else goes on.
 func (a *App) gateByURL(w *waiting, opened *closers) (frontgate.Store, error) {
 	at, err := dynamogate.ParseURL(a.cfg.GateURL)
 	if err != nil {

@@ -49,13 +49,13 @@ func (f *fan) with(method, path, body, pass string) int {
 	return res.StatusCode
 }
 
-// TestTrustedEdge: an edge that shares the secret takes the requests that it signs
-// past the waiting room, for reading; its header alone does nothing.
+// TestTrustedEdge: an edge with the secret sends the reading requests that it signs
+// past the waiting room; its header alone does nothing.
 func TestTrustedEdge(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--edge-secret", "another-0123456789-0123456789-0123,"+edgeSecret)
 	const seats = "/api/seats/show-1"
-	ann := p.visitor("ann") // who never comes to the room
+	ann := p.visitor("ann") // never comes to the room
 	for name, c := range map[string]struct {
 		method, path, pass string
 		want               int
@@ -75,7 +75,7 @@ func TestTrustedEdge(t *testing.T) {
 	}
 }
 
-// TestNoEdgeIsTrusted by default, whatever it signs.
+// TestNoEdgeIsTrusted: by default no edge is trusted, whether or not it signs.
 func TestNoEdgeIsTrusted(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -86,7 +86,7 @@ func TestNoEdgeIsTrusted(t *testing.T) {
 }
 
 // TestGateByURLAway: without the store of its counters the front gate is shut, and
-// nothing else is.
+// all else works.
 func TestGateByURLAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--gate-url", "dynamodb://key:secret@local/t-?create=true&endpoint=http://"+closedPort(t))

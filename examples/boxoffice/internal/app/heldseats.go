@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/heldseats"
 )
 
-// buildHeldSeats makes the copy of the held seats, where there is a Redis. It connects to
+// buildHeldSeats makes the copy of the held seats, if there is a Redis. It connects to
 // nothing: bookings go on without.
 func (a *App) buildHeldSeats(opened *closers) error {
 	if a.cfg.RedisURL == config.NoRedis || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleWorker) {
@@ -38,8 +38,8 @@ func (a *App) heldSeatsStore(opened *closers) (heldseats.Store, error) {
 	return heldseats.NewRedis(client, a.cfg.RedisPrefix)
 }
 
-// startHeldSeats starts what writes the copy. Seats are moved after its start and before
-// its end only.
+// startHeldSeats starts the writer of the copy. Seats are moved after its start and
+// before its end only.
 func (a *App) startHeldSeats(run *stages) {
 	if a.held == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// What is held is in Redis under the show's key, and leaves it when it is sold or free.
+// Held seats are in Redis under the show's key, and leave it when sold or free.
 func TestHeldSeatsInRedis(t *testing.T) {
 	t.Parallel()
 	url := servicetest.Redis(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 )
 
-// buildInbox makes the members' inbox. The streams read from it what was missed, so
-// it is made before them.
+// buildInbox makes the members' inbox. It is made before the streams, which read
+// missed notices from it.
 func (a *App) buildInbox() (err error) {
 	a.inbox, err = inbox.New(a.store, inbox.Config{Holder: a.holder, Traces: a.tracing != nil, Logger: a.log})
 	return err
@@ -21,15 +21,15 @@ func (a *App) joinInbox() {
 	}
 }
 
-// startInbox starts what the inbox does by itself: it fans out, sends live and
-// forgets.
+// startInbox starts the inbox's own work: it fans out, sends live and deletes old
+// notices.
 func (a *App) startInbox(run *stages) {
 	if a.cfg.Has(config.RoleWorker) {
 		run.start("notifications", a.inbox.Run)
 	}
 }
 
-// inboxCollectors are the metrics of the inbox, where it sends and forgets.
+// inboxCollectors are the metrics of the inbox, in processes that run it.
 func (a *App) inboxCollectors() []prometheus.Collector {
 	if !a.cfg.Has(config.RoleWorker) {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 func TestJourneys(t *testing.T) {
 	t.Parallel()
-	// What must come before the gateway's late answer has ample time to do so.
+	// Steps that precede the gateway's late answer have ample time.
 	slow := quick()
 	slow.SettleAfter = 10 * time.Second
 	p := startWith(t, slow, "--data-dir", t.TempDir(), "--hold-seconds", "60")
@@ -124,8 +124,8 @@ func TestHoldTimeout(t *testing.T) {
 	p.sound()
 }
 
-// A hold ends while the gateway thinks: the payment was accepted in time and confirms,
-// though the sweep has passed by.
+// A hold ends while the gateway decides: the payment was accepted in time and
+// confirms, although the sweep has run.
 func TestHoldEndsBeforeThePayment(t *testing.T) {
 	t.Parallel()
 	bank := quick()
@@ -142,7 +142,7 @@ func TestHoldEndsBeforeThePayment(t *testing.T) {
 	p.sound()
 }
 
-// Everybody wants the same seats.
+// All fans want the same seats.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// A process that was asked to end says that no more should come, and serves what comes
-// all the same: on connections that it had, which it closes one by one, and on new ones.
+// A process that was asked to end reports itself as not ready, and still serves
+// requests: on existing connections, which it closes one by one, and on new ones.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	const lasts = 15 * time.Second // in which all is asked
@@ -25,7 +25,7 @@ func TestLeave(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		_, _ = io.Copy(io.Discard, res.Body) // the status is what is looked at
+		_, _ = io.Copy(io.Discard, res.Body) // only the status is checked
 		_ = res.Body.Close()
 		return res.StatusCode, res.Close
 	}
@@ -64,7 +64,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// When a part fails meanwhile, nothing is waited for.
+// When a part fails meanwhile, the process ends at once.
 func TestLeaveEndsWithAPart(t *testing.T) {
 	t.Parallel()
 	a := &App{log: slog.New(slog.DiscardHandler)}

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// A client that does not take what it is sent for so long is cut. The end of a
-// process waits as long for one.
+// streamWriteTimeout is after how long a client that does not read is cut. The end of
+// a process waits as long for such a client.
 const streamWriteTimeout = 5 * time.Second
 
 // buildLive makes the live streams, which the role api serves and the others send
@@ -35,14 +35,14 @@ func (a *App) buildLive(opened *closers) error {
 	return err
 }
 
-// replayers read what a stream begins with. The notices come last: a stream remembers
-// the last 64 events it was sent, and what is replayed and live at once must be among
-// them.
+// replayers read the first events of a stream. The notices come last: a stream
+// remembers the last 64 events it was sent, which must include the events that are
+// replayed and live at once.
 func (a *App) replayers() []live.Replayer { return []live.Replayer{messages{a}, notices{a}} }
 
-// notices and messages are what a stream begins with. The inbox and the chat send to
-// the streams and are asked by them: whichever is made first, all are there when a
-// stream opens.
+// notices and messages are the first events of a stream. The inbox and the chat send
+// to the streams and are read by them: all three exist when a stream opens, in any
+// order of creation.
 type (
 	notices  struct{ app *App }
 	messages struct{ app *App }
@@ -58,12 +58,14 @@ func (m messages) Replay(ctx context.Context, member string, since sse.Cursors) 
 	return m.app.chat.Replay(ctx, member, since)
 }
 
-// sharedStreams is what the processes share: in Redis, or in this one alone.
+// sharedStreams is the state that processes share: in Redis, or in this process
+// alone.
 func (a *App) sharedStreams(opened *closers) (live.Shared, error) {
 	if a.cfg.RoomInMemory() {
 		return live.Memory()
 	}
-	// Whoever opens a stream queues behind nobody else's calls for a connection.
+	// A client of their own: opening a stream does not wait for other calls'
+	// connections.
 	client, err := a.openRedis(opened)
 	if err != nil {
 		return live.Shared{}, err
@@ -71,9 +73,9 @@ func (a *App) sharedStreams(opened *closers) (live.Shared, error) {
 	return live.Redis(client, a.cfg.RedisPrefix)
 }
 
-// streams are the parts that serve live streams. They begin before the HTTP
-// server, so that the first request finds them, and end before it, since it waits
-// for its requests, and a stream is one without an end.
+// streams are the parts that serve live streams. They begin before the HTTP server,
+// so that the first request finds them. They end before it, since the server waits
+// for its requests, and a stream never ends by itself.
 type streams struct {
 	drain   context.CancelFunc
 	drained chan struct{}
@@ -97,8 +99,8 @@ func (a *App) startLive(run *stages) {
 	})
 }
 
-// startDrain is a part that at its end sends all tabs away, and waits for them.
-// Started after the HTTP server, it ends before it.
+// startDrain is a part that at its end closes the streams of all tabs, and waits for
+// them. Started after the HTTP server, it ends before it.
 func (a *App) startDrain(run *stages) {
 	if a.streams == nil {
 		return
@@ -119,7 +121,7 @@ func (a *App) liveCollectors() ([]prometheus.Collector, error) {
 	return a.live.Collectors()
 }
 
-// liveStats is what an operator is told; nil where no streams are served.
+// liveStats are the figures for an operator; nil where no streams are served.
 func (a *App) liveStats() func() sse.Stats {
 	if a.live == nil || !a.cfg.Has(config.RoleAPI) {
 		return nil

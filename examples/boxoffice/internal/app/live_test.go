@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// page is an EventSource: it comes back to its address, with its cookies.
+// page is an EventSource: it reconnects to its address, with its cookies.
 type page struct {
 	fan     *fan
 	browser *http.Client
@@ -74,7 +74,7 @@ func (w *page) open() *feed {
 	return f
 }
 
-// event is the next event's name, but for pings; "" at the end.
+// event is the next event's name, except pings; "" at the end.
 func (f *feed) event() string {
 	for f.lines.Scan() {
 		if name, ok := strings.CutPrefix(f.lines.Text(), "event: "); ok && name != "ping" {
@@ -91,7 +91,7 @@ func (f *feed) wants(event string) {
 	}
 }
 
-// stays asks as often as it is told to, until it has a stream that stays.
+// stays retries as often as it is told to, until it has a stream that stays.
 func (w *page) stays() *feed {
 	w.fan.p.t.Helper()
 	hub, t := w.fan.p.app.live.Hub(), w.fan.p.t
@@ -103,7 +103,7 @@ func (w *page) stays() *feed {
 			t.Fatal(err)
 		}
 		f = w.open()
-		// It has begun when it hears what is sent to it.
+		// The stream has begun when it receives an event.
 		if hub.ToMember(ctx, w.fan.member, sse.Event{Name: "probe"}) == nil && f.status == http.StatusOK && f.event() == "probe" {
 			return true
 		}
@@ -113,8 +113,8 @@ func (w *page) stays() *feed {
 	return f
 }
 
-// TestStreams: a stream by a ticket, what an operator sees of it, and its end
-// before that of the server.
+// TestStreams: a stream by a ticket, its figures for an operator, and its end before
+// that of the server.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"portable", "lean"} {
@@ -202,7 +202,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 		t.Error("the worker's metrics do not tell of what it sent")
 	}
 
-	// The same address at another process: with the cookie the same tab, else nobody.
+	// The same address at another process: with the cookie the same tab, else refused.
 	ann.p = two
 	stolen := ann.page()
 	stolen.ticket = mine.ticket

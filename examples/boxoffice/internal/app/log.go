@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// slogErrors gives the HTTP server's own complaints (a broken handshake, a
-// client that talks nonsense) to the logger, below what wakes anybody.
+// slogErrors sends the HTTP server's own complaints (a broken handshake, a malformed
+// request) to the logger, below the levels that alert an operator.
 func slogErrors(l *slog.Logger) *log.Logger {
 	return slog.NewLogLogger(l.Handler(), slog.LevelDebug)
 }

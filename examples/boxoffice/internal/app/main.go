@@ -41,7 +41,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, wrapRela
 }
 
 func complain(w io.Writer, err error) {
-	_, _ = fmt.Fprintln(w, "boxoffice:", err) // a closed stderr leaves nobody to tell
+	_, _ = fmt.Fprintln(w, "boxoffice:", err) // stderr may be closed
 }
 
 // Version is the program's version as its build knows it.

@@ -19,15 +19,15 @@ import (
 	"github.com/millrace-go/millrace/queue/queuenotice"
 )
 
-// noticeTopic is where other programs read whom the waiting room has let in.
+// noticeTopic is where other programs read the admissions of the waiting room.
 const noticeTopic = "queue.admitted"
 
 // errNoTransport drops a notice.
 var errNoTransport = errors.New("app: the transport of the notices is not open yet")
 
-// noticeTransport publishes notices on a transport of their own. Nobody waits for
-// it: while it is away, at the start too, notices are dropped and people are let
-// in all the same.
+// noticeTransport publishes notices on a transport of their own. Admissions do not
+// wait for it: during its outage, at the start too, notices are dropped and people
+// are let in all the same.
 type noticeTransport struct {
 	opener *bus.Opener
 	url    string
@@ -37,7 +37,7 @@ type noticeTransport struct {
 	bus    atomic.Pointer[bus.Bus]
 }
 
-// buildNotices makes what keeps the admissions, and what tells of them.
+// buildNotices makes the log of the admissions, and their publisher.
 func (a *App) buildNotices() (err error) {
 	if a.admissions, err = admissions.New(a.store, admissions.Config{Holder: a.holder, Logger: a.log}); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *App) buildNotices() (err error) {
 }
 
 // newNotices makes the notices of the people that this process lets in: as its
-// admitter, or at once by a request. It is nil where nobody is told.
+// admitter, or at once by a request. It is nil where notices are off.
 func (a *App) newNotices(w *waiting) (*queuenotice.Notices, error) {
 	if a.noticeTransport == nil || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleAdmitter) {
 		return nil, nil
@@ -63,8 +63,8 @@ func (a *App) newNotices(w *waiting) (*queuenotice.Notices, error) {
 	return queuenotice.New(a.noticeTransport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: a.log})
 }
 
-// startNotices starts the transport, and what reads it. What publishes there starts
-// later and ends before.
+// startNotices starts the transport and its reader. The publishers start later and
+// end before.
 func (a *App) startNotices(run *stages) {
 	if a.cfg.Has(config.RoleWorker) {
 		run.start("old admissions", a.admissions.Run)
@@ -89,7 +89,7 @@ func (n *noticeTransport) Publish(topic string, messages ...*message.Message) er
 // Close implements message.Publisher.
 func (n *noticeTransport) Close() error { return nil }
 
-// Run opens the transport, as often as it takes, and closes it when ctx ends.
+// Run opens the transport, with retries, and closes it when ctx ends.
 func (n *noticeTransport) Run(ctx context.Context) error {
 	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
@@ -110,8 +110,8 @@ func (n *noticeTransport) Run(ctx context.Context) error {
 	}
 }
 
-// serve opens the transport, and reads it where that is this process's, until ctx
-// ends or something fails.
+// serve opens the transport, and consumes it if that is this process's role, until
+// ctx ends or something fails.
 func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
 	b, err := n.opener.Open(ctx, n.url)
 	if err != nil {
@@ -152,7 +152,7 @@ func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
 	return true, nil
 }
 
-// admitted is what the operator sees of admissions.
+// admitted is the operator's list of admissions.
 type admitted struct{ app *App }
 
 // Newest implements api.Admissions.

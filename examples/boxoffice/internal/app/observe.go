@@ -41,7 +41,7 @@ func routeOf(r *http.Request) string {
 	return r.Pattern
 }
 
-// recorder remembers the status, and when an answer that goes on began.
+// recorder remembers the status, and when a long answer began.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -60,7 +60,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Hijack implements http.Hijacker, as far as what is behind does.
+// Hijack implements http.Hijacker, if the ResponseWriter behind it does.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
 	if err == nil && r.goesOn.IsZero() {
@@ -82,7 +82,7 @@ func (r *recorder) begins(status int) {
 	}
 }
 
-// until is when the request is over, or was as good as.
+// until is when the request ended, or its long answer began.
 func (r *recorder) until() time.Time {
 	if r.goesOn.IsZero() {
 		return time.Now()

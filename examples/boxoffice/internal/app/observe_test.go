@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-// A stream and a socket that are open for an hour took as long as they took to begin;
-// an answer that takes an hour took an hour.
+// A stream and a socket that are open for an hour count with the time until they
+// began; an answer that takes an hour counts with an hour.
 func TestObserveWhatGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())

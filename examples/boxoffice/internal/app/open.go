@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// outboxStore is what the app asks of its outbox's store.
+// outboxStore is the part of an outbox's store that the app uses.
 type outboxStore interface {
 	outbox.Store
 	outbox.Inspector
@@ -118,7 +118,7 @@ func (a *App) startGateway(run *stages, opened *closers) error {
 	return nil
 }
 
-// build makes the parts of the business and what this process runs of them.
+// build makes the parts of the business that this process's roles need.
 func (a *App) build(artistAPI string, opened *closers) error {
 	var err error
 	if a.catalog, err = catalog.New(a.store, a.outbox); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// shared is what the processes share beside the database and the transport: in
+// shared is the state that processes share beside the database and the transport: in
 // Redis, or in this process when it is the only one.
 type shared struct {
 	locks   coalesce.Store
@@ -28,8 +28,8 @@ type shared struct {
 // redisTimeout bounds a call; callers have shorter deadlines of their own.
 const redisTimeout = time.Second
 
-// openShared connects to nothing: a Redis that is away keeps no process from
-// starting, and no read from its answer.
+// openShared connects to nothing: an outage of Redis delays neither the start of a
+// process nor the answer to a read.
 func (a *App) openShared(opened *closers) error {
 	if !a.mirrors() {
 		return nil
@@ -42,8 +42,8 @@ func (a *App) openShared(opened *closers) error {
 		a.shared = shared{locks: memcoalesce.New(), permits: permits, calls: meter.NewMemory()}
 		return nil
 	}
-	// The limiter's calls are late after milliseconds, so they queue behind
-	// nobody else's for a connection.
+	// The limiter's calls are late after milliseconds, so they have connections of their
+	// own and wait for no other calls.
 	own, err := a.openRedis(opened)
 	if err != nil {
 		return err

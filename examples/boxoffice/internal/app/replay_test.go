@@ -37,8 +37,8 @@ func (e echo) Replay(ctx context.Context, member string, since sse.Cursors) (sse
 	return all, err
 }
 
-// A stream that comes back to a hundred messages of its rooms and to ten notices, which
-// come live meanwhile and once more right behind, has each once.
+// A stream reconnects to a hundred messages of its rooms and to ten notices, which are
+// also sent live meanwhile and once more right after. It has each once.
 func TestReplayedAndLive(t *testing.T) {
 	t.Parallel()
 	box := boxtest.New(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
 
-// operatedRooms has an operator see the waiting room of each show.
+// operatedRooms adds the waiting room of each show to the operator's reports.
 func (a *App) operatedRooms(cfg *ops.Config) {
 	if a.waiting == nil {
 		return

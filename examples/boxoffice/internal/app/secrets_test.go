@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 )
 
-// output is what a process has logged.
+// output is the log of a process.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -34,8 +34,8 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// TestNothingSecretIsLogged runs a process through what it does and what goes wrong
-// with it, logs on every level there is, and looks for what nobody else may know.
+// TestNothingSecretIsLogged runs a process through its work and its failures, with
+// all log levels, and searches the log for secrets.
 func TestNothingSecretIsLogged(t *testing.T) {
 	t.Parallel()
 	const text = "payload-text-of-ann"

@@ -20,9 +20,9 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// startParts starts what the roles ask for, and the figures that every process
-// serves to Prometheus. They end in reverse: the executor and the singletons,
-// the consumers, the relay.
+// startParts starts the parts of the roles, and the figures that every process serves
+// to Prometheus. They end in reverse: the executor and the singletons, the consumers,
+// the relay.
 func (a *App) startParts(run *stages) {
 	run.start("figures", a.ops.Run)
 	a.startHeldSeats(run)
@@ -47,7 +47,7 @@ func (a *App) startParts(run *stages) {
 	}
 }
 
-// prune forgets idempotency keys in the course of time.
+// prune deletes old idempotency keys.
 func (a *App) prune(ctx context.Context) error {
 	p, err := idempotency.NewPruner(a.keys, idempotency.PrunerConfig{Logger: a.log})
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *App) web() (answers *api.API, pages *site.Site, err error) {
 	return answers, pages, err
 }
 
-// shows is what the site renders on the server.
+// shows are the shows that the site renders on the server.
 type shows struct{ catalog *catalog.Catalog }
 
 func (s shows) Shows(ctx context.Context) ([]site.Show, error) {
@@ -155,9 +155,10 @@ func siteShow(s catalog.Show) site.Show {
 	return out
 }
 
-// leave goes on serving for a while in which /readyz says that no more should come,
-// so that whoever sends requests here stops before the port is closed: a connection
-// that a closing port has taken and not yet served is cut. It ends early with a part.
+// leave serves on for a while in which /readyz reports the process as not ready, so
+// that load balancers stop sending requests before the port is closed: closing a port
+// cuts a connection that is accepted and not yet served. leave ends early if a part
+// ends.
 func (a *App) leave(run *stages) {
 	a.leaving.Store(true)
 	if a.cfg.Leave == 0 {
@@ -182,7 +183,7 @@ func (a *App) turnAway(next http.Handler) http.Handler {
 	})
 }
 
-// readyz says whether this process can do its work.
+// readyz reports whether this process can do its work.
 func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
 	if a.leaving.Load() {
 		plain(w, http.StatusServiceUnavailable, "the process is about to end")

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// buildSocial makes what members do around a show.
+// buildSocial makes the parts for the members' actions around a show.
 func (a *App) buildSocial(opened *closers) error {
 	deltas, err := a.deltas(opened)
 	if err != nil {
@@ -34,8 +34,8 @@ func (a *App) buildSocial(opened *closers) error {
 	return a.social.Open(context.Background())
 }
 
-// deltas has the comments that were not counted yet: in Redis, for all processes, or
-// in this one: only those of the workers then show what is counted next.
+// deltas has the comments that are not counted yet: in Redis, for all processes, or
+// in this process: then only the workers' own processes show the uncounted comments.
 func (a *App) deltas(opened *closers) (counter.Store, error) {
 	if a.cfg.RoomInMemory() || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleWorker) {
 		return memcounter.New(), nil
@@ -47,8 +47,7 @@ func (a *App) deltas(opened *closers) (counter.Store, error) {
 	return rediscounter.New(client, rediscounter.Config{Prefix: a.cfg.RedisPrefix})
 }
 
-// shareShows has the processes share what they read of the shows, where there is a
-// Redis.
+// shareShows makes the processes share their reads of the shows, if there is a Redis.
 func (a *App) shareShows(opened *closers) error {
 	if a.cfg.RoomInMemory() {
 		return nil
@@ -81,7 +80,7 @@ func (a *App) batchConsumer(c store.Consumer, guard *idempotency.Guard[*sql.Tx])
 			return err
 		})
 		if err != nil && len(places) < len(all) {
-			// What can never be handled is not tried again with the rest.
+			// A message that can never be handled is not retried with the rest.
 			for _, i := range places {
 				refused.Add(i, err)
 			}
@@ -99,7 +98,7 @@ func (a *App) batchConsumer(c store.Consumer, guard *idempotency.Guard[*sql.Tx])
 	}
 }
 
-// checked picks the events that can be handled, and says where they stood.
+// checked picks the events that can be handled, and returns their positions.
 func checked(c store.Consumer, all []event.Event) (good []event.Event, places []int, refused *bus.BatchError) {
 	refused = &bus.BatchError{}
 	for i, e := range all {

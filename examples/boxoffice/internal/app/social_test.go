@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// figures are what a show's page shows of it.
+// figures are the figures of a show's page.
 type figures struct {
 	CommentCount, LikeCount, ViewCount, SalesCount int64
 }
@@ -29,7 +29,7 @@ func (f *fan) figures(show string) (x figures) {
 	return x
 }
 
-// What members do around a show moves its figures, through every consumer.
+// The members' actions around a show move its figures, through every consumer.
 func TestFigures(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { moveFigures(t) })
 	t.Run("Redis", func(t *testing.T) {
@@ -71,7 +71,7 @@ func moveFigures(t *testing.T, args ...string) {
 	}
 }
 
-// A view of nothing among others becomes a dead letter, and they count.
+// A view of an unknown show among others becomes a dead letter, and the others count.
 func TestMalformedView(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir())
 	ann := p.fan("ann")
@@ -186,7 +186,7 @@ func TestDeadLetterNames(t *testing.T) {
 }
 
 // Each event that members cause has a topic, and on RabbitMQ the queues of
-// domain_events take what their groups handle, and nothing else.
+// domain_events receive only the events that their groups handle.
 func TestRoutes(t *testing.T) {
 	for about, want := range map[string]string{
 		"like": events.Likes, "order": events.Orders, "product": events.Products, "stock": events.Stock,

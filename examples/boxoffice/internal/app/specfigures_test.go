@@ -22,7 +22,7 @@ var specSeries = []struct {
 	labels []string // of each series, as they are served; none for one series
 	moves  string   // package folder below the module, and test
 }{
-	// 6: the rate limiter. What is left of both buckets stands on the dashboard.
+	// 6: the rate limiter. The remainder of both buckets is on the dashboard.
 	{"rate_limiter_acquired_total", labelled("priority", "high", "low"), "ratelimit/ratelimitprom.TestRateAndTokens"},
 	{"rate_limiter_rejected_total", refusals("high", "low"), "ratelimit/ratelimitprom.TestEveryReason"},
 	{"rate_limiter_rps", nil, "ratelimit/ratelimitprom.TestRateAndTokens"},
@@ -54,7 +54,7 @@ var specSeries = []struct {
 	{"millrace_outbox_published_total", outboxTopics(), "examples/boxoffice/internal/app.TestFiguresOfABooking"},
 	{"millrace_outbox_publish_latency_seconds_count", outboxTopics(), "outbox/outboxprom.TestRelayIsCounted"},
 	{"millrace_outbox_round_duration_seconds_count", labelled("shard", "0"), "outbox/outboxprom.TestRelayIsCounted"},
-	// 8 and 10: what is dropped is counted.
+	// 8 and 10: drops are counted.
 	{"millrace_queue_notices_total", labelled("outcome", "published", "dropped"), "queue/queueprom.TestCounts"},
 	{"notification_live_total", labelled("result", "dropped", "failed", "sent"), "examples/boxoffice/internal/app.TestFiguresOfABooking"},
 }
@@ -97,8 +97,8 @@ func groups() (all []string) {
 	return all
 }
 
-// TestEverySpecMetricFromTheStart: whoever writes an alert finds its series before
-// anything has gone wrong.
+// TestEverySpecMetricFromTheStart: the author of an alert finds its series before the
+// first failure.
 func TestEverySpecMetricFromTheStart(t *testing.T) {
 	t.Parallel()
 	got := start(t, "--data-dir", t.TempDir()).figures()
@@ -120,7 +120,7 @@ func TestEverySpecMetricFromTheStart(t *testing.T) {
 	}
 }
 
-// TestEverySpecMetricIsMoved: the test that is said to move a metric exists, in a file
+// TestEverySpecMetricIsMoved: the test that is named for a metric exists, in a file
 // that looks at that metric.
 func TestEverySpecMetricIsMoved(t *testing.T) {
 	for _, spec := range specSeries {
@@ -128,7 +128,7 @@ func TestEverySpecMetricIsMoved(t *testing.T) {
 		text := fileOf(t, filepath.Join("..", "..", "..", "..", folder), test)
 		name := strings.TrimSuffix(spec.name, "_count")
 		library := libraryName(name) // a test of the library looks at that
-		// Tests of the outbox leave out what all its series begin with.
+		// Tests of the outbox omit the common prefix of its series.
 		if !strings.Contains(text, name) && !strings.Contains(text, library) && !strings.Contains(text, `"`+strings.TrimPrefix(name, "millrace_outbox_")+" ") {
 			t.Errorf("the file of %s in %s does not look at %s", test, folder, name)
 		}
@@ -146,7 +146,7 @@ func libraryName(name string) string {
 }
 
 // TestPromisedNamesShowTheLibrarysSeries: both names have the same series with the same
-// values, and nothing else of the library is served twice.
+// values, and no other series of the library is served twice.
 func TestPromisedNamesShowTheLibrarysSeries(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	acquired := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_rate_limiter_acquired_total", Help: "Granted."}, []string{"priority"})

@@ -23,7 +23,7 @@ var specNames = map[string]string{
 	"millrace_dead_letters":                 "dlq_message_count",
 }
 
-// specified gathers what another gatherer has, and the promised names beside it. Both
+// specified gathers another gatherer's metrics, and adds the promised names. Both
 // names show one collector's values, read once.
 type specified struct{ prometheus.Gatherer }
 

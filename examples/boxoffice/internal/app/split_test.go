@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// An operator asks a process that publishes nothing itself, and is told what the
-// relay did, also after it has gone.
+// An operator asks a process that publishes nothing itself for the relay's figures,
+// also after the relay's process has ended.
 func TestPublishedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	db, bank := boxtest.URL(t), bank(t)

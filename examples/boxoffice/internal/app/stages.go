@@ -33,8 +33,8 @@ func newStages(drain time.Duration) *stages {
 	return &stages{drain: drain, fail: make(chan struct{})}
 }
 
-// start runs fn until the part's turn to end has come. fn ending earlier ends
-// everything.
+// start runs fn until it is the part's turn to end. If fn ends earlier, everything
+// ends.
 func (s *stages) start(name string, fn func(ctx context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &part{name: name, stop: cancel, done: make(chan struct{})}
@@ -98,7 +98,7 @@ func (s *stages) serveGateway(g *gateway.Gateway) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the simulated gateway found no port: %w", err)
 	}
-	// Its server ends after Run, which lets go of held connections.
+	// Its server ends after Run, which closes held connections.
 	s.serveHTTP("gateway server", &http.Server{Handler: g.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute}, ln)
 	s.start("gateway", g.Run)
 	return "http://" + ln.Addr().String(), nil

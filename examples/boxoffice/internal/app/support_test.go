@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// One for the process, which Sarama's metrics start and nothing ends.
+	// One for the process, which Sarama's metrics start and never end.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
@@ -72,8 +72,8 @@ func startWith(t *testing.T, bank gateway.Config, args ...string) *process {
 	return startAs(t, Options{Gateway: bank}, args...)
 }
 
-// ready waits until the process says that it is: it answers before the last of its
-// consumers has started.
+// ready waits until the process is ready: it answers before the last of its consumers
+// has started.
 func (p *process) ready() {
 	p.t.Helper()
 	var answer string
@@ -262,7 +262,7 @@ func (f *fan) code(reservation string) string {
 	return mine.Codes[0].Code
 }
 
-// scan is what the door says of a code.
+// scan is the result of a scan of a code at the entrance.
 func (p *process) scan(code, key string) string {
 	p.t.Helper()
 	var found struct{ Status string }

@@ -19,12 +19,12 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// kept is what processes have sent to one exporter in memory.
+// kept has the spans that processes have sent to one exporter in memory.
 type kept struct{ *tracetest.InMemoryExporter }
 
 func newKept() kept { return kept{tracetest.NewInMemoryExporter()} }
 
-// provider is that of one process.
+// provider is the tracer provider of one process.
 func (k kept) provider(service string) trace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSyncer(k.InMemoryExporter), sdktrace.WithSampler(traces.Sampler(1)),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", service))))
@@ -68,7 +68,7 @@ func below(n *traces.Node, names ...string) *traces.Node {
 	return nil
 }
 
-// follows has bob follow ann, who is told on her stream, and chats with her.
+// follows makes bob follow ann and chat with her; her stream is notified of it.
 func follows(t *testing.T, api, other *process, k kept) (followed, said *traces.Node) {
 	t.Helper()
 	ann, bob := api.visitor("ann"), other.visitor("bob")
@@ -90,8 +90,8 @@ func follows(t *testing.T, api, other *process, k kept) (followed, said *traces.
 	return k.whole(t, "POST /api/members/{id}/follow"), k.whole(t, "POST /api/rooms/{id}/messages")
 }
 
-// TestOneTrace: from the request to the frame there is one trace, whatever transport
-// and processes it goes over.
+// TestOneTrace: from the request to the frame there is one trace, over all transports
+// and processes.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"portable", "lean"} {
@@ -157,7 +157,7 @@ func oneTraceOfSplit(t *testing.T, db, transport, redis string) {
 			}
 		}
 	}
-	// Two processes have streams; of one there is a delivery.
+	// Two processes have streams; one delivers.
 	if d := below(followed, "create domain_events", "process domain_events", "deliver notification"); d == nil || d.From != "api" {
 		t.Errorf("\n%s", traces.Render([]*traces.Node{followed}))
 	}
@@ -200,7 +200,7 @@ func TestTracesURL(t *testing.T) {
 	}
 }
 
-// TestTracesAway: a collector that is away is nobody's failure.
+// TestTracesAway: an outage of the collector fails nothing.
 func TestTracesAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--traces-url", "http://127.0.0.1:1")

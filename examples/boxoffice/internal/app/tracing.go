@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
 )
 
-// openTraces decides who makes spans. What is opened here is closed last, so that the
-// spans of the end are sent, too.
+// openTraces makes the tracer provider. It is opened first and closed last, so that
+// the spans of the shutdown are sent too.
 func (a *App) openTraces(opened *closers) error {
 	if a.tracing = a.opt.TracerProvider; a.tracing != nil || a.cfg.TracesURL == "" {
 		return nil
@@ -30,7 +30,7 @@ func (a *App) openTraces(opened *closers) error {
 	return nil
 }
 
-// service is how traces name this process: by what it does, where it does not do all.
+// service is the name of this process in traces: with its roles, unless it has all.
 func (a *App) service() string {
 	const name = "boxoffice"
 	for _, role := range []string{config.RoleAPI, config.RoleRelay, config.RoleWorker, config.RoleAdmitter} {
@@ -41,8 +41,8 @@ func (a *App) service() string {
 	return name
 }
 
-// quiet are the requests that make no span: those of machines that look after the
-// process, and those that go on for hours.
+// quiet are the requests without a span: those of probes and scrapers, and those that
+// go on for hours.
 func quiet(r *http.Request) bool {
 	switch p := r.URL.Path; p {
 	case "/healthz", "/readyz", "/metrics", live.Path:
@@ -52,7 +52,7 @@ func quiet(r *http.Request) bool {
 	}
 }
 
-// traced publishes what does not go through the outbox in the trace of whoever asked.
+// traced publishes messages that bypass the outbox in the trace of their caller.
 func (a *App) traced(next message.Publisher) (message.Publisher, error) {
 	if a.tracing == nil {
 		return next, nil

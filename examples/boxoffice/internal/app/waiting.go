@@ -22,11 +22,11 @@ type waiting struct {
 	entries *token.Entries
 	gate    *frontgate.Gate
 	passes  *token.Passes // nil where no edge is trusted
-	// tables makes those of the gates; nil where nobody has to.
+	// tables makes the tables of the gates; nil where none are needed.
 	tables func(context.Context) error
-	// admitter is nil in a process that lets nobody in from the line.
+	// admitter is nil in a process that does not admit from the line.
 	admitter *queue.Admitter
-	// notices is nil where nobody is told.
+	// notices is nil where they are off.
 	notices *queuenotice.Notices
 }
 
@@ -41,8 +41,8 @@ func (a *App) waits() bool {
 	return a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleAdmitter) || a.cfg.Has(config.RoleWorker)
 }
 
-// buildWaiting makes the waiting room. It connects to nothing: without Redis
-// nobody enters, and the rest goes on.
+// buildWaiting makes the waiting room. It connects to nothing: without Redis nobody enters,
+// and the rest works.
 func (a *App) buildWaiting(opened *closers) error {
 	if !a.waits() {
 		return nil
@@ -114,7 +114,7 @@ func (a *App) waitingStores(opened *closers) (queue.Store, frontgate.Store, erro
 		counters, err := memgate.New(memgate.Config{})
 		return lines, counters, err
 	}
-	// A crowd's polls queue behind nobody else's calls for a connection.
+	// A client of their own: a crowd's polls do not wait for other calls' connections.
 	client, err := a.openRedis(opened)
 	if err != nil {
 		return nil, nil, err
@@ -132,17 +132,17 @@ func (w *waiting) issue(event, user string, e queue.Entry) (string, error) {
 	return w.entries.Issue(token.EntryClaims{Event: event, User: user, ID: e.ID})
 }
 
-// flush is a part that, at its end, tells the store who was heard of last.
+// flush is a part that, at its end, tells the store which members were seen last.
 func (w *waiting) flush(ctx context.Context) error {
 	<-ctx.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	// Who was not told of keeps the place for longer than a restart takes.
+	// Without the flush a member keeps the place for longer than a restart takes.
 	_ = w.room.Flush(ctx)
 	return nil
 }
 
-// startWaiting starts what the API stands on, and ends after it.
+// startWaiting starts the parts that the API needs. They end after the API.
 func (a *App) startWaiting(run *stages) {
 	w := a.waiting
 	if w == nil {
@@ -158,8 +158,8 @@ func (a *App) startWaiting(run *stages) {
 	}
 }
 
-// startAdmission lets people in. It is the last to start and the first to end:
-// whom it lets in as the process ends could find the door closed.
+// startAdmission lets people in. It is the last to start and the first to end: a member
+// admitted during the shutdown could find the server closed.
 func (a *App) startAdmission(run *stages) {
 	w := a.waiting
 	if w == nil || w.admitter == nil {

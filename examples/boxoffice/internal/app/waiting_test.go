@@ -24,7 +24,7 @@ type place struct {
 	Paused                                         bool
 }
 
-// visitor signs in, and no more.
+// visitor only signs in.
 func (p *process) visitor(member string) *fan {
 	p.t.Helper()
 	f := &fan{p: p, member: member}
@@ -34,7 +34,7 @@ func (p *process) visitor(member string) *fan {
 	return f
 }
 
-// check comes to the waiting room of show-1.
+// check polls the waiting room of show-1.
 func (f *fan) check() (at place) {
 	f.p.t.Helper()
 	f.call(http.MethodPost, "/api/queue/check/show-1", "", nil, 200, &at)
@@ -45,7 +45,7 @@ func (f *fan) check() (at place) {
 	return at
 }
 
-// enters comes until it is let in.
+// enters polls until the fan is let in.
 func (f *fan) enters() {
 	f.p.t.Helper()
 	var at place
@@ -90,8 +90,8 @@ func TestWaitingRoom(t *testing.T) {
 	}
 }
 
-// TestRoomInMemoryRestarts: the line is lost with the process, and forms again by
-// the tickets, whoever comes first.
+// TestRoomInMemoryRestarts: the line is lost with the process, and forms again by the
+// tickets, in any order of arrival.
 func TestRoomInMemoryRestarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -166,7 +166,7 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 				t.Fatalf("bob: %+v", at)
 			}
 			ann.leave()
-			// There is a place, and nobody to let him have it.
+			// There is a place, but no admitter to give it to him.
 			bob.p = two
 			if at := bob.check(); at.Status != "queued" || at.Position != 1 || at.CurrentUsers != 0 {
 				t.Errorf("bob, without an admitter: %+v", at)
@@ -179,7 +179,7 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 			if state.QueueSize != 0 || state.CurrentUsers != 1 {
 				t.Errorf("%+v", state)
 			}
-			// An admitter that ends leaves the line standing, and another one goes on.
+			// An admitter that ends leaves the line, and another one continues.
 			cat := two.visitor("cat")
 			if at := cat.check(); at.Status != "queued" {
 				t.Fatalf("cat: %+v", at)
@@ -194,8 +194,8 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 	}
 }
 
-// TestRoomWhileRedisDown: the site is there, nobody enters, and clients are told
-// when to come again.
+// TestRoomWhileRedisDown: the site works, nobody enters, and clients are told when to
+// retry.
 func TestRoomWhileRedisDown(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://:hunter2@"+closedPort(t))
@@ -220,7 +220,7 @@ func TestRoomWhileRedisDown(t *testing.T) {
 	for _, page := range []string{"/readyz", "/", "/queue/show-1"} {
 		boxtest.WaitFor(t, page, func() bool { status, _ := p.get(page); return status == http.StatusOK })
 	}
-	// The gate can't be asked either, and people are not shown what programs are.
+	// The gate is not available either, and people get a page instead of JSON.
 	if status, header := p.get("/events/show-1"); status != 503 || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
 		t.Errorf("the seats: %d %v", status, header)
 	}
@@ -244,8 +244,8 @@ func (p *process) get(path string) (status int, header http.Header) {
 	return res.StatusCode, res.Header
 }
 
-// TestGateOfSplitProcesses: one process gives positions out, another one serves
-// them, and who has passed comes into the line.
+// TestGateOfSplitProcesses: one process issues positions, another one serves them,
+// and a visitor that has passed comes into the line.
 func TestGateOfSplitProcesses(t *testing.T) {
 	t.Parallel()
 	redis, db, bank := servicetest.Redis(t), boxtest.URL(t), bank(t)
@@ -329,8 +329,8 @@ func TestRoomMetrics(t *testing.T) {
 	}
 }
 
-// TestNotices: everybody who is let in is told of on another transport, from the line
-// and at once, and the operator has a row of each.
+// TestNotices: every admission, from the line and immediate, is published on another
+// transport, and the operator has a row of each.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "notices.db")
@@ -363,7 +363,7 @@ func TestNotices(t *testing.T) {
 	if !strings.Contains(string(letters[0].Payload), `"userId":"ann"`) {
 		t.Errorf("who entered at once is told of by %s", letters[0].Payload)
 	}
-	// Its token opens the way, like the one of the page.
+	// Its token is valid, like the one of the page.
 	bob.entry = notice.EntryToken
 	bob.hold("A-1")
 	boxtest.WaitFor(t, "the operator's rows", func() bool {
@@ -378,7 +378,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// admittedList is what the operator sees of admissions.
+// admittedList is the operator's list of admissions.
 type admittedList struct {
 	State      string
 	Admissions []struct{ EventID, UserID, AdmittedAt string }
@@ -390,7 +390,7 @@ func (p *process) admitted() (list admittedList) {
 	return list
 }
 
-// TestNoticesOff is the default: nobody is told, and the operator sees that.
+// TestNoticesOff is the default: there are no notices, and the operator sees that.
 func TestNoticesOff(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
@@ -400,7 +400,7 @@ func TestNoticesOff(t *testing.T) {
 	}
 }
 
-// TestNoticesAway: a transport that is not there keeps nobody out.
+// TestNoticesAway: an outage of the transport keeps nobody out.
 func TestNoticesAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--queue-threshold", "1", "--queue-admission-interval-ms", "20",

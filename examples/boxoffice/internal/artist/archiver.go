@@ -39,25 +39,24 @@ type ArchiverConfig struct {
 	Holder string
 	// Zone that 03:00 is of; time.Local when nil.
 	Zone *time.Location
-	// LeaseTTL is how long a killed process keeps others from taking over; 1 min
-	// when zero. It must exceed the time in which eight objects are put side by
-	// side, the tries of a store that is busy among them.
+	// LeaseTTL is how long a killed process keeps others from taking over; 1 min when
+	// zero. It must exceed the time in which eight objects are put concurrently,
+	// including the tries of a busy store.
 	LeaseTTL time.Duration
-	// Again is how long after a failure it is tried again; 10 min when zero.
+	// Again is the pause after a failure; 10 min when zero.
 	Again time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// Archiver moves the snapshots that nobody reads out of the database, daily at
-// 03:00, or later when no process ran then. Many processes may run it; the lease
-// lets one of them do it.
+// Archiver moves unread snapshots out of the database, daily at 03:00, or later when
+// no process ran then. Many processes may run it; the lease lets one of them do it.
 //
 //	        row PUTTING        object put         row STORED, extract gone
 //	extract ───────────▶ extract ──────▶ extract ─────────────────────────▶ object
 //
-// A crash at any point leaves the snapshot in the one place or the other, or in
-// both with a row that says so; the next run cleans up.
+// A crash at any point leaves the snapshot in one of the two places, or in both with
+// a row that says so; the next run cleans up.
 type Archiver struct {
 	m   *Mirror
 	cfg ArchiverConfig
@@ -119,7 +118,7 @@ func (a *Archiver) Run(ctx context.Context) error {
 				a.cfg.Logger.Warn("snapshots could not be archived, will try again", "in", wait, "error", err)
 			}
 		}
-		// Clocks are set and daylight saved: look now and then.
+		// Clocks are set and daylight is saved: check at least every hour.
 		timer.Reset(min(wait, time.Hour))
 	}
 }
@@ -147,8 +146,8 @@ func lastAt(t time.Time, zone *time.Location) time.Time {
 	return at
 }
 
-// Archive does the whole job once, now. It fails with store.ErrLeaseHeld when
-// another process is at it.
+// Archive does the whole job once, now. It fails with store.ErrLeaseHeld while
+// another process does it.
 func (a *Archiver) Archive(ctx context.Context) error {
 	job := a.m.store.NewJob(archiveLease, a.cfg.Holder, a.cfg.LeaseTTL, a.cfg.Logger)
 	lease, err := job.Take(ctx)
@@ -157,7 +156,7 @@ func (a *Archiver) Archive(ctx context.Context) error {
 	}
 	defer job.GiveBack(ctx)
 	old := archiveAfter[1].Milliseconds()
-	// First what needs no archive, so that it is done also while that is away.
+	// The steps that need no archive come first, so that they run during its outage too.
 	if err := a.expire(ctx, lease); err != nil {
 		return err
 	}
@@ -185,8 +184,8 @@ func (a *Archiver) Archive(ctx context.Context) error {
 	return a.exec(ctx, lease, a.sql.Done, archiveJob)
 }
 
-// purge runs a statement that deletes as many rows as its last parameter says
-// until it finds fewer, each time in a transaction of its own.
+// purge runs a statement that deletes up to as many rows as its last parameter, each
+// time in a transaction of its own, until it finds fewer.
 func (a *Archiver) purge(ctx context.Context, lease store.Lease, statement string, args ...any) (all int64, err error) {
 	for {
 		var n int64
@@ -207,7 +206,7 @@ func (a *Archiver) purge(ctx context.Context, lease store.Lease, statement strin
 	}
 }
 
-// exec runs one statement while the lease is ours.
+// exec runs one statement while this process has the lease.
 func (a *Archiver) exec(ctx context.Context, lease store.Lease, statement string, args ...any) error {
 	return a.tx(ctx, lease, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, statement, args...)
@@ -228,7 +227,7 @@ func (a *Archiver) tx(ctx context.Context, lease store.Lease, fn func(ctx contex
 	return nil
 }
 
-// sweep deletes the objects that nothing refers to any more.
+// sweep deletes the objects without a reference.
 func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
 	for {
 		waste, err := a.waste(ctx)
@@ -257,7 +256,7 @@ func (a *Archiver) sweep(ctx context.Context, lease store.Lease) error {
 	}
 }
 
-// deleteAll deletes objects side by side.
+// deleteAll deletes objects concurrently.
 func (a *Archiver) deleteAll(ctx context.Context, all []object) error {
 	failed := make([]error, len(all))
 	var deletes sync.WaitGroup

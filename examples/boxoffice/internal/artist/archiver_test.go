@@ -64,7 +64,7 @@ func (o *objects) Delete(_ context.Context, tier int, id string) error {
 	return nil
 }
 
-// in says in which tiers an artist's objects are.
+// in returns the tiers of an artist's objects.
 func (o *objects) in(id string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +87,7 @@ func newArchiver(t testing.TB, o archive.Store) (*rig, *Archiver) {
 	return r, a
 }
 
-// unread makes an artist that nobody read for some days.
+// unread makes an artist that was not read for some days.
 func (r *rig) unread(t testing.TB, id string, days int) {
 	t.Helper()
 	r.upstream.has(t, id, 1)
@@ -103,8 +103,8 @@ func (r *rig) stored(t testing.TB, id string) bool {
 	return r.box.Query(t, `SELECT COUNT(*) FROM artist_extracts WHERE artist_id = $1`, id) == "1"
 }
 
-// Snapshots move to the tier of their age, further as they grow older, and come
-// back when somebody reads them.
+// Snapshots move to the tier of their age, further as they grow older, and come back
+// when they are read.
 func TestArchive(t *testing.T) {
 	dir, err := archive.NewDir(t.TempDir() + "/archive")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after two months", map[string]string{"d29": "[1]", "d31": "[2]", "d91": "[2]", "d181": "[3]", "d366": "[4]"})
-	// A reader gets it from there, and has it refreshed.
+	// A reader gets the snapshot from the archive, and has it refreshed.
 	v := r.get(t, "d366")
 	if v.Freshness != Stale || !v.UpdateQueued || level(v) != "1" {
 		t.Fatalf("from the archive: %+v", v)
@@ -174,8 +174,8 @@ func TestArchive(t *testing.T) {
 	check("after it was read", map[string]string{"d366": "[]", "d181": "[3]"})
 }
 
-// Whatever fails, or is killed, half-way: the snapshot can be read all the time,
-// and the next run leaves it in one place.
+// After any failure or kill half-way, the snapshot is readable at all times, and the
+// next run leaves it in one place.
 func TestArchiveSurvivesCrashes(t *testing.T) {
 	for _, op := range []string{"put", "delete"} {
 		o := &objects{}
@@ -250,8 +250,8 @@ func TestArchiveYieldsToReaders(t *testing.T) {
 	}
 }
 
-// It is due once a day, and made up for after a night without a process; who
-// does not have the lease does nothing.
+// The job is due once a day, and is made up for after a night without a process; a
+// process without the lease does nothing.
 func TestArchiveIsDue(t *testing.T) {
 	r, a := newArchiver(t, &objects{})
 	if wait, err := a.untilDue(t.Context()); err != nil || wait != 0 {
@@ -293,7 +293,7 @@ func TestArchiveIsDue(t *testing.T) {
 	}
 }
 
-// What a crash left half-way is cleaned up also when nothing is old any more.
+// The leftovers of a crash are cleaned up also when no snapshot is old any more.
 func TestArchiveCleansUp(t *testing.T) {
 	o := &objects{fails: "put"}
 	r, a := newArchiver(t, o)

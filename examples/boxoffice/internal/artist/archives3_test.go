@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive/s3fake"
 )
 
-// Snapshots go to an object store and come back. One whose upload the store did not
-// confirm stays in the database, whether the store has it or not.
+// Snapshots go to an object store and come back. A snapshot whose upload the store
+// did not confirm stays in the database, whether the store has it or not.
 func TestArchiveInBucket(t *testing.T) {
 	server := &s3fake.Server{Bucket: "snapshots", Region: "us-east-1", Key: "key", Secret: "secret"}
 	at := httptest.NewServer(server)
@@ -64,7 +64,7 @@ func TestArchiveInBucket(t *testing.T) {
 	if s := r.mirror.Stats(); s.Archived != 3 || s.Unarchived != 3 {
 		t.Errorf("%d moved and %d read back", s.Archived, s.Unarchived)
 	}
-	// One that comes back damaged is as good as none, and is asked for again.
+	// A snapshot that comes back damaged counts as missing, and is asked for again.
 	server.Set(func(w http.ResponseWriter, _ *http.Request) bool {
 		_, _ = io.WriteString(w, "damaged")
 		return true

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// run asks what reads queued, several at once. What is queued when ctx ends is
-// written down, for another process or the next one of this.
+// run asks the questions that reads queued, several at once. Questions queued when ctx
+// ends are stored, for another process or the next one of this.
 func (m *Mirror) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	for range m.cfg.Askers {
@@ -63,8 +63,8 @@ func (m *Mirror) answer(ctx context.Context, q ask) {
 	}
 }
 
-// keep has a question that was refused written to the table, from which it is
-// repeated. An asker waits for room: what it would ask meanwhile is refused too.
+// keep has a refused question written to the table, from which it is repeated. An asker
+// waits for room: its next question would be refused too.
 func (m *Mirror) keep(ctx context.Context, q ask) {
 	for {
 		full := m.asks.again(q)
@@ -82,7 +82,7 @@ func (m *Mirror) keep(ctx context.Context, q ask) {
 
 // ask asks one question, and reports whether this call published the request.
 func (m *Mirror) ask(ctx context.Context, q ask) (published bool, err error) {
-	// One that has begun is not cut short: an event may be half-way out.
+	// A question that has begun is not cut short: its event may be half sent.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
 	defer cancel()
 	published, err = m.request(event.WithCorrelation(ctx, q.request), q.id, event.High, q.reason)
@@ -98,14 +98,14 @@ func (m *Mirror) ask(ctx context.Context, q ask) (published bool, err error) {
 	return published, nil
 }
 
-// requestID is the id of the request that ctx works on, for the event that it asks for.
+// requestID is the id of the request of ctx, for the event that it asks for.
 func requestID(ctx context.Context) string {
 	id, _ := events.Causes(ctx)
 	return id
 }
 
-// request asks the coalescer for a refresh and publishes it if it is ours to,
-// which it reports.
+// request asks the coalescer for a refresh, publishes it if this call is to, and
+// reports that.
 func (m *Mirror) request(ctx context.Context, id string, p event.Priority, reason Reason) (published bool, err error) {
 	d, err := m.coalescer.Do(ctx, id, coalesce.Priority(p), func(ctx context.Context, version int64) error {
 		return m.publish(ctx, id, p, reason, version)

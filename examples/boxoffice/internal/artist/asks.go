@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// maxRecent bounds how many answers are remembered. Past it all are forgotten,
-// which costs a question each.
+// maxRecent bounds how many answers are remembered. Beyond it all are dropped, which
+// costs a question each.
 const maxRecent = 10_000
 
-// ask is a refresh that a read wants.
+// ask is a wish of a read for a refresh.
 type ask struct {
 	id      string
 	reason  Reason
 	unknown bool   // the database may have no row of it
-	request string // whose id the event has: of the first who asked
+	request string // the event has its id: the first asker's
 }
 
-// asks is what stands between reads, which must not wait, and the coalescer and
-// the broker, which may hang. Each artist is in it once: in a bounded queue for
-// those who ask, or, when that is full or the asking has failed, in a bounded
-// list that is written to the table artist_asks.
+// asks stands between reads, which must not wait, and the coalescer and the broker,
+// which may hang. Each artist is in it once: in a bounded queue for the askers, or,
+// when the queue is full or the asking has failed, in a bounded list that is written
+// to the table artist_asks.
 type asks struct {
 	queue chan ask
 	limit int // of deferred
@@ -32,7 +32,7 @@ type asks struct {
 	pending  map[string]struct{}
 	deferred []ask
 	room     chan struct{} // closed when deferred is shorter again
-	// recent are those that were asked for, with success. They stay when their
+	// recent are the artists that were asked for, with success. They stay when their
 	// refresh is over: a read that began before would ask for another.
 	recent  map[string]time.Time
 	away    bool // the last answer was a refusal
@@ -46,7 +46,7 @@ func newAsks(size, limit int, keep time.Duration) *asks {
 	}
 }
 
-// knows reports whether a refresh of id is known to be under way.
+// knows reports whether a refresh of id is known to be in flight.
 func (a *asks) knows(id string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +54,7 @@ func (a *asks) knows(id string) bool {
 	return pending || time.Since(a.recent[id]) < a.keep
 }
 
-// promises reports whether what was accepted may be relied on: not while the last
+// promises reports whether an accepted question may be relied on: not while the last
 // question was refused.
 func (a *asks) promises() bool {
 	a.mu.Lock()
@@ -63,8 +63,8 @@ func (a *asks) promises() bool {
 }
 
 // offer takes a question unless it was asked a moment ago, and reports whether a
-// refresh may be relied on. A full is not nil when there is no room for it: it is
-// closed when there may be some again.
+// refresh may be relied on. A non-nil full means that there is no room: full is
+// closed when there may be room again.
 func (a *asks) offer(q ask) (queued bool, full <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,8 +95,8 @@ func (a *asks) put(q ask) bool {
 	return true
 }
 
-// again has a question that was refused written to the table. A full is as that
-// of offer: nothing was done with the question.
+// again has a refused question written to the table. A non-nil full means the same as
+// in offer: nothing was done with the question.
 func (a *asks) again(q ask) (full <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,8 +106,8 @@ func (a *asks) again(q ask) (full <-chan struct{}) {
 	return nil
 }
 
-// rest puts questions on the list whatever its length, and with them what is in
-// the queue: the askers have ended.
+// rest puts questions, and those of the queue, on the list, which may exceed its
+// limit: the askers have ended.
 func (a *asks) rest(all ...ask) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,7 +133,7 @@ func (a *asks) accepted(id string) {
 	a.recent[id] = time.Now()
 }
 
-// answered notes what became of a question, and reports whether it is the first
+// answered records the result of a question, and reports whether it is the first
 // refusal of a row.
 func (a *asks) answered(err error) (first bool) {
 	a.mu.Lock()
@@ -150,14 +150,14 @@ func (a *asks) drop() {
 	a.dropped++
 }
 
-// first returns up to n of what is to be written.
+// first returns up to n questions that are to be written.
 func (a *asks) first(n int) []ask {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]ask(nil), a.deferred[:min(n, len(a.deferred))]...)
 }
 
-// written takes what was written, the first n, off the list.
+// written removes the first n questions, which were written, from the list.
 func (a *asks) written(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,14 +169,14 @@ func (a *asks) written(n int) {
 	a.room = make(chan struct{})
 }
 
-// standing is how many wait, and how many were dropped so far.
+// standing returns how many wait, and how many were dropped so far.
 func (a *asks) standing() (waiting int, dropped int64, away bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.pending), a.dropped, a.away
 }
 
-// signal puts something into a channel of room for one, unless it has something.
+// signal puts a value into a channel with a buffer of one, unless it has one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -16,12 +16,11 @@ import (
 // has connections of its own.
 type Budget struct{ high, low *ratelimit.Transport }
 
-// idleConnections kept to the upstream: as many as calls can be under way.
+// idleConnections kept to the upstream: as many as calls can be in flight.
 const idleConnections = 512
 
-// NewBudget makes a Budget whose every call takes a permit. timeout is how long
-// an answer may take to begin, from when the call was sent; 5 s when zero. It
-// does no I/O.
+// NewBudget makes a Budget whose every call takes a permit. timeout is how long after
+// the call was sent an answer may begin; 5 s when zero. It does no I/O.
 func NewBudget(l *ratelimit.Limiter, timeout time.Duration) (*Budget, error) {
 	if timeout < 0 {
 		return nil, errors.New("artist: timeout is negative; use 0 for 5 s")
@@ -64,8 +63,8 @@ func (b *Budget) Close() {
 	b.low.CloseIdleConnections()
 }
 
-// ours marks what the limiter refuses as our own trouble. The upstream has no
-// part in it, and an artist must not become a dead letter by it.
+// ours marks the limiter's refusals as our own failures. The upstream has no part in
+// them, and they must not make an artist a dead letter.
 type ours struct{ next *ratelimit.Transport }
 
 func (o ours) RoundTrip(r *http.Request) (*http.Response, error) {

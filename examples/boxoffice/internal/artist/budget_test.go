@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// away is a store of limits that cannot be asked.
+// away is a store of limits that is unreachable.
 type away struct{ ratelimit.Store }
 
 func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
@@ -39,8 +39,9 @@ func budgeted(t *testing.T, s ratelimit.Store, url string) *Upstream {
 	return u
 }
 
-// The parts fit: reads of the simulated upstream's artists, through the limiter
-// and the workers, until they are fresh, and what it gets wrong is a dead letter.
+// The parts fit: reads of the simulated upstream's artists, through the limiter and
+// the workers, until they are fresh; artists that the upstream gets wrong are dead
+// letters.
 func TestMirrorOfUpstream(t *testing.T) {
 	up, err := upstream.New(upstream.Config{})
 	if err != nil {
@@ -86,7 +87,7 @@ func TestBudgetOfNoStore(t *testing.T) {
 			t.Errorf("%s without a store of limits: %v", p, err)
 		}
 	}
-	// The budget is there, and the upstream is not: that is the upstream's trouble.
+	// The budget is available, and the upstream is not: that is the upstream's failure.
 	limits, err := memratelimit.New(memratelimit.Config{})
 	if err != nil {
 		t.Fatal(err)

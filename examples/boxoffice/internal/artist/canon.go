@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// canon writes JSON in its canonical form: no spaces, members in the order of
-// their names, the last of those with one name, strings with no more escapes than
-// they need, and numbers as they were written. What it reads has been checked by
-// scan. Decoding into maps and encoding them again takes four times as long.
+// canon writes JSON in its canonical form: no spaces, members in the order of their
+// names, the last of those with one name, strings with no more escapes than they
+// need, and numbers as they were written. Its input has been checked by scan.
+// Decoding into maps and encoding them again takes four times as long.
 type canon struct {
 	out     []byte
 	members []member // of the objects that are open
@@ -145,7 +145,7 @@ func pastSpace(src []byte, i int) int {
 	return i
 }
 
-// stringEnd is the index behind the string whose quote stands at i.
+// stringEnd is the index after the string whose opening quote is at i.
 func stringEnd(src []byte, i int) int {
 	for i++; ; i++ {
 		switch src[i] {

@@ -13,8 +13,8 @@ import (
 type Config struct {
 	// FreshFor is how long after a check a snapshot is FRESH; 1 h when zero.
 	FreshFor time.Duration
-	// MissingFor is how long the upstream's word that it has no such artist is
-	// taken, before a read asks again; 1 h when zero.
+	// MissingFor is how long the upstream's answer that it has no such artist is valid,
+	// before a read asks again; 1 h when zero.
 	MissingFor time.Duration
 	// ReadTimeout bounds a read of the database, and one of the archive; 2 s
 	// when zero.
@@ -22,29 +22,29 @@ type Config struct {
 	// RefreshEvery is how old a check must be before [Mirror.Refresh] asks for
 	// another; 10 s when zero.
 	RefreshEvery time.Duration
-	// Queue is how many reads may wait in memory to have their refresh asked for;
-	// 1,024 when zero. Those for which there is no room are written to the
-	// database, and asked for from there. Each costs some 100 bytes.
+	// Queue is how many reads may wait in memory to have their refresh asked for; 1,024
+	// when zero. Reads without room are written to the database, and asked for from
+	// there. Each costs some 100 bytes.
 	Queue int
 	// Deferred is how many may wait in memory to be written; 10,000 when zero.
 	// When as many wait, a read waits for the database, for ReadTimeout at most.
 	Deferred int
-	// Holder names this process in the lease of those who ask for what was
-	// written; a random name when empty.
+	// Holder names this process in the lease for repeating stored questions; a random
+	// name when empty.
 	Holder string
-	// Askers is how many refreshes are asked for at once; 32 when zero. With a
-	// broker that takes a second, it is also how many are a second.
+	// Askers is how many refreshes are asked for at once; 32 when zero. With a broker
+	// that takes a second, it is also the number in a second.
 	Askers int
-	// AskTimeout bounds one of them; 5 s when zero.
+	// AskTimeout bounds one question; 5 s when zero.
 	AskTimeout time.Duration
 	// AskedFor is how long this process remembers that it asked, and does not
 	// ask again; 5 s when zero.
 	AskedFor time.Duration
-	// TouchEvery is how precisely it is known when an artist was last read, by
-	// which tiers go; 5 min when zero. Less costs more writes.
+	// TouchEvery is the precision of an artist's last read, on which tiers depend; 5 min
+	// when zero. Less costs more writes.
 	TouchEvery time.Duration
-	// HighLag says how many requests of high priority wait, from memory; it must
-	// not wait for anything. Nil means that nobody knows.
+	// HighLag returns how many requests of high priority wait, from memory; it must not
+	// wait for anything. Nil means that the lag is unknown.
 	HighLag func() (messages int64, known bool)
 	// Archive is where old snapshots are; nil when none are archived.
 	Archive archive.Store

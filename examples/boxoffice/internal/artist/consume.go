@@ -16,9 +16,9 @@ type WorkerConfig struct {
 	// HighBatch and LowBatch are how many artists share a write; 20 and 100 when
 	// zero. A batch is as slow as its slowest call.
 	HighBatch, LowBatch int
-	// HighBatches and LowBatches are how many of them are under way; 8 and 2
-	// when zero. Batch times batches is how many calls can be: 160 and 200 carry
-	// 450 calls/s of 0.8 s each. Each costs some 50 KB.
+	// HighBatches and LowBatches are how many batches run at once; 8 and 2 when zero.
+	// Batch times batches is how many calls can: 160 and 200 carry 450 calls/s of 0.8 s
+	// each. Each costs some 50 KB.
 	HighBatches, LowBatches int
 	// HighWait and LowWait are how long a batch that is not full waits for more;
 	// 20 and 100 ms when zero.
@@ -26,15 +26,15 @@ type WorkerConfig struct {
 	// HoldAbove is how far high may be behind before low gives way; 1,000 when
 	// zero.
 	HoldAbove int
-	// WriteTimeout is how slow the database may be with a batch before it counts
-	// as down; 3 s when zero.
+	// WriteTimeout is how slow a write of a batch may be before the database counts as
+	// down; 3 s when zero.
 	WriteTimeout time.Duration
 	// Breaker before the database.
 	Breaker BreakerConfig
 	// Retry of 5xx and lost calls; 3 times after 1, 2 and 4 s when zero.
 	Retry bus.RetryPolicy
-	// PoisonFor is how long an artist that failed for good is left alone, by
-	// reads and prefetch; 10 min when zero.
+	// PoisonFor is how long reads and prefetch do not ask for an artist that failed for
+	// good; 10 min when zero.
 	PoisonFor time.Duration
 }
 
@@ -76,7 +76,7 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	return c
 }
 
-// Topics declares what must exist before the first request.
+// Topics declares the topics that must exist before the first request.
 func Topics() []bus.Topic {
 	return []bus.Topic{
 		{Name: TopicHigh, Partitions: 24, Groups: []string{GroupHigh}, Retention: 24 * time.Hour},
@@ -85,7 +85,7 @@ func Topics() []bus.Topic {
 	}
 }
 
-// Pair is the two consumers for a bus.Runner. Low gives way while high is
+// Pair returns the two consumers for a bus.Runner. Low gives way while high is
 // behind, by lag; nil makes the runner keep a monitor of its own.
 func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 	consumer := func(p event.Priority, topic, group string, size, batches int, wait time.Duration) bus.BatchConsumer {
@@ -110,15 +110,15 @@ func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 	}
 }
 
-// skipped counts a request that a newer one made needless.
+// skipped counts a request that a newer one made obsolete.
 func (m *Mirror) skipped() {
 	m.metrics.obsolete.Add(1)
 	m.coalescer.Skipped()
 }
 
-// buried writes down that nothing more is tried, and lets the next request begin
-// anew. Both may fail: the row then says RETRYING with a time that has passed,
-// and the lock expires.
+// buried records that nothing more is tried, and lets the next request begin a new
+// run. Both may fail: the row then says RETRYING with a time that has passed, and the
+// lock expires.
 func (w *Worker) buried(d bus.DeadLetter) {
 	e, err := event.Decode(d.Message)
 	if err != nil || e.AggregateID == "" {

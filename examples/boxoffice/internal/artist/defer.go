@@ -21,7 +21,7 @@ const (
 	asksLeaseTTL = 15 * time.Second
 	// deferBatch is how many asks share a transaction.
 	deferBatch = 500
-	// lookEvery is how often the table is looked at: other processes write to it.
+	// lookEvery is how often the table is read: other processes write to it.
 	lookEvery = time.Second
 	// lookLatest is the longest pause while asking fails.
 	lookLatest = 15 * time.Second
@@ -29,8 +29,8 @@ const (
 
 type askStatements struct{ Defer, Deferred, Answered, Later string }
 
-// keepDeferring writes what has no place in the queue, or was refused, to the
-// table.
+// keepDeferring writes questions to the table that were refused or had no place in
+// the queue.
 func (m *Mirror) keepDeferring(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -53,7 +53,7 @@ func (m *Mirror) keepDeferring(ctx context.Context) {
 	}
 }
 
-// deferAll writes all that waits for it.
+// deferAll writes all waiting questions.
 func (m *Mirror) deferAll(ctx context.Context) error {
 	for {
 		batch := m.asks.first(deferBatch)
@@ -89,7 +89,7 @@ func (m *Mirror) deferred(ctx context.Context, batch []ask) error {
 	})
 }
 
-// keepRepeating asks what is in the table, in one process at a time.
+// keepRepeating asks the questions of the table, in one process at a time.
 func (m *Mirror) keepRepeating(ctx context.Context) {
 	job := m.store.NewJob(asksLease, m.cfg.Holder, asksLeaseTTL, m.cfg.Logger)
 	defer job.GiveBack(ctx)
@@ -119,8 +119,8 @@ func (m *Mirror) keepRepeating(ctx context.Context) {
 	}
 }
 
-// repeatDue asks what is due, up to a batch, and returns how much that was. What
-// could not be asked stays.
+// repeatDue asks the due questions, up to a batch, and returns their number.
+// Questions that could not be asked stay.
 func (m *Mirror) repeatDue(ctx context.Context, job *store.Job) (asked int, err error) {
 	due, needless, err := m.due(ctx)
 	if err != nil || len(due)+len(needless) == 0 {
@@ -146,7 +146,7 @@ func (m *Mirror) repeatDue(ctx context.Context, job *store.Job) (asked int, err 
 	return len(due) + len(needless), errors.Join(refused, err)
 }
 
-// due returns what is to be asked, and the artists of which that is needless.
+// due returns the questions to ask, and the artists whose questions are obsolete.
 func (m *Mirror) due(ctx context.Context) (due []ask, needless []string, err error) {
 	found, err := m.store.Reader().QueryContext(ctx, m.askSQL.Deferred, deferBatch)
 	if err != nil {
@@ -169,8 +169,8 @@ func (m *Mirror) due(ctx context.Context) (due []ask, needless []string, err err
 }
 
 // askAll asks several at once, and stops at the first failure. Those that the
-// coalescer says are under way are asked again later: after a failure nobody knows
-// whether its lock is one of a request that was published.
+// coalescer reports as in flight are asked again later: after a failure it is unknown
+// whether the lock belongs to a published request.
 func (m *Mirror) askAll(ctx context.Context, all []ask) (published, later []string, err error) {
 	var mu sync.Mutex
 	var askers sync.WaitGroup
@@ -196,7 +196,8 @@ func (m *Mirror) askAll(ctx context.Context, all []ask) (published, later []stri
 			}
 		})
 	}
-	// While the lease is surely this process's; what is left is still due then.
+	// Asks only while the lease is surely this process's; the remaining questions stay
+	// due.
 	enough := time.NewTimer(asksLeaseTTL / 3)
 	defer enough.Stop()
 	for _, q := range all {

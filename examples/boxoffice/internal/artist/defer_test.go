@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// broker is a publisher that remembers what it was given, and can refuse.
+// broker is a publisher that keeps the published messages, and can refuse.
 type broker struct {
 	away atomic.Bool
 
@@ -70,10 +70,9 @@ func (r *rig) before(t testing.TB, b message.Publisher, cfg Config) *Mirror {
 	return m
 }
 
-// A hundred thousand artists are read for the first time, at once: each is asked
-// for, without a second read, and memory holds no more than it may. Fewer with the race
-// detector and on servers, where the whole crowd takes minutes; they do not fit into memory
-// either.
+// A hundred thousand artists are read for the first time, at once: each is asked for,
+// without a second read, and memory stays within its bounds. Fewer with the race detector
+// and on servers, where all of them take minutes; they exceed the memory too.
 func TestNoFirstReadIsLost(t *testing.T) {
 	const readers = 1_000
 	artists := 100_000
@@ -111,9 +110,9 @@ func TestNoFirstReadIsLost(t *testing.T) {
 	t.Logf("%d asked for from memory and the database, %d of them written down before", m.Stats().Asked, m.Stats().Deferred)
 }
 
-// Whatever happens to broker and coalescer: a read says UPDATING only of an artist
-// whose refresh is published, or waits in memory or in the database; and all that
-// was wanted is published when they are back, without another read.
+// During any failure of broker and coalescer: a read says UPDATING only of an artist whose
+// refresh is published, or waits in memory or in the database; and after the failure all
+// wanted refreshes are published, without another read.
 func TestUpdatingIsTrue(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	// A queue as small as this one is full all the time.
@@ -176,8 +175,8 @@ func TestFullPromisesNothing(t *testing.T) {
 			t.Fatalf("%s: %v", id, queued)
 		}
 	}
-	// Nobody runs the mirror, so there is never room. The row says that somebody
-	// asked once, and nothing says that anything waits.
+	// The mirror does not run, so there is never room. The row records the question, and no
+	// answer promises a refresh.
 	v, err := m.Get(t.Context(), "3")
 	if err != nil || v.Freshness != NotFound || v.UpdateQueued || m.Stats().Dropped != 1 {
 		t.Errorf("%+v, %v; %d dropped", v, err, m.Stats().Dropped)
@@ -189,7 +188,7 @@ func TestFullPromisesNothing(t *testing.T) {
 	}
 }
 
-// What is queued when a process ends is asked for by the next one.
+// Questions that are queued when a process ends are asked by the next one.
 func TestQueuedOutlivesProcess(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	first := r.before(t, b, Config{Queue: 20, Askers: 1, Holder: "first"})
@@ -211,9 +210,9 @@ func TestQueuedOutlivesProcess(t *testing.T) {
 	eventually(t, "all are asked for", func() bool { return b.artists() == 30 })
 }
 
-// A refused request may have taken the lock: nobody publishes for it, so the ask is
-// done when it was published, or its artist was checked or has failed, and not when
-// the coalescer says that somebody is at it.
+// A refused request may have left the lock without a publisher, so the ask is done when it
+// was published, or its artist was checked or has failed, and not when the coalescer
+// reports a request in flight.
 func TestDeferredUntilPublished(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{})
@@ -222,7 +221,7 @@ func TestDeferredUntilPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As a request leaves it whose answer was lost, or whose process died.
+	// The state after a request whose answer was lost, or whose process died.
 	d, err := r.coalescer.Request(t.Context(), "locked", coalesce.High)
 	if err != nil || !d.Mine() {
 		t.Fatal(d, err)
@@ -259,8 +258,8 @@ func TestDeferredUntilPublished(t *testing.T) {
 	}
 }
 
-// A wish to refresh is stored before it is answered, once for all who have it, and
-// refused for what cannot be refreshed.
+// A wish to refresh is stored before it is answered, once for all members that have it, and
+// refused for an artist that cannot be refreshed.
 func TestRefresh(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{HighLag: func() (int64, bool) { return 300, true }})
@@ -291,7 +290,7 @@ func TestRefresh(t *testing.T) {
 	if _, err := m.Refresh(t.Context(), "9"); !errors.As(err, &resting) || resting.For < 30*time.Second || resting.For > time.Minute {
 		t.Errorf("one that has just failed: %v", err)
 	}
-	// The broker is away: it is stored, asked for later, and the answer says so.
+	// During an outage of the broker the wish is stored, asked for later, and answered so.
 	b.away.Store(true)
 	start(t, "mirror", m.Run)
 	eventually(t, "the refusal is known", func() bool { return m.Stats().Away })

@@ -27,7 +27,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A mirror with all its parts: what a program of one process puts together.
+// A mirror with all its parts, in a program of one process.
 func Example() {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"id":"7","name":"Ann","level":3,"attributes":{},"history":["…"]}`)
@@ -80,8 +80,8 @@ func Example() {
 	// <nil> <nil>
 }
 
-// The two jobs of which there is one, whatever the number of processes: each
-// waits for its lease.
+// The two jobs of which only one runs, with any number of processes: each waits for
+// its lease.
 func ExampleNewPrefetch() {
 	jobs := func(mirror *artist.Mirror, lag *bus.LagMonitor, holder string) (*artist.Prefetch, *artist.Archiver, error) {
 		seoul, err := time.LoadLocation("Asia/Seoul")

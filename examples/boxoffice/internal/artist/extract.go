@@ -16,7 +16,7 @@ import (
 // maxName bounds an artist's name, in characters.
 const maxName = 200
 
-// Document is what is kept of an artist.
+// Document is the stored part of an artist.
 type Document struct {
 	ID        string
 	Name      string
@@ -140,7 +140,7 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// clip bounds a text that stands in an error.
+// clip bounds a text of an error.
 func clip(s string, n int) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 	if len(s) <= n {

@@ -29,7 +29,7 @@ func TestExtract(t *testing.T) {
 	if string(d.Content) != want || d.ID != "7" || d.Level != 12 || d.Name != "Él 1" || d.UpdatedAt.Format("15:04 MST") != "18:04 UTC" {
 		t.Errorf("extracted %+v with content\n%s, want\n%s", d, d.Content, want)
 	}
-	// The same thing said otherwise has the same hash, another has another.
+	// Equal content has the same hash in another form; other content has another hash.
 	same, err := extract(`{"updatedAt":"2026-01-02T03:04:05+09:00","extra":"<&>","id":7,"name":"Él 1","level":12,"attributes":{"a":[true,false,{"history":"kept"}],"z":1.10}}`)
 	if err != nil || same.Hash != d.Hash {
 		t.Errorf("written otherwise: %s, %v; want %s", same.Hash, err, d.Hash)
@@ -89,7 +89,7 @@ func TestExtractRefuses(t *testing.T) {
 	}
 }
 
-// The scan takes what encoding/json takes, and nothing else, in pieces of any
+// The scan accepts exactly the input that encoding/json accepts, in pieces of any
 // size.
 func TestScanAgreesWithJSON(t *testing.T) {
 	alphabet := []string{`{`, `}`, `[`, `]`, `,`, `:`, `"a"`, `"\n\u00e9\""`, `0`, `-1.5e-7`, `12`, `true`, `false`, `null`, ` `, `"`, `\`, `.`, `e`, `-`, "\x00", `1E+3`, `{"a":[1,{"b":null}]}`}
@@ -107,7 +107,7 @@ func TestScanAgreesWithJSON(t *testing.T) {
 	})
 }
 
-// repeats says that the parts closed the document's object and began members of
+// repeats reports whether the parts closed the document's object and began members of
 // their own, which may be wrong in other ways than JSON.
 func repeats(doc string) bool {
 	var m map[string]json.RawMessage
@@ -117,8 +117,8 @@ func repeats(doc string) bool {
 	return string(m["id"]) != `"7"` || string(m["level"]) != "1" || len(m) != 4
 }
 
-// The canonical form means what the document means, whatever was written how,
-// and is the same for all documents that mean it.
+// The canonical form has the meaning of the document, and is the same for all
+// documents of that meaning, however they were written.
 func TestCanonical(t *testing.T) {
 	var value *rapid.Generator[any]
 	value = rapid.Custom(func(t *rapid.T) any {
@@ -211,8 +211,8 @@ func big(size int) []byte {
 	return b.Bytes()
 }
 
-// What is not kept is not held: a history twenty times as long takes no more
-// memory.
+// Values that are not stored are not held in memory: a history twenty times as long
+// takes no more memory.
 func TestExtractHoldsOnlyWhatItKeeps(t *testing.T) {
 	allocated := func(doc []byte) uint64 {
 		var before, after runtime.MemStats

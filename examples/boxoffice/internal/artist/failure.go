@@ -9,7 +9,7 @@ import (
 const (
 	API4XX     = "API_4XX"     // the upstream refuses this request, now and later
 	API5XX     = "API_5XX"     // it fails, or does not answer in time
-	ParseError = "PARSE_ERROR" // it answers with what is no artist
+	ParseError = "PARSE_ERROR" // its answer is no artist
 )
 
 // Reasons of update_process_error_total that never become a dead letter.
@@ -32,16 +32,16 @@ type Failure struct {
 func (f *Failure) Error() string { return f.err.Error() }
 func (f *Failure) Unwrap() error { return f.err }
 
-// FailureReason is what the bus writes into a dead letter.
+// FailureReason is the reason that the bus writes into a dead letter.
 func (f *Failure) FailureReason() string { return f.Reason }
 
-// missing reports whether the upstream said that it has no such artist.
+// missing reports whether the upstream answered that it has no such artist.
 func missing(err error) bool {
 	var f *Failure
 	return errors.As(err, &f) && f.Status == 404
 }
 
-// reasonOf says how a failure counts.
+// reasonOf is the reason by which a failure is counted.
 func reasonOf(err error) string {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -50,7 +50,7 @@ func reasonOf(err error) string {
 	return API5XX
 }
 
-// explain is what update_status says of a failure.
+// explain is the code and message of a failure in update_status.
 func explain(err error) (code, message string) {
 	return reasonOf(err), clip(fmt.Sprint(err), 500)
 }

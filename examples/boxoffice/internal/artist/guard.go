@@ -15,8 +15,8 @@ import (
 type BreakerConfig struct {
 	// Failures in a row open it; 3 when zero.
 	Failures int
-	// Open is how long it stays open before one call is let through; 5 s when
-	// zero. It adds to the time until consumers go on after an outage.
+	// Open is how long the breaker stays open before it lets one call through; 5 s when
+	// zero. It adds to the time until consumers resume after an outage.
 	Open time.Duration
 }
 
@@ -30,9 +30,9 @@ func (c BreakerConfig) withDefaults() BreakerConfig {
 	return c
 }
 
-// guard bounds calls of the database and stops them while it is away, so that no
-// budget is spent on what cannot be written. Whatever it returns that is not
-// permanent is an infrastructure failure: the consumer pauses.
+// guard bounds calls of the database and stops them during an outage, so that no
+// budget is spent on results that cannot be written. All its errors that are not
+// permanent are infrastructure failures: the consumer pauses.
 type guard struct {
 	circuit  *gobreaker.CircuitBreaker[struct{}]
 	timeout  time.Duration
@@ -45,10 +45,10 @@ func newGuard(cfg BreakerConfig, timeout time.Duration, classify fault.Classifie
 		Name: "database", MaxRequests: 1, Timeout: cfg.Open,
 		ReadyToTrip:   func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= cfg.Failures },
 		OnStateChange: func(_ string, from, to gobreaker.State) { changed(from.String(), to.String()) },
-		// Data that the database refuses says that it is there.
+		// A database that refuses data is available.
 		IsSuccessful: func(err error) bool { return err == nil || fault.Of(err, classify) == fault.Permanent },
-		// What the caller called off says nothing, and neither does a look that
-		// went well: reads are quick long after writes have become slow.
+		// A call that the caller cancelled says nothing, and neither does a look that
+		// succeeded: reads are quick long after writes have become slow.
 		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, errLooked) },
 	})
 	return g
@@ -61,7 +61,7 @@ func (g *guard) do(ctx context.Context, fn func(ctx context.Context) error) erro
 		defer cancel()
 		err := fn(bounded)
 		if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-			// Drivers say it in words of their own.
+			// Drivers report a timeout in words of their own.
 			err = fmt.Errorf("no answer within %v: %w", g.timeout, errors.Join(context.DeadlineExceeded, errors.New(err.Error())))
 		}
 		return struct{}{}, err
@@ -77,7 +77,7 @@ func (g *guard) do(ctx context.Context, fn func(ctx context.Context) error) erro
 	return fault.MarkInfrastructure(fmt.Errorf("artist: the database: %w", err))
 }
 
-// look is do for what only reads: its failure counts, and its success does not.
+// look is do for reads: a failure counts, a success does not.
 func (g *guard) look(ctx context.Context, fn func(ctx context.Context) error) error {
 	err := g.do(ctx, func(ctx context.Context) error {
 		if err := fn(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Writes that fail open the breaker though each follows a look that goes well,
-// and only a write that goes well closes it.
+// Failing writes open the breaker though each follows a successful look, and only a
+// successful write closes it.
 func TestLooksSayNothingOfWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuard(BreakerConfig{}.withDefaults(), time.Second, func(error) fault.Class { return fault.Transient }, func(string, string) {})

@@ -19,8 +19,8 @@ const MaxHistory = 50
 const (
 	// historyFor is how long a change is kept.
 	historyFor = 90 * 24 * time.Hour
-	// historyMost is how many changes of an artist are kept: as many as there are
-	// in 90 days of an hour each, and some. Only wishes to refresh can make more.
+	// historyMost is how many changes of an artist are kept: as many as hourly changes
+	// in 90 days, and some more. Only wishes to refresh can make more.
 	historyMost = 2400
 	// historyBytes bounds an answer, which has one change at least.
 	historyBytes = 1 << 20
@@ -36,7 +36,7 @@ type Change struct {
 	Snapshot json.RawMessage `json:"snapshot"`
 }
 
-// History is what an artist was like, the newest first, in the JSON of GET
+// History has the snapshots of an artist, the newest first, in the JSON of GET
 // /api/artists/{id}/history.
 type History struct {
 	Changes []Change `json:"changes"`
@@ -46,20 +46,19 @@ type History struct {
 
 // HistoryQuery asks for a page of a history.
 type HistoryQuery struct {
-	// Before is the ID of a change: only earlier ones are wanted. All are when it
-	// is empty.
+	// Before is the ID of a change: only earlier ones are returned. When empty, all are.
 	Before string
-	// Limit is how many are wanted, 1 to 50; 10 when zero. There may be fewer: a
-	// page has about a megabyte at most.
+	// Limit is the length of the page, 1 to 50; 10 when zero. There may be fewer: a page
+	// has about a megabyte at most.
 	Limit int
 }
 
-// ErrBadQuery is returned for a page that cannot be.
+// ErrBadQuery is returned for an impossible page.
 var ErrBadQuery = errors.New("artist: Before is the id of a change, and Limit 1 to 50")
 
-// History returns the snapshots that an artist had in the last 90 days, the one
-// that it has now among them if it is that young. It fails with ErrBadID or
-// ErrBadQuery, or when the database does.
+// History returns the artist's snapshots of the last 90 days, the current one among
+// them if it is that young. It fails with ErrBadID or ErrBadQuery, or when the
+// database does.
 func (m *Mirror) History(ctx context.Context, id string, q HistoryQuery) (History, error) {
 	if err := CheckID(id); err != nil {
 		return History{}, err
@@ -86,7 +85,7 @@ func (m *Mirror) History(ctx context.Context, id string, q HistoryQuery) (Histor
 }
 
 func (m *Mirror) history(ctx context.Context, id string, before int64, limit int) (h History, err error) {
-	// One more says whether there is another page.
+	// One row more shows whether there is another page.
 	found, err := m.store.Reader().QueryContext(ctx, m.sql.History, id, before, historyFor.Milliseconds(), limit+1)
 	if err != nil {
 		return h, err
@@ -115,8 +114,8 @@ func (m *Mirror) history(ctx context.Context, id string, before int64, limit int
 	return h, found.Err()
 }
 
-// expire deletes the changes whose time is over, and those of artists that have
-// too many.
+// expire deletes the changes that are too old, and those of artists that have too
+// many.
 func (a *Archiver) expire(ctx context.Context, lease store.Lease) error {
 	n, err := a.purge(ctx, lease, a.sql.Expire, historyFor.Milliseconds())
 	a.m.metrics.expired.Add(n)

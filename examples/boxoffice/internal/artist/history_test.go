@@ -19,7 +19,7 @@ func (r *rig) history(t testing.TB, id string, q HistoryQuery) History {
 	return h
 }
 
-// levels are those of the snapshots of a page.
+// levels are the levels of the snapshots of a page.
 func levels(h History) (all []string) {
 	for _, c := range h.Changes {
 		all = append(all, level(View{Snapshot: c.Snapshot}))
@@ -27,8 +27,8 @@ func levels(h History) (all []string) {
 	return all
 }
 
-// Each change is kept, and nothing else: neither a check that finds nothing new
-// nor a snapshot that comes back from the archive.
+// Each change is kept, and nothing else: neither a check without a change nor a
+// snapshot that comes back from the archive.
 func TestHistory(t *testing.T) {
 	r, a := newArchiver(t, &objects{})
 	version := int64(0)
@@ -51,7 +51,7 @@ func TestHistory(t *testing.T) {
 	if got := fmt.Sprint(levels(r.history(t, "1", HistoryQuery{}))); got != "[2 3 2 1]" {
 		t.Errorf("levels %s, want [2 3 2 1]", got)
 	}
-	// Page by page there is the same.
+	// The pages together are the same.
 	var all []string
 	for q := (HistoryQuery{Limit: 3}); ; {
 		h := r.history(t, "1", q)
@@ -75,7 +75,7 @@ func TestHistory(t *testing.T) {
 	if s := r.mirror.Stats(); s.Remembered != 4 {
 		t.Errorf("%d changes are counted", s.Remembered)
 	}
-	// One that is damaged takes no other with it.
+	// A damaged change does not affect the others.
 	r.box.Exec(t, `UPDATE artist_history SET content_hash = 'x' WHERE position = $1`, r.box.Query(t, `SELECT MIN(position) FROM artist_history`))
 	if h := r.history(t, "1", HistoryQuery{}); len(h.Changes) != 4 || h.Changes[3].Snapshot != nil || h.Changes[2].Snapshot == nil {
 		t.Errorf("with one that is damaged: %v", levels(h))
@@ -94,8 +94,8 @@ func TestHistoryRefuses(t *testing.T) {
 	}
 }
 
-// An answer has about a megabyte at most, however large the snapshots are, and at
-// least one change.
+// An answer has about a megabyte at most, with snapshots of any size, and at least
+// one change.
 func TestHistoryPageIsBounded(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	large := make([]byte, 700_000)
@@ -126,8 +126,8 @@ func TestHistoryPageIsBounded(t *testing.T) {
 	}
 }
 
-// What is older than 90 days is neither shown nor kept, and an artist that changes
-// too often keeps the newest; many rows go in many transactions.
+// Snapshots older than 90 days are neither shown nor kept, and an artist that changes
+// too often keeps the newest; many rows are deleted in many transactions.
 func TestHistoryExpires(t *testing.T) {
 	r, a := newArchiver(t, &objects{fails: "delete"})
 	const day = 24 * 3600 * 1000
@@ -144,7 +144,7 @@ func TestHistoryExpires(t *testing.T) {
 	if h := r.history(t, "old", HistoryQuery{}); len(h.Changes) != 0 || h.Next != nil {
 		t.Errorf("%d changes are shown after 91 days", len(h.Changes))
 	}
-	// It is done also while the archive takes nothing.
+	// Rows expire also while the archive accepts nothing.
 	r.box.Exec(t, `INSERT INTO artist_archive (artist_id, tier, state, changed_at) VALUES ('gone', 1, 'DELETING', 1)`)
 	if err := a.Archive(t.Context()); !errors.Is(err, errDisk) {
 		t.Fatalf("the archive is away: %v", err)
@@ -162,7 +162,7 @@ func TestHistoryExpires(t *testing.T) {
 	}
 }
 
-// Prefetch checks what is in the archive, and what has not changed stays there.
+// Prefetch checks archived artists, and those that have not changed stay archived.
 func TestColdStaysArchived(t *testing.T) {
 	o := &objects{}
 	r, a := newArchiver(t, o)
@@ -203,7 +203,7 @@ func TestColdStaysArchived(t *testing.T) {
 	if !r.stored(t, "same") {
 		t.Error("it was read, and is still in the archive only")
 	}
-	// One that is nowhere is written again.
+	// A snapshot that is in no place is written again.
 	r.mirror.touches.take()
 	r.box.Exec(t, `DELETE FROM artist_extracts WHERE artist_id = 'same'`)
 	r.box.Exec(t, `DELETE FROM artist_archive WHERE artist_id = 'same'`)

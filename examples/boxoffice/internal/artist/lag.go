@@ -2,8 +2,8 @@ package artist
 
 import "github.com/millrace-go/millrace/bus"
 
-// Lag is what a monitor knows of a group, for Config.HighLag and
-// PrefetchConfig.LowLag. A nil monitor knows nothing.
+// Lag returns a monitor's lag of a group, for Config.HighLag and
+// PrefetchConfig.LowLag. A nil monitor knows no lag.
 func Lag(m *bus.LagMonitor, topic, group string) func() (messages int64, known bool) {
 	return func() (int64, bool) {
 		if m == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Stats is how this process's part of the mirror stands. Counters start at zero
+// Stats has the figures of this process's part of the mirror. Counters start at zero
 // with the process.
 type Stats struct {
 	Asked, Refused  int64 // refreshes that reads had asked for; that could not be
@@ -18,7 +18,7 @@ type Stats struct {
 	Dropped         int64 // reads whose refresh is not asked for: the database takes none
 	Away            bool  // the last one was refused
 	Unchanged       int64 // artists that were checked and had not changed
-	Changed         int64 // artists that were written anew
+	Changed         int64 // artists that were written again
 	Missing         int64 // artists that the upstream does not have
 	Superseded      int64 // results that came after a newer one
 	Obsolete        int64 // requests skipped because of a newer one
@@ -129,7 +129,7 @@ var (
 )
 
 // Collector is the mirror's metrics for a prometheus.Registerer; w is nil in a
-// process without workers. What the coalescer counts it reports itself.
+// process without workers. The coalescer reports its own counters.
 func (m *Mirror) Collector(w *Worker) prometheus.Collector { return &collector{m, w} }
 
 type collector struct {

@@ -55,7 +55,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// Each reason of a failed refresh is counted by itself, when it is what happened.
+// Each reason of a failed refresh has a counter of its own.
 func TestErrorsByReason(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{WriteTimeout: time.Minute})
 	fails := func(id string, class fault.Class, reason string) {
@@ -106,8 +106,8 @@ func TestErrorsByReason(t *testing.T) {
 	}
 }
 
-// The coalescer's counts move when requests meet, overtake each other and lose their
-// lock.
+// The coalescer's counts move when requests coincide, overtake each other and lose
+// their lock.
 func TestRequestsThatMeet(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	locks, err := coalesceprom.New(r.coalescer)
@@ -115,7 +115,7 @@ func TestRequestsThatMeet(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.upstream.put("1", func() (Document, error) {
-		// Meanwhile somebody takes the lock away.
+		// Meanwhile another request takes the lock.
 		held, err := r.locks.Request(t.Context(), "1", coalesce.High, false, coalesce.TTLs{})
 		if err != nil || held.Outcome != coalesce.AlreadyProcessing {
 			t.Errorf("%+v, %v", held, err)

@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
-// Mirror answers reads and has refreshes asked for. It is safe for concurrent
-// use.
+// Mirror answers reads and requests refreshes. It is safe for concurrent use.
 type Mirror struct {
 	store     *store.Store
 	sql       statements
@@ -54,9 +53,9 @@ func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config)
 	return m, nil
 }
 
-// Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes
-// which artists were read, until ctx ends. What is queued then is written to the
-// database, and asked for by another process or the next one. It returns nil.
+// Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes which
+// artists were read, until ctx ends. Then it writes the queued refreshes to the
+// database, from which another process or the next one asks for them. It returns nil.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.run(ctx)
 	return nil

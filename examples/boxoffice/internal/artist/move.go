@@ -23,7 +23,8 @@ type candidate struct {
 	packed  []byte
 }
 
-// moveAll moves what is old enough from one tier to another, a batch at a time.
+// moveAll moves the snapshots that are old enough from one tier to another, a batch
+// at a time.
 func (a *Archiver) moveAll(ctx context.Context, lease store.Lease, from, to int) error {
 	for after := ""; ; {
 		batch, err := a.candidates(ctx, from, to, after)
@@ -78,7 +79,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 			return fmt.Errorf("artist: archive: %w", err)
 		}
 		copied = append(copied, done...)
-		// A store may take its time; the lease is for as long.
+		// A store may be slow; the lease is renewed for it.
 		if err := a.tx(ctx, lease, func(context.Context, *sql.Tx) error { return nil }); err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 				moved++
 			}
 		}
-		_, err := tx.ExecContext(ctx, a.sql.Interrupted) // what was not moved is waste
+		_, err := tx.ExecContext(ctx, a.sql.Interrupted) // copies that were not moved are waste
 		return err
 	})
 	if err == nil {
@@ -104,7 +105,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 	return err
 }
 
-// copyAll copies snapshots side by side, and returns those that are in their new
+// copyAll copies snapshots concurrently, and returns those that are in their new
 // tier.
 func (a *Archiver) copyAll(ctx context.Context, from, to int, all []candidate) (copied []candidate, err error) {
 	failed := make([]error, len(all))
@@ -116,7 +117,7 @@ func (a *Archiver) copyAll(ctx context.Context, from, to int, all []candidate) (
 	for i, c := range all {
 		switch e := failed[i]; {
 		case errors.Is(e, archive.ErrNotFound), errors.Is(e, errDamaged):
-			// Left where it is; the next refresh makes it good.
+			// The snapshot stays where it is; the next refresh repairs it.
 			a.cfg.Logger.Warn("a snapshot cannot be archived", "artist", c.id, "from", from, "to", to, "error", e)
 		case e != nil:
 			err = errors.Join(err, e)
@@ -140,7 +141,7 @@ func (a *Archiver) copy(ctx context.Context, from, to int, c candidate) (err err
 	return a.m.cfg.Archive.Put(ctx, to, c.id, c.packed)
 }
 
-// commit lets a copy count, unless the artist was read or refreshed meanwhile.
+// commit records a copy, unless the artist was read or refreshed meanwhile.
 func (a *Archiver) commit(ctx context.Context, tx *sql.Tx, from, to int, c candidate) (bool, error) {
 	var version, unread int64
 	if err := tx.QueryRowContext(ctx, a.sql.Hold, c.id).Scan(&version, &unread); err != nil {

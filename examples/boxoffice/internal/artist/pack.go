@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// maxContent bounds what a stored extract may unpack to.
+// maxContent bounds the unpacked size of a stored extract.
 const maxContent = 8 << 20
 
 // packers are reused: a new one allocates some hundred kilobytes.
@@ -20,7 +20,7 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// pack is content as it is stored.
+// pack is the stored form of content.
 func pack(content []byte) ([]byte, error) {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)
@@ -35,7 +35,8 @@ func pack(content []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unpack is the content of what was stored; hash is what it must come to.
+// unpack returns the content of a stored extract; hash is the content's expected
+// hash.
 func unpack(packed []byte, hash string) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

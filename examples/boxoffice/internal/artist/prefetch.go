@@ -22,15 +22,15 @@ const prefetchLease = "artist-prefetch"
 // Tier is a group of artists that are refreshed without a reader.
 type Tier struct {
 	Name string
-	// ReadWithin is how long ago somebody read it at most, however long when zero;
+	// ReadWithin is how long ago the last read is at most, without a bound when zero;
 	// ReadBefore at least.
 	ReadBefore, ReadWithin time.Duration
 	// Every is how old a check may be.
 	Every time.Duration
 }
 
-// Tiers are hot, warm and cold, in the order in which they are served. Cold is all
-// the rest, also what is in the archive: there it stays while it does not change.
+// Tiers are hot, warm and cold, in the order in which they are served. Cold has all
+// other artists, archived ones included: they stay archived while they do not change.
 func Tiers() []Tier {
 	const day = 24 * time.Hour
 	return []Tier{
@@ -44,15 +44,15 @@ func Tiers() []Tier {
 type PrefetchConfig struct {
 	// Holder names this process in the lease; required.
 	Holder string
-	// Every is how often a round begins; 1 min when zero. A round that has more
-	// to ask for goes on until then.
+	// Every is how often a round begins; 1 min when zero. A round with more artists to
+	// ask for goes on until then.
 	Every time.Duration
-	// Pace bounds what is asked for in a second.
+	// Pace bounds the requests in a second.
 	Pace Pace
-	// LowLag says how many requests of low priority wait, from memory. Nil means
-	// that nobody knows, and then prefetch relies on AskedFor alone.
+	// LowLag returns how many requests of low priority wait, from memory. Nil means that
+	// the lag is unknown, and then prefetch relies on AskedFor alone.
 	LowLag func() (messages int64, known bool)
-	// HoldAbove ends a round while more than this wait; 5,000 when zero: a
+	// HoldAbove ends a round while more requests than this wait; 5,000 when zero: a
 	// quarter of a minute at the low cap of 350/s.
 	HoldAbove int64
 	// AskedFor is how long an artist that was asked for is not asked for again;
@@ -97,14 +97,14 @@ func (c PrefetchConfig) withDefaults() PrefetchConfig {
 	return c
 }
 
-// Prefetch asks for refreshes before somebody has to wait for one. Many
-// processes may run it; the lease lets one of them do it.
+// Prefetch asks for refreshes before a reader has to wait for one. Many processes may
+// run it; the lease lets one of them do it.
 type Prefetch struct {
 	m   *Mirror
 	cfg PrefetchConfig
 	sql struct{ Due, Taken, GivenBack string }
 	job *store.Job
-	// What a round does, each second.
+	// The steps of a round, each second.
 	take func(ctx context.Context, limit int) ([]string, error)
 	ask  func(ctx context.Context, ids []string) (asked int, err error)
 }
@@ -123,8 +123,8 @@ func NewPrefetch(m *Mirror, cfg PrefetchConfig) (*Prefetch, error) {
 	return p, loadSQL(m.store, prefetchSQL, &p.sql)
 }
 
-// Run begins a round at once and then every interval, until ctx ends. It returns
-// nil. What fails is tried again with the next round.
+// Run begins a round at once and then every interval, until ctx ends. It returns nil.
+// Failures are tried again with the next round.
 func (p *Prefetch) Run(ctx context.Context) error {
 	round := time.NewTicker(p.cfg.Every)
 	defer round.Stop()
@@ -144,7 +144,7 @@ func (p *Prefetch) Run(ctx context.Context) error {
 	}
 }
 
-// round asks second by second for what is due, until nothing is, the low topic
+// round asks second by second for the due artists, until none is due, the low topic
 // is behind, or the next round is at hand.
 func (p *Prefetch) round(ctx context.Context) error {
 	second := time.NewTicker(time.Second)
@@ -180,8 +180,8 @@ func (p *Prefetch) round(ctx context.Context) error {
 	}
 }
 
-// takeDue returns up to limit artists that are due, the hot ones first, and notes
-// that they were asked for.
+// takeDue returns up to limit due artists, the hot ones first, and notes that they
+// were asked for.
 func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err error) {
 	lease, err := p.job.Take(ctx)
 	if err != nil {
@@ -214,8 +214,8 @@ func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err er
 // prefetchAskers is how many requests are published at once.
 const prefetchAskers = 16
 
-// askFor publishes requests of low priority. Those that could not be are given
-// back, to be due with the next round.
+// askFor publishes requests of low priority. Artists that could not be asked for are
+// due again in the next round.
 func (p *Prefetch) askFor(ctx context.Context, ids []string) (asked int, err error) {
 	var mu sync.Mutex
 	var failed []string

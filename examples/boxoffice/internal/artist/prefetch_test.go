@@ -65,7 +65,7 @@ func TestTiers(t *testing.T) {
 			t.Errorf("%d at most: %v, %v; want %s", step.limit, ids, err, step.want)
 		}
 	}
-	// What was asked for and not done is due again after a while.
+	// Artists that were asked for and not refreshed are due again after a while.
 	r.box.Exec(t, `UPDATE artists SET prefetched_at = prefetched_at - 1860000`)
 	if ids, err := p.takeDue(t.Context(), 10); err != nil || len(ids) != 6 {
 		t.Errorf("half an hour later: %v, %v", ids, err)
@@ -101,7 +101,7 @@ func TestPrefetchLease(t *testing.T) {
 	}
 }
 
-// What is due becomes a request of low priority, once; without the coalescer it
+// A due artist becomes a request of low priority, once; without the coalescer it
 // stays due.
 func TestPrefetchAsks(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
@@ -137,8 +137,8 @@ func TestPrefetchAsks(t *testing.T) {
 	}
 }
 
-// A round asks for no more than its rate each second, less in the evening, and
-// stops when low is behind, or when nothing is left.
+// A round asks for no more than its rate each second, less in the evening, and stops
+// when low is behind, or when no artist is due.
 func TestPrefetchPace(t *testing.T) {
 	s := boxtest.New(t).Store
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // perSecond is how many waiting requests the estimate takes to be done a second.
 const perSecond = 100
 
-// record is what the tables say of an artist.
+// record has the columns of an artist.
 type record struct {
 	version                                  int64
 	hash                                     string
@@ -29,14 +29,14 @@ type record struct {
 // age is how long ago the upstream was asked.
 func (r record) age() time.Duration { return time.Duration(r.at-r.checked) * time.Millisecond }
 
-// resting reports whether somebody has tried and failed for good a moment ago. To
-// try at every read would spend the budget of all on what does not work.
+// resting reports whether a refresh failed for good a moment ago. Trying again at
+// every read would spend the shared budget on an artist that fails.
 func (r record) resting() bool { return r.state == "FAILED" && r.retry > r.at }
 
-// Get returns what there is of an artist and, when it is too old or missing, has
-// a refresh asked for. It waits for the database, and for the archive when the
-// snapshot lies there, and for nobody else. It fails with ErrBadID, or when the
-// database does.
+// Get returns the mirror's data of an artist and, when the data is too old or
+// missing, has a refresh asked for. It waits for the database, for the archive when
+// the snapshot lies there, and for no other server. It fails with ErrBadID, or when
+// the database does.
 func (m *Mirror) Get(ctx context.Context, id string) (View, error) {
 	if err := CheckID(id); err != nil {
 		return View{}, err
@@ -55,8 +55,8 @@ func (m *Mirror) Get(ctx context.Context, id string) (View, error) {
 	return v, nil
 }
 
-// estimatedWait is how long a refresh that is queued now will take, in ms; nil
-// when nobody knows.
+// estimatedWait is how long a refresh that is queued now will take, in ms; nil when
+// unknown.
 func (m *Mirror) estimatedWait() *int64 {
 	n, known := m.cfg.HighLag()
 	if !known || n <= 0 {
@@ -66,21 +66,21 @@ func (m *Mirror) estimatedWait() *int64 {
 	return &ms
 }
 
-// look is what a read finds.
+// look is the result of a read.
 type look struct {
 	record
 	found    bool
 	snapshot []byte // unpacked; nil when there is none
 }
 
-// look reads an artist. Those who ask for one artist at the same moment share
-// the reading and the unpacking.
+// look reads an artist. Concurrent readers of one artist share the reading and the
+// unpacking.
 func (m *Mirror) look(ctx context.Context, id string) (look, error) {
 	if err := ctx.Err(); err != nil {
 		return look{}, err
 	}
 	flight := m.flights.DoChan(id, func() (any, error) {
-		// It serves many, so no caller's deadline bounds it.
+		// The read serves many callers, so no caller's deadline bounds it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.ReadTimeout)
 		defer cancel()
 		r, found, err := m.read(ctx, id)
@@ -153,8 +153,8 @@ func (m *Mirror) view(ctx context.Context, id string, r look) View {
 	return v
 }
 
-// content unpacks the snapshot, which may lie in the archive. One that cannot be
-// read is as good as none: the refresh brings it back.
+// content unpacks the snapshot, which may be in the archive. An unreadable one counts
+// as missing: the refresh restores it.
 func (m *Mirror) content(ctx context.Context, id string, r record) []byte {
 	if r.hash == "" {
 		return nil
@@ -192,8 +192,8 @@ func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error
 	return unpack(packed, hash)
 }
 
-// queue has a refresh asked for and reports whether one is under way. When very
-// many wait it waits for the database to take some of them.
+// queue has a refresh asked for and reports whether one is in flight. When too many
+// wait, it waits for the database to take some of them.
 func (m *Mirror) queue(ctx context.Context, q ask) bool {
 	queued, full := m.asks.offer(q)
 	if full == nil {
@@ -216,7 +216,7 @@ func (m *Mirror) queue(ctx context.Context, q ask) bool {
 	return queued
 }
 
-// when is a time that may not have come.
+// when is nil for a time that has not come.
 func when(ms int64) *time.Time {
 	if ms == 0 {
 		return nil

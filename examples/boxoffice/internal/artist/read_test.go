@@ -29,7 +29,7 @@ func TestUpdatingBecomesFresh(t *testing.T) {
 	if second.Freshness != Updating || !second.UpdateQueued || second.EstimatedWaitMs == nil || *second.EstimatedWaitMs != 2500 {
 		t.Errorf("while it waits: %+v", second)
 	}
-	// Another process has nothing but the database to go by.
+	// Another process knows only the database.
 	eventually(t, "the request is noted", func() bool {
 		return r.box.Query(t, `SELECT COUNT(*) FROM artists`) == "1"
 	})
@@ -55,7 +55,7 @@ func TestUpdatingBecomesFresh(t *testing.T) {
 	}
 }
 
-// stuck is a publisher that lets nothing through until it is told to.
+// stuck is a publisher that blocks until it is released.
 type stuck struct {
 	message.Publisher
 	gate    chan struct{}
@@ -68,9 +68,9 @@ func (s *stuck) Publish(topic string, all ...*message.Message) error {
 	return s.Publisher.Publish(topic, all...)
 }
 
-// While the broker takes its time for each event, reads are answered: of the
-// database for what is there, and at once for what is not. What the queue has no
-// room for is written down, and asked for when the broker lets it.
+// While the broker is slow for each event, reads are answered: known artists from the
+// database, and unknown ones at once. Questions that the queue has no room for are
+// stored, and asked when the broker accepts them.
 func TestReadsWhileBrokerSlow(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "here", 2)
@@ -94,8 +94,8 @@ func TestReadsWhileBrokerSlow(t *testing.T) {
 	if v, err := m.Get(t.Context(), "here"); err != nil || v.Freshness != Stale || !v.UpdateQueued {
 		t.Fatalf("the first read: %s, queued %v, %v", v.Freshness, v.UpdateQueued, err)
 	}
-	// The broker lets nothing through before all reads have been answered: a read
-	// that waited for it would never end.
+	// The broker accepts nothing before all reads have been answered: a read that waited
+	// for it would never end.
 	var reads sync.WaitGroup
 	for i := range 100 {
 		reads.Go(func() {
@@ -126,8 +126,8 @@ func TestReadsWhileBrokerSlow(t *testing.T) {
 	}
 }
 
-// Without the coalescer's store reads are served from the database, and say
-// that nothing is under way.
+// Without the coalescer's store reads are served from the database, and promise no
+// refresh.
 func TestReadsWhileRedisDown(t *testing.T) {
 	r := newRig(t, Config{HighLag: func() (int64, bool) { return 70, true }}, WorkerConfig{})
 	r.upstream.has(t, "1", 5)
@@ -158,7 +158,7 @@ func TestReadsWhileRedisDown(t *testing.T) {
 	if v := r.get(t, "2"); v.Freshness != NotFound || v.UpdateQueued {
 		t.Errorf("while nothing can be asked: %+v", v)
 	}
-	// It comes back, and so does the promise, without a restart.
+	// After the outage the promise returns, without a restart.
 	r.locks.set(false)
 	eventually(t, "refreshes are queued again", func() bool { return r.get(t, "1").UpdateQueued })
 	if v := r.get(t, "1"); v.EstimatedWaitMs == nil || *v.EstimatedWaitMs != 700 {
@@ -257,7 +257,7 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// Who was read is noted in the background, and not at every read.
+// Reads are noted in the background, and not each of them.
 func TestTouches(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 5)

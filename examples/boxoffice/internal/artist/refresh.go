@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Refreshing says what became of a request for a refresh, in the JSON of POST
+// Refreshing is the result of a request for a refresh, in the JSON of POST
 // /api/artists/{id}/refresh.
 type Refreshing struct {
 	Status RefreshStatus `json:"status"`
@@ -17,14 +17,14 @@ type Refreshing struct {
 	EstimatedWaitMs *int64 `json:"estimatedWaitMs"`
 }
 
-// RefreshStatus is what became of a request for a refresh.
+// RefreshStatus is the state of a request for a refresh.
 type RefreshStatus string
 
 const (
 	// RefreshQueued: it is stored, and is about to be asked for.
 	RefreshQueued RefreshStatus = "QUEUED"
-	// RefreshWaiting: it is stored, and is asked for as soon as that is possible;
-	// at the moment the broker or Redis refuses.
+	// RefreshWaiting: it is stored, and is asked for as soon as possible; at the moment
+	// the broker or Redis refuses.
 	RefreshWaiting RefreshStatus = "WAITING"
 	// RefreshChecked: the upstream was asked a moment ago, and nothing is done.
 	RefreshChecked RefreshStatus = "CHECKED"
@@ -36,7 +36,7 @@ var ErrUnknown = errors.New("artist: the upstream has no such artist")
 // RestingError is returned by Refresh for an artist whose last refresh has failed
 // for good.
 type RestingError struct {
-	// For is how long it is left alone.
+	// For is how long the artist is not asked for.
 	For time.Duration
 }
 

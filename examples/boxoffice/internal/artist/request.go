@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Topics, and who consumes them.
+// Topics, and their consumer groups.
 const (
 	TopicHigh   = "update-priority-high"
 	TopicLow    = "update-priority-low"
@@ -25,10 +25,10 @@ type Reason string
 
 // The reasons.
 const (
-	CacheMiss   Reason = "CACHE_MISS"   // somebody read an artist that is not here
-	TooOld      Reason = "STALE"        // somebody read one that is too old
-	Prefetched  Reason = "PREFETCH"     // nobody had to
-	UserRequest Reason = "USER_REQUEST" // somebody asked for a refresh in so many words
+	CacheMiss   Reason = "CACHE_MISS"   // a read of an artist that is not here
+	TooOld      Reason = "STALE"        // a read of one that is too old
+	Prefetched  Reason = "PREFETCH"     // no read
+	UserRequest Reason = "USER_REQUEST" // an explicit wish for a refresh
 )
 
 const schemaVersion = "1.1"
@@ -45,7 +45,7 @@ type Request struct {
 	Version       int64          `json:"version"`
 }
 
-// topicOf is where requests of a priority go.
+// topicOf is the topic of requests of a priority.
 func topicOf(p event.Priority) string {
 	if p == event.High {
 		return TopicHigh
@@ -53,8 +53,8 @@ func topicOf(p event.Priority) string {
 	return TopicLow
 }
 
-// newRequest makes the event. Its key is the artist's id, which is also the key
-// of the coalescer, so that consumers can tell what is obsolete.
+// newRequest makes the event. Its key is the artist's id, which is also the key of
+// the coalescer, so that consumers can recognise obsolete requests.
 func newRequest(id string, p event.Priority, reason Reason, version int64) (event.Event, error) {
 	e, err := event.New(UpdateRequest, events.Source, Request{
 		SchemaVersion: schemaVersion, CharacterID: id, OCID: id, Priority: p, Reason: reason,

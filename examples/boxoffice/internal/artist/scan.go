@@ -12,26 +12,26 @@ const (
 	maxDepth   = 1000 // of arrays and objects in each other
 )
 
-// errLarge says that a document exceeds its bound.
+// errLarge is returned for a document that exceeds its bound.
 var errLarge = errors.New("the document is too large")
 
-// scan reads JSON as it comes, checks it, and holds one buffer of it. What is
-// to be kept is copied to keep on the way; encoding/json would hold the whole of
-// a value before it could be thrown away.
+// scan reads JSON as it arrives, checks it, and holds one buffer of it. Values to be
+// stored are copied to keep on the way; encoding/json would hold the whole of a value
+// before it could be thrown away.
 type scan struct {
 	src      io.Reader
 	left     int64 // bytes that may still be read
 	buf      []byte
 	pos, end int
 	keep     *bytes.Buffer // nil while skipping
-	from     int           // what follows of buf is to be kept
+	from     int           // the rest of buf is to be kept
 }
 
 func newScan(src io.Reader, limit int64) *scan {
 	return &scan{src: src, left: limit, buf: make([]byte, scanBuffer)}
 }
 
-// fill reads more. It is called when everything was looked at.
+// fill reads more. It is called when all bytes were scanned.
 func (s *scan) fill() error {
 	s.flush()
 	s.pos, s.end, s.from = 0, 0, 0
@@ -58,7 +58,7 @@ func (s *scan) flush() {
 	}
 }
 
-// into starts to keep what follows.
+// into starts to copy the following bytes to keep.
 func (s *scan) into(keep *bytes.Buffer) { s.keep, s.from = keep, s.pos }
 
 // stop ends that.

@@ -48,7 +48,7 @@ func (s *scan) array(depth int) error {
 	return s.members('[', ']', func() error { return s.value(depth + 1) })
 }
 
-// members takes open, what each takes, commas between, and end.
+// members reads open, members by each, with commas between them, and end.
 func (s *scan) members(open, end byte, each func() error) error {
 	if err := s.expect(open); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *scan) escape() error {
 	return unexpected(c)
 }
 
-// number takes a number. It never ends a document here, so peek need not know
+// number reads a number. It never ends a document here, so peek need not distinguish
 // the end from a failure.
 func (s *scan) number() error {
 	if c, err := s.peek(); err != nil {
@@ -177,7 +177,7 @@ func (s *scan) number() error {
 	return s.digits()
 }
 
-// digits takes one digit or more.
+// digits reads one digit or more.
 func (s *scan) digits() error {
 	for n := 0; ; n++ {
 		for s.pos < s.end && '0' <= s.buf[s.pos] && s.buf[s.pos] <= '9' {

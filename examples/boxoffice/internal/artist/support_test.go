@@ -53,7 +53,7 @@ func (r *rig) assemble(t testing.TB, s *store.Store, cfg Config, wcfg WorkerConf
 	r.bus = memBus(t)
 	r.locks = &switched{Store: memcoalesce.New()}
 	var err error
-	// A breaker that never opens: whether the store is away is the test's to say.
+	// A breaker that never opens: the test decides whether the store is unreachable.
 	r.coalescer, err = coalesce.New(r.locks, coalesce.Config{Breaker: coalesce.Breaker{Calls: 1 << 30}})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func memBus(t testing.TB) *bus.Bus {
 	return b
 }
 
-// switched is a store of locks that can be away.
+// switched is a store of locks that can be unreachable.
 type switched struct {
 	coalesce.Store
 	mu   sync.Mutex
@@ -109,8 +109,8 @@ func (s *switched) Request(ctx context.Context, key string, p coalesce.Priority,
 	return s.Store.Request(ctx, key, p, again, ttl)
 }
 
-// shelf is an upstream in memory: what it says of each artist, and how often it
-// was asked.
+// shelf is an upstream in memory: its answer for each artist, and the number of
+// calls.
 type shelf struct {
 	mu    sync.Mutex
 	says  map[string]func() (Document, error)
@@ -283,7 +283,7 @@ func (r *rig) send(t testing.TB, all ...event.Event) {
 	}
 }
 
-// eventually waits until done, looking again when something may have changed.
+// eventually waits until done, checking again when something may have changed.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)

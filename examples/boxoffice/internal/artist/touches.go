@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// maxTouches bounds what is noted between two writes; past it a read is not
-	// noted, which the next read of that artist makes good.
+	// maxTouches bounds the reads noted between two writes; beyond it a read is not
+	// noted, and the next read of that artist is.
 	maxTouches = 10_000
 	touchBatch = 500
 	touchEvery = 5 * time.Second
 )
 
-// touches gathers who was read, so that reading writes nothing.
+// touches collects the artists that were read, so that reading writes nothing.
 type touches struct {
 	mu  sync.Mutex
 	ids map[string]struct{}
@@ -44,7 +44,7 @@ func (t *touches) take() []string {
 	return ids
 }
 
-// keepTouching writes now and then who was read.
+// keepTouching periodically writes the artists that were read.
 func (m *Mirror) keepTouching(ctx context.Context) {
 	tick := time.NewTicker(touchEvery)
 	defer tick.Stop()

@@ -23,15 +23,15 @@ import (
 type UpstreamConfig struct {
 	// URL of the API, without /artists; required.
 	URL string
-	// Transport makes the calls of a priority, and waits for the budget of each,
-	// as long as it takes; required. See [Budget]. It bounds the time until an
-	// answer begins. An error that it marks as infrastructure (fault) says that
-	// the budget cannot be asked: the consumer pauses.
+	// Transport makes the calls of a priority, and waits as long as needed for the
+	// budget of each; required. See [Budget]. It bounds the time until an answer begins.
+	// An error that it marks as infrastructure (fault) means that the budget cannot be
+	// asked: the consumer pauses.
 	Transport func(p event.Priority) http.RoundTripper
 	// Timeout bounds how long an answer may take from its beginning to its last
 	// byte; 5 s when zero.
 	Timeout time.Duration
-	// Instance names this process to the upstream; it does not when empty.
+	// Instance names this process to the upstream; no name when empty.
 	Instance string
 	// MaxBody bounds a document, unpacked, in bytes; 1,048,576 when zero.
 	MaxBody int64
@@ -50,9 +50,9 @@ type Upstream struct {
 }
 
 const (
-	// defaultRest is taken when a 429 does not say how long to wait.
+	// defaultRest is the pause after a 429 without a Retry-After.
 	defaultRest = time.Second
-	// maxRest bounds what it can say.
+	// maxRest bounds the upstream's Retry-After.
 	maxRest = 5 * time.Minute
 )
 
@@ -89,9 +89,9 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 	return &Upstream{cfg: cfg, high: client(event.High), low: client(event.Low)}, nil
 }
 
-// Fetch gets an artist. The error's class says what to do: a 5xx, a failing
-// connection and a late answer are transient, other answers are permanent, and
-// a 429 and a budget that cannot be asked are infrastructure.
+// Fetch gets an artist. The error's class decides the retry: a 5xx, a failing
+// connection and a late answer are transient, other answers are permanent, and a 429
+// and a budget that cannot be asked are infrastructure.
 func (u *Upstream) Fetch(ctx context.Context, p event.Priority, id string) (Document, error) {
 	if err := u.resting(); err != nil {
 		return Document{}, err
@@ -172,7 +172,7 @@ func (u *Upstream) document(ctx context.Context, id string, res *http.Response) 
 	return d, nil
 }
 
-// unreadable tells a connection that broke from a document that is none.
+// unreadable distinguishes a broken connection from a malformed document.
 func (u *Upstream) unreadable(ctx context.Context, id string, body *noting, err error) error {
 	if body.err != nil {
 		return u.noAnswer(ctx, id, body.err)
@@ -194,7 +194,7 @@ func (n *noting) Read(p []byte) (int, error) {
 	return k, err
 }
 
-// rest notes that the API wants no calls for a while, and how long.
+// rest records that the API wants no calls for a while, and how long.
 func (u *Upstream) rest(h http.Header) time.Duration {
 	wait := min(retryAfter(h.Get("Retry-After")), maxRest)
 	u.mu.Lock()
@@ -222,7 +222,7 @@ func (u *Upstream) resting() error {
 	return &Failure{Reason: Limited, err: fault.MarkInfrastructure(err)}
 }
 
-// Limited is how often the upstream said that its limit was exceeded.
+// Limited is how often the upstream answered that its limit was exceeded.
 func (u *Upstream) Limited() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

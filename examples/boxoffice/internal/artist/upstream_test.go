@@ -36,7 +36,7 @@ func served(t *testing.T, h http.HandlerFunc, cfg UpstreamConfig) (*Upstream, *h
 	return u, s
 }
 
-// Each answer is judged by what it says of the next attempt.
+// The class of each answer decides on the next attempt.
 func TestFetchJudges(t *testing.T) {
 	answers := map[string]http.HandlerFunc{
 		"ok": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text("ok", 4)) },
@@ -123,7 +123,7 @@ func TestFetchTimeout(t *testing.T) {
 			t.Fatal("a body that does not come is never the reason")
 		}
 	}
-	// The caller's own end is no failure of the upstream.
+	// A cancellation by the caller is no failure of the upstream.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := u.Fetch(ctx, event.High, "head"); !errors.Is(err, context.Canceled) || fault.Of(err) == fault.Permanent {
@@ -135,8 +135,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Waiting for the budget takes as long as it takes; a budget that cannot be
-// asked is our trouble, not the artist's.
+// The wait for the budget has no bound; a budget that cannot be asked is our failure,
+// not the artist's.
 func TestFetchWaitsForBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := func(r *http.Request) error {
@@ -174,7 +174,7 @@ func TestFetchWaitsForBudget(t *testing.T) {
 	})
 }
 
-// A 429 stops all calls for as long as it says, and is counted.
+// A 429 stops all calls for the time of its Retry-After, and is counted.
 func TestFetchRespectsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, header := 0, "10"

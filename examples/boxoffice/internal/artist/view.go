@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Freshness says what a [View] is worth.
+// Freshness is the state of the data of a [View].
 type Freshness string
 
 const (
@@ -20,26 +20,26 @@ const (
 	NotFound Freshness = "NOT_FOUND"
 )
 
-// View is what a reader gets, in the JSON of GET /api/artists/{id}.
+// View is the answer to a reader, in the JSON of GET /api/artists/{id}.
 type View struct {
 	// Snapshot is the upstream's document without its history; null while there
 	// is none.
 	Snapshot  json.RawMessage `json:"snapshot"`
 	Freshness Freshness       `json:"freshness"`
-	// LastUpdatedAt is when the snapshot was last found to have changed,
-	// LastCheckedAt when the upstream was last asked and answered. Freshness goes
-	// by the latter: an artist that never changes is fresh all the same.
+	// LastUpdatedAt is when the snapshot was last found to have changed, LastCheckedAt
+	// when the upstream last answered. Freshness depends on the latter: an artist that
+	// never changes is fresh all the same.
 	LastUpdatedAt *time.Time `json:"lastUpdatedAt"`
 	LastCheckedAt *time.Time `json:"lastCheckedAt"`
-	// UpdateQueued says that a refresh of this artist is under way.
+	// UpdateQueued reports that a refresh of this artist is in flight.
 	UpdateQueued bool `json:"updateQueued"`
-	// EstimatedWaitMs is how long the queued refresh will take, judged by how
-	// many requests of high priority wait; null when none does, when nobody
-	// knows, and when nothing is queued.
+	// EstimatedWaitMs is how long the queued refresh will take, judged by how many
+	// requests of high priority wait; null when none does, when that is unknown, and
+	// when nothing is queued.
 	EstimatedWaitMs *int64 `json:"estimatedWaitMs"`
 }
 
-// ErrBadID is returned for what cannot be an artist's id.
+// ErrBadID is returned for a string that cannot be an artist's id.
 var ErrBadID = errors.New("artist: an id has 1 to 64 letters, digits, _ and -")
 
 // CheckID returns ErrBadID or nil.

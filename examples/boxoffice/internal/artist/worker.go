@@ -18,7 +18,7 @@ type Fetcher interface {
 	Fetch(ctx context.Context, p event.Priority, id string) (Document, error)
 }
 
-// Worker carries out what [UpdateRequest] events ask for.
+// Worker carries out [UpdateRequest] events.
 type Worker struct {
 	m     *Mirror
 	fetch Fetcher
@@ -55,8 +55,8 @@ type job struct {
 	event   event.Event
 }
 
-// handle carries out a batch: all fetches side by side, as far as the budget
-// lets them, then one write.
+// handle carries out a batch: all fetches concurrently, as far as the budget permits,
+// then one write.
 func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 	return func(ctx context.Context, all []event.Event) error {
 		began := time.Now()
@@ -65,7 +65,7 @@ func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 		if len(jobs) == 0 {
 			return failed.OrNil()
 		}
-		// Asked first, so that no budget is spent while nothing can be written.
+		// The database is asked first, so that no budget is spent during its outage.
 		known, err := w.known(ctx, jobs)
 		if err != nil {
 			w.m.metrics.failed(NoStorage, len(jobs))
@@ -95,14 +95,14 @@ func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 	}
 }
 
-// isOutcome reports whether a failure is one of the artist's refresh, to be
-// written down, and not of ours.
+// isOutcome reports whether a failure is an outcome of the artist's refresh, to be
+// stored, and not our own.
 func isOutcome(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !errors.Is(err, context.Canceled) && fault.Of(err) != fault.Infrastructure
 }
 
-// jobs reads the events. Of several for one artist the newest counts, and the
-// others are done with it.
+// jobs reads the events. Of several for one artist the newest counts, and completes
+// the others.
 func (w *Worker) jobs(all []event.Event, failed *bus.BatchError) []job {
 	var jobs []job
 	at := map[string]int{}
@@ -192,13 +192,13 @@ func (w *Worker) store(ctx context.Context, all []result) error {
 	return err
 }
 
-// settleTimeout bounds the end of a batch's runs at the coalescer. One that is
-// not ended expires by itself.
+// settleTimeout bounds the end of a batch's runs at the coalescer. A run that is not
+// ended expires by itself.
 const settleTimeout = 2 * time.Second
 
-// settle ends the runs of a batch, so that the next request can begin another.
-// What will be retried keeps its lock; what became a dead letter is released by
-// buried.
+// settle ends the runs of a batch, so that the next request can begin another. A
+// request that will be retried keeps its lock; buried releases the lock of a dead
+// letter.
 func (w *Worker) settle(ctx context.Context, p event.Priority, jobs []job, results []result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()

@@ -19,8 +19,8 @@ import (
 // quick retries without waiting.
 var quick = bus.RetryPolicy{MaxRetries: 3, Backoff: bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond}, Probe: bus.Backoff{Initial: 5 * time.Millisecond, Max: 5 * time.Millisecond}}
 
-// An artist that cannot be had is a dead letter with its reason, and hurts
-// nobody else; it is left alone for a while, and a success wipes the slate.
+// An artist that cannot be fetched is a dead letter with its reason, and affects no
+// other; it is not asked for again for a while, and a success clears that.
 func TestPoisonArtist(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{Retry: quick})
 	letters := r.on(t, DeadLetters, "watcher")
@@ -68,7 +68,7 @@ func TestPoisonArtist(t *testing.T) {
 			t.Errorf("%s is left alone: %+v", id, v)
 		}
 	}
-	// Its time is over, it is asked for again, and now it works.
+	// After its time the artist is asked for again, and now it works.
 	r.box.Exec(t, `UPDATE update_status SET next_retry_at = 1 WHERE character_id = 'bad'`)
 	if v := r.get(t, "bad"); v.Freshness != Updating || !v.UpdateQueued {
 		t.Errorf("after its time: %+v", v)
@@ -79,7 +79,7 @@ func TestPoisonArtist(t *testing.T) {
 	if s := status("bad"); s != "none" {
 		t.Errorf("update_status says %s after a success", s)
 	}
-	// What is no request at all is a dead letter, too.
+	// A malformed request is a dead letter, too.
 	e, err := event.New(UpdateRequest, "/elsewhere", map[string]any{"characterId": "no id"})
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +91,8 @@ func TestPoisonArtist(t *testing.T) {
 	}
 }
 
-// A database that takes ten seconds: the breaker opens, nothing is acknowledged,
-// no budget is spent on what could not be written, and when it is back all is
+// A database that takes ten seconds: the breaker opens, nothing is acknowledged, no
+// budget is spent on results that could not be written, and after the outage all is
 // done.
 func TestSlowDatabase(t *testing.T) {
 	s := boxtest.New(t).Store
@@ -144,8 +144,8 @@ func TestSlowDatabase(t *testing.T) {
 		if st := runner.Status()[0]; st.State != bus.Paused || st.DeadLettered != 0 {
 			t.Errorf("the consumer: %+v", st)
 		}
-		// For two minutes only probes come through, and none of them while the
-		// breaker is open reaches the upstream.
+		// For two minutes only probes come through, and none of them reaches the upstream
+		// while the breaker is open.
 		before := r.upstream.total()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -197,8 +197,8 @@ func (s *shelf) total() (n int) {
 	return n
 }
 
-// A lock held elsewhere makes the real database slow: the write gives up in its
-// time, as infrastructure, and has changed nothing.
+// A lock held elsewhere makes the real database slow: the write ends after its
+// timeout, as an infrastructure failure, and has changed nothing.
 func TestWriteGivesUp(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
@@ -234,8 +234,8 @@ func TestWriteGivesUp(t *testing.T) {
 	}
 }
 
-// The budget's store is away: the consumer pauses, and nothing becomes a dead
-// letter.
+// During an outage of the budget's store the consumer pauses, and no request becomes
+// a dead letter.
 func TestBudgetAway(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{Retry: quick})
 	d := document(t, "1", 1)

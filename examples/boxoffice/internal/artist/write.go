@@ -17,7 +17,7 @@ type result struct {
 	version int64
 	doc     Document
 	packed  []byte // of doc; nil when it is thought to be kept
-	read    bool   // somebody read it, so it is to be in the database
+	read    bool   // a reader read it, so it is to be in the database
 	err     error
 }
 
@@ -29,12 +29,12 @@ type locked struct {
 	archive bool // or in the archive
 }
 
-// written counts what became of a batch of results.
+// written counts the outcomes of a batch of results.
 type written struct{ unchanged, changed, remembered, missing, superseded, failed int64 }
 
-// write takes the results into the tables in one transaction, of a few
-// statements whatever their number. A result whose version is below the row's
-// changes nothing: a later refresh has been here before it.
+// write stores the results in one transaction, with a few statements for any number
+// of results. A result whose version is below the row's changes nothing: a later
+// refresh has been written before it.
 func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, error) {
 	var n written
 	all = slices.Clone(all)
@@ -101,7 +101,7 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 	)
 }
 
-// lock makes the rows that are not there yet, and holds all of them.
+// lock makes the missing rows, and locks all of them.
 func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string]locked, error) {
 	ids := make([]string, len(all))
 	for i, r := range all {
@@ -139,7 +139,7 @@ func (w *Worker) hold(ctx context.Context, tx *sql.Tx, ids []string, into map[st
 	return found.Err()
 }
 
-// status is what update_status says of a failure.
+// status has the columns of update_status for a failure.
 func (w *Worker) status(r result) []any {
 	state, next := "RETRYING", w.cfg.Retry.Backoff.Max
 	if fault.Of(r.err) == fault.Permanent {

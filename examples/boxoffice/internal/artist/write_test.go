@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// A check that finds nothing new moves the time of the check and nothing that a
-// reader could take for news, and it is fresh: nobody asks again.
+// A check without a change moves the time of the check and nothing that a reader
+// could take for news. The artist is fresh: no reader asks again.
 func TestUnchangedData(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "7", 3)
@@ -69,7 +69,7 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 	} {
 		say()
 		was := r.box.Query(t, `SELECT CAST(last_checked_at AS CHAR(20)) || ' ' || CAST(version AS CHAR(20)) FROM artists WHERE artist_id = '1'`)
-		_ = r.refresh(t, request(t, "1", event.Low, 49)) // what became of the event is another matter
+		_ = r.refresh(t, request(t, "1", event.Low, 49)) // the outcome of the event does not matter here
 		if now := r.box.Query(t, `SELECT CAST(last_checked_at AS CHAR(20)) || ' ' || CAST(version AS CHAR(20)) FROM artists WHERE artist_id = '1'`); now != was {
 			t.Errorf("%s of an older request: checked and version %s, was %s", name, now, was)
 		}
@@ -80,8 +80,8 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 			t.Errorf("%s of an older request left %s rows in update_status", name, n)
 		}
 	}
-	// Many at once, in any order: the newest stands, also for artists that none
-	// of them finds.
+	// Many at once, in any order: the newest wins, also for artists that none of them
+	// finds.
 	var wg sync.WaitGroup
 	for version := 1; version <= 12; version++ {
 		wg.Go(func() {
@@ -103,7 +103,7 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 	}
 }
 
-// One that is not there is a mark for readers and a dead letter for operators.
+// A missing artist is a mark for readers and a dead letter for operators.
 func TestMissingArtist(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	err := r.refresh(t, request(t, "404", event.High, 1))
@@ -118,7 +118,7 @@ func TestMissingArtist(t *testing.T) {
 	if s := r.box.Query(t, `SELECT state || ' ' || last_error_code FROM update_status WHERE character_id = '404'`); s != "FAILED API_4XX" {
 		t.Errorf("update_status says %s", s)
 	}
-	// After a while a read asks again, and this time it is there.
+	// After a while a read asks again, and this time the artist exists.
 	r.age(t, "404", 2*time.Hour)
 	if v := r.get(t, "404"); v.Freshness != NotFound || !v.UpdateQueued {
 		t.Errorf("two hours later: %+v", v)
@@ -133,7 +133,7 @@ func TestMissingArtist(t *testing.T) {
 	if n := r.box.Query(t, `SELECT COUNT(*) FROM update_status`); n != "0" {
 		t.Errorf("%s rows are left in update_status", n)
 	}
-	// It goes, and comes back as it was: its snapshot was never lost.
+	// The artist goes, and comes back unchanged: its snapshot was never lost.
 	r.upstream.put("404", nil)
 	_ = r.refresh(t, request(t, "404", event.High, 3)) // a 404, as above
 	if v := r.get(t, "404"); v.Freshness != NotFound || v.Snapshot != nil {
@@ -151,7 +151,7 @@ func TestMissingArtist(t *testing.T) {
 	}
 }
 
-// A batch of everything: each artist gets what it deserves, in one write.
+// A batch of everything: each artist gets its own outcome, in one write.
 func TestMixedBatch(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	var batch []event.Event

@@ -40,7 +40,7 @@ func member(l *Login, token string) (string, error) {
 	return l.Member(request("Authorization", "Bearer "+token))
 }
 
-// forge signs claims as whoever knows the key would.
+// forge signs claims with the real key.
 func forge(t *testing.T, k key, method jwt.SigningMethod, typ string, claims jwt.Claims) string {
 	t.Helper()
 	tok := jwt.NewWithClaims(method, claims)

@@ -1,5 +1,5 @@
-// Package auth says who a request comes from. Whether they may pass the waiting
-// room is package queue/token's to say.
+// Package auth identifies the member that sent a request. Package queue/token decides
+// whether the member may pass the waiting room.
 //
 // A sign-in is a JWT signed with HS256, with a key, a type and an audience of its
 // own, so that no token of another kind can stand in for it, also when all are
@@ -9,7 +9,7 @@
 //
 //	property                                                    proven by
 //	a token that was changed, expired, or signed otherwise
-//	is refused, and the reason is told apart                    TestLoginToken
+//	is refused, with the reason                                 TestLoginToken
 //	an entry token never passes for it, nor it for one          TestTokensAreNotInterchangeable
 //	any byte changed in a token makes it invalid                TestTamperedToken
 //	secrets under 32 bytes are refused                          TestShortSecret

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever stands in the header, it signs in as the member it was issued to, or as
-// nobody; and it is the admin token in one spelling alone.
+// For any header, the sign-in is the member it was issued to, or nobody; and only one
+// spelling is the admin token.
 func FuzzMember(f *testing.F) {
 	l, err := NewLogin(secretA)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// MinSecret is the least length of a secret in bytes, which is what HS256's
-// strength needs.
+// MinSecret is the least length of a secret in bytes, as the strength of HS256
+// requires.
 const MinSecret = 32
 
 // issuer of all tokens.
@@ -21,7 +21,7 @@ const issuer = "boxoffice"
 // leeway is how far two machines' clocks may be apart.
 const leeway = 5 * time.Second
 
-// Why a token is refused. These words stand in answers.
+// Why a token is refused. Answers contain these words.
 var (
 	ErrMissing   = errors.New("missing")
 	ErrMalformed = errors.New("malformed")
@@ -98,14 +98,14 @@ func (k key) verify(token, typ, audience string, claims jwt.Claims) error {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return ErrExpired
 	}
-	// Among the rest are unknown algorithms, which have no method to compare.
+	// Unknown algorithms are among the rest: they have no method to compare.
 	if alg, ok := algorithm(token); ok && alg != jwt.SigningMethodHS256.Alg() {
 		return ErrAlgorithm
 	}
 	return ErrMalformed
 }
 
-// algorithm is what an unverified token says of itself.
+// algorithm is the algorithm that an unverified token names.
 func algorithm(token string) (string, bool) {
 	t, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
 	if t == nil || t.Header == nil || err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) {

@@ -41,7 +41,7 @@ func (l *Login) Issue(member string) (token string, expires time.Time, err error
 	return token, expires, err
 }
 
-// Member returns who the bearer token of a request belongs to.
+// Member returns the owner of a request's bearer token.
 func (l *Login) Member(r *http.Request) (string, error) {
 	token, ok := bearer(r)
 	if !ok {
@@ -57,11 +57,11 @@ func (l *Login) Member(r *http.Request) (string, error) {
 	return claims.Subject, nil
 }
 
-// IsAdmin reports whether the bearer token of a request is the admin token. It
-// takes the same time whatever the difference is.
+// IsAdmin reports whether the bearer token of a request is the admin token. It takes
+// the same time for every difference.
 func IsAdmin(r *http.Request, adminToken string) bool {
 	token, _ := bearer(r)
-	// Hashes have one length, so that nothing is told of the token's.
+	// Hashes have one length, so that the comparison reveals nothing of the token's.
 	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(adminToken))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && adminToken != ""
 }

@@ -38,18 +38,18 @@ const (
 	Refunded      = "REFUNDED"
 )
 
-// Late is why a payment is refunded whose reservation had ended before.
+// Late is the reason of a refund whose reservation had ended before the payment.
 const Late = "LATE"
 
 var (
-	// ErrNotFound is returned for a reservation that does not exist or is
-	// somebody else's; the two are not told apart.
+	// ErrNotFound is returned for a reservation that does not exist or belongs to
+	// another member; the two look the same.
 	ErrNotFound = errors.New("booking: no such reservation")
-	// ErrHandedOn is returned when a ticket was transferred: it can't be given
-	// back any more.
+	// ErrHandedOn is returned for a transferred ticket, which can't be given back any
+	// more.
 	ErrHandedOn = errors.New("booking: the ticket was transferred and can't be refunded")
-	// ErrUsed is returned when a seat of the ticket was scanned at the door: it can
-	// be neither given back nor handed on.
+	// ErrUsed is returned when a seat of the ticket was scanned: the ticket can be
+	// neither refunded nor transferred.
 	ErrUsed = errors.New("booking: the ticket was used")
 )
 
@@ -58,13 +58,13 @@ type Appender interface {
 	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
 }
 
-// Refunder asks for a payment's money back in the caller's transaction. It
-// does nothing when that was asked before, or the payment did not succeed.
+// Refunder requests the refund of a payment in the caller's transaction. It does
+// nothing when the refund was requested before, or the payment did not succeed.
 type Refunder interface {
 	RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error
 }
 
-// Reservation is a reservation with what its member may know about its payment.
+// Reservation is a reservation with the part of its payment that its member may see.
 type Reservation struct {
 	ID, ShowID, MemberID string
 	Status, Reason       string
@@ -90,14 +90,13 @@ type Config struct {
 	// Hold is how long seats are held for payment; 5 min when zero.
 	Hold time.Duration
 	// PaymentLimit is how long after the end of a hold a payment that was accepted
-	// before it keeps the seats while it is under way; 2 min when zero. It is the
+	// before it keeps the seats while it is in flight; 2 min when zero. It is the
 	// longest that the gateway may take to decide.
 	PaymentLimit time.Duration
 	// Holder names this process in the sweeper's lease; required.
 	Holder string
-	// LeaseTTL is how long the sweeper's lease lasts without a sign of life;
-	// 10 s when zero. A crash delays timeouts by as much, unless the same
-	// Holder comes back.
+	// LeaseTTL is how long the sweeper's lease lasts without a renewal; 10 s when zero.
+	// A crash delays timeouts by as much, unless the same Holder comes back.
 	LeaseTTL time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -149,8 +148,8 @@ func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, 
 }
 
 // Reserve holds the seats for the member, all or none. Errors: a *LimitError when
-// they are more than the member may have, and the catalog's for an unknown show,
-// unknown seats and taken seats.
+// they exceed the member's limits, and the catalog's for an unknown show, unknown
+// seats and taken seats.
 func (b *Booking) Reserve(ctx context.Context, member, show string, seats []string) (Reservation, error) {
 	if err := b.catalog.Exists(ctx, show); err != nil {
 		return Reservation{}, err
@@ -209,8 +208,8 @@ func (b *Booking) hold(ctx context.Context, tx *sql.Tx, id, member, show string,
 	}, nil
 }
 
-// Cancel ends the member's reservation. One that waits for its payment ends at
-// once, also while the payment is under way: a later success is refunded. A
+// Cancel ends the member's reservation. A reservation that waits for its payment ends
+// at once, also while the payment is in flight: a later success is refunded. A
 // confirmed one ends when its money is back. Cancelling twice is harmless.
 func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, error) {
 	err := b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -243,8 +242,8 @@ func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, e
 }
 
 // cancel runs one of the conditional updates and, if it moved the reservation,
-// appends ReservationCancelled. The event is a child of parent when that has an
-// id. It reports whether the reservation was moved.
+// appends ReservationCancelled. The event is a child of parent when that has an id.
+// It reports whether the reservation was moved.
 func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, args []any, reason string, parent event.Event) (bool, error) {
 	var show, member, request string
 	var at int64

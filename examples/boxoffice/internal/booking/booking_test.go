@@ -130,7 +130,7 @@ func TestSuccessConfirms(t *testing.T) {
 	if got := b.Status(t, r.ID); got != "CONFIRMED" {
 		t.Error(got)
 	}
-	// A redelivery that slipped past the guard changes nothing.
+	// A redelivery past the guard changes nothing.
 	b.Must(t, events.GroupReservation, success, "already confirmed")
 	if left := b.Outbox.Take(); len(left) != 0 {
 		t.Errorf("events of the redelivery: %v", left)
@@ -143,7 +143,7 @@ func TestSuccessAgainstTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The timeout is first: the money goes back.
+	// The timeout is first: the money is refunded.
 	late := b.Reserve(t, "ann", "A-1")
 	p := b.Pay(t, late, boxtest.Timeout)
 	b.Expire(t, late.ID)
@@ -199,7 +199,7 @@ func TestSuccessAgainstCancel(t *testing.T) {
 	}
 }
 
-// All at once, many times: whoever wins, the books agree.
+// All at once, many times: the books agree for every winner.
 func TestRaces(t *testing.T) {
 	b := boxtest.New(t)
 	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
@@ -428,7 +428,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// told is the notification of the last events, which are about the reservation.
+// told is the notification among the last events, which are about the reservation.
 func told(t *testing.T, b *boxtest.Box, r booking.Reservation) events.Noticed {
 	t.Helper()
 	e := only(t, b, events.ReservationNotice)
@@ -442,8 +442,8 @@ func told(t *testing.T, b *boxtest.Box, r booking.Reservation) events.Noticed {
 	return notice
 }
 
-// The member is told how each reservation ended: by parameters, and in English for
-// those that do not know them.
+// The member is notified of the end of each reservation: by parameters, and in
+// English for readers that do not know them.
 func TestCancelledNotice(t *testing.T) {
 	b := boxtest.New(t)
 	for reason, c := range map[string]struct {
@@ -493,7 +493,8 @@ func TestCancelledNotice(t *testing.T) {
 	}
 }
 
-// Money that came when the reservation had ended goes back, and the member is told.
+// Money that came when the reservation had ended is refunded, and the member is
+// notified.
 func TestLateMoneyIsTold(t *testing.T) {
 	b := boxtest.New(t)
 	r := b.Reserve(t, "ann", "A-1")
@@ -510,7 +511,7 @@ func TestLateMoneyIsTold(t *testing.T) {
 	if !reflect.DeepEqual(notice.Params, want) || !strings.HasPrefix(notice.Message, "Your payment for seat A-1 for Moonlight Parade came too late") {
 		t.Errorf("%+v", notice)
 	}
-	// A refund that was asked for is told by the end of its reservation, once.
+	// A requested refund is announced with the end of its reservation, once.
 	r = b.Reserve(t, "ann", "A-2")
 	p = b.Pay(t, r, boxtest.Approve)
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "confirmed")

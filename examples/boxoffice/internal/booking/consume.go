@@ -61,8 +61,7 @@ func (b *Booking) confirm(ctx context.Context, tx *sql.Tx, e event.Event) (strin
 	return "confirmed", b.outbox.Append(ctx, tx, done.CausedBy(e), order.CausedBy(e), notice.CausedBy(e))
 }
 
-// tooLate gives the money back that came for a reservation which is no longer
-// waiting for it.
+// tooLate refunds a payment for a reservation that is no longer waiting for it.
 func (b *Booking) tooLate(ctx context.Context, tx *sql.Tx, paid events.Paid) (string, error) {
 	row, err := b.Lock(ctx, tx, paid.ReservationID)
 	if errors.Is(err, ErrNotFound) {

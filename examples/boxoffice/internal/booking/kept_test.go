@@ -52,7 +52,7 @@ func TestPaymentKeepsSeats(t *testing.T) {
 	}
 }
 
-// After that it keeps nothing, and its money goes back.
+// After the limit the payment keeps nothing, and its money is refunded.
 func TestPaymentLimit(t *testing.T) {
 	b := boxtest.New(t)
 	sweep := sweeper(t, b)
@@ -66,7 +66,8 @@ func TestPaymentLimit(t *testing.T) {
 	}
 }
 
-// A success whose event comes late, as when the transport is away, is a success in time.
+// A success whose event comes late, as in an outage of the transport, is a success in
+// time.
 func TestPaidKeepsSeats(t *testing.T) {
 	b := boxtest.New(t)
 	sweep := sweeper(t, b)
@@ -75,12 +76,12 @@ func TestPaidKeepsSeats(t *testing.T) {
 	endedAgo(t, b, r, time.Hour)
 	over := b.Reserve(t, "bob", "B-1")
 	endedAgo(t, b, over, time.Minute)
-	sweep(1) // the one behind it, which nobody pays
+	sweep(1) // the one behind it, without a payment
 	sweep(0)
 	b.Must(t, events.GroupReservation, paid, "confirmed")
 }
 
-// A payment that failed keeps nothing, though its event is still on the way.
+// A failed payment keeps nothing, though its event is still in flight.
 func TestFailedKeepsNothing(t *testing.T) {
 	b := boxtest.New(t)
 	sweep := sweeper(t, b)
@@ -154,7 +155,7 @@ func TestStartAgainstSweep(t *testing.T) {
 	t.Logf("%d of 40 payments were accepted", accepted)
 }
 
-// Whoever asks to pay when the time is over is told so, and nothing is written.
+// A payment after the end of the hold is refused, and nothing is written.
 func TestStartAfterTheEnd(t *testing.T) {
 	b := boxtest.New(t)
 	r := b.Reserve(t, "ann", "A-1")

@@ -16,9 +16,9 @@ const (
 )
 
 // Allowance is how many seats of a show a member may have, and has. Held are the
-// seats that wait for a payment or have one under way. Bought are the seats that the
-// member paid for and did not give back, handed on or not; a ticket that was received
-// is not one of them.
+// seats that wait for a payment or have one in flight. Bought are the seats that the
+// member paid for and did not give back, transferred or not; received tickets are not
+// among them.
 type Allowance struct{ MaxHeld, MaxBought, Held, Bought int }
 
 // Remaining is how many more seats the member may hold now.
@@ -29,7 +29,7 @@ func (a Allowance) heldLeft() int { return a.MaxHeld - a.Held }
 // boughtLeft counts seats that are held too: they may be bought.
 func (a Allowance) boughtLeft() int { return a.MaxBought - a.Held - a.Bought }
 
-// limit is the one that leaves fewer seats, and how many it allows.
+// limit is the limit that leaves fewer seats, and its number.
 func (a Allowance) limit() (name string, most int) {
 	if a.heldLeft() <= a.boughtLeft() {
 		return LimitHeld, a.MaxHeld
@@ -37,8 +37,8 @@ func (a Allowance) limit() (name string, most int) {
 	return LimitBought, a.MaxBought
 }
 
-// LimitError says that a member asked for more seats of a show than it may have.
-// Nothing was held.
+// LimitError is returned when a member asks for more seats of a show than it may
+// have. Nothing was held.
 type LimitError struct {
 	Allowance
 	Asked int
@@ -51,7 +51,8 @@ func (e *LimitError) Error() string {
 		e.Asked, e.Remaining(), e.Held, e.Bought, e.Limit, e.Max)
 }
 
-// Allowance returns what the member may have of a show, or catalog.ErrNoShow.
+// Allowance returns how many seats of a show the member may have, or
+// catalog.ErrNoShow.
 func (b *Booking) Allowance(ctx context.Context, member, show string) (Allowance, error) {
 	return b.allowance(ctx, b.store.Reader(), member, show)
 }

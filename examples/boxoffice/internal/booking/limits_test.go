@@ -49,7 +49,7 @@ func TestHeldLimit(t *testing.T) {
 	if got := refused(t, b, "ann", "C-1"); got.Remaining() != 0 || got.Held != 6 {
 		t.Errorf("%+v", got)
 	}
-	// It is one member's and one show's.
+	// The limit is per member and show.
 	b.Reserve(t, "bob", row("D", 1, 6)...)
 	if _, err := b.Booking.Reserve(t.Context(), "ann", "show-2", row("A", 1, 6)); err != nil {
 		t.Error(err)
@@ -78,7 +78,7 @@ func TestBoughtLimit(t *testing.T) {
 	}
 	held := b.Reserve(t, "ann", "B-1")
 	refused(t, b, "ann", "B-2") // it may be bought too
-	// What was handed on was bought all the same, and who received it bought nothing.
+	// A transferred ticket still counts as bought, and its receiver bought nothing.
 	if _, err := b.Booking.Cancel(t.Context(), "ann", held.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// notice tells the member what became of the seats; reason is "" for a booking.
+// notice tells the member the outcome of the seats; reason is "" for a booking.
 func (b *Booking) notice(ctx context.Context, tx *sql.Tx, id, show, member string, seats []string, outcome, reason string, at int64) (event.Event, error) {
 	title, err := b.catalog.Title(ctx, tx, show)
 	if err != nil {
@@ -21,8 +21,8 @@ func (b *Booking) notice(ctx context.Context, tx *sql.Tx, id, show, member strin
 	})
 }
 
-// tellLate tells the member of money that came back because it was paid when the
-// reservation had ended. The end itself was told before.
+// tellLate notifies the member of a refund of money that was paid after the
+// reservation had ended. The member was notified of the end before.
 func (b *Booking) tellLate(ctx context.Context, tx *sql.Tx, e event.Event, back events.PaidBack) error {
 	row, err := b.Lock(ctx, tx, back.ReservationID)
 	if err != nil {

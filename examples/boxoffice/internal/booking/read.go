@@ -118,7 +118,7 @@ type Row struct {
 	ShowID, MemberID string
 	Status, Reason   string
 	Amount           int64
-	HoldOver         bool   // the hold's time is over, whatever the status
+	HoldOver         bool   // the hold's time is over, in any status
 	PaymentID        string // of the payment that confirmed it
 	Transferred      bool
 	Used             bool // a seat of it was scanned at the door

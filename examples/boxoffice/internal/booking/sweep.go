@@ -15,7 +15,7 @@ const (
 )
 
 // Run ends holds when their time is over and no payment keeps them, while it has the
-// lease of that job, until ctx ends. A database that fails is tried again.
+// lease of that job, until ctx ends. After a failure of the database it tries again.
 func (b *Booking) Run(ctx context.Context) error {
 	made, cancel := b.holds.Subscribe()
 	defer cancel()
@@ -28,8 +28,8 @@ func (b *Booking) Run(ctx context.Context) error {
 	})
 }
 
-// Sweep ends up to limit holds that are over and returns how many. It fails with
-// store.ErrLeaseLost, and then has done nothing.
+// Sweep ends up to limit overdue holds and returns their number. When it fails with
+// store.ErrLeaseLost, it has done nothing.
 func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int, error) {
 	var n int
 	err := b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -54,8 +54,8 @@ func (b *Booking) endOverdue(ctx context.Context, tx *sql.Tx, limit int) (int, e
 	return b.endFound(ctx, tx, ids)
 }
 
-// endFound ends the holds that were found overdue and are locked, but for those that a
-// payment got meanwhile.
+// endFound ends the holds that were found overdue and are locked, except those that
+// got a payment meanwhile.
 func (b *Booking) endFound(ctx context.Context, tx *sql.Tx, ids []string) (ended int, err error) {
 	for _, id := range ids {
 		args := []any{id, b.cfg.PaymentLimit.Milliseconds()}

@@ -53,16 +53,16 @@ type Box struct {
 	Deltas *memcounter.Store
 }
 
-// New opens a fresh database: a SQLite file, or what BOXOFFICE_TEST_DB names. It
-// is closed at the test's end.
+// New opens a fresh database: a SQLite file, or one on the server that
+// BOXOFFICE_TEST_DB names. It is closed at the test's end.
 func New(t testing.TB) *Box {
 	t.Helper()
 	return Open(t, URL(t))
 }
 
 // URL returns the URL of a fresh database: in a SQLite file unless the variable
-// BOXOFFICE_TEST_DB says postgres, mariadb or mysql; then on the server that tests of
-// those use. It ends with the test.
+// BOXOFFICE_TEST_DB is postgres, mariadb or mysql; then on the test server of that
+// database. It is deleted with the test.
 func URL(t testing.TB) string {
 	t.Helper()
 	switch db := os.Getenv("BOXOFFICE_TEST_DB"); db {
@@ -80,8 +80,8 @@ func URL(t testing.TB) string {
 	}
 }
 
-// fresh is a database as the first start leaves it. Making one takes a second
-// under the race detector, copying it next to nothing.
+// fresh is a database as the first start leaves it. Making one takes a second under
+// the race detector, copying it almost no time.
 var fresh = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "boxtest-*")
 	if err != nil {
@@ -162,7 +162,7 @@ func Open(t testing.TB, url string) *Box {
 type Outbox struct {
 	mu     sync.Mutex
 	events []event.Event
-	saw    map[[2]string]bool // every event there was, by type and what it is about
+	saw    map[[2]string]bool // every event there was, by type and subject
 }
 
 // Append implements the parts' Appender.
@@ -189,8 +189,8 @@ func (o *Outbox) Append(ctx context.Context, _ sqltx.Execer, all ...event.Event)
 	return nil
 }
 
-// Saw reports whether there ever was an event of the type about something. The
-// rows that a transaction wrote are seen a moment before its events.
+// Saw reports whether there ever was an event of the type about something. The rows
+// of a transaction are visible a moment before its events.
 func (o *Outbox) Saw(typ, about string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -206,7 +206,7 @@ func (o *Outbox) Take() []event.Event {
 	return all
 }
 
-// Consumers are those of all parts.
+// Consumers are the consumers of all parts.
 func (b *Box) Consumers() []store.Consumer {
 	all := b.Booking.Consumers()
 	all = append(all, b.Catalog.Consumers()...)
@@ -215,7 +215,7 @@ func (b *Box) Consumers() []store.Consumer {
 	return append(all, b.Social.Consumers()...)
 }
 
-// Topic is where an event goes.
+// Topic is the topic of an event.
 func Topic(e event.Event) string {
 	return map[string]string{
 		"payment": events.Payments, "reservation": events.Reservations,
@@ -225,8 +225,8 @@ func Topic(e event.Event) string {
 	}[e.AggregateType]
 }
 
-// Handle lets one group handle an event and returns the effect's name, "" when
-// the event is none of the group's business.
+// Handle lets one group handle an event and returns the effect's name, "" when the
+// group does not handle such events.
 func (b *Box) Handle(ctx context.Context, group string, e event.Event) (effect string, err error) {
 	for _, c := range b.Consumers() {
 		h, ok := c.Handlers[e.Type]
@@ -270,8 +270,8 @@ func (b *Box) Must(t testing.TB, group string, e event.Event, effect string) {
 	}
 }
 
-// Deliver lets every group handle the events, and the events that follow from
-// them, until nothing is left.
+// Deliver lets every group handle the events, and the events that follow from them,
+// until none is left.
 func (b *Box) Deliver(t testing.TB, all ...event.Event) {
 	t.Helper()
 	for len(all) > 0 {
@@ -289,7 +289,7 @@ func (b *Box) Deliver(t testing.TB, all ...event.Event) {
 	}
 }
 
-// Exec changes rows behind the parts' backs. The query may say now_ms().
+// Exec changes rows without the parts. The query may use now_ms().
 func (b *Box) Exec(t testing.TB, query string, args ...any) {
 	t.Helper()
 	var rewritten struct{ Query string }
@@ -332,7 +332,7 @@ func (b *Box) Reserve(t testing.TB, member string, seats ...string) booking.Rese
 	return r
 }
 
-// Expire ends the time of a hold, without anybody noticing.
+// Expire moves the end of a hold into the past.
 func (b *Box) Expire(t testing.TB, reservation string) {
 	t.Helper()
 	b.Exec(t, `UPDATE reservations SET hold_expires_at = 1 WHERE reservation_id = $1`, reservation)
@@ -376,7 +376,7 @@ func (b *Box) NotPaid(t testing.TB, p payment.Payment) event.Event {
 	})
 }
 
-// PaidBack carries out a refund that was asked for and returns its event.
+// PaidBack carries out a requested refund and returns its event.
 func (b *Box) PaidBack(t testing.TB, p payment.Payment) event.Event {
 	t.Helper()
 	b.Exec(t, `UPDATE payments SET status = 'REFUNDED', refund_state = 'DONE', refunded_at = 1 WHERE payment_id = $1 AND refund_state = 'REQUESTED'`, p.ID)

@@ -19,10 +19,10 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Main runs the tests of a package, as [goleak.VerifyTestMain] does. Those on MySQL and
-// MariaDB use databases again: making the tables takes a server one to three seconds,
-// emptying them a tenth of one. Numbers that a server gives go on from one test to the
-// next. Main drops these databases at the end.
+// Main runs the tests of a package, as [goleak.VerifyTestMain] does. Tests on MySQL and
+// MariaDB reuse databases: making the tables takes a server one to three seconds,
+// emptying them a tenth of one. Automatic numbers continue from one test to the next.
+// Main drops these databases at the end.
 func Main(m *testing.M, options ...goleak.Option) {
 	emptied.keep = true
 	goleak.VerifyTestMain(m, append(options, goleak.Cleanup(func(code int) {
@@ -36,8 +36,8 @@ func Main(m *testing.M, options ...goleak.Option) {
 
 var emptied emptiedDatabases
 
-// emptiedDatabases are databases that a test has left and the next one finds as the first
-// start of the box office leaves them.
+// emptiedDatabases are databases of finished tests, in the state of the box office's
+// first start.
 type emptiedDatabases struct {
 	keep bool // Main is there to drop them
 
@@ -48,7 +48,7 @@ type emptiedDatabases struct {
 	broken error
 }
 
-// url is that of a database for one test.
+// url is the URL of a database for one test.
 func (e *emptiedDatabases) url(t testing.TB, name string) string {
 	t.Helper()
 	servers := servicetest.MySQLServers()
@@ -85,8 +85,8 @@ func (e *emptiedDatabases) url(t testing.TB, name string) string {
 	}
 	model := e.model
 	t.Cleanup(func() {
-		// A database that is not as it was, or is locked by what the test has left, is
-		// used no more.
+		// A database that could not be restored, or that the test has left locked, is not used
+		// again.
 		if err := model.restore(context.WithoutCancel(t.Context()), at); err != nil {
 			t.Logf("%s is not used again: %v", server.Name, err)
 			return
@@ -106,7 +106,7 @@ func (e *emptiedDatabases) drop() error {
 	return errors.Join(errs...)
 }
 
-// model is a database that no test uses: what the first start has put into which tables.
+// model is a database that no test uses: the rows of the first start, by table.
 type model struct {
 	name   string
 	tables []string            // that every database has; parts add theirs

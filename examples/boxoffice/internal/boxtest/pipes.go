@@ -33,7 +33,7 @@ func (p *Pipes) Close() error { p.once.Do(func() { close(p.closed) }); return ni
 // Addr implements net.Listener.
 func (p *Pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
 
-// Dial connects, whatever the address; it has the form of net.Dialer.DialContext.
+// Dial connects to any address; it has the form of net.Dialer.DialContext.
 func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	mine, theirs := net.Pipe()
 	select {

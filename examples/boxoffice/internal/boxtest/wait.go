@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// patience is how long [WaitFor] waits: what is waited for comes in a moment,
-// but a loaded machine has long moments. It asks at once, and then less and less often,
-// since asking is what loads some.
+// patience is how long [WaitFor] waits: the condition is expected in a moment, but a
+// loaded machine has long moments. WaitFor asks at once, and then less and less often,
+// because asking loads some parts.
 const (
 	patience = time.Minute
 	soonest  = 5 * time.Millisecond
 	latest   = 200 * time.Millisecond
 )
 
-// WaitFor asks until the answer is yes, and fails the test when it stays no. what
-// says what is waited for, and seen, when given, what there was instead.
+// WaitFor polls until the answer is yes, and fails the test if it stays no. The
+// argument what names the condition, and seen, when given, returns the last state.
 func WaitFor(t testing.TB, what string, until func() bool, seen ...func() string) {
 	t.Helper()
 	pause := soonest

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// admittedOf is what an office says of admissions: one a second, the newest first.
+// admittedOf is an office's list of admissions: one a second, the newest first.
 func admittedOf(state string, users ...string) any {
 	rows := make([]map[string]any, len(users))
 	for i, user := range users {
@@ -17,8 +17,8 @@ func admittedOf(state string, users ...string) any {
 	return map[string]any{"state": state, "admissions": rows}
 }
 
-// TestPagesOpsAdmissions: the operator sees who was let in, the newest first, and why
-// there may be nobody.
+// TestPagesOpsAdmissions: the operator sees the admissions, the newest first, and the
+// reason of an empty list.
 func TestPagesOpsAdmissions(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())

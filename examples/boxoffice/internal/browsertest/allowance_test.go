@@ -35,7 +35,7 @@ func (tb *tab) chooses(n int) {
 }
 
 // TestPagesAllowance: the plan says how many more seats one may take, takes no more, and
-// tells what another tab has taken meanwhile.
+// shows the seats that another tab has taken meanwhile.
 func TestPagesAllowance(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d device, name string) {
@@ -64,7 +64,7 @@ func TestPagesAllowance(t *testing.T) {
 		}
 		sound(tb, "allowance")
 		tb.sheet(name + "-allowance")
-		// Another tab takes the rest: the hold is refused, and the page knows why.
+		// Another tab takes the rest: the hold is refused, and the page shows the reason.
 		f.holds("mina", "show-2", 2)
 		tb.click("#hold")
 		tb.until("document.querySelectorAll('#basket li').length === 0 && " + visible("#problem"))
@@ -79,7 +79,7 @@ func TestPagesAllowance(t *testing.T) {
 	})
 }
 
-// TestPagesPaymentKept: a payment under way when the time is over is not called lost.
+// TestPagesPaymentKept: a payment in flight at the end of the hold is not shown as lost.
 func TestPagesPaymentKept(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d device, name string) {

@@ -13,7 +13,7 @@ func fresh(state string) string {
 	return fmt.Sprintf("document.querySelector('#freshness')?.dataset.state === %q", state)
 }
 
-// hide has the page think that its tab is hidden, or seen again.
+// hide makes the page believe that its tab is hidden, or seen again.
 func (tb *tab) hide(hidden bool) {
 	tb.Helper()
 	eval[bool](tb, fmt.Sprintf(`(Object.defineProperty(document, "hidden", { configurable: true, get: () => %t }), document.dispatchEvent(new Event("visibilitychange")), true)`, hidden))
@@ -40,7 +40,7 @@ func TestPagesArtist(t *testing.T) {
 	tb.until("document.querySelector('#freshness').textContent === 'Updating' && document.querySelector('#wait-text').textContent === 'about 3 seconds'")
 	tb.hide(true)
 	hidden := f.artistLooks("42")
-	// Longer than a page that is seen would have waited.
+	// Longer than a visible page would have waited.
 	tb.until("(globalThis.later ??= setTimeout(() => { globalThis.passed = true }, 2500), globalThis.passed)")
 	if n := f.artistLooks("42"); n > hidden+1 { // one may have been under way
 		t.Errorf("a hidden tab asked %d times", n-hidden)
@@ -70,12 +70,12 @@ func TestPagesArtist(t *testing.T) {
 	tb.visit("/artists/42")
 	tb.until(visible("#problem"))
 	f.breakArtists(false)
-	tb.hide(false) // whoever comes back to the tab need not wait
+	tb.hide(false) // a visitor that returns to the tab need not wait
 	tb.until(fresh("FRESH") + " && !(" + visible("#problem") + ")")
 }
 
-// TestPagesArtistRefresh has an artist refreshed by keyboard alone, and is told what
-// becomes of that.
+// TestPagesArtistRefresh has an artist refreshed by keyboard alone, and is told the
+// outcome.
 func TestPagesArtistRefresh(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -106,7 +106,7 @@ func TestPagesArtistRefresh(t *testing.T) {
 		t.Errorf("%d wishes came, want 4", n)
 	}
 	sound(tb, "an artist whose refresh was refused")
-	// What the agency does not have is not asked for again and again.
+	// An artist that the agency does not have is not asked for repeatedly.
 	f.artistIs("404", missing, false, nil)
 	tb.visit("/artists/404")
 	tb.until(fresh("NOT_FOUND") + " && !(" + visible("#refresh") + ")")
@@ -145,8 +145,8 @@ func (tb *tab) plot() {
 	tb.until("document.querySelector('#day').textContent.includes('20,000,000') && document.querySelector('#breaker-database').textContent === 'closed'")
 }
 
-// unknownOps is an office that does not know how its budget stands, nor whether
-// there are dead letters.
+// unknownOps is an office that knows neither its budget nor whether there are dead
+// letters.
 func unknownOps(n int) (any, any) {
 	report, _ := opsAnswer(n, 0, nil).(map[string]any)
 	budget, _ := report["budget"].(map[string]any)
@@ -160,7 +160,7 @@ func unknownOps(n int) (any, any) {
 	return report, invariantsAnswer(true, true)
 }
 
-// unknown checks what the operator's page at hand shows of it.
+// unknown checks how the operator's page at hand shows that figures are unknown.
 func (tb *tab) unknown() {
 	tb.Helper()
 	tb.until(visible("#calls-none") + " && document.querySelector('#calls-none').textContent.includes('no answer')")
@@ -175,8 +175,8 @@ func (tb *tab) unknown() {
 	sound(tb, "an office that knows nothing of its budget")
 }
 
-// TestOfficeArtist has the real office fetch an artist, and not find another, and
-// looks at the calls that this took.
+// TestOfficeArtist makes the real office fetch an artist, and not find another, and
+// looks at the calls for that.
 func TestOfficeArtist(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// said is an expression: what the chat shows, message by message.
+// said is an expression: the messages that the chat shows.
 const said = "[...document.querySelectorAll('#chat-log .message:not(.waiting) .said')].map(e => e.textContent).join('|')"
 
-// chatting opens the chat of a show in a tab of somebody.
+// chatting opens the chat of a show in a member's tab.
 func chatting(t *testing.T, f *fake, d device, member string) *tab {
 	t.Helper()
 	tb := signedIn(t, f, d, member, "/shows/show-1")
@@ -23,7 +23,7 @@ func chatting(t *testing.T, f *fake, d device, member string) *tab {
 	return tb
 }
 
-// TestPagesChat talks, on two sides, in one order.
+// TestPagesChat chats in two tabs, in one order.
 func TestPagesChat(t *testing.T) {
 	f := startFake(t)
 	for i := range 70 {
@@ -52,14 +52,14 @@ func TestPagesChat(t *testing.T) {
 		t.Errorf("what is on the screen pops up %d times too", n)
 	}
 
-	// Who reads what was said before is not taken away from it.
+	// The scroll position of a reader of older messages stays.
 	eval[bool](mina, "(document.querySelector('#chat-log').scrollTop = 0, true)")
 	f.say("show-1", "soo", "One more")
 	mina.until(visible("#chat-newest") + " && document.querySelector('#chat-log').scrollTop === 0")
 	mina.click("#chat-newest")
 	mina.until("(e => e.scrollHeight - e.scrollTop - e.clientHeight < 2)(document.querySelector('#chat-log')) && !(" + visible("#chat-newest") + ")")
 
-	// What is refused is not lost.
+	// A refused message is not lost.
 	mina.Expect("status of 400")
 	f.mu.Lock()
 	f.chat.refuses = "Too fast"
@@ -79,7 +79,7 @@ func TestPagesChatResumes(t *testing.T) {
 	tb.until(said + " === 'one'")
 
 	f.sockets(false)
-	f.say("show-1", "jun", "two") // while nobody listens
+	f.say("show-1", "jun", "two") // while no socket is open
 	f.say("show-1", "jun", "three")
 	tb.until(said + " === 'one|two|three' && document.querySelector('#chat-state').textContent.includes('every few seconds')")
 	tb.fill("#chat-text", "four")
@@ -106,7 +106,8 @@ func TestPagesChatResumes(t *testing.T) {
 	boxtest.WaitFor(t, "the socket to end", func() bool { return f.listeners("show-1") == 0 })
 }
 
-// TestPagesChatAlerts marks what is said while the chat is closed, also elsewhere.
+// TestPagesChatAlerts marks new messages while the chat is closed, also on other
+// pages.
 func TestPagesChatAlerts(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/shows/show-1")

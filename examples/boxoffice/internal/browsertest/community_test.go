@@ -38,8 +38,8 @@ func TestPagesLike(t *testing.T) {
 	tb.until(pressed + " === 'false' && " + visible("#like-problem"))
 }
 
-// TestPagesLateAnswers likes and follows before the page has heard whom and what the
-// member likes: what comes late from before takes nothing back.
+// TestPagesLateAnswers likes and follows before the page has received the member's
+// likes and follows: the late answers undo nothing.
 func TestPagesLateAnswers(t *testing.T) {
 	f := startFake(t)
 	likes, follows := make(chan struct{}), make(chan struct{})
@@ -67,7 +67,7 @@ func TestPagesLateAnswers(t *testing.T) {
 	}
 }
 
-// TestPagesCountsMove shows what others do, without a reload.
+// TestPagesCountsMove shows the actions of others without a reload.
 func TestPagesCountsMove(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), phone())

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// TestPagesCommunityLook has pictures of what members do, in both themes and
-// languages, on a phone and on a desktop, and asks axe about each page.
+// TestPagesCommunityLook takes pictures of the members' actions, in both themes and
+// languages, on a phone and on a desktop, and checks each page with axe.
 func TestPagesCommunityLook(t *testing.T) {
 	t.Parallel()
 	each(t, communityLook)

@@ -1,8 +1,8 @@
 // Package browsertest drives the box office through a real browser, headless
 // Chromium: booking, a declined card, cancelling, booking by keyboard alone,
-// both languages, a kill -9 in the middle of a payment, an artist that becomes
-// fresh by itself, the plot of the budget, waiting rooms under an operator's hand,
-// and what members do: notifications, live in several tabs, chat, comments, likes and
+// both languages, a kill -9 in the middle of a payment, an artist that becomes fresh by
+// itself, the plot of the budget, waiting rooms under an operator's hand, and the
+// members' actions: notifications, live in several tabs, chat, comments, likes and
 // votes. It has tests only.
 //
 // The tests named TestOffice… build and start examples/boxoffice with a fresh

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// fakeArtists is the mirror: what it says of an artist, and how often it was
-// asked.
+// fakeArtists is the mirror: its answer for each artist, and the number of reads.
 type fakeArtists struct {
 	views  map[string]map[string]any
 	looks  map[string]int
 	broken bool
-	// refresh is the status that a wish to refresh gets, or the type of a problem.
+	// refresh is the status of a wish to refresh, or the type of a problem.
 	refresh string
 	wishes  int
 }
@@ -20,7 +19,7 @@ type fakeArtists struct {
 // missing is the freshness of an artist that the upstream does not have.
 const missing = "MISSING"
 
-// artistIs sets what the mirror says of an artist.
+// artistIs sets the mirror's answer for an artist.
 func (f *fake) artistIs(id, freshness string, queued bool, wait any) {
 	view := map[string]any{"snapshot": nil, "freshness": freshness, "lastUpdatedAt": nil, "lastCheckedAt": nil, "updateQueued": queued, "estimatedWaitMs": wait}
 	now := time.Now()
@@ -37,7 +36,7 @@ func (f *fake) artistIs(id, freshness string, queued bool, wait any) {
 	f.artists.views[id] = view
 }
 
-// breakArtists has the mirror fail, or work again.
+// breakArtists makes the mirror fail, or work again.
 func (f *fake) breakArtists(broken bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +76,7 @@ func (f *fake) artist(r *http.Request, _ string) (int, any) {
 	return 200, view
 }
 
-// refreshIs sets what becomes of wishes to refresh.
+// refreshIs sets the outcome of wishes to refresh.
 func (f *fake) refreshIs(status string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

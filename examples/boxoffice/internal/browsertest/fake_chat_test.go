@@ -19,8 +19,8 @@ type fakeChat struct {
 	joined   map[string]map[string]bool
 	sockets  map[*websocket.Conn]string // → room
 	no       bool                       // sockets are refused
-	drop     bool                       // sockets do not bring what is said
-	refuses  string                     // what is sent is refused with these words
+	drop     bool                       // sockets lose messages
+	refuses  string                     // messages are refused with these words
 	work     sync.WaitGroup
 }
 
@@ -55,7 +55,7 @@ func (c *fakeChat) add(room, sender, text string, at time.Time) fakeMessage {
 	return m
 }
 
-// say has somebody write into a room.
+// say writes a member's message into a room.
 func (f *fake) say(room, sender, text string) {
 	f.mu.Lock()
 	m := f.chat.add(room, sender, text, time.Now())
@@ -63,7 +63,7 @@ func (f *fake) say(room, sender, text string) {
 	f.spread(m)
 }
 
-// spread brings a message to the sockets and streams.
+// spread sends a message to the sockets and streams.
 func (f *fake) spread(m fakeMessage) {
 	f.mu.Lock()
 	var conns []*websocket.Conn
@@ -86,7 +86,7 @@ func send(conn *websocket.Conn, m fakeMessage) {
 	_ = conn.Write(ctx, websocket.MessageText, body) // the browser may be gone
 }
 
-// sockets lets WebSockets open, or ends all and refuses new ones.
+// sockets lets WebSockets open, or closes all and refuses new ones.
 func (f *fake) sockets(open bool) {
 	f.mu.Lock()
 	f.chat.no = !open

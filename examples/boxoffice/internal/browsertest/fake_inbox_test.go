@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// fakeInbox is what members were notified of.
+// fakeInbox has the members' notifications.
 type fakeInbox struct {
 	all   map[string][]*fakeNotice // by member, the newest last
 	muted map[string]bool
@@ -49,7 +49,7 @@ func (f *fake) tell(member, typ string, p events.NoticeParams, ref string) {
 	f.streams.toMember(member, n)
 }
 
-// store only stores it, as when it happened before. f.mu is held.
+// store only stores it, like an earlier notification. f.mu is held.
 func (f *fake) store(member, typ, message, ref string, at time.Time) *fakeNotice {
 	if f.inbox.all == nil {
 		f.inbox.all, f.inbox.muted = map[string][]*fakeNotice{}, map[string]bool{}
@@ -117,7 +117,7 @@ func (f *fake) inboxRoutes(handle fakeHandle) {
 	}, false)
 }
 
-// replay is what a stream begins with: the newest unread.
+// replay has the first events of a stream: the newest unread.
 func (f *fake) replay(member string) sse.ReplayFunc {
 	return func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		f.mu.Lock()

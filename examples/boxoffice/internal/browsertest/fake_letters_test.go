@@ -12,7 +12,7 @@ import (
 // fakeLetters are the dead letters of the fake's one topic that has some.
 type fakeLetters struct {
 	all     []*fakeLetter
-	asked   []string // what was done, and to how many
+	asked   []string // the actions, and to how many letters
 	portion int      // how many a call redrives before it says that there are more; 0 for all
 }
 
@@ -69,7 +69,7 @@ func (l *fakeLetters) report() map[string]any {
 	return map[string]any{"topic": fakeDead, "count": len(l.all), "recent": recent[:min(len(recent), 20)]}
 }
 
-// letterRoutes serve what an operator does with dead letters.
+// letterRoutes serve an operator's actions on dead letters.
 func (f *fake) letterRoutes(mux *http.ServeMux) {
 	handle := func(pattern string, do func(r *http.Request) (int, any)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -79,7 +79,7 @@ func opsAnswer(n, backlog int, letters []map[string]any) any {
 	}
 }
 
-// roomsAnswer is waiting rooms that nobody changes.
+// roomsAnswer has waiting rooms that do not change.
 func roomsAnswer(n int) map[string]any {
 	rooms := busyRooms()
 	return rooms.report(n)

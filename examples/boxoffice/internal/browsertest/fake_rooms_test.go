@@ -9,8 +9,8 @@ import (
 // fakeRooms are the waiting rooms that an operator sees.
 type fakeRooms struct {
 	all   []*fakeRoom
-	asked []string // what an operator did
-	away  bool     // nobody answers, and reports have what was seen a minute ago
+	asked []string // the operator's actions
+	away  bool     // no answers; reports repeat those of a minute ago
 	seen  string   // that, as JSON
 }
 
@@ -22,8 +22,8 @@ type fakeRoom struct {
 	rate                                 int
 }
 
-// busyRooms are two that people come to, one that nobody is let into, and two that
-// nobody has found yet.
+// busyRooms are two rooms with visitors, one that admits nobody, and two without
+// visitors yet.
 func busyRooms() fakeRooms {
 	return fakeRooms{all: []*fakeRoom{
 		{id: "show-1", title: "Moonlight Parade", threshold: 100, waiting: 1204, active: 97, reserved: 12, entered: 3796, rate: 10},
@@ -41,7 +41,7 @@ func (r *fakeRoom) state() map[string]any {
 	}
 }
 
-// report is what the nth look sees. Of the first seconds nothing is known.
+// report is the answer to the nth look. For the first seconds nothing is known.
 func (r *fakeRooms) report(n int) map[string]any {
 	if r.away {
 		var before map[string]any
@@ -80,7 +80,7 @@ func (r *fakeRooms) look(n int, age float64, trouble string) map[string]any {
 	return map[string]any{"shows": shows, "error": ""}
 }
 
-// goAway has nobody answer; reports go on with what was seen before.
+// goAway makes the store unreachable; reports repeat the last known state.
 func (r *fakeRooms) goAway(n int) {
 	text, err := json.Marshal(r.look(n, 60, "queue: the store cannot be asked; nobody enters"))
 	if err != nil {

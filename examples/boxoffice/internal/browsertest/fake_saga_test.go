@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// What the fake does with a booking. Unlike the real saga it takes one step per
-// look: a payment is PROCESSING for one answer and settled in the next, so the
-// pages are seen in every state without any waiting.
+// The fake's bookings. Unlike the real saga they take one step per look: a payment is
+// PROCESSING for one answer and settled in the next, so the pages are seen in every
+// state without any waiting.
 
 func (f *fake) check(r *http.Request, member string) (int, any) {
 	id := r.PathValue("id")
@@ -223,7 +223,7 @@ func (f *fake) payment(r *http.Request, _ string) (int, any) {
 	return 200, seen
 }
 
-// settle has the bank answer for every payment that is still open.
+// settle makes the bank answer for every open payment.
 func (f *fake) settle(status string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

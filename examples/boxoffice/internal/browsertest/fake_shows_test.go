@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 )
 
-// Shows and Show are what the pages render.
+// Shows and Show are the shows that the pages render.
 func (f *fake) Shows(context.Context) ([]site.Show, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fakeSocial is what members do about shows.
+// fakeSocial has the members' actions around shows.
 type fakeSocial struct {
 	comments map[string][]fakeComment // by show, the newest last
 	likes    map[string]map[string]bool
@@ -19,7 +19,7 @@ type fakeSocial struct {
 	sales    map[string]int
 	votes    map[string]*fakeVote
 	n        int
-	refuses  string // what is written is refused with these words
+	refuses  string // comments are refused with these words
 }
 
 type fakeComment struct {

@@ -57,7 +57,7 @@ func startStreams(t testing.TB) *fakeStreams {
 	return &fakeStreams{hub: hub, tickets: map[string]string{}}
 }
 
-// toMember sends a notification to whoever listens; nobody has to.
+// toMember sends a notification to the member's streams; there may be none.
 func (s *fakeStreams) toMember(member string, n *fakeNotice) {
 	_ = s.hub.ToMember(context.Background(), member, n.event()) // a live event that is lost is in the inbox
 }

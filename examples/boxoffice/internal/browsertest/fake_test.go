@@ -37,17 +37,17 @@ type fake struct {
 	waiting      int                      // people ahead of everybody, when above 0
 	still        bool                     // the line does not move by itself
 	over         bool                     // places in the house have ended
-	endless      bool                     // nobody says when they end
+	endless      bool                     // without an end
 	stale        int                      // how many holds are refused because of the entry token
-	broken       error                    // what the site's backend answers
-	away         bool                     // what it says of its health
+	broken       error                    // the answer of the site's backend
+	away         bool                     // reports that it is unhealthy
 	cancels      int                      // requests to cancel a reservation
 	losing       string                   // the path of posts that take effect and whose answers are lost
 	late         map[string]chan struct{} // by path: the first answer waits until it is closed
 	hold         time.Duration
 	ops          func(n int) (any, any) // answers of the admin routes for the nth look
 	looks        int
-	admissions   any // what the operator is told of them
+	admissions   any // the operator's list of them
 	letters      fakeLetters
 	groups       fakeGroups
 	artists      fakeArtists
@@ -88,7 +88,7 @@ type fakePayment struct {
 
 const fakeAdmin = "fake-admin-token"
 
-// startFake starts one for a test, which runs beside others from here on.
+// startFake starts one for a test, which runs in parallel from here on.
 func startFake(t *testing.T) *fake {
 	t.Helper()
 	t.Parallel()
@@ -130,7 +130,7 @@ func startFake(t *testing.T) *fake {
 	return f
 }
 
-// start listens; after stop, start with the address from before is a restart.
+// start listens; start with the earlier address after stop is a restart.
 func (f *fake) start(t testing.TB, address string) {
 	t.Helper()
 	handler, err := site.New(site.Config{Backend: f, Version: "v0.1.0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -148,11 +148,11 @@ func (f *fake) start(t testing.TB, address string) {
 
 func (f *fake) url() string { return "http://" + f.address }
 
-// stop ends the server without waiting for anybody, as a kill would.
+// stop ends the server without waiting for requests, as a kill would.
 func (f *fake) stop() {
 	f.sockets(false)
 	f.server.Listener.Close()         //nolint:errcheck // Close below closes it again
-	f.server.CloseClientConnections() // what is under way breaks
+	f.server.CloseClientConnections() // requests in flight break
 	f.server.Close()
 	f.chat.work.Wait()
 }
@@ -206,7 +206,7 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 			f.mu.Lock()
 			code, body := fn(r, member)
 			lost := r.Method == http.MethodPost && r.URL.Path == f.losing
-			text, err := json.Marshal(body) // others change what it points to
+			text, err := json.Marshal(body) // others change its values
 			late := f.late[r.URL.Path]
 			delete(f.late, r.URL.Path)
 			f.mu.Unlock()
@@ -267,16 +267,16 @@ func (f *fake) routes(pages http.Handler) http.Handler {
 	return mux
 }
 
-// lose has what is posted to a path take effect and every answer to it get lost,
-// as when the connection breaks, or the process dies after its commit; meanwhile
-// it says that it is not well. An empty path ends that.
+// lose makes posts to a path take effect and loses every answer to it, as when the
+// connection breaks, or the process dies after its commit; meanwhile the fake reports
+// that it is not healthy. An empty path ends that.
 func (f *fake) lose(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.losing = path
 }
 
-// take has somebody else buy a seat.
+// take sells a seat to another member.
 func (f *fake) take(show, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

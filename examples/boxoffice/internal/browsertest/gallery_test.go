@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// TestPagesGallery takes a picture of every page in every state, on a phone and
-// on a desktop, light and dark, English and Korean, and checks what can be
-// checked everywhere: nothing is wider than the screen, every control has a
-// name, one main heading is seen.
+// TestPagesGallery takes a picture of every page in every state, on a phone and on a
+// desktop, light and dark, English and Korean, and checks the rules of every page:
+// nothing is wider than the screen, every control has a name, one main heading is
+// seen.
 func TestPagesGallery(t *testing.T) {
 	t.Parallel()
 	each(t, gallery)
 }
 
 // each looks at a page on a phone and on a desktop, light and dark, in English and
-// Korean. Each of these choices once is enough to find a fault in a layout; all of
-// them together are for who wants the pictures.
+// Korean. Each of these choices once is enough to find a fault in a layout; all
+// combinations are for readers of the pictures.
 func each(t *testing.T, look func(t *testing.T, d device, name string)) {
 	t.Helper()
 	for _, d := range []device{phone(), desktop()} {
@@ -192,7 +192,7 @@ func gallery(t *testing.T, d device, name string) {
 	take("offline")
 }
 
-// sound checks what holds for every page in every state.
+// sound checks the rules that hold for every page in every state.
 func sound(tb *tab, what string) {
 	tb.Helper()
 	if over := eval[int](tb, `Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)`); over > 0 {

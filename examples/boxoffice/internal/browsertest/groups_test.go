@@ -12,7 +12,7 @@ import (
 
 // fakeGroups are two consumer groups, of which one has stopped.
 type fakeGroups struct {
-	asked []string // resets, and what they asked for
+	asked []string // resets, with their requests
 	lag   int      // of the one that has stopped
 }
 
@@ -44,7 +44,8 @@ func (f *fake) groupRoutes(mux *http.ServeMux) {
 	})
 }
 
-// TestPagesGroups moves a stopped group by keyboard, which asks; one at work has no button.
+// TestPagesGroups moves a stopped group by keyboard, with a confirmation; a running group
+// has no button.
 func TestPagesGroups(t *testing.T) {
 	f := startFake(t)
 	f.ops = func(n int) (any, any) { return opsWith(n, f.letters.report()), invariantsAnswer(true, true) }

@@ -13,7 +13,7 @@ func (tb *tab) tabTo(selector string) {
 	tb.until(visible(selector))
 	for range 80 {
 		if eval[bool](tb, fmt.Sprintf("document.activeElement === document.querySelector(%q)", selector)) {
-			// Whoever uses a keyboard must see where they are.
+			// A keyboard user must see the focus.
 			if !eval[bool](tb, "document.activeElement.matches(':focus-visible') && (getComputedStyle(document.activeElement).outlineStyle !== 'none' || document.activeElement.matches('.card input'))") {
 				tb.Errorf("the focus on %s can't be seen", selector)
 			}
@@ -28,7 +28,7 @@ func (tb *tab) tabTo(selector string) {
 func TestOfficeKeyboard(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
-	tb.Expect("status of 401") // who comes to the waiting room without a name
+	tb.Expect("status of 401") // a visitor without a sign-in in the waiting room
 	tb.visit("/")
 	tb.tabTo(".skip")
 	tb.press(kb.Enter)

@@ -39,7 +39,7 @@ type office struct {
 	process *launch.Process
 }
 
-// startOffice starts one for a test, which runs beside others from here on.
+// startOffice starts one for a test, which runs in parallel from here on.
 func startOffice(t *testing.T) *office {
 	t.Helper()
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 )
 
-// TestPagesDeadLetters looks after dead letters: details, an edit, one, all.
+// TestPagesDeadLetters handles dead letters: details, an edit, one, all.
 func TestPagesDeadLetters(t *testing.T) {
 	f := startFake(t)
 	f.letters = buried(23)
@@ -42,7 +42,7 @@ func TestPagesDeadLetters(t *testing.T) {
 		t.Errorf("of those that are not shown it says %q", text)
 	}
 
-	// The report is asked for once a second; what has the focus must stay.
+	// The report is asked for once a second; the focus must stay.
 	tb.tabTo(letter(22) + " button")
 	f.mu.Lock()
 	looks := f.looks
@@ -78,12 +78,12 @@ func TestPagesDeadLetters(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{`edit {"specversion":"1.0","data":{"amount":7}}`}) {
 		t.Errorf("the edit asked for %q", got)
 	}
-	// Meanwhile the list shows the edited letter anew, and its button is another.
+	// Meanwhile the list shows the edited letter again, with another button.
 	tb.until(fmt.Sprintf("document.querySelector(%q).textContent.includes('edited once')", letter(22)))
 	tb.press(kb.Escape)
 	tb.until(fmt.Sprintf("!(%s) && document.activeElement === document.querySelector(%q)", visible("#letter"), letter(22)+" button"))
 
-	// One, then one for good, which asks.
+	// One, then one for good, with a confirmation.
 	tb.click(letter(22) + " .actions button:nth-of-type(2)")
 	tb.until(count(22) + " && document.querySelector('[data-topic] [role=status]').textContent === '1 letter redriven.'")
 	tb.click(letter(21) + " .actions button:nth-of-type(3)")
@@ -113,8 +113,8 @@ func TestPagesDeadLetters(t *testing.T) {
 	tb.until("document.querySelector('#live').textContent === '21 letters redriven.'")
 }
 
-// TestOfficeDeadLetters has the real box office give up an event that nobody can
-// read, sends it around once more, and drops it.
+// TestOfficeDeadLetters makes a dead letter of an unreadable event in the real box
+// office, redrives it once, and drops it.
 func TestOfficeDeadLetters(t *testing.T) {
 	o := startOffice(t)
 	// The transport is the same SQLite file, as another process sees it.

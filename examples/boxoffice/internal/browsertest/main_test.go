@@ -20,8 +20,8 @@ var chromium chromiumtest.Browser
 // tests run beside others on small machines.
 const patience = 40 * time.Second
 
-// together is how many tests run beside each other: a test waits for a page, or for
-// the clock of one, most of its time, and other packages are tested beside this one.
+// together is how many tests run in parallel: a test waits for a page, or for its
+// clock, most of its time, and other packages are tested at the same time.
 const together = 2
 
 func TestMain(m *testing.M) {

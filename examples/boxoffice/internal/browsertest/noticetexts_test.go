@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// TestPagesNoticeTexts has the pages say of each notification what the server says.
+// TestPagesNoticeTexts: the pages show the server's text of each notification.
 func TestPagesNoticeTexts(t *testing.T) {
 	f := startFake(t)
 	var cases []fakeNotice
@@ -58,7 +58,8 @@ func TestPagesNoticeTexts(t *testing.T) {
 	}
 }
 
-// TestPagesNoticeLanguage shows what comes live in the language of the page, as text.
+// TestPagesNoticeLanguage shows live notifications in the language of the page, as
+// text.
 func TestPagesNoticeLanguage(t *testing.T) {
 	f := startFake(t)
 	d := desktop()

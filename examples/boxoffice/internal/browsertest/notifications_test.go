@@ -12,13 +12,13 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// badge is an expression: what the bell shows, empty for nothing.
+// badge is an expression: the bell's number, empty for none.
 const badge = "(e => e && e.checkVisibility() ? e.textContent : '')(document.querySelector('#bell-count'))"
 
 // streaming is an expression: the tab has its stream.
 const streaming = "document.querySelector('#bell')?.dataset.live === 'live'"
 
-// signedIn opens a tab of somebody whose stream is open.
+// signedIn opens a member's tab and waits for its stream.
 func signedIn(t *testing.T, f *fake, d device, member, path string) *tab {
 	t.Helper()
 	tb := open(t, f.url(), d)
@@ -28,8 +28,8 @@ func signedIn(t *testing.T, f *fake, d device, member, path string) *tab {
 	return tb
 }
 
-// TestPagesNotifications follows notifications from the stream to the bell, the
-// panel and what is read.
+// TestPagesNotifications follows notifications from the stream to the bell, the panel
+// and the marks of read ones.
 func TestPagesNotifications(t *testing.T) {
 	f := startFake(t)
 	f.mu.Lock()
@@ -91,7 +91,8 @@ func TestPagesNotifications(t *testing.T) {
 	tb.until(streaming + " && " + badge + " === ''")
 }
 
-// TestPagesNotificationsInEveryTab reads in one tab what another one shows.
+// TestPagesNotificationsInEveryTab marks as read in one tab a notification that
+// another tab shows.
 func TestPagesNotificationsInEveryTab(t *testing.T) {
 	f := startFake(t)
 	one := signedIn(t, f, desktop(), "mina", "/")
@@ -104,7 +105,7 @@ func TestPagesNotificationsInEveryTab(t *testing.T) {
 	one.click("#inbox-list .tick")
 	two.until(badge + " === ''")
 
-	// All at once, also those that are on no page, and not what nobody has seen yet.
+	// All at once, also those that are on no page, but none that arrived unseen.
 	f.mu.Lock()
 	for i := range 120 {
 		f.store("mina", "POST_LIKE", fmt.Sprintf("jun likes show number %d", i), "show-2", time.Now())
@@ -147,7 +148,7 @@ func TestPagesNotificationsInEveryTab(t *testing.T) {
 }
 
 // TestPagesEvicted opens a tab more than may be live: the oldest says so, stays
-// away, and takes the place back when somebody wants it.
+// without a stream, and takes the place back on request.
 func TestPagesEvicted(t *testing.T) {
 	f := startFake(t)
 	first := signedIn(t, f, desktop(), "mina", "/")
@@ -166,7 +167,7 @@ func TestPagesEvicted(t *testing.T) {
 	for _, other := range tabs[1:] {
 		other.until(badge + " === '1'")
 	}
-	// Looking at the tab again shows what has happened, and takes no place of another.
+	// Looking at the tab again shows the new notifications, and evicts no other tab.
 	eval[bool](first, "(document.dispatchEvent(new Event('visibilitychange')), true)")
 	first.until(badge + " === '1'")
 	boxtest.WaitFor(t, "the evicted tab to ask for a free place", func() bool { return f.streams.asked() > asked })
@@ -182,8 +183,8 @@ func TestPagesEvicted(t *testing.T) {
 	boxtest.WaitFor(t, "three streams", func() bool { return f.streams.streaming() == 3 })
 }
 
-// TestPagesEvictedWhileAway is answered 204 when its browser comes back: it was
-// evicted while nobody could tell it.
+// TestPagesEvictedWhileAway is answered 204 when its browser reconnects: it was
+// evicted while it could not be notified.
 func TestPagesEvictedWhileAway(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -196,7 +197,7 @@ func TestPagesEvictedWhileAway(t *testing.T) {
 	tb.until(streaming)
 }
 
-// TestPagesWithoutStreams reads the inbox while there are no streams, and comes back
+// TestPagesWithoutStreams reads the inbox while there are no streams, and reconnects
 // to them by itself.
 func TestPagesWithoutStreams(t *testing.T) {
 	f := startFake(t)
@@ -214,7 +215,7 @@ func TestPagesWithoutStreams(t *testing.T) {
 	f.streams.set("")
 	tb.until(streaming + " && !(" + visible("#inbox-state") + ")")
 
-	// A ticket that the office does not know any more is no reason to stay away.
+	// A ticket that the office no longer knows does not stop the reconnection.
 	eval[bool](tb, "(globalThis.setTimeout = ((real) => (fn, ms) => real(fn, Math.min(ms, 300)))(setTimeout), true)")
 	f.streams.set("refuse")
 	f.server.CloseClientConnections()
@@ -223,8 +224,8 @@ func TestPagesWithoutStreams(t *testing.T) {
 	tb.until(streaming)
 }
 
-// TestPagesHiddenTab gives its place back after a while, and has what it missed when
-// it is seen again.
+// TestPagesHiddenTab gives its place back after a while, and has the missed
+// notifications when it is seen again.
 func TestPagesHiddenTab(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -242,8 +243,8 @@ func TestPagesHiddenTab(t *testing.T) {
 	tb.until(badge + " === '2' && [...document.querySelectorAll('.toast')].some((news) => news.textContent.includes('soo follows you'))")
 }
 
-// TestPagesResume goes from page to page without hearing anything twice, and
-// survives a restart of the office.
+// TestPagesResume goes from page to page without a repeated event, and survives a
+// restart of the office.
 func TestPagesResume(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -267,8 +268,8 @@ func TestPagesResume(t *testing.T) {
 	}
 }
 
-// TestPagesFreePlace has an evicted tab come to the front after a place has become
-// free: it takes it by itself.
+// TestPagesFreePlace brings an evicted tab to the front after a place has become free:
+// the tab takes the place by itself.
 func TestPagesFreePlace(t *testing.T) {
 	f := startFake(t)
 	first := signedIn(t, f, desktop(), "mina", "/")
@@ -291,8 +292,7 @@ func TestPagesFreePlace(t *testing.T) {
 	}
 }
 
-// TestPagesGap tells the page that its stream leaves something out: the page reads the
-// inbox.
+// TestPagesGap: when the stream reports a gap, the page reads the inbox.
 func TestPagesGap(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
@@ -304,8 +304,8 @@ func TestPagesGap(t *testing.T) {
 }
 
 // TestPagesOneStreamPerView goes from page to page by its links: each view asks for
-// one stream, and what it leaves behind asks for none. As some browsers do, this one
-// ends the streams of a page as soon as it is being left.
+// one stream, and the pages behind it ask for none. Like some browsers, this one ends
+// the streams of a page as soon as it is being left.
 func TestPagesOneStreamPerView(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")

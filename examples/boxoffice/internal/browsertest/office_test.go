@@ -13,7 +13,7 @@ import (
 func TestOfficeBooks(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())
-	tb.Expect("status of 401") // who comes to the waiting room without a name
+	tb.Expect("status of 401") // a visitor without a sign-in in the waiting room
 	tb.visit("/")
 	tb.until("document.querySelectorAll('.show').length === 5")
 	tb.click("a[href='/shows/show-1']")
@@ -132,7 +132,7 @@ func TestOfficeLanguage(t *testing.T) {
 	rival.click("[data-seat='A-13']")
 	rival.click("#hold")
 	rival.at("/checkout/")
-	// Either the plan or the refused hold says that the seat has gone.
+	// Either the plan or the refused hold shows that the seat is taken.
 	tb.until("document.querySelector('#hold').disabled || (document.querySelector('#hold').click(), true)")
 	tb.until(visible("#problem"))
 	if text := eval[string](tb, "document.querySelector('#problem').textContent"); !strings.Contains(text, "A-13") || !strings.ContainsAny(text, "가요잡늦") {
@@ -140,9 +140,8 @@ func TestOfficeLanguage(t *testing.T) {
 	}
 }
 
-// TestOfficeSurvivesKill kills the box office with signal 9 while the bank
-// thinks, reloads the page while there is no server, and starts it again on the
-// same data.
+// TestOfficeSurvivesKill kills the box office with signal 9 while the bank decides,
+// reloads the page while there is no server, and starts it again on the same data.
 func TestOfficeSurvivesKill(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())

@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestOfficeCommunity has two members meet at a show of the real office: one follows
-// the other and hears of a like, both talk, and the numbers move.
+// TestOfficeCommunity: two members meet at a show of the real office. One follows the
+// other and is notified of a like, both chat, and the numbers move.
 func TestOfficeCommunity(t *testing.T) {
 	o := startOffice(t)
 	jun := open(t, o.url(), phone())

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// guest is a member who uses the API of an office.
+// guest is a member that uses the API of an office.
 type guest struct {
 	o             *office
 	member, token string
@@ -88,7 +88,7 @@ func (g guest) book(event string, seats ...string) (reservation string) {
 	return held.ReservationID
 }
 
-// verdict is an expression: what the door says.
+// verdict is an expression: the result of a scan on the door's page.
 func verdict(status string) string {
 	return fmt.Sprintf("document.querySelector('[data-verdict]')?.dataset.verdict === %q", status)
 }
@@ -114,8 +114,8 @@ func (tb *tab) openCode() (code string) {
 	return eval[string](tb, "document.querySelector('.codes li code').textContent")
 }
 
-// TestOfficeTransferAndScanByKeyboard hands a ticket on, accepts it and scans it, without
-// a pointer.
+// TestOfficeTransferAndScanByKeyboard transfers a ticket, accepts it and scans it,
+// without a pointer.
 func TestOfficeTransferAndScanByKeyboard(t *testing.T) {
 	o := startOffice(t)
 	ann, bob := o.guest("ann"), o.guest("bob")
@@ -181,7 +181,8 @@ func TestOfficeTransferAndScanByKeyboard(t *testing.T) {
 	receiver.openCode()
 	receiver.until("document.querySelector('.codes li.used .state') && !document.querySelector('.ticket .actions')")
 
-	// The office is gone: the door goes on by the public keys, and says what it cannot know.
+	// The office is gone: the door's page verifies by the public keys, and names the facts
+	// that it cannot check.
 	door.tabTo("#show")
 	door.press(kb.ArrowUp)
 	door.Expect("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
@@ -198,7 +199,7 @@ func TestOfficeTransferAndScanByKeyboard(t *testing.T) {
 	}
 }
 
-// TestOfficeTicketsLook has pictures of the pages, and asks axe about each.
+// TestOfficeTicketsLook takes pictures of the pages, and checks each with axe.
 func TestOfficeTicketsLook(t *testing.T) {
 	o := startOffice(t)
 	ann, bob := o.guest("ann"), o.guest("bob")

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// TestPagesTakenSeat has somebody else take a seat that is chosen here, first
-// seen in the plan and then only when holding.
+// TestPagesTakenSeat: another member takes a seat that is chosen here, first seen in
+// the plan and then only when holding.
 func TestPagesTakenSeat(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -102,8 +102,7 @@ func TestPagesWaitingRoom(t *testing.T) {
 	tb.at("/events/show-1")
 }
 
-// TestPagesPlaceEnds says how long the place in the house lasts, and that it is
-// over.
+// TestPagesPlaceEnds shows how long the place in the house lasts, and its end.
 func TestPagesPlaceEnds(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), phone())
@@ -145,8 +144,8 @@ func TestPagesPlaceEnds(t *testing.T) {
 	tb.at("/shows/show-1")
 }
 
-// TestPagesPlaceRenewed holds with an entry token that is worth nothing any more:
-// the page gets a new one and holds again, without a word.
+// TestPagesPlaceRenewed holds with an entry token that is no longer valid: the page
+// gets a new one and holds again, without a message.
 func TestPagesPlaceRenewed(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -189,7 +188,7 @@ func TestPagesHoldRunsOut(t *testing.T) {
 	tb.at("/events/show-1")
 }
 
-// TestPagesLatePayment has the bank approve after the seats were released.
+// TestPagesLatePayment: the bank approves after the seats were released.
 func TestPagesLatePayment(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -237,7 +236,7 @@ func TestPagesSignInAgain(t *testing.T) {
 	}
 }
 
-// TestPagesBadSignIn enters a name that nobody can have.
+// TestPagesBadSignIn enters a name that no member can have.
 func TestPagesBadSignIn(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), phone())
@@ -323,8 +322,8 @@ func TestPagesOps(t *testing.T) {
 	tb.until("document.querySelector('#budget').hidden")
 }
 
-// TestPagesOpsLive shows live streams and chat: in good order, in trouble, with figures
-// that nobody knows, and in an office that has neither.
+// TestPagesOpsLive shows live streams and chat: in good order, in trouble, with unknown
+// figures, and in an office that has neither.
 func TestPagesOpsLive(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -387,8 +386,8 @@ func TestPagesOpsLive(t *testing.T) {
 	tb.until("document.querySelector('#streams').hidden && document.querySelector('#talk').hidden")
 }
 
-// TestPagesConfirmTwice says no and is asked again before the browser has told
-// the page that the first dialog is closed. The second answer must count, once.
+// TestPagesConfirmTwice says no and is asked again before the browser has notified the
+// page that the first dialog is closed. The second answer must count, once.
 func TestPagesConfirmTwice(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())

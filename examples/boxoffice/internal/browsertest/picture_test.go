@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// wanted says that somebody will look at the pictures. Nothing is proven by them, and
-// they take a browser longer than all else.
+// wanted reports whether the pictures are asked for. They prove nothing, and take a
+// browser longer than all else.
 var wanted = os.Getenv("MILLRACE_SCREENSHOTS") != ""
 
 // shot writes a picture of the visible part of the page.

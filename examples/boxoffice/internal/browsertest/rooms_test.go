@@ -39,7 +39,7 @@ func withRooms(t *testing.T, d device) (*fake, *tab) {
 	return f, tb
 }
 
-// did is what the operator has done since this was last asked.
+// did are the operator's actions since the last call.
 func (f *fake) did() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,8 +62,8 @@ func (tb *tab) looked(f *fake, n int) {
 	}
 }
 
-// TestPagesRooms looks after waiting rooms: places by slider and by number, a
-// pause, the gate, and everybody out.
+// TestPagesRooms operates waiting rooms: places by slider and by number, a pause, the
+// gate, and removing everyone.
 func TestPagesRooms(t *testing.T) {
 	f, tb := withRooms(t, desktop())
 	tb.Expect("status of 503")
@@ -99,7 +99,7 @@ func TestPagesRooms(t *testing.T) {
 	tb.press(kb.Enter)
 	tb.until(says(inRoom("show-1", "said")) + ".includes('is now 777.')")
 	tb.until(fmt.Sprintf("document.querySelector(%q).getAttribute('aria-valuetext') === '777 places'", slider))
-	// No number stays in the field, and nothing is asked for it.
+	// No number stays in the field, and no request is made for it.
 	f.did()
 	tb.fill(field, "-5")
 	tb.until(fmt.Sprintf("document.querySelector(%q).getAttribute('aria-invalid') === 'true'", field))
@@ -134,7 +134,7 @@ func TestPagesRooms(t *testing.T) {
 		t.Errorf("the buttons asked for %q", got)
 	}
 
-	// Everybody out, which asks.
+	// Removing everyone needs a confirmation.
 	tb.click(inRoom("show-1", "clear"))
 	tb.until(visible("#confirm") + " && document.activeElement.id === 'confirm-no'")
 	if text := eval[string](tb, says("#confirm-text")); !strings.Contains(text, "1,204 who wait") || !strings.Contains(text, "97 who have a place") {
@@ -152,13 +152,13 @@ func TestPagesRooms(t *testing.T) {
 	tb.axe("#rooms")
 }
 
-// TestPagesRoomsAway: an operator sees how old the figures are, what was refused,
-// and no look from before a change undoes it on the page.
+// TestPagesRoomsAway: an operator sees how old the figures are and which actions were
+// refused, and no look from before a change undoes it on the page.
 func TestPagesRoomsAway(t *testing.T) {
 	f, tb := withRooms(t, desktop())
 	tb.Expect("status of 503")
 	pause := inRoom("show-1", "pause")
-	// What the next reports have was seen before the pause.
+	// The next reports show a state from before the pause.
 	f.mu.Lock()
 	before := f.rooms.look(f.looks, 60, "")
 	calm := f.ops
@@ -176,7 +176,7 @@ func TestPagesRoomsAway(t *testing.T) {
 	}
 	f.mu.Lock()
 	f.ops = calm
-	f.rooms.all[0].paused = false // somebody else resumed
+	f.rooms.all[0].paused = false // another operator resumed
 	f.mu.Unlock()
 	tb.until(says(inRoom("show-1", "chip")) + " === 'open'")
 
@@ -209,8 +209,8 @@ func TestPagesRoomsAway(t *testing.T) {
 	tb.until("document.querySelector('#rooms').hidden")
 }
 
-// TestPagesRoomsLook has a picture of the rooms in both themes and languages, on a
-// phone and on a desktop, and asks axe about each.
+// TestPagesRoomsLook takes a picture of the rooms in both themes and languages, on a
+// phone and on a desktop, and checks each with axe.
 func TestPagesRoomsLook(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d device, name string) {
@@ -223,8 +223,8 @@ func TestPagesRoomsLook(t *testing.T) {
 	})
 }
 
-// roomPlot checks the picture of the first room at hand: its bars, what is not
-// known, its words, its table, and that it moves.
+// roomPlot checks the picture of the first room at hand: its bars, its gaps for
+// unknown values, its words, its table, and that it moves.
 func (tb *tab) roomPlot(f *fake) {
 	tb.Helper()
 	const picture = "[data-event='show-1'] svg.admitted"
@@ -254,7 +254,7 @@ func (tb *tab) roomPlot(f *fake) {
 	tb.looked(f, 1)
 }
 
-// axe asks the accessibility engine about a part of the page.
+// axe runs the accessibility engine on a part of the page.
 func (tb *tab) axe(selector string) {
 	tb.Helper()
 	if !eval[bool](tb, "globalThis.axe !== undefined") {
@@ -271,8 +271,8 @@ func (tb *tab) axe(selector string) {
 	}
 }
 
-// TestOfficeRooms has an operator hold up somebody before the real office, and let
-// them in.
+// TestOfficeRooms makes an operator hold up a member before the real office, and let
+// the member in.
 func TestOfficeRooms(t *testing.T) {
 	o := startOffice(t)
 	tb := open(t, o.url(), desktop())

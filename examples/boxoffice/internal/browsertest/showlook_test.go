@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestPagesShowLook has pictures of the pages that say when and where a show is, and
-// who plays, and asks axe about each.
+// TestPagesShowLook takes pictures of the pages with the time, place and performers
+// of a show, and checks each with axe.
 func TestPagesShowLook(t *testing.T) {
 	t.Parallel()
 	each(t, showLook)
@@ -31,8 +31,8 @@ func showLook(t *testing.T, d device, name string) {
 	}
 }
 
-// TestPagesShowKeyboard goes from a show to an artist who plays, and on to another
-// show of theirs, without a pointer.
+// TestPagesShowKeyboard goes from a show to one of its artists, and on to another
+// show of the artist, without a pointer.
 func TestPagesShowKeyboard(t *testing.T) {
 	f := startFake(t)
 	f.artistIs("42", "FRESH", false, nil)

@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// TestPagesPaymentSurvivesSilence has the server take a payment and lose the
-// answer. The page says so, repeats the payment under its key until there is
-// an answer, and shows how the one payment ended.
+// TestPagesPaymentSurvivesSilence makes the server take a payment and lose the
+// answer. The page says so, repeats the payment under its key until there is an
+// answer, and shows the outcome of the one payment.
 func TestPagesPaymentSurvivesSilence(t *testing.T) {
 	f := startFake(t)
 	tb := open(t, f.url(), desktop())
@@ -28,7 +28,7 @@ func TestPagesPaymentSurvivesSilence(t *testing.T) {
 	f.lose("")
 	tb.until(view("done"))
 	tb.until("!(" + visible("#banner") + ")")
-	// The page may hear from its look at the reservation how the payment ended.
+	// The page may learn the outcome of the payment from its look at the reservation.
 	boxtest.WaitFor(t, "the payment to be repeated", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -109,7 +109,7 @@ func TestPagesHoldLost(t *testing.T) {
 	}
 }
 
-// TestPagesUnavailable comes back by itself when the backend does.
+// TestPagesUnavailable reloads by itself when the backend is back.
 func TestPagesUnavailable(t *testing.T) {
 	f := startFake(t)
 	f.broken = errors.New("away")

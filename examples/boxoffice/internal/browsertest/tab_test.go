@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/chromiumtest"
 )
 
-// device is what somebody looks at a page with.
+// device is the screen of a visitor.
 type device struct {
 	name          string
 	width, height int64
@@ -28,7 +28,7 @@ func phone() device {
 	return device{name: "phone", width: 390, height: 844, phone: true, lang: "en"}
 }
 
-// tab is one page in a profile of its own, and what it complained about.
+// tab is one page in a profile of its own, with its complaints.
 type tab struct {
 	*testing.T
 	ctx    context.Context
@@ -112,8 +112,8 @@ func eval[T any](tb *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to become true. While a page is being replaced
-// it can't be asked, so errors are only told when time is up.
+// until waits for an expression to become true. While a page is being replaced it
+// can't be asked, so errors are only reported at the timeout.
 func (tb *tab) until(expression string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
@@ -159,8 +159,8 @@ func visible(selector string) string {
 // calm is an expression: nothing on the page moves any more.
 const calm = "document.fonts.status === 'loaded' && document.getAnimations().every(a => a.playState !== 'running')"
 
-// settled tells whether an element is where it was when this was last asked,
-// and the fonts are there: what still moves is missed by a pointer.
+// settled reports whether an element is where it was at the last call, and the fonts
+// are loaded: a pointer misses an element that still moves.
 const settled = `(e => {
 	const box = JSON.stringify(e.getBoundingClientRect());
 	const same = e.box === box && document.fonts.status === "loaded";
@@ -182,7 +182,7 @@ func (tb *tab) press(keys ...string) {
 	}
 }
 
-// fill types into a field, in place of what is in it.
+// fill types into a field, in place of its content.
 func (tb *tab) fill(selector, text string) {
 	tb.Helper()
 	tb.until(visible(selector))
@@ -191,7 +191,7 @@ func (tb *tab) fill(selector, text string) {
 	tb.until(fmt.Sprintf("document.querySelector(%q).value === %q", selector, text))
 }
 
-// signIn signs in by the page that asks for it at the moment.
+// signIn signs in on the page that asks for it.
 func (tb *tab) signIn(member string) {
 	tb.Helper()
 	tb.visit("/login")

@@ -20,7 +20,7 @@ var catalogSQL string
 // ErrNoShow is returned for an id that names no show.
 var ErrNoShow = errors.New("catalog: no such show")
 
-// Show is a show as everybody sees it.
+// Show is a show with its public facts.
 type Show struct {
 	ID       string
 	Title    string
@@ -69,11 +69,12 @@ type Appender interface {
 	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
 }
 
-// Pending says what is still to be added to the comment counts of shows.
+// Pending returns the numbers that are still to be added to the comment counts of
+// shows.
 type Pending func(ctx context.Context, shows ...string) (map[string]int64, error)
 
-// Mirror is told which seats are held, after the commit that decided it. It must not
-// wait for anything.
+// Mirror is told of the held seats, after the commit that decided about them. It must
+// not wait for anything.
 type Mirror interface {
 	Held(show, reservation string, seats []string)
 	Freed(show, reservation string, seats []string)
@@ -108,11 +109,11 @@ func New(s *store.Store, outbox Appender) (*Catalog, error) {
 	return c, nil
 }
 
-// SetPending has the comment counts include what is pending. It is called before
-// anybody reads.
+// SetPending makes the comment counts include the pending ones. It is called before
+// the first read.
 func (c *Catalog) SetPending(p Pending) { c.pending = p }
 
-// SetMirror has m told of held seats. It is called before anybody holds some.
+// SetMirror makes m the mirror of held seats. It is called before the first hold.
 func (c *Catalog) SetMirror(m Mirror) { c.mirror = m }
 
 // Shows lists all shows in their order.
@@ -141,8 +142,8 @@ func (c *Catalog) Exists(ctx context.Context, id string) error {
 	return err
 }
 
-// Title returns a show's title, or ErrNoShow. Inside a transaction it waits for
-// nobody: it reads in tx what is not known yet.
+// Title returns a show's title, or ErrNoShow. Inside a transaction it waits for no
+// other reader: it reads an unknown title in tx.
 func (c *Catalog) Title(ctx context.Context, tx *sql.Tx, id string) (string, error) {
 	if title, ok := c.known.Load(id); ok {
 		return title.(string), nil
@@ -203,7 +204,7 @@ func (c *Catalog) changed() {
 // invalidateShows makes readers of the shows look again, in all processes.
 func (c *Catalog) invalidateShows() {
 	if c.shared != nil {
-		c.shared.changed() // first: who looks again is not to find the copy
+		c.shared.changed() // first: the next reader must not find the copy
 	}
 	c.shows.invalidate()
 }
@@ -251,8 +252,8 @@ func (c *Catalog) readShows(ctx context.Context) ([]Show, error) {
 	return shows, nil
 }
 
-// addPending leaves the counts as they are while what is pending is not known:
-// they are a few seconds old then.
+// addPending leaves the counts unchanged while the pending ones are not known: they
+// are a few seconds old then.
 func (c *Catalog) addPending(ctx context.Context, shows []Show) {
 	if c.pending == nil {
 		return
@@ -266,7 +267,7 @@ func (c *Catalog) addPending(ctx context.Context, shows []Show) {
 		return
 	}
 	for i := range shows {
-		// An addition can be there before the one it takes back.
+		// An addition may arrive before the one it cancels.
 		shows[i].Comments = max(0, shows[i].Comments+more[shows[i].ID])
 	}
 }

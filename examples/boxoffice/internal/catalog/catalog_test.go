@@ -85,7 +85,7 @@ func TestOneHoldWins(t *testing.T) {
 			box = other
 		}
 		wg.Go(func() {
-			// Everybody wants C-7, in an order of seats of their own.
+			// All want C-7, each with other seats in another order.
 			seats := []string{"C-7", fmt.Sprintf("C-%d", 8+i%3)}
 			if i%4 > 1 {
 				slices.Reverse(seats)
@@ -214,7 +214,7 @@ func TestMalformedEvents(t *testing.T) {
 	}
 }
 
-// A hold that is refused must not be half done even when its transaction goes on.
+// A refused hold must not be half done even when its transaction goes on.
 func TestRefusedHoldIsAnError(t *testing.T) {
 	b := boxtest.New(t)
 	b.Reserve(t, "ann", "A-1")

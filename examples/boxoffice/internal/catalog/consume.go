@@ -68,9 +68,9 @@ func (c *Catalog) soldOf(ctx context.Context, tx *sql.Tx, reservation string) (s
 	return show, seats, nil
 }
 
-// tellSoldOut publishes ShowSoldOut when the sale took the show's last seats. Sales
-// of one show that happen at the same time each see the other's seats as held: they
-// look once more one after the other, behind the show's row.
+// tellSoldOut publishes ShowSoldOut when the sale took the show's last seats.
+// Concurrent sales of one show each see the other's seats as held: they check again
+// one after the other, behind the show's row.
 func (c *Catalog) tellSoldOut(ctx context.Context, tx *sql.Tx, show string, e event.Event) error {
 	var left bool
 	look := func(statement string) error {

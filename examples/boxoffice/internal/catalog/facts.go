@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// Facts are what is known of a show before its first seat is sold. What is not known
-// is zero.
+// Facts are the facts of a show before its first seat is sold. An unknown fact is
+// zero.
 type Facts struct {
 	StartsAt, DoorsAt time.Time
 	Venue             Venue
@@ -25,14 +25,14 @@ type Venue struct {
 	TimeZone   string // such as Asia/Seoul
 }
 
-// Price is what a seat of a class costs, in the smallest unit of the show's currency.
-// A seat belongs to the class of its price.
+// Price is the price of a seat of a class, in the smallest unit of the show's
+// currency. A seat belongs to the class of its price.
 type Price struct {
 	Class string
 	Price int64
 }
 
-// Performer is an artist who plays. Name is empty until the artist is mirrored.
+// Performer is an artist of the show. Name is empty until the artist is mirrored.
 type Performer struct{ ArtistID, Name string }
 
 // Class of a seat by its price; "" for none.
@@ -49,8 +49,8 @@ func (f Facts) Class(price int64) string {
 // read up to fifty times a second.
 const factsMaxAge = 30 * time.Second
 
-// facts are what is known of all shows, by their ids. A reader that finds them too old
-// reads them anew; loads are one at a time, as those of the shows are (see snapshot).
+// facts are the facts of all shows, by their ids. A reader that finds them too old
+// reads them again; loads are one at a time, as those of the shows are (see snapshot).
 func (c *Catalog) facts(ctx context.Context) (map[string]Facts, error) {
 	c.factsMu.Lock()
 	defer c.factsMu.Unlock()

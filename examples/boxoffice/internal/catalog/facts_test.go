@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
-// another is a catalog that has read nothing yet, as in another process.
+// another is a catalog without reads yet, as in another process.
 func another(t *testing.T, b *boxtest.Box) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.New(b.Store, b.Outbox)
@@ -56,7 +56,7 @@ func TestFacts(t *testing.T) {
 	if !reflect.DeepEqual(seen, map[string]int{"VIP": 125, "R": 175, "S": 200}) {
 		t.Errorf("seats by class: %v", seen)
 	}
-	// What is reserved costs the same.
+	// Reserved seats cost the same.
 	if r := b.Reserve(t, "ann", "A-1", "T-25"); r.Amount != prices["VIP"]+prices["S"] {
 		t.Errorf("they cost %d", r.Amount)
 	}

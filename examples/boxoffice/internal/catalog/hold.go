@@ -12,14 +12,14 @@ import (
 // MaxSeats is how many seats one reservation may ask for.
 const MaxSeats = 10
 
-// TakenError names the asked seats that somebody else has.
+// TakenError names the requested seats that are taken.
 type TakenError struct{ Seats []string }
 
 func (e *TakenError) Error() string {
 	return "catalog: taken: " + strings.Join(e.Seats, ", ")
 }
 
-// UnknownSeatsError names asked seats that the show does not have.
+// UnknownSeatsError names requested seats that the show does not have.
 type UnknownSeatsError struct{ Seats []string }
 
 func (e *UnknownSeatsError) Error() string {
@@ -47,7 +47,7 @@ func (c *Catalog) Hold(ctx context.Context, tx *sql.Tx, reservation, show string
 	return nil
 }
 
-// Keep writes down which seats the reservation holds, once it exists.
+// Keep stores which seats the reservation holds, once it exists.
 func (c *Catalog) Keep(ctx context.Context, tx *sql.Tx, reservation string) error {
 	if _, err := tx.ExecContext(ctx, c.sql.Keep, reservation); err != nil {
 		return fmt.Errorf("catalog: keep the seats of %s: %w", reservation, err)
@@ -55,7 +55,7 @@ func (c *Catalog) Keep(ctx context.Context, tx *sql.Tx, reservation string) erro
 	return nil
 }
 
-// Price is what the seats of a reservation cost together, in won.
+// Price is the price of all seats of a reservation, in won.
 func (c *Catalog) Price(ctx context.Context, tx *sql.Tx, reservation string) (won int64, err error) {
 	if err := tx.QueryRowContext(ctx, c.sql.Price, reservation).Scan(&won); err != nil {
 		return 0, fmt.Errorf("catalog: price of %s: %w", reservation, err)
@@ -63,7 +63,7 @@ func (c *Catalog) Price(ctx context.Context, tx *sql.Tx, reservation string) (wo
 	return won, nil
 }
 
-// whyNot finds out which seats stood in the way.
+// whyNot finds the seats that prevented a hold.
 func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string) error {
 	rows, err := tx.QueryContext(ctx, c.sql.Asked, append([]any{show}, padded(seats)...)...)
 	if err != nil {
@@ -96,14 +96,14 @@ func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show stri
 	return &TakenError{Seats: taken}
 }
 
-// afterCommit lets readers see the change once it is one.
+// afterCommit makes the change visible to readers once it is committed.
 func (c *Catalog) afterCommit(ctx context.Context) {
 	if !sqltx.AfterCommit(ctx, c.changed) {
 		c.changed() // no commit to wait for; readers are at most maxAge behind
 	}
 }
 
-// tellMirror tells the mirror of a change once it is one.
+// tellMirror tells the mirror of a change once it is committed.
 func (c *Catalog) tellMirror(ctx context.Context, tell func(Mirror)) {
 	if c.mirror != nil {
 		sqltx.AfterCommit(ctx, func() { tell(c.mirror) })

@@ -10,22 +10,22 @@ import (
 
 // Copies keeps a copy of the shows that all processes read.
 type Copies interface {
-	// Get returns the copy, nil when there is none, and which eviction was the last.
+	// Get returns the copy, nil when there is none, and the last eviction.
 	Get(ctx context.Context) (copied []byte, eviction string, err error)
 	// Put keeps a copy, unless one was evicted after that eviction.
 	Put(ctx context.Context, eviction string, copied []byte) error
-	// Evict forgets the copy, and refuses those that were read before.
+	// Evict deletes the copy, and refuses copies that were read before.
 	Evict(ctx context.Context) error
 }
 
 const (
 	// copyTimeout bounds a call for the copy: the database answers in that time.
 	copyTimeout = 100 * time.Millisecond
-	// copyPause is how long the copies are left alone after a failure.
+	// copyPause is how long the copies are not used after a failure.
 	copyPause = time.Second
 )
 
-// shared is the copy as this process uses it: what fails is read from the database.
+// shared is the copy as this process uses it: after a failure the database is read.
 type shared struct {
 	copies Copies
 	log    *slog.Logger
@@ -37,8 +37,8 @@ type shared struct {
 	failing atomic.Bool
 }
 
-// SetCopies has the processes share what they read of the shows. It is called before
-// anybody reads; [Catalog.Run] then has to run.
+// SetCopies makes the processes share their reads of the shows. It is called before
+// the first read; [Catalog.Run] then has to run.
 func (c *Catalog) SetCopies(copies Copies, log *slog.Logger) {
 	c.shared = &shared{copies: copies, log: log, due: make(chan struct{}, 1)}
 }
@@ -80,7 +80,7 @@ func (s *shared) wake() {
 	}
 }
 
-// evict reports whether the copy has none of this process' changes to come.
+// evict reports whether all of this process's changes are evicted.
 func (s *shared) evict(ctx context.Context) bool {
 	known := s.changes.Load()
 	if s.evicted.Load() == known {
@@ -97,7 +97,7 @@ func (s *shared) evict(ctx context.Context) bool {
 	return true
 }
 
-// load returns the copy, or else what read reads, which becomes the copy.
+// load returns the copy, or else the result of read, which becomes the copy.
 func (s *shared) load(ctx context.Context, read func(context.Context) ([]Show, error)) ([]Show, error) {
 	if s.evicted.Load() != s.changes.Load() || time.Now().UnixNano() < s.until.Load() {
 		return read(ctx)

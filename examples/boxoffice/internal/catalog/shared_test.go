@@ -74,7 +74,7 @@ func (c *copies) set(change func(c *copies)) {
 	change(c)
 }
 
-// sharing has a box use the copies, and runs what evicts them.
+// sharing makes a box use the copies, and runs the evictions.
 func sharing(t *testing.T, b *boxtest.Box, c *copies) {
 	t.Helper()
 	b.Catalog.SetCopies(c, slog.New(slog.DiscardHandler))
@@ -89,7 +89,7 @@ func sharing(t *testing.T, b *boxtest.Box, c *copies) {
 	})
 }
 
-// copied waits until there is a copy: what was read before is not one.
+// copied waits until there is a copy; earlier reads made none.
 func (c *copies) copied(t *testing.T, all *catalog.Catalog) {
 	t.Helper()
 	boxtest.WaitFor(t, "a copy", func() bool {
@@ -118,7 +118,7 @@ func TestAChangeEvictsTheCopy(t *testing.T) {
 	sharing(t, other, c)
 	c.copied(t, other.Catalog)
 	gets := c.gets
-	// What nobody tells is not seen: both read the one copy.
+	// A change without an eviction is not seen: both read the one copy.
 	b.Exec(t, `UPDATE shows SET title = 'changed behind their backs' WHERE show_id = 'show-1'`)
 	boxtest.WaitFor(t, "the snapshot of the other process to end", func() bool { held(t, other.Catalog); c.mu.Lock(); defer c.mu.Unlock(); return c.gets > gets })
 	if show, err := other.Catalog.Show(t.Context(), "show-1"); err != nil || show.Title == "changed behind their backs" {
@@ -128,8 +128,8 @@ func TestAChangeEvictsTheCopy(t *testing.T) {
 	boxtest.WaitFor(t, "the other process to see the hold", func() bool { return held(t, other.Catalog) == 1 })
 }
 
-// TestCopiesAreNotOlderThanOwnChanges: whoever has just changed something reads it,
-// although the copy is still there.
+// TestCopiesAreNotOlderThanOwnChanges: a process reads its own changes, although the
+// copy is still there.
 func TestCopiesAreNotOlderThanOwnChanges(t *testing.T) {
 	b := boxtest.New(t)
 	c := &copies{hold: make(chan struct{}), holding: make(chan struct{}, 100)}
@@ -153,8 +153,8 @@ func TestCopiesAreNotOlderThanOwnChanges(t *testing.T) {
 	})
 }
 
-// TestCopiesAway: what fails or hangs is read from the database, and is not asked for
-// by each who reads.
+// TestCopiesAway: when the copies fail or hang, the database is read, and not every
+// reader asks for the copy again.
 func TestCopiesAway(t *testing.T) {
 	for name, away := range map[string]func(*copies){
 		"fails":    func(c *copies) { c.fail = errors.New("away") },

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// maxAge is how old a value may be that nobody here has changed: another
+	// maxAge is how old a value may be that this process has not changed: another
 	// process may have.
 	maxAge = 100 * time.Millisecond
-	// minGap is the least time between two loads. A reader who comes sooner
-	// after a change waits for the rest of it.
+	// minGap is the least time between two loads. A reader that arrives sooner after a
+	// change waits for the rest of it.
 	minGap = 20 * time.Millisecond
 	// loadTimeout bounds one load: it serves many, so no caller's deadline does.
 	loadTimeout = 5 * time.Second
 )
 
-// snapshot is a value that many read and one loads. Whoever asks after
+// snapshot is a value that is loaded once for many readers. A reader that asks after
 // invalidate gets a value that was loaded after it.
 type snapshot[T any] struct {
 	load func(context.Context) (T, error)
@@ -74,7 +74,7 @@ func (s *snapshot[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// lead loads the value for everybody who waits. It is called with s.mu held.
+// lead loads the value for all waiting readers. It is called with s.mu held.
 func (s *snapshot[T]) lead(ctx context.Context) (T, error) {
 	f := &flight[T]{done: make(chan struct{})}
 	s.flight = f

@@ -17,7 +17,7 @@ func TestSnapshot(t *testing.T) {
 		s := newSnapshot(func(context.Context) (int64, error) {
 			loads.Add(1)
 			v := truth.Load()
-			time.Sleep(5 * time.Millisecond) // what changes now is not seen
+			time.Sleep(5 * time.Millisecond) // later changes are not seen
 			return v, nil
 		})
 		get := func() int64 {
@@ -50,8 +50,8 @@ func TestSnapshot(t *testing.T) {
 		if v := get(); v != 2 || loads.Load() != 2 {
 			t.Errorf("after maxAge got %d with %d loads", v, loads.Load())
 		}
-		// Whoever asks after a change sees it, even while a load that began
-		// before the change is still under way.
+		// A reader after a change sees it, even while a load that began before the change
+		// is still in flight.
 		time.Sleep(maxAge)
 		began := make(chan struct{})
 		wg.Go(func() { close(began); get() })

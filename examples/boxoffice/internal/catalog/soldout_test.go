@@ -48,7 +48,8 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
-// Two sales at the same moment, of which neither sees the other's: one of them tells.
+// Two sales at the same moment, of which neither sees the other's: one event is
+// emitted.
 func TestLastSeatsAtOnce(t *testing.T) {
 	b := boxtest.New(t)
 	_, first := paid(t, b, "A-1")

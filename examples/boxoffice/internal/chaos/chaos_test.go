@@ -20,11 +20,11 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// binaryEnv tells children where the real box office is.
+// binaryEnv names the path of the real box office for children.
 const binaryEnv = "CHAOS_TEST_BINARY"
 
-// TestMain is also the child: the test binary starts itself, does some mischief
-// that depends on its mode, and becomes the real box office.
+// TestMain is also the child: the test binary starts itself, causes the fault of its
+// mode, and becomes the real box office.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "child" {
 		child(os.Args[2], os.Args[3:])
@@ -76,8 +76,8 @@ func crash() {
 	os.Exit(1)
 }
 
-// lose forgets all reservations between two lives of the box office, as a disk
-// would that does not keep what it confirmed.
+// lose deletes all reservations between two lives of the box office, like a disk that
+// loses confirmed writes.
 func lose() {
 	file := filepath.Join(os.Getenv("BOXOFFICE_DATA_DIR"), "boxoffice.db")
 	if _, err := os.Stat(file); err != nil {

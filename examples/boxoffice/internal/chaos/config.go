@@ -91,8 +91,8 @@ func (c config) moments() []moment {
 	return out
 }
 
-// faults draws when each relay dies: every fourth one early, while it works off
-// what the last one left; the others in the middle of their work.
+// faults draws when each relay dies: every fourth one early, while it publishes the
+// backlog of the last one; the others in the middle of their work.
 func (c config) faults() []string {
 	draw := rand.New(rand.NewPCG(c.seed, 'r'))
 	out := make([]string, c.relayKills)

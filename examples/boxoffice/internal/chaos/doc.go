@@ -1,5 +1,6 @@
-// Package chaos is the command "boxoffice chaos": it kills the box office while
-// a crowd uses it, again and again, and then holds it to what it told everybody.
+// Package chaos is the command "boxoffice chaos": it kills the box office again and
+// again while a load generator uses it, and then compares the box office's state with
+// all its answers.
 //
 // The first act kills the whole process (kill -9) at random moments of its life,
 // some of them while it still starts, and starts it again on the same data
@@ -22,7 +23,7 @@
 //	a wrong spec is an error that names the right one           TestFaultPublisherSpec
 //	the moments of the kills depend on the seed alone           TestMomentsAreDeterministic
 //	the box office survives being killed                        TestChaos, TestRelayChaos
-//	a box office that loses what it said is found               TestChaosFindsLostData
+//	a box office that loses confirmed data is found             TestChaosFindsLostData
 //	a box office that ends by itself is found                   TestChaosFindsACrash
 //
 // Only processes that this command started are killed, by their handle, and

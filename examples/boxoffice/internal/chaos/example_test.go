@@ -17,7 +17,7 @@ func (nowhere) Publish(topic string, _ ...*message.Message) error {
 func (nowhere) Close() error { return nil }
 
 func ExampleFaultPublisher() {
-	// A process without a fault publishes as ever.
+	// A process without a fault publishes as usual.
 	pub, err := chaos.FaultPublisher(nowhere{}, "")
 	if err != nil {
 		fmt.Println(err)

@@ -62,7 +62,7 @@ type faultPublisher struct {
 	first time.Time
 }
 
-// Publish publishes, and then may not return.
+// Publish publishes, and then may kill the process.
 func (f *faultPublisher) Publish(topic string, messages ...*message.Message) error {
 	if err := f.Publisher.Publish(topic, messages...); err != nil {
 		return err
@@ -78,11 +78,11 @@ func (f *faultPublisher) Publish(topic string, messages ...*message.Message) err
 	return nil
 }
 
-// died is what the process prints before it kills itself.
+// died is the text that the process prints before it kills itself.
 const died = "chaos: killing this process after a confirmed publish, before the cursor moves"
 
-// die ends the process as kill -9 does: no deferred function, no flush. It does
-// not return, so that nobody acts on the publish until the signal arrives.
+// die ends the process as kill -9 does: no deferred function, no flush. It does not
+// return, so that no code acts on the publish until the signal arrives.
 func die(call int64) {
 	_, _ = fmt.Fprintf(os.Stderr, "%s (number %d)\n", died, call)
 	self, err := os.FindProcess(os.Getpid())

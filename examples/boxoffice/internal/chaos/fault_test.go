@@ -17,7 +17,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// recorder is a transport that keeps what it confirmed.
+// recorder is a transport that keeps the messages it confirmed.
 type recorder struct {
 	confirmed int
 	err       error
@@ -46,7 +46,7 @@ func TestFaultPublisherDiesAfterTheConfirmation(t *testing.T) {
 		t.Fatal(err)
 	}
 	pub := wrapped.(*faultPublisher)
-	var deaths []int // what the transport had confirmed at each death
+	var deaths []int // the number of confirmed calls at each death
 	pub.die = func(int64) { deaths = append(deaths, transport.confirmed) }
 
 	for _, n := range []int{5, 2} {

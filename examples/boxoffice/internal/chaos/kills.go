@@ -11,8 +11,7 @@ import (
 // readyWithin bounds a start; recovery from a crash must not take long.
 const readyWithin = time.Minute
 
-// killAll kills the whole box office at every moment that was drawn, and leaves
-// it running.
+// killAll kills the whole box office at every drawn moment, and leaves it running.
 func killAll(ctx context.Context, s *stage) error {
 	for i, m := range s.cfg.moments() {
 		s.setState("kill %d of %d", i+1, s.cfg.kills)

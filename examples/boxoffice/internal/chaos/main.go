@@ -39,8 +39,8 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 	acts := []act{
 		// A kill at random seldom falls between publish and cursor.
 		{"kill -9 of the whole box office", cfg.kills, killAll, "the transport was in use", 0, cfg.hold},
-		// After each death the next relay waits for the dead one's lease, for
-		// seconds. Holds last longer here, or nobody would be paid for in time.
+		// After each death the next relay waits seconds for the dead one's lease. Holds
+		// last longer here, or no payment would be in time.
 		{"the relay dies between publish and cursor", cfg.relayKills, killRelay, "every death left a message to repeat", cfg.relayKills, 3 * cfg.hold},
 	}
 	code := command.OK

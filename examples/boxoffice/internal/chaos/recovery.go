@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 )
 
-// recoveries says how long restarts took.
+// recoveries has the durations of restarts.
 func (s *stage) recoveries(out *screen.Screen) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 )
 
-// diesWithin bounds how long a relay may take to publish what it dies after.
+// diesWithin bounds how long a relay may take until the publish after which it dies.
 const diesWithin = time.Minute
 
-// killRelay runs the relay apart and lets it die between publish and cursor,
-// every time at another publish; then it leaves a sound one
+// killRelay runs the relay as a process of its own and lets it die between publish
+// and cursor, each time at another publish; then it leaves a relay without a fault
 // running.
 func killRelay(ctx context.Context, s *stage) error {
 	main, err := s.launch.StartServe(ctx, "all but the relay", "api,worker,admitter", s.addr, readyWithin, s.shared())
@@ -48,7 +48,7 @@ func (s *stage) relay(ctx context.Context, fault string) (*launch.Process, error
 	}
 	env := s.shared()
 	if fault != "" {
-		// It may die before anybody sees it ready.
+		// It may die before it is seen as ready.
 		env[FaultEnv] = fault
 		return s.launch.Serve("relay", "relay", addr, env)
 	}

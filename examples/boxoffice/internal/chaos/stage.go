@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 )
 
-// stage is where one act plays: a data folder, a gateway that lives on, and a
-// crowd that does not know what happens to the box office.
+// stage is the place of one act: a data folder, a gateway that lives on, and a load
+// generator that does not know about the kills.
 type stage struct {
 	cfg    config
 	dir    string
@@ -31,9 +31,9 @@ type stage struct {
 	live   []*launch.Process // to be stopped at the end; the gateway is first
 
 	mu       sync.Mutex
-	state    string          // what the act is at
+	state    string          // the step of the act
 	recovery []time.Duration // restart → ready
-	extra    []audit.Check   // what only this act can judge
+	extra    []audit.Check   // the checks of this act alone
 }
 
 // perform plays one act and judges it.
@@ -131,7 +131,7 @@ func (s *stage) play(ctx context.Context, a act, out *screen.Screen, start time.
 	return progress.Show(both, done, ended)
 }
 
-// close stops what still runs, the gateway last.
+// close stops the processes that still run, the gateway last.
 func (s *stage) close(keep bool) (err error) {
 	if s.office.Client != nil { // a server waits for connections that were never used
 		s.office.Client.HTTP.CloseIdleConnections()

@@ -24,11 +24,11 @@ func (s *stage) publishedTwice(ctx context.Context) (messages, repeated int, err
 	return messages, repeated, nil
 }
 
-// judge adds what only this package knows. That every effect happened once is
-// for the audit; here it is shown that this was put to the test at all. A relay
-// that died between publish and cursor leaves at least one message behind that
-// the next relay publishes again, and that consumers skip. Without such repeats
-// the deaths missed their moment and prove nothing.
+// judge adds the checks that need this package's knowledge. The audit checks that
+// every effect happened once; judge checks that this was tested at all. A relay that
+// died between publish and cursor leaves at least one message that the next relay
+// publishes again, and that consumers skip. Without such repeats the deaths missed
+// their moment and prove nothing.
 func (s *stage) judge(ctx context.Context, a act) error {
 	messages, repeated, err := s.publishedTwice(ctx)
 	if err != nil {

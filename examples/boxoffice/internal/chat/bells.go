@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// bells are rooms in which there is something new. A room that is rung twice
-// before anybody listened is rung once.
+// bells are rooms with new messages. Two bells of a room before a listener reads them
+// are one.
 type bells struct {
 	mu    sync.Mutex
 	rooms map[string]struct{}
@@ -45,7 +45,7 @@ func (b *bells) take() []string {
 	return all
 }
 
-// nudge wakes who waits for a channel of one place.
+// nudge wakes the reader of a channel with a buffer of one.
 func nudge(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
@@ -53,7 +53,7 @@ func nudge(wake chan<- struct{}) {
 	}
 }
 
-// sendBells has every process look at the rooms that were rung in this one.
+// sendBells notifies every process of the rooms with new messages in this one.
 func (c *Chat) sendBells(ctx context.Context) {
 	for {
 		select {
@@ -76,7 +76,7 @@ func (c *Chat) sendBell(ctx context.Context, room string) {
 	}
 }
 
-// listener hears the bells of all processes, of this one too.
+// listener receives the bells of all processes, of this one too.
 func (c *Chat) listener() sse.Listener {
 	return sse.Listener{
 		Hear: func(m sse.Message) {
@@ -89,7 +89,7 @@ func (c *Chat) listener() sse.Listener {
 	}
 }
 
-// alerts wait in their order to be handed to the live streams.
+// alerts wait in order for the live streams.
 type alerts struct {
 	mu    sync.Mutex
 	queue []alert
@@ -100,7 +100,7 @@ type alerts struct {
 type alert struct {
 	room  string
 	event sse.Event
-	trace trace.SpanContext // of who handled the message
+	trace trace.SpanContext // of the message's handler
 }
 
 func newAlerts(limit int) *alerts { return &alerts{max: limit, wake: make(chan struct{}, 1)} }
@@ -131,8 +131,9 @@ func (a *alerts) take() []alert {
 	return all
 }
 
-// sendAlerts hands on what is committed, and never again: what must not be missed
-// is stored. What waits at the end is handed on for as long as one may take.
+// sendAlerts sends the alerts of committed messages, once each: the messages
+// themselves are stored. At the end it sends the waiting alerts for up to
+// sendTimeout.
 func (c *Chat) sendAlerts(ctx context.Context) {
 	last, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()

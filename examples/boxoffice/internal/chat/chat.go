@@ -25,12 +25,12 @@ const MaxText = 1000
 var (
 	// ErrNoRoom is returned for an id that names no room.
 	ErrNoRoom = errors.New("chat: no such room")
-	// ErrNotJoined is returned to who sends to a room without having joined it.
+	// ErrNotJoined is returned for a message of a member that has not joined the room.
 	ErrNotJoined = errors.New("chat: the member has not joined the room")
 	// ErrText is returned for a message that is empty, too long, or no text.
 	ErrText = fmt.Errorf("chat: a message is 1 to %d characters of text", MaxText)
-	// ErrClosed says that no sockets are taken: the process begins or ends, or has
-	// as many as it may.
+	// ErrClosed is returned when no sockets are accepted: the process begins or ends, or
+	// has as many as it may.
 	ErrClosed = errors.New("chat: no sockets are taken now")
 )
 
@@ -39,7 +39,7 @@ type Appender interface {
 	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
 }
 
-// Shows knows which rooms there are: one for each show. It fails where there is none.
+// Shows has the rooms: one for each show. It fails for an unknown one.
 type Shows interface {
 	Exists(ctx context.Context, id string) error
 }
@@ -63,11 +63,11 @@ type Message struct {
 
 // Config of a [Chat]. The zero value works.
 type Config struct {
-	// NoRoom is the error by which Shows says that there is none; every error of it
-	// when nil.
+	// NoRoom is the error by which Shows reports an unknown room; every error of it when
+	// nil.
 	NoRoom error
-	// Origins are the hosts whose pages may open a socket, beside the one that
-	// serves it.
+	// Origins are the hosts whose pages may open a socket, beside the one that serves
+	// it.
 	Origins []string
 	// Backlog is how many frames wait for a socket before it is cut; 256 when zero.
 	Backlog int
@@ -75,15 +75,15 @@ type Config struct {
 	Sockets int
 	// PerAddress is how many of them may have one [Visit.Address]; 1,000 when zero.
 	PerAddress int
-	// WriteTimeout bounds each write to a socket, and how long a ping may go without
-	// its answer; 10 s when zero.
+	// WriteTimeout bounds each write to a socket, and the wait for the answer to a ping;
+	// 10 s when zero.
 	WriteTimeout time.Duration
-	// Ping is how often a socket is asked for a sign of life; 20 s when zero.
+	// Ping is how often a client is pinged; 20 s when zero.
 	Ping time.Duration
 	// Lifetime is how long a socket lives, give or take a tenth; 30 min when zero.
 	Lifetime time.Duration
-	// Look is how often the rooms with open sockets are looked at although nobody
-	// rang; 2 s when zero. It is how late messages are while the broker is away.
+	// Look is how often the rooms with open sockets are read without a bell; 2 s when
+	// zero. It is how late messages are during an outage of the broker.
 	Look time.Duration
 	// Alerts is how many events wait for the live streams before further ones are
 	// dropped; 1024 when zero.
@@ -141,8 +141,8 @@ type Chat struct {
 	counts  counts
 }
 
-// New makes a Chat on an open store. The broker carries the bells of the rooms
-// between the processes, and nothing else.
+// New makes a Chat on an open store. The broker carries only the bells of the rooms
+// between the processes.
 func New(s *store.Store, shows Shows, outbox Appender, broker sse.Broker, cfg Config) (*Chat, error) {
 	if s == nil || shows == nil || outbox == nil || broker == nil {
 		return nil, errors.New("chat: the store, the shows, the outbox or the broker is nil; give all four")
@@ -161,6 +161,6 @@ func New(s *store.Store, shows Shows, outbox Appender, broker sse.Broker, cfg Co
 	return c, nil
 }
 
-// SetSender names the live streams, which know the chat as well. It is called
-// before anything else.
+// SetSender sets the live streams, which know the chat as well. It is called before
+// anything else.
 func (c *Chat) SetSender(s Sender) { c.sender = s }

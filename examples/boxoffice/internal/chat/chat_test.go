@@ -217,7 +217,7 @@ func TestFanOut(t *testing.T) {
 	}
 }
 
-// What is handed on before the end still is.
+// Alerts that were queued before the end are still sent.
 func TestAlertsAtTheEnd(t *testing.T) {
 	h := newHouse(t)
 	h.join("ann", "room-1")
@@ -230,7 +230,7 @@ func TestAlertsAtTheEnd(t *testing.T) {
 	}
 }
 
-// Streams that take nothing cost events, and nobody waits for them.
+// Streams that accept nothing lose events, and delay nothing.
 func TestAlertsAreBounded(t *testing.T) {
 	h := openHouse(t, boxtest.New(t), nil, chat.Config{Alerts: 3})
 	stuck := &stuck{hold: make(chan struct{}), in: make(chan struct{})}

@@ -16,10 +16,10 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// EventName is that of the events on the live streams.
+// EventName is the name of the events on the live streams.
 const EventName = "chat"
 
-// Consumers are the worker that stores and the one that hands on. Each has a queue
+// Consumers are the worker that stores and the one that announces. Each has a queue
 // of its own, so that neither waits for the other.
 func (c *Chat) Consumers() []store.Consumer {
 	gaveUp := func() { c.counts.deadLettered.Add(1) }
@@ -33,7 +33,7 @@ func (c *Chat) Consumers() []store.Consumer {
 	}
 }
 
-// persist stores the message, and counts what comes of it.
+// persist stores the message, and counts the outcome.
 func (c *Chat) persist(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 	effect, err := c.keep(ctx, tx, e)
 	if err != nil {
@@ -42,8 +42,8 @@ func (c *Chat) persist(ctx context.Context, tx *sql.Tx, e event.Event) (string, 
 	return effect, err
 }
 
-// keep gives the message the next place in its room. The room's row is locked
-// by that until the commit, so whoever sees a place sees all before it.
+// keep gives the message the next place in its room. It locks the room's row until
+// the commit, so a reader that sees a place sees all before it.
 func (c *Chat) keep(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 	sent, err := sentBy(e)
 	if err != nil {
@@ -74,8 +74,8 @@ func (c *Chat) keep(ctx context.Context, tx *sql.Tx, e event.Event) (string, err
 	return "stored", nil
 }
 
-// fanOut hands the message to the live streams of who joined, and rings for the
-// sockets once more.
+// fanOut sends the message to the live streams of the room's members, and notifies
+// the sockets once more.
 func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
 	sent, err := sentBy(e)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, er
 	return "handed on", nil
 }
 
-// sentBy reads what a sender wrote, and trusts it no further.
+// sentBy parses and checks an untrusted message of a sender.
 func sentBy(e event.Event) (events.Sent, error) {
 	var sent events.Sent
 	if err := e.UnmarshalData(&sent); err != nil {

@@ -27,7 +27,7 @@ type feeds struct {
 	addresses map[string]int
 }
 
-// feed is a room. Its sockets have been given all up to at.
+// feed is a room. Its sockets have been sent all messages up to at.
 type feed struct {
 	room    string
 	at      int64
@@ -41,21 +41,21 @@ func newFeeds(limit, perAddress int) *feeds {
 	}
 }
 
-// open counts what is open, and the rooms with somebody in.
+// open counts the open sockets, and the rooms that have some.
 func (f *feeds) open() (sockets, rooms int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.all), len(f.rooms)
 }
 
-// begin takes sockets from now on.
+// begin accepts sockets from now on.
 func (f *feeds) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.takes = true
 }
 
-// end sends all sockets away and takes no more.
+// end closes all sockets and accepts no more.
 func (f *feeds) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *feeds) settle() {
 	}
 }
 
-// enter takes a socket, which is not in its room yet.
+// enter accepts a socket, which is not in its room yet.
 func (f *feeds) enter(s *socket) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +91,8 @@ func (f *feeds) enter(s *socket) bool {
 	return true
 }
 
-// follow gives a socket everything after seq, which it has all up to, when the feed
-// still has that to give. Otherwise there is more to be read.
+// follow adds a socket that has all messages up to seq to the feed of its room. It
+// reports false if the feed is beyond seq: then there is more to be read.
 func (f *feeds) follow(s *socket, seq int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,12 +106,12 @@ func (f *feeds) follow(s *socket, seq int64) bool {
 	}
 	s.at = seq
 	room.sockets[s] = struct{}{}
-	f.rung[s.room] = struct{}{} // what was stored since it was read
+	f.rung[s.room] = struct{}{} // messages stored since it was read
 	nudge(f.wake)
 	return true
 }
 
-// leave forgets a socket that is closed.
+// leave removes a closed socket.
 func (f *feeds) leave(s *socket) {
 	f.unfollow(s)
 	f.mu.Lock()
@@ -123,7 +123,7 @@ func (f *feeds) leave(s *socket) {
 	f.settle()
 }
 
-// unfollow gives a socket nothing more.
+// unfollow removes a socket from its feed.
 func (f *feeds) unfollow(s *socket) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +137,7 @@ func (f *feeds) unfollow(s *socket) {
 	}
 }
 
-// heard says that there is something new in a room.
+// heard marks a room with new messages.
 func (f *feeds) heard(room string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +156,7 @@ func (f *feeds) heardAll() {
 	nudge(f.wake)
 }
 
-// due are the feeds to look at. Only who looks moves their at.
+// due are the feeds to look at. Only the looking goroutine moves their at.
 func (f *feeds) due() []*feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,8 +170,9 @@ func (f *feeds) due() []*feed {
 	return due
 }
 
-// give hands on messages that follow the feed's place, and moves it. It waits for
-// nobody: a socket that has no room for them is cut. It returns how many were.
+// give sends messages that follow the feed's place to its sockets, and moves the
+// place. It does not wait: a socket without room for them is cut. It returns the
+// number of cut ones.
 func (f *feeds) give(to *feed, messages []Message) (cut int) {
 	frames := make([]frame, len(messages))
 	for i, m := range messages {
@@ -200,8 +201,8 @@ func (f *feeds) placeOf(to *feed) int64 {
 	return to.at
 }
 
-// look reads what is new in the rooms that were rung, and now and then in all:
-// a bell can be lost.
+// look reads the new messages of the rooms that were notified, and periodically of
+// all: a bell can be lost.
 func (c *Chat) look(ctx context.Context) {
 	tick := time.NewTicker(c.cfg.Look)
 	defer tick.Stop()

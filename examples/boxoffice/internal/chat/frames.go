@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// frame is what a socket is to write. The bytes are shared by all who get them.
+// frame is one write of a socket. Its bytes are shared by all receivers.
 type frame struct {
 	seq  int64 // of a message; 0 of anything else
 	body []byte
@@ -34,7 +34,7 @@ func frameOf(m Message) frame {
 	}{"message", m.JSON()})}
 }
 
-// readyFrame says that everything after seq comes as it happens.
+// readyFrame states that all messages after seq are sent as they happen.
 func readyFrame(seq int64) frame {
 	return frame{body: encode(struct {
 		Type  string `json:"type"`

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A page opens a socket from the site's own host or from one that may, whatever its
-// origin is spelled like.
+// A page opens a socket from the site's own host or from a permitted one, for any
+// spelling of its origin.
 func FuzzOrigin(f *testing.F) {
 	f.Add("https://box.test", "box.test")
 	f.Add("null", "box.test")

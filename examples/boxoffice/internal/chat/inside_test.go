@@ -1,6 +1,6 @@
 package chat
 
-// Open says whether sockets are taken.
+// Open reports whether sockets are accepted.
 func (c *Chat) Open() bool {
 	c.feeds.mu.Lock()
 	defer c.feeds.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// What cannot be stored is put aside and handed on all the same; the others go on
-// without a gap, and a redriven one takes the next place, once.
+// A message that cannot be stored becomes a dead letter and is announced all the
+// same; the others go on without a gap, and a redriven one takes the next place,
+// once.
 func TestDeadLetters(t *testing.T) {
 	for _, on := range transports {
 		t.Run(on.name, func(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Stats is what a Chat of this process does, and has done since it was made.
+// Stats are the gauges and counters of a Chat of this process.
 type Stats struct {
 	Sockets int // open now
-	Rooms   int // with somebody in now
+	Rooms   int // with an open socket
 	Waiting int // events that wait for the live streams now
 
 	Sent         int64 // messages accepted
@@ -18,7 +18,7 @@ type Stats struct {
 	DeadLettered int64 // messages that a worker gave up
 
 	ToldLive int64 // events that the live streams took
-	Dropped  int64 // events for live streams that nobody had time for
+	Dropped  int64 // events for live streams that were not sent for lack of room
 	Unsent   int64 // events, joins and leaves that the live streams refused
 
 	Slow   int64 // sockets that were cut because they did not read

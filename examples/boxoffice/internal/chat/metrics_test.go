@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// series are all metrics, at 0 but for those given.
+// series are all metrics, at 0 except those given.
 func series(but map[string]float64) map[string]float64 {
 	all := map[string]float64{
 		"chat_sockets": 0, "chat_rooms": 0, "chat_live_backlog": 0,
@@ -30,7 +30,7 @@ func series(but map[string]float64) map[string]float64 {
 	return all
 }
 
-// shows waits until the metrics are at 0 but for those given.
+// shows waits until the metrics are at 0 except those given.
 func (h *house) shows(when string, but map[string]float64) {
 	h.Helper()
 	var got map[string]float64
@@ -40,8 +40,8 @@ func (h *house) shows(when string, but map[string]float64) {
 	}, func() string { return fmt.Sprint(got) })
 }
 
-// Every series is there from the start, and moves when messages go from who sends to
-// who reads.
+// Every series is there from the start, and moves when messages go from senders to
+// readers.
 func TestCollector(t *testing.T) {
 	p := newPipeline(t, "", false)
 	h := p.house
@@ -60,7 +60,7 @@ func TestCollector(t *testing.T) {
 	}
 	h.shows("three messages", want)
 
-	// One of a room that nobody ever joined: it is handed on, and cannot be stored.
+	// A message of a room without any members: it is announced, and cannot be stored.
 	stray, err := events.New(events.ChatMessageSent, "chat", "room-9", "ann", false, events.Sent{
 		RoomID: "room-9", SenderID: "ann", Message: "hello?", SentAt: time.Now(),
 	})
@@ -79,7 +79,7 @@ func TestCollector(t *testing.T) {
 	h.shows("a message that cannot be stored, and a socket less", want)
 }
 
-// What the broker and the live streams refuse is counted.
+// Refusals by the broker and the live streams are counted.
 func TestCollectorOfRefusals(t *testing.T) {
 	h := openHouse(t, boxtest.New(t), deaf{}, forever(chat.Config{}))
 	h.chat.SetSender(refusing{})
@@ -90,12 +90,12 @@ func TestCollectorOfRefusals(t *testing.T) {
 	})
 }
 
-// deaf is a broker that takes nothing.
+// deaf is a broker that refuses everything.
 type deaf struct{ mute }
 
 func (deaf) Publish(context.Context, sse.Message) error { return errRefused }
 
-// refusing are live streams that take nothing.
+// refusing are live streams that refuse everything.
 type refusing struct{}
 
 var errRefused = errors.New("refused")

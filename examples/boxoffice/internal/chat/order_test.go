@@ -19,8 +19,8 @@ const (
 	each    = 2  // messages of a writer
 )
 
-// ledger remembers in which order messages were committed. What is appended holds
-// its room until the commit, so the order of the appends is that of the commits.
+// ledger records the order in which messages were committed. An append holds its room
+// until the commit, so the order of the appends is that of the commits.
 type ledger struct {
 	outbox chat.Appender
 
@@ -55,9 +55,9 @@ func (l *ledger) of(room string) []string {
 	return slices.DeleteFunc(slices.Clone(l.appended[room]), func(id string) bool { return !l.committed[id] })
 }
 
-// What is stored, what live streams are sent and what sockets read have the order
-// of the commits in each room, on every transport, also when the relay publishes
-// everything twice. One socket stays, the other comes back after every few messages.
+// Stored messages, alerts of live streams and messages of sockets have the order of
+// the commits in each room, on every transport, also when the relay publishes
+// everything twice. One socket stays, the other reconnects after every few messages.
 func TestOrder(t *testing.T) {
 	for _, on := range transports {
 		t.Run(on.name, func(t *testing.T) {

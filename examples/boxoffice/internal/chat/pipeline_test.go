@@ -27,7 +27,7 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// transports on which the queues are. The embedded one needs nothing, and has no URL.
+// transports of the queues. The embedded one needs no server, and has no URL.
 var transports = []struct {
 	name string
 	url  func(t *testing.T) string
@@ -37,7 +37,8 @@ var transports = []struct {
 	{"AMQP", func(t *testing.T) string { onceOnly(t); return servicetest.RabbitMQ(t) }},
 }
 
-// onceOnly is for a broker, which does not know what the database is.
+// onceOnly skips tests of a broker on other databases: a broker does not depend on
+// them.
 func onceOnly(t *testing.T) {
 	t.Helper()
 	if os.Getenv("BOXOFFICE_TEST_DB") != "" {
@@ -45,8 +46,8 @@ func onceOnly(t *testing.T) {
 	}
 }
 
-// pipeline is all between who sends and who reads: outbox, relay, transport, and
-// the two workers, guarded as the box office guards its consumers.
+// pipeline is the path from sender to reader: outbox, relay, transport, and the two
+// workers, guarded as the box office guards its consumers.
 type pipeline struct {
 	*testing.T
 	house   *house

@@ -33,8 +33,8 @@ func TestTwoProcesses(t *testing.T) {
 	worker.join("ann", "room-1")
 	conn, own := front.dial("room-1", "ann", 0), worker.dial("room-1", "ann", 0)
 	front.next(conn, "ready")
-	// The connection to Redis may not be there yet: what is rung by then is found
-	// when it is.
+	// The connection to Redis may not be open yet: bells rung until then are found when
+	// it is.
 	for i := range 20 {
 		worker.say("ann", "room-1", "x")
 		for _, c := range []*house{front, worker} {
@@ -49,7 +49,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// Without Redis the rooms go on, a look later; with it again, at once.
+// Without Redis messages arrive a look later; with it again, at once.
 func TestRedisAway(t *testing.T) {
 	server := redistest.StartServer(t)
 	db := boxtest.URL(t)

@@ -11,14 +11,14 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// After returns up to limit messages of a room that come after a place, in order.
-// What it returns follows that place without a gap.
+// After returns up to limit messages of a room after a place, in order and without a
+// gap from that place.
 func (c *Chat) After(ctx context.Context, room string, seq int64, limit int) ([]Message, error) {
 	return c.read(ctx, c.sql.After, room, seq, limit)
 }
 
-// Before returns the up to limit messages of a room that come before a place, in
-// order; the newest when it is 0.
+// Before returns up to limit messages of a room before a place, in order; the newest
+// when the place is 0.
 func (c *Chat) Before(ctx context.Context, room string, seq int64, limit int) ([]Message, error) {
 	if seq == 0 {
 		seq = math.MaxInt64

@@ -13,29 +13,29 @@ import (
 )
 
 const (
-	// replayed is how many messages a stream is sent when it comes back; the newest.
+	// replayed is how many messages a reconnected stream is sent; the newest.
 	replayed = 100
-	// counted is how many of a room are counted of those that are left out.
+	// counted bounds the count of a room's messages that are left out.
 	counted = 1000
-	// apart is how far the workers of two rooms may be from each other for a stream
-	// to miss nothing when it comes back.
+	// apart is how far the workers of two rooms may be apart for a reconnected stream to
+	// miss nothing.
 	apart = 5 * time.Second
 )
 
-// cursor is where a stream was: behind a message of a room, and at about a time in
-// the others.
+// cursor is where a stream was: after a message of a room, and at about a time in the
+// others.
 type cursor struct {
 	id, room string
 	seq      int64
 	at       time.Time
 }
 
-// Replay returns the events of the rooms of a member that come after the cursor of
-// the chat, oldest first and in order by room; none for who has no cursor, since a
-// room's past is read in the room. Of the cursor's own room it is exactly what comes
-// after. The other rooms have workers of their own, so what was sent there in the
-// last moments before the cursor is returned too, and may have been seen. What is left
-// out is counted, up to 1,000 of a room.
+// Replay returns the events of the rooms of a member after the cursor of the chat,
+// oldest first and in order by room. It returns none without a cursor, since a room's
+// past is read in the room. Of the cursor's own room it returns exactly the later
+// events. The other rooms have workers of their own, so their events of the last
+// moments before the cursor are returned too, and may have been seen. Events that are
+// left out are counted, up to 1,000 of a room.
 func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	from, ok, err := c.place(ctx, since[EventName])
 	if err != nil || !ok {
@@ -75,7 +75,7 @@ func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (ss
 	return all, nil
 }
 
-// leftOut counts what a stream has missed of a room before a place in it.
+// leftOut counts the events of a room that a stream has missed before a place in it.
 func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64) (n int, err error) {
 	seq, at := int64(0), later(j.at, from.at.Add(-apart+time.Millisecond))
 	if j.room == from.room {
@@ -87,8 +87,8 @@ func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64)
 	return n, nil
 }
 
-// place finds out where a stream was. A message that is not stored yet, or never
-// will be, stands for the time in its id.
+// place is where a stream was. For a message that is not stored, yet or ever, the
+// time in its id is used.
 func (c *Chat) place(ctx context.Context, id string) (from cursor, ok bool, err error) {
 	if id == "" {
 		return from, false, nil
@@ -113,7 +113,7 @@ type stamped struct {
 	at time.Time
 }
 
-// after chooses those of a room's latest messages that a stream has missed.
+// after chooses the messages among a room's latest that a stream has missed.
 func after(from cursor, j joined, latest []Message) []stamped {
 	var missed []stamped
 	var at time.Time

@@ -60,13 +60,13 @@ func TestReplay(t *testing.T) {
 			t.Errorf("after %s: %d, want %s", cursor, len(got), want)
 		}
 	}
-	// What was sent elsewhere just before the cursor may not have been handed on by
-	// then, so it comes, perhaps again.
+	// A message sent in another room just before the cursor may not have been announced
+	// by then, so it is replayed, perhaps again.
 	h.at(ids["b"], 78)
 	if got := h.replay("ann", ids["c"]); !slices.Equal(got, of("bef")) {
 		t.Errorf("two seconds before: %v", got)
 	}
-	// A cursor that is not stored stands for its time.
+	// For a cursor that is not stored its time is used.
 	unknown, err := uuid.NewV7()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestReplay(t *testing.T) {
 	if got := h.replay("ann", unknown.String()); len(got) != 5 {
 		t.Errorf("after an id of now: %d of 5", len(got))
 	}
-	// Who joined since has missed what came since, and no more.
+	// A member that joined since has missed the events since then, and no more.
 	h.join("cyd", "room-1")
 	h.at(ids["a"], -60)
 	h.at(ids["c"], -50)
@@ -83,7 +83,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Within a room the order is that of the places, whatever the clocks said.
+// Within a room the order is that of the places, for any clocks.
 func TestReplayKeepsTheOrder(t *testing.T) {
 	h := newHouse(t)
 	h.join("ann", "room-1")
@@ -112,7 +112,7 @@ func TestReplayer(t *testing.T) {
 	})
 }
 
-// What is left out of several rooms is counted once each, and up to a bound in a room.
+// Events left out of several rooms are counted once each, and up to a bound in a room.
 func TestReplayCountsWhatItLeavesOut(t *testing.T) {
 	h := newHouse(t)
 	for _, room := range []string{"room-1", "room-2"} {

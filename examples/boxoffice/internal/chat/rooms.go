@@ -23,7 +23,7 @@ func (c *Chat) Exists(ctx context.Context, room string) error {
 }
 
 // Join lets a member send to a room, and adds the member's live streams to it.
-// Joining twice is joining once.
+// Joining twice is harmless.
 func (c *Chat) Join(ctx context.Context, member, room string) error {
 	if err := c.Exists(ctx, room); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (c *Chat) Leave(ctx context.Context, member, room string) error {
 	return nil
 }
 
-// told tells the live streams of what is stored. A stream that was not told has it
-// right when it opens again.
+// told tells the live streams of a stored change. A stream that missed it is right
+// when it opens again.
 func (c *Chat) told(ctx context.Context, tell func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -81,7 +81,7 @@ func (c *Chat) Joined(ctx context.Context, member, room string) (bool, error) {
 	return n > 0, nil
 }
 
-// Rooms are those that a member has joined.
+// Rooms are the rooms that a member has joined.
 func (c *Chat) Rooms(ctx context.Context, member string) ([]string, error) {
 	joined, err := c.roomsOf(ctx, member)
 	if err != nil {

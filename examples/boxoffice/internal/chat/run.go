@@ -11,14 +11,14 @@ import (
 // readTimeout bounds how long a room is read.
 const readTimeout = 5 * time.Second
 
-// Run takes sockets and hands on what is stored until ctx ends; then it sends the
-// sockets away and waits for them. It returns nil, or the error for which the
-// broker cannot be listened to. A Chat runs once.
+// Run takes sockets and sends stored messages until ctx ends; then it closes the
+// sockets and waits for them. It returns nil, or the error for which the broker
+// cannot be listened to. A Chat runs once.
 func (c *Chat) Run(ctx context.Context) error {
 	if c.started.Swap(true) {
 		return errors.New("chat: this Chat has run; make another")
 	}
-	// What sockets need to end outlives ctx.
+	// Sockets need inner to end, so it outlives ctx.
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	failed := make(chan error, 1)
@@ -38,7 +38,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	c.feeds.end()
-	// A socket may be in a write, and then in its good-bye.
+	// A socket may be in a write, and then in its close handshake.
 	late := time.NewTimer(c.cfg.WriteTimeout + goodbye)
 	defer late.Stop()
 	select {

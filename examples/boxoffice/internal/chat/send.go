@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// Send accepts a message and returns its id. It is stored and handed on later, in
-// the order in which the messages of the room were committed.
+// Send accepts a message and returns its id. The message is stored and announced
+// later, in the order in which the messages of the room were committed.
 func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, err error) {
 	if err := c.Exists(ctx, room); err != nil {
 		return "", err
@@ -37,12 +37,12 @@ func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, 
 	return id, nil
 }
 
-// send has the room to itself: two messages of one room are never committed at
-// once, so that the outbox has no choice about their order.
+// send locks the room: two messages of one room are never committed at once, so that
+// their order in the outbox is certain.
 func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) (string, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, c.sql.Lock, room).Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) { // nobody ever joined
+	if errors.Is(err, sql.ErrNoRows) { // no member ever joined
 		return "", ErrNotJoined
 	}
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) 
 	return e.ID, c.outbox.Append(ctx, tx, e)
 }
 
-// isText reports whether it is something to say. Of control characters, databases
-// refuse some and pages show none.
+// isText reports whether s is a valid message. Databases refuse some control
+// characters and pages show none.
 func isText(s string) bool {
 	if s == "" || !utf8.ValidString(s) || utf8.RuneCountInString(s) > MaxText {
 		return false

@@ -17,7 +17,7 @@ import (
 
 const (
 	// maxFrame is the longest frame of a client: a message whose every character is
-	// written as two escapes, and what stands around it.
+	// written as two escapes, with its envelope.
 	maxFrame = 16 << 10
 	// goodbye is how long the close handshake may take.
 	goodbye = 12 * time.Second
@@ -42,7 +42,7 @@ const (
 	broken                 // the room cannot be read
 )
 
-// goodbyes are the close codes of [Chat.Serve] and what is said with them.
+// goodbyes are the close codes of [Chat.Serve] and their texts.
 var goodbyes = map[why]struct {
 	code websocket.StatusCode
 	text string
@@ -54,13 +54,13 @@ var goodbyes = map[why]struct {
 	broken:  {websocket.StatusInternalError, "the room cannot be read"},
 }
 
-// Visit is a member at a room's door.
+// Visit is a member that opens a socket of a room.
 type Visit struct {
 	Room, Member string
-	// Address is whom Config.PerAddress counts; "" is not counted.
+	// Address is the address that Config.PerAddress counts; "" is not counted.
 	Address string
-	// After is the place up to which the client has all messages; negative for those
-	// only that come from now on.
+	// After is the place up to which the client has all messages; negative for new ones
+	// only.
 	After int64
 	// Post is given each text frame of the client and returns the answer to it. It is
 	// called for one frame after the other.
@@ -90,8 +90,8 @@ func (s *socket) cut(w why) {
 	})
 }
 
-// give puts those of the messages that the socket has not had yet into its
-// backlog, or reports false when they do not fit.
+// give puts the messages that the socket has not had yet into its backlog, or reports
+// false when they do not fit.
 func (s *socket) give(frames []frame) bool {
 	for _, f := range frames {
 		if f.seq <= s.at {
@@ -107,7 +107,7 @@ func (s *socket) give(frames []frame) bool {
 	return true
 }
 
-// answer puts the answer to a post into the backlog; who posts can wait.
+// answer puts the answer to a post into the backlog; the poster can wait.
 func (s *socket) answer(b []byte) {
 	select {
 	case s.backlog <- frame{body: b}:
@@ -115,8 +115,8 @@ func (s *socket) answer(b []byte) {
 	}
 }
 
-// Check returns ErrUpgrade or ErrOrigin for what [Chat.Serve] would refuse whoever
-// asks.
+// Check returns ErrUpgrade or ErrOrigin for a request that [Chat.Serve] would refuse
+// for any member.
 func (c *Chat) Check(r *http.Request) error {
 	switch {
 	case !isHandshake(r):
@@ -127,8 +127,8 @@ func (c *Chat) Check(r *http.Request) error {
 	return nil
 }
 
-// Serve answers a WebSocket handshake and keeps the socket until it ends. An
-// error says that nothing was answered.
+// Serve answers a WebSocket handshake and keeps the socket until it ends. After an
+// error nothing was answered.
 func (c *Chat) Serve(w http.ResponseWriter, r *http.Request, v Visit) error {
 	if err := c.Check(r); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (c *Chat) Serve(w http.ResponseWriter, r *http.Request, v Visit) error {
 	return nil
 }
 
-// serve has three goroutines: this one writes, one reads, one asks for signs of life.
+// serve has three goroutines: this one writes, one reads, one pings.
 func (c *Chat) serve(ctx context.Context, conn *websocket.Conn, s *socket, v Visit) {
 	ctx, cancel := context.WithCancel(ctx)
 	conn.SetReadLimit(maxFrame)
@@ -170,15 +170,15 @@ func (c *Chat) serve(ctx context.Context, conn *websocket.Conn, s *socket, v Vis
 	parts.Wait()
 }
 
-// write brings the client up to date and then on. It returns the place up to which
-// the client was sent everything, once the socket has ended.
+// write sends the client the stored messages and then the new ones. It returns the
+// place up to which the client was sent everything, once the socket has ended.
 func (c *Chat) write(ctx context.Context, conn *websocket.Conn, s *socket, at int64) int64 {
 	life := time.NewTimer(c.lifetime())
 	defer life.Stop()
 	at, ok := c.catchUp(ctx, conn, s, at)
 	for ok {
 		select {
-		case <-s.ended: // before what waits
+		case <-s.ended: // before waiting frames
 			return at
 		default:
 		}
@@ -196,7 +196,7 @@ func (c *Chat) write(ctx context.Context, conn *websocket.Conn, s *socket, at in
 	return at
 }
 
-// catchUp writes what is stored, until the feed of the room has the rest.
+// catchUp writes the stored messages, until the feed of the room has the rest.
 func (c *Chat) catchUp(ctx context.Context, conn *websocket.Conn, s *socket, at int64) (int64, bool) {
 	for {
 		messages, err := c.readFor(ctx, s, at)
@@ -244,7 +244,7 @@ func (c *Chat) put(ctx context.Context, conn *websocket.Conn, s *socket, f frame
 	return true
 }
 
-// hear reads what the client says until it has left.
+// hear reads the client's frames until it has left.
 func (c *Chat) hear(ctx context.Context, conn *websocket.Conn, s *socket, v Visit) {
 	for {
 		kind, body, err := conn.Read(ctx)
@@ -260,7 +260,7 @@ func (c *Chat) hear(ctx context.Context, conn *websocket.Conn, s *socket, v Visi
 	}
 }
 
-// ping asks for signs of life. Nobody waits for the answer but this.
+// ping checks that the client is alive. Only ping waits for the answer.
 func (c *Chat) ping(ctx context.Context, conn *websocket.Conn, s *socket) {
 	tick := time.NewTicker(c.cfg.Ping)
 	defer tick.Stop()

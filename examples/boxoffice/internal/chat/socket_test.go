@@ -47,7 +47,7 @@ func TestSocket(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	// Of what comes as it happens it is told how late it is, and of nothing before it.
+	// The lateness of new messages is reported, and of no earlier ones.
 	for range 3 {
 		select {
 		case after := <-delivered:
@@ -107,7 +107,7 @@ func TestWhoMayOpenASocket(t *testing.T) {
 	}
 }
 
-// An address has so many sockets and no more, and each that ends makes room.
+// The sockets of an address are limited, and each that ends makes room.
 func TestSocketsOfAnAddress(t *testing.T) {
 	h := openHouse(t, boxtest.New(t), nil, chat.Config{PerAddress: 2})
 	open := func(address string) (*websocket.Conn, error) {
@@ -181,8 +181,8 @@ func TestGoodbyes(t *testing.T) {
 	}
 }
 
-// A client that does not read is sent away, and the others have everything before
-// anybody has waited for it. On this network a write waits for its reader.
+// A client that does not read is cut, and the others have everything before any of
+// them has waited for it. On this network a write waits for its reader.
 func TestStalledSocketHurtsNobody(t *testing.T) {
 	pipes := boxtest.NewPipes()
 	box := boxtest.New(t)
@@ -213,7 +213,7 @@ func TestAWriteHasADeadline(t *testing.T) {
 	boxtest.WaitFor(t, "the stalled one to be gone", func() bool { s := h.chat.Stats(); return s.Sockets == 0 && s.Slow == 1 })
 }
 
-// A client whose machine went away reads nothing and says nothing.
+// A client whose machine is gone neither reads nor writes.
 func TestSilentSocketIsFound(t *testing.T) {
 	box := boxtest.New(t)
 	h := openOn(t, box, box.Outbox, nil, chat.Config{Ping: 20 * time.Millisecond, WriteTimeout: 20 * time.Millisecond}, boxtest.NewPipes())
@@ -221,7 +221,7 @@ func TestSilentSocketIsFound(t *testing.T) {
 	boxtest.WaitFor(t, "the silent one to be gone", func() bool { return h.chat.Stats().Sockets == 0 })
 }
 
-// Sockets that open, close and come back at any moment have every message once,
+// Sockets that open, close and reconnect at any moment have every message once,
 // although all bells may be lost.
 func TestNoGapAndNothingTwice(t *testing.T) {
 	for name, broker := range map[string]sse.Broker{"bells": nil, "no bell": mute{}} {

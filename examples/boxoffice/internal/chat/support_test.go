@@ -30,7 +30,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The Kafka client has one of those for the whole process, for good.
+	// The Kafka client has one for the whole process, for good.
 	boxtest.Main(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
@@ -46,7 +46,7 @@ func (halls) Exists(_ context.Context, id string) error {
 	return nil
 }
 
-// streams remember what the live streams were told, by room.
+// streams record the events sent to the live streams, by room.
 type streams struct {
 	mu     sync.Mutex
 	ids    map[string][]string
@@ -150,7 +150,7 @@ func openOn(t *testing.T, box *boxtest.Box, outbox chat.Appender, broker sse.Bro
 	return h
 }
 
-// serve opens a socket for ?member= in ?room=; what is posted is sent.
+// serve opens a socket for ?member= in ?room=; its posts are sent.
 func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	after, err := strconv.ParseInt(q.Get("after"), 10, 64)
@@ -172,7 +172,7 @@ func (h *house) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// heard is what a client reads.
+// heard is a frame that a client reads.
 type heard struct {
 	Type, ID, SenderID, Message string
 	Seq, After                  int64
@@ -217,7 +217,7 @@ func (h *house) next(conn *websocket.Conn, typ string) heard {
 	}
 }
 
-// join has a member in a room.
+// join makes a member join a room.
 func (h *house) join(member, room string) {
 	h.Helper()
 	if err := h.chat.Join(h.Context(), member, room); err != nil {
@@ -255,7 +255,7 @@ func (h *house) handle(group string, e event.Event) (effect string, err error) {
 	return effect, err
 }
 
-// must is handle for who wants an effect.
+// must is handle with a wanted effect.
 func (h *house) must(group string, e event.Event, want string) {
 	h.Helper()
 	if got, err := h.handle(group, e); err != nil || got != want {
@@ -263,7 +263,7 @@ func (h *house) must(group string, e event.Event, want string) {
 	}
 }
 
-// say sends and stores.
+// say sends and stores a message.
 func (h *house) say(member, room, text string) event.Event {
 	h.Helper()
 	e := h.send(member, room, text)

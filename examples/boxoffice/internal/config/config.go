@@ -37,51 +37,51 @@ const (
 
 func allRoles() []string { return []string{RoleAPI, RoleRelay, RoleWorker, RoleAdmitter} }
 
-// Config is what the box office runs with.
+// Config is the box office's configuration.
 type Config struct {
 	Addr    string
 	DataDir string
 	DBURL   string
 	BusURL  string
 	Roles   []string
-	// Embedded says that the database is a file of this process alone.
+	// Embedded reports that the database is a file of this process alone.
 	Embedded bool
 
 	Secret       string
 	EntrySecrets []string // the first signs
 	TicketKeys   string   // of package ticket: the first signs
 	AdminToken   string
-	// AdminTokenMade says that nobody chose the admin token, so it is printed.
+	// AdminTokenMade reports that the admin token was generated, so it is printed.
 	AdminTokenMade bool
 
 	GatewayURL string // "" means the simulated gateway in this process
 	Hold       time.Duration
-	// PaymentLimit is how long a payment that is under way keeps its seats beyond Hold.
+	// PaymentLimit is how long a payment in flight keeps its seats beyond Hold.
 	PaymentLimit time.Duration
 
 	// RedisURL is [EmbeddedRedis], [NoRedis] or where Redis is.
 	RedisURL    string
 	RedisPrefix string // of every key
 	UpstreamURL string // of the artists; "" means the simulated one in this process
-	ArchiveURL  string // of artists that nobody reads; a folder in DataDir when not set
+	ArchiveURL  string // of artists that are not read; a folder in DataDir when not set
 	Workers     int    // processes that share the upstream's limit
 
-	// Leave is how long the process goes on serving once it was asked to end, with
-	// /readyz at 503, so that load balancers turn away before it closes its port.
+	// Leave is how long the process serves on once it was asked to end, with /readyz at 503, so that
+	// load balancers stop sending requests before it closes its port.
 	Leave time.Duration
 
 	// LeanStreams serves live streams without a goroutine for each.
 	LeanStreams bool
 
-	// Queue is how the waiting room goes.
+	// Queue has the settings of the waiting room.
 	Queue Queue
-	// Door is what an address may do.
+	// Door has the limits of an address.
 	Door Door
-	// NoticeURL is the transport that tells others who was admitted; "" for none.
+	// NoticeURL is the transport on which admissions are published; "" for none.
 	NoticeURL string
-	// GateURL is where the counters of the front gates are; "" for with the room.
+	// GateURL is where the counters of the front gates are; "" for the room's store.
 	GateURL string
-	// EdgeSecrets are those of a trusted edge; none trusts no edge.
+	// EdgeSecrets are the secrets of a trusted edge; none trusts no edge.
 	EdgeSecrets []string
 	// TracesURL is the collector that spans are sent to; "" for none. See package
 	// traces.
@@ -135,10 +135,9 @@ func (r *raw) settings() []setting {
 	}, slices.Concat(r.queue.settings(), r.door.settings(), r.edge.settings())...)
 }
 
-// Parse reads the settings from args and the environment. schemes are the
-// transports that the program knows; notices can go by sqs:// too. It writes usage and flag errors to stderr;
-// flag.ErrHelp means that help was asked for. Parse makes no file; [Config.Fill]
-// does.
+// Parse reads the settings from args and the environment. schemes are the transports that the
+// program knows; notices can use sqs:// too. It writes usage and flag errors to stderr;
+// flag.ErrHelp means that help was asked for. Parse makes no file; [Config.Fill] does.
 func Parse(args []string, getenv func(string) string, schemes Schemes, stderr io.Writer) (Config, error) {
 	var r raw
 	set := flag.NewFlagSet("boxoffice", flag.ContinueOnError)
@@ -170,10 +169,10 @@ func usage(w io.Writer, settings []setting) {
 		}
 		text += "\n"
 	}
-	_, _ = io.WriteString(w, text) // nobody to tell if stderr is closed
+	_, _ = io.WriteString(w, text) // stderr may be closed
 }
 
-// check turns the texts into a Config, and returns all that is wrong.
+// check turns the texts into a Config, and returns all mistakes.
 func (r *raw) check(schemes Schemes) (Config, error) {
 	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, ArchiveURL: r.archiveURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, TracesURL: r.tracesURL, Secret: r.secret, TicketKeys: r.ticketKeys, AdminToken: r.adminToken}
 	var errs []error

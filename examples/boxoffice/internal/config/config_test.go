@@ -141,7 +141,7 @@ func TestSplitRoles(t *testing.T) {
 	if _, err := parse(nil, "--roles", "worker,relay", "--db-url", "sqlite:///x.db", "--bus-url", "mem://"); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_BUS_URL") {
 		t.Errorf("a part of the roles on an in-process transport: %v", err)
 	}
-	// What the API, the workers and the admitter share cannot be in each of them.
+	// State that the API, the workers and the admitter share cannot be in each of them.
 	for _, roles := range []string{"api", "worker,relay", "admitter", "api,worker,relay", "api,admitter", "worker,admitter"} {
 		_, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db")
 		if err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://") {
@@ -158,7 +158,7 @@ func TestSplitRoles(t *testing.T) {
 			t.Errorf("%s need no Redis that others have too: %v", roles, err)
 		}
 	}
-	// Without Redis the room is where it is served.
+	// Without Redis the room is in the process that serves it.
 	for roles, ok := range map[string]bool{"api": false, "admitter,worker": false, "api,worker,relay": false, "api,admitter": true, "relay,worker": true, "all": true} {
 		c, err := parse(nil, "--roles", roles, "--db-url", "sqlite:///x.db", "--redis-url", "off")
 		if ok && (err != nil || !c.RoomInMemory()) || !ok && (err == nil || !strings.Contains(err.Error(), "BOXOFFICE_REDIS_URL") || !strings.Contains(err.Error(), "redis://")) {
@@ -243,7 +243,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// refill is Fill as if nothing was known.
+// refill is Fill without the known secrets.
 func (c Config) refill() (Config, error) {
 	c.Secret, c.EntrySecrets, c.AdminToken = "", nil, ""
 	return c.Fill()

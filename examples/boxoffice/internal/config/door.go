@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Door is what an address may do before anybody knows who it is.
+// Door limits an address's requests before the sign-in.
 type Door struct {
 	Rate    int // requests a second, of those that are costly; 0 for no bound
 	Streams int // open streams, and as many sockets
 	Proxies []netip.Prefix
 }
 
-// rawDoor is Door as it is written.
+// rawDoor has the settings of Door as text.
 type rawDoor struct{ rate, streams, proxies string }
 
 func (r *rawDoor) settings() []setting {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What an address may do has bounds, and a proxy has an address.
+// The requests of an address are limited, and a proxy has an address.
 func TestDoor(t *testing.T) {
 	c, err := parse(nil)
 	if err != nil || c.Door.Rate != 20 || c.Door.Streams != 1000 || c.Door.Proxies != nil {

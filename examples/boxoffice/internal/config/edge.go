@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 )
 
-// rawEdge is what the settings say of what stands before the waiting room.
+// rawEdge has the settings of the parts before the waiting room.
 type rawEdge struct{ gateURL, secret string }
 
 func (r *rawEdge) settings() []setting {

@@ -15,9 +15,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
 
-// Fill makes the data folder and, in it, the secrets that were left out. What
-// an earlier start made is used again. The folder and the files are private to
-// the user.
+// Fill makes the data folder and, in it, the secrets that were left out. Secrets of
+// an earlier start are used again. The folder and the files are private to the user.
 func (c Config) Fill() (Config, error) {
 	if err := makeFolder(c.DataDir); err != nil {
 		return c, fmt.Errorf("BOXOFFICE_DATA_DIR (--data-dir): %w", err)
@@ -91,8 +90,8 @@ func (c Config) keep(name string, atLeast int) (string, error) {
 	return "", fmt.Errorf("the file %s can't be made", path)
 }
 
-// private refuses a secret that everybody on the machine can read. A group may:
-// volumes are shared that way.
+// private refuses a secret that every user of the machine can read. A group may read
+// it: volumes are shared that way.
 func private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

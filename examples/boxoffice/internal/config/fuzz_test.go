@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever the settings are, they are taken within their bounds or refused without a
+// Any settings are accepted within their bounds, or refused without repeating a
 // secret of theirs.
 func FuzzParse(f *testing.F) {
 	f.Add("BOXOFFICE_DB_URL", "postgres://u:s3cr3t-9q#@h/db")
@@ -36,7 +36,7 @@ func FuzzParse(f *testing.F) {
 			return ""
 		}, schemes{"mem", "sqlite", "postgres", "kafka", "redis"}, io.Discard)
 		if err != nil {
-			// Of these anything may be shown; the others hold secrets.
+			// These values may be shown; the others hold secrets.
 			open := env == "BOXOFFICE_ADDR" || env == "BOXOFFICE_ROLES" || env == "BOXOFFICE_STREAMS" || env == "BOXOFFICE_DATA_DIR" || env == "BOXOFFICE_WORKERS" || env == "BOXOFFICE_HOLD_SECONDS" || env == "BOXOFFICE_PAYMENT_SECONDS" || env == "BOXOFFICE_LEAVE_SECONDS" ||
 				strings.HasPrefix(env, "QUEUE_") && env != "QUEUE_ENTRY_TOKEN_SECRET"
 			if !known || !open && len(value) > 8 && strings.Contains(value, "s3cr3t-9q") && strings.Contains(err.Error(), "s3cr3t-9q") {

@@ -8,21 +8,21 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 )
 
-// Queue is how the waiting room goes.
+// Queue has the settings of the waiting room.
 type Queue struct {
 	Threshold  int           // how many may be inside an event's sale at once
 	Active     time.Duration // how long each of them has
-	Seen       time.Duration // who waits and is not heard of for longer is taken out of the line
+	Seen       time.Duration // a waiting member that is silent for longer is removed from the line
 	Tick       time.Duration // how often the line moves
 	Batch      int           // how many enter at each of these moments
-	SweepEvery time.Duration // how often those who are gone are looked for
+	SweepEvery time.Duration // how often silent members are looked for
 }
 
-// minSeen is three of the longest intervals at which the room asks a person to
-// come again, which are a minute and a tenth of it more.
+// minSeen is three of the longest intervals after which the room asks a client to
+// poll again, each a minute and a tenth.
 const minSeen = 198
 
-// rawQueue is what the settings of the waiting room say.
+// rawQueue has the settings of the waiting room.
 type rawQueue struct {
 	threshold, active, seen, tick, batch, sweepEvery, entrySecret string
 }
@@ -66,7 +66,7 @@ func (r *rawQueue) check(c *Config, number func(env, text string, low, high int)
 	}
 }
 
-// checkNotices finds what is wrong with the URL of the notices.
+// checkNotices returns the mistake in the URL of the notices.
 func checkNotices(raw string, schemes Schemes) error {
 	if strings.HasPrefix(strings.ToLower(raw), "mem://") {
 		return errors.New("mem:// stays inside this process, where nobody listens; use a transport that others read, or leave it out")

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// EmbeddedRedis keeps in the process what Redis keeps for several.
+	// EmbeddedRedis keeps in the process the state that Redis keeps for several.
 	EmbeddedRedis = "embedded://"
-	// NoRedis goes without, and without what needs it: artists are not mirrored.
-	// The waiting room is then in the memory of the one process that has the roles
-	// api and admitter.
+	// NoRedis runs without Redis and the parts that need it: artists are not mirrored.
+	// The waiting room is then in the memory of the one process that has the roles api
+	// and admitter.
 	NoRedis = "off"
 
-	// MaxWorkers is how many processes can share the limit of the artists' API:
-	// each takes one of the calls that it has beside those that are used.
+	// MaxWorkers is how many processes can share the limit of the artists' API: each
+	// takes one of the calls between the used ones and the limit.
 	MaxWorkers = 16
 
 	maxPrefix = 100
@@ -27,7 +27,7 @@ func (c Config) Mirrors() bool { return c.RedisURL != NoRedis }
 // RoomInMemory reports whether the waiting room is in this process alone.
 func (c Config) RoomInMemory() bool { return c.RedisURL == NoRedis || c.RedisURL == EmbeddedRedis }
 
-// checkRedis finds what is wrong with the settings of Redis.
+// checkRedis reports the mistakes in the settings of Redis.
 func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 	const env = "BOXOFFICE_REDIS_URL"
 	if len(c.RedisPrefix) > maxPrefix || strings.ContainsFunc(c.RedisPrefix, unfit) {
@@ -41,7 +41,7 @@ func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 		}
 		return
 	case EmbeddedRedis:
-		// They meet there; nobody else needs it.
+		// The API, the workers and the admitter share its state; no other role needs it.
 		if c.Has(RoleAPI) != c.Has(RoleWorker) || c.Has(RoleAPI) != c.Has(RoleAdmitter) {
 			bad(env, "this process has only the roles %s, and %s keeps in each process what the roles api, worker and admitter share; use one redis:// URL for all of them, or set BOXOFFICE_ROLES=all, or %s=%s with the roles api and admitter in one process, to do without artists",
 				strings.Join(c.Roles, ", "), EmbeddedRedis, env, NoRedis)

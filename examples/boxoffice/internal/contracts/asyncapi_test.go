@@ -58,7 +58,7 @@ func asyncapi(change ...func(object)) (*eventFile, error) {
 	return f, f.schemas.AddResource("asyncapi.json", plain)
 }
 
-// asJSON is a value as a JSON decoder makes it, which is what schemas judge.
+// asJSON is a value as a JSON decoder makes it, the form that schemas judge.
 func asJSON(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -90,8 +90,8 @@ func judgeAsyncAPI(doc any) error {
 	return compiled.Validate(doc)
 }
 
-// strictEvents makes of every schema one that knows all its properties. An event's
-// envelope is put together of two, and so it is closed where they meet.
+// strictEvents closes every schema: only its own properties are permitted. An event's
+// envelope consists of two schemas, and so it is closed where they are combined.
 func strictEvents(doc any) {
 	components := doc.(object)["components"].(object)
 	for name, s := range components["schemas"].(object) {
@@ -145,7 +145,7 @@ func readAsyncAPI(t *testing.T) *eventFile {
 }
 
 // TestAsyncAPI: the file is AsyncAPI 3.0, its references lead somewhere, and its
-// examples are what its schemas say.
+// examples are valid by its schemas.
 func TestAsyncAPI(t *testing.T) {
 	f := readAsyncAPI(t)
 	for _, wrong := range deadEnds(f.doc, f.doc) {
@@ -169,7 +169,7 @@ func TestAsyncAPI(t *testing.T) {
 	}
 }
 
-// deadEnds are the references that lead nowhere.
+// deadEnds are the references without a target.
 func deadEnds(doc object, v any) (wrong []string) {
 	switch x := v.(type) {
 	case object:
@@ -190,7 +190,7 @@ func deadEnds(doc object, v any) (wrong []string) {
 	return wrong
 }
 
-// follow is what a reference leads to, nil for nothing.
+// follow is the target of a reference, nil for none.
 func follow(doc object, ref string) object {
 	at := doc
 	for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
@@ -212,7 +212,7 @@ func lastOf(v any) string {
 	return ref[strings.LastIndexByte(ref, '/')+1:]
 }
 
-// channels are those of the app's transport, by their address.
+// channels are the channels of the app's transport, by their address.
 func (f *eventFile) channels(server string) map[string]object {
 	all := map[string]object{}
 	for _, c := range f.doc["channels"].(object) {
@@ -224,8 +224,8 @@ func (f *eventFile) channels(server string) map[string]object {
 	return all
 }
 
-// TestChannels: topics, partitions, retention, groups, what each handles, retries and
-// dead letters are what the app declares.
+// TestChannels: topics, partitions, retention, groups, the events of each, retries
+// and dead letters are as the app declares them.
 func TestChannels(t *testing.T) {
 	o := theOffice(t)
 	for _, wrong := range compareChannels(readAsyncAPI(t), o.app.Topics(), o.app.Consumers()) {
@@ -277,8 +277,8 @@ func wantedKafka(t bus.Topic) map[string]string {
 	return figures
 }
 
-// compareGroups compares the operations that receive with the consumers, and those
-// that look after dead letters with the dead letter topics.
+// compareGroups compares the operations that receive with the consumers, and those on
+// dead letters with the dead letter topics.
 func compareGroups(f *eventFile, consumers []app.Consumer) (wrong []string) {
 	want, got := map[string]string{}, map[string]string{}
 	sent := map[string][]string{}

@@ -19,7 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// registerDecoders tells the validator of the media types of pages: they are text.
+// registerDecoders adds the media types of pages to the validator: they are text.
 func registerDecoders() {
 	for _, kind := range []string{"text/html", "text/css", "text/javascript", "image/svg+xml", "font/woff2", "text/event-stream"} {
 		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
@@ -27,7 +27,7 @@ func registerDecoders() {
 	openapi3filter.RegisterBodyDecoder("application/manifest+json", openapi3filter.JSONBodyDecoder)
 }
 
-// call is a request of the walk, and what is wanted of its answer.
+// call is a request of the walk, and its wanted answer.
 type call struct {
 	method, path string
 	token        string
@@ -36,10 +36,10 @@ type call struct {
 	status       int
 	problem      string // its type below /problems/
 	into         any
-	// broken says that the request is not what the file allows: then the file must
-	// refuse it, as the app does.
+	// broken marks a request that the file does not allow: then the file must refuse it,
+	// as the app does.
 	broken bool
-	// unjudged says that the file cannot judge the request.
+	// unjudged marks a request that the file cannot judge.
 	unjudged bool
 }
 
@@ -50,8 +50,8 @@ type reply struct {
 	text   []byte
 }
 
-// walker makes requests, checks them and their answers by the file, and remembers
-// what it has seen.
+// walker makes requests, checks them and their answers by the file, and records the
+// operations and answers it has seen.
 type walker struct {
 	file *routeFile
 	base string
@@ -65,7 +65,7 @@ func newWalker(f *routeFile, o *office) *walker {
 	return &walker{file: f, base: o.app.URL(), http: o.http, seen: map[string]bool{}}
 }
 
-// do makes a call. What is wrong fails the test.
+// do makes a call. A mismatch fails the test.
 func (w *walker) do(t *testing.T, c call) reply {
 	t.Helper()
 	r, wrong := w.try(t.Context(), c)
@@ -141,7 +141,7 @@ func problemOf(r reply) string {
 		return ""
 	}
 	var p struct{ Type string }
-	_ = json.Unmarshal(r.text, &p) // the file says what is in it
+	_ = json.Unmarshal(r.text, &p) // the file judges its content
 	return strings.TrimPrefix(p.Type, "/problems/")
 }
 
@@ -221,8 +221,8 @@ func valid(ctx context.Context, input *openapi3filter.RequestValidationInput, bo
 	return openapi3filter.ValidateRequest(ctx, &judged)
 }
 
-// presented says whether a request brings what a security scheme asks for; whether
-// that is good is for the app to say.
+// presented reports whether a request carries the credentials of a security scheme;
+// the app decides whether they are valid.
 func presented(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	r, s := in.RequestValidationInput.Request, in.SecurityScheme
 	there := false
@@ -243,8 +243,8 @@ func presented(_ context.Context, in *openapi3filter.AuthenticationInput) error 
 	return nil
 }
 
-// answered judges an answer by the file. What the validator lets pass is looked at
-// here: statuses that it never judges, and bodies of answers that have none.
+// answered judges an answer by the file. It checks the gaps of the validator:
+// statuses that the validator never judges, and bodies of answers that have none.
 func answered(ctx context.Context, o operation, input *openapi3filter.RequestValidationInput, r reply) error {
 	documented := o.op.Responses.Status(r.status)
 	if documented == nil {

@@ -3,28 +3,28 @@
 // holds tests only.
 //
 //	property                                                     proven by
-//	the OpenAPI file is valid, its examples are what it says     TestOpenAPI
+//	the OpenAPI file is valid, its examples fit its schemas      TestOpenAPI
 //	its routes are those that the app serves, both ways          TestRoutes
 //	every request and answer of a walk through the running app
 //	is as the file says, with no field, status or problem more   TestWalk
 //	every answer that the file has is seen, or excused           TestWalk, TestExcuses
-//	nothing that comes in makes an answer of 5xx, or one that
+//	no input causes an answer of 5xx, or one that
 //	the file does not have                                       TestMangled
 //	the AsyncAPI file is AsyncAPI 3.0, with examples that hold   TestAsyncAPI
 //	its topics, figures, groups, retries and dead letters are
 //	those that the app declares                                  TestChannels
 //	every message that the app publishes is as the file says,
 //	in structured mode and in binary, and every one is seen      TestWalk/messages
-//	each of these checks finds what is planted                   TestPlanted…
+//	each of these checks finds a planted fault                   TestPlanted…
 //
-// A schema of the files lets readers meet fields that it does not have, so that
-// fields can be added. Here it does not: a field that is not in the file fails the
-// test, and is put into it.
+// The schemas of the files permit unknown fields, so that fields can be added later. The
+// tests do not: a field that is not in the file fails the test, and must be added to the
+// file.
 //
 // testdata/asyncapi has the JSON schema of AsyncAPI 3.0.0 as the npm package
 // @asyncapi/specs 6.11.1 publishes it, under the licence beside it.
 //
-// The examples of docs/asyncapi.yaml are what the app has published:
+// The examples of docs/asyncapi.yaml are messages that the app has published:
 //
 //	go test ./examples/boxoffice/internal/contracts -run TestWalk -samples samples.json
 //

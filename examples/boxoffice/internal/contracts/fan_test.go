@@ -37,7 +37,7 @@ func (f *fan) enter(show string) {
 	f.entry[show] = place.EntryToken
 }
 
-// do makes a call as the fan, unless that has a token of its own.
+// do makes a call as the fan, unless the call has a token of its own.
 func (f *fan) do(c call) reply {
 	f.t.Helper()
 	if c.token == "" {

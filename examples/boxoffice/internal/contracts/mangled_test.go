@@ -17,8 +17,8 @@ import (
 // mangled is how many requests TestMangled makes of each operation.
 const mangled = 12
 
-// TestMangled makes requests of what the schemas allow and of what they do not, the
-// same on every run, and wants answers that the file has and no 5xx.
+// TestMangled makes valid and invalid requests by the schemas, the same on every run,
+// and wants answers that the file has and no 5xx.
 func TestMangled(t *testing.T) {
 	f := readOpenAPI(t)
 	o := theOffice(t)
@@ -56,7 +56,7 @@ func TestMangled(t *testing.T) {
 }
 
 // atTheDoor reports whether an answer is one that every operation may have, or the
-// one for addresses that no operation has.
+// answer for addresses without an operation.
 func atTheDoor(f *routeFile, r reply) bool {
 	for _, name := range []string{"UriTooLong", "InvalidUri", "OriginRefused", "NoSuchRoute"} {
 		schema := f.doc.Components.Responses[name].Value.Content["application/problem+json"].Schema
@@ -118,8 +118,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// text is the usual one half of the time, never empty, since an address with nothing
-// in a place is another one.
+// text is the usual one half of the time, never empty, since an address with an empty
+// segment is another one.
 func (m mangler) text(usual string) string {
 	odd := []string{
 		"x", "0", "-1", "99999999999999999999", "1.5", "null", "true", "show-9", "a b", "%", "'; DROP TABLE shows; --", "../..", "{}", "쇼",
@@ -131,7 +131,7 @@ func (m mangler) text(usual string) string {
 	return odd[m.IntN(len(odd))]
 }
 
-// value is what a schema allows most of the time, and anything else.
+// value is a valid value of a schema most of the time, and otherwise any value.
 func (m mangler) value(s *openapi3.Schema) any {
 	if m.IntN(6) == 0 {
 		return []any{nil, true, -1, 1e30, "", m.text("x"), []any{}, map[string]any{"more": 1}}[m.IntN(8)]

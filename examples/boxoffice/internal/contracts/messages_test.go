@@ -24,8 +24,8 @@ var samplesFile = flag.String("samples", "", "where TestWalk writes one of each 
 // everything is more messages than a walk publishes on one topic.
 const everything = 100_000
 
-// walkMessages reads back what the walk has had the office publish, from the transport
-// itself, and judges every message by the AsyncAPI file. It comes last.
+// walkMessages reads the messages that the office published during the walk, from the
+// transport itself, and judges each by the AsyncAPI file. It runs last.
 func walkMessages(t *testing.T, w *walker, o *office) {
 	f := readAsyncAPI(t)
 	o.prefetch(t)
@@ -73,8 +73,8 @@ func save(t *testing.T, file string, samples map[string]object) {
 	}
 }
 
-// unseen are the messages of the file that nobody has published. One dead letter
-// topic stands for all, which one piece of code writes.
+// unseen are the messages of the file that were never published. One dead letter
+// topic represents all, since one piece of code writes them.
 func unseen(f *eventFile, seen map[string]bool) (missing []string) {
 	letters := false
 	for _, server := range []string{"transport", "notices"} {
@@ -169,7 +169,7 @@ func (o *office) prefetch(t *testing.T) {
 	})
 }
 
-// binary publishes an event in binary mode, as a foreign program may, and sees that
+// binary publishes an event in binary mode, as a foreign program may, and checks that
 // it is handled.
 func (o *office) binary(t *testing.T, w *walker) {
 	t.Helper()

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// notices is the file of the transport that tells others whom the room lets in.
+// notices is the file of the transport on which admissions are published.
 const notices = "notices.db"
 
 // office is a running box office on the embedded defaults.

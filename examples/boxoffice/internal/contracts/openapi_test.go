@@ -76,8 +76,8 @@ func readOpenAPI(t *testing.T) *routeFile {
 	return f
 }
 
-// patternOf is an operation in the words of http.ServeMux, which knows no other way
-// to say that "/" is that page alone, and that a path goes on.
+// patternOf is an operation as a pattern of http.ServeMux, which has no other way to
+// match "/" alone, or a path with a remainder.
 func patternOf(method, path string) string {
 	switch {
 	case path == "/":
@@ -88,9 +88,9 @@ func patternOf(method, path string) string {
 	return method + " " + path
 }
 
-// strict makes of every schema one that knows all its properties, so that a field
-// that the file does not have is a failure here, while other readers of the file
-// may meet new ones.
+// strict closes every schema: only its own properties are permitted, so that a field
+// that the file does not have is a failure here, while other readers of the file must
+// accept new ones.
 func strict(doc *openapi3.T) {
 	seen := map[*openapi3.Schema]bool{}
 	var close func(*openapi3.SchemaRef)
@@ -127,8 +127,8 @@ func strict(doc *openapi3.T) {
 	}
 }
 
-// TestOpenAPI: the file is valid, examples included, and each operation says who may,
-// and has a name of its own.
+// TestOpenAPI: the file is valid, examples included, and each operation names its
+// permissions and has a name of its own.
 func TestOpenAPI(t *testing.T) {
 	f := readOpenAPI(t)
 	names := map[string]string{}
@@ -165,7 +165,7 @@ func kebab(camel string) string {
 	return strings.ToLower(b.String())
 }
 
-// notFoundPage is the pattern of the site's page for what there is not.
+// notFoundPage is the pattern of the site's page for unknown addresses.
 const notFoundPage = "GET /"
 
 // TestRoutes: the file has the routes that the running app has registered, and no

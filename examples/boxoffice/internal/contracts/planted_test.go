@@ -136,7 +136,7 @@ func judgeRequest(ctx context.Context, f *routeFile, c call) error {
 	return valid(ctx, input, body)
 }
 
-// Answers that nobody has seen, and excuses for none, are found.
+// Unseen answers, and excuses without an answer, are found.
 func TestPlantedCoverage(t *testing.T) {
 	documented := []string{"getShow 200", "getShow 404 show-not-found", "getShow 500 internal"}
 	seen := map[string]bool{"getShow 200": true, "getShow 404 show-not-found": true}
@@ -153,7 +153,7 @@ func TestPlantedCoverage(t *testing.T) {
 	}
 }
 
-// What a stream or a socket sends is judged too.
+// The frames of a stream or a socket are judged too.
 func TestPlantedFrames(t *testing.T) {
 	f := readOpenAPI(t)
 	schemas, err := f.streamEvents()
@@ -206,7 +206,7 @@ func bindingOf(doc object, name string) object {
 	return channelOf(doc, name)["bindings"].(object)["kafka"].(object)
 }
 
-// declaredBy reads back from the file what an app that keeps to it declares.
+// declaredBy reads from the file the declarations of an app that matches it.
 func declaredBy(t *testing.T) ([]bus.Topic, []app.Consumer) {
 	t.Helper()
 	o := theOffice(t)
@@ -251,7 +251,7 @@ func TestPlantedChannels(t *testing.T) {
 	}
 }
 
-// A message that differs from its schema, or that nobody sends, is found.
+// A message that differs from its schema, or is never sent, is found.
 func TestPlantedMessages(t *testing.T) {
 	f := readAsyncAPI(t)
 	channel := f.channels("transport")[events.Likes]

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestWalk goes through all of the running office, as members, operators and people
-// at the gate do, and with every kind of bad input. Each request and each answer is
-// judged by the file, and in the end every answer that the file has was there, or
-// stands in the list of those that cannot be caused.
+// TestWalk uses all of the running office, as members, operators and people at the
+// gate do, and with every kind of bad input. Each request and each answer is judged
+// by the file, and in the end every answer of the file was seen, or is in the list of
+// those that cannot be caused.
 func TestWalk(t *testing.T) {
 	f := readOpenAPI(t)
 	o := theOffice(t)
@@ -43,15 +43,15 @@ func TestWalk(t *testing.T) {
 	t.Run("unknown routes", func(t *testing.T) { walkUnknownRoutes(t, w) })
 	t.Run("messages", func(t *testing.T) { walkMessages(t, w, o) })
 	if t.Failed() {
-		return // what follows would only repeat it
+		return // the rest would only repeat it
 	}
 	for _, wrong := range judgeCoverage(f.outcomes(), w.seen, uncaused()) {
 		t.Error(wrong)
 	}
 }
 
-// judgeCoverage says what was neither seen nor excused, and which excuse excuses
-// nothing.
+// judgeCoverage lists outcomes that were neither seen nor excused, and excuses
+// without an outcome.
 func judgeCoverage(documented []string, seen map[string]bool, excuses []excuse) (wrong []string) {
 	used := make([]bool, len(excuses))
 	for _, one := range documented {
@@ -79,8 +79,8 @@ func judgeCoverage(documented []string, seen map[string]bool, excuses []excuse) 
 	return wrong
 }
 
-// excuse is why the walk cannot cause an answer. what begins with an operation, or
-// with * for every one.
+// excuse is why the walk cannot cause an answer. Its outcome begins with an
+// operation, or with * for every one.
 type excuse struct{ what, why string }
 
 func (e excuse) matches(outcome string) bool {
@@ -91,8 +91,8 @@ func (e excuse) matches(outcome string) bool {
 	return e.what == outcome
 }
 
-// uncaused are the answers that a box office in good health does not give, and the
-// tests that have them instead.
+// uncaused are the answers that a healthy box office does not give, and the tests
+// that cause them instead.
 func uncaused() []excuse {
 	return []excuse{
 		{"* 500 internal", "it is a fault of the program: TestInternalError in api"},
@@ -120,7 +120,7 @@ func uncaused() []excuse {
 
 var namedTest = regexp.MustCompile(`(Test\w+) in ([\w./]+)`)
 
-// TestExcuses: the tests that the excuses name are there.
+// TestExcuses: the tests that the excuses name exist.
 func TestExcuses(t *testing.T) {
 	for _, e := range uncaused() {
 		for _, named := range namedTest.FindAllStringSubmatch(e.why, -1) {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// waitFor repeats a call until its answer is what is wanted.
+// waitFor repeats a call until its answer is the wanted one.
 func waitFor(t *testing.T, w *walker, c call, until func() bool) {
 	t.Helper()
 	boxtest.WaitFor(t, c.method+" "+c.path, func() bool {
@@ -53,7 +53,7 @@ func walkBooking(t *testing.T, w *walker) {
 	other := ann.hold("show-1", "A-3")
 	ann.do(call{method: "DELETE", path: "/api/me/tickets/" + other.ReservationID, status: 200})
 
-	// Whoever is not inside may do none of it.
+	// All of it is refused to members that are not inside.
 	reserveA4 := map[string]any{"eventId": "show-1", "seatIds": []string{"A-4"}}
 	for _, c := range []call{
 		{method: "GET", path: "/api/seats/show-1"}, {method: "POST", path: "/api/seats/reserve", body: reserveA4}, {method: "GET", path: of}, {method: "DELETE", path: of},
@@ -70,7 +70,7 @@ func walkBooking(t *testing.T, w *walker) {
 	bob.in("show-1", call{method: "POST", path: "/api/seats/reserve", body: reserveA4, status: 403})
 }
 
-// walkPayments pays, is declined, pays twice and takes money back.
+// walkPayments pays, is declined, pays twice and is refunded.
 func walkPayments(t *testing.T, w *walker) {
 	ann, bob := w.fan(t, "paying-ann", "show-1"), w.fan(t, "paying-bob", "show-1")
 	held := ann.hold("show-1", "B-1")
@@ -126,7 +126,7 @@ func walkPayments(t *testing.T, w *walker) {
 	ann.paid(slow, "REFUNDED")
 }
 
-// walkTransfers hands tickets on and becomes a member of the house.
+// walkTransfers transfers tickets and becomes a member of the house.
 func walkTransfers(t *testing.T, w *walker) {
 	ann, bob := w.fan(t, "handing-ann", "show-1"), w.fan(t, "handing-bob", "show-1")
 	pending := ann.hold("show-1", "C-1")
@@ -166,11 +166,11 @@ func walkTransfers(t *testing.T, w *walker) {
 	bob.until(mine.ReservationID, "CONFIRMED")
 	bob.do(call{method: "GET", path: "/api/me/transfers", status: 200})
 	ann.do(call{method: "GET", path: "/api/payments/" + p.PaymentID, status: 200})
-	// What was handed on is the other's, who has no money to take back.
+	// A transferred ticket is its receiver's, and has no payment to refund.
 	bob.do(call{method: "DELETE", path: "/api/me/tickets/" + mine.ReservationID, status: 409, problem: "transferred"})
 	bob.in("show-1", call{method: "DELETE", path: "/api/reservations/" + mine.ReservationID, status: 409, problem: "transferred"})
 	ann.do(call{method: "POST", path: "/api/payments/" + mine.PaymentID + "/refund", status: 409, problem: "transferred"})
-	// A payment that fails hands nothing on.
+	// A failed payment transfers nothing.
 	kept := ann.buy("show-1", "C-3")
 	ann.do(transfer("t-9", kept, "handing-bob", boxtest.Decline, 202, "", &p))
 	decide(bob, "accept", 200, "")
@@ -193,7 +193,7 @@ func walkTransfers(t *testing.T, w *walker) {
 	member("m-4", 30000, boxtest.Decline, 422, "key-reused")
 }
 
-// walkDoor shows tickets at the door.
+// walkDoor scans tickets.
 func walkDoor(t *testing.T, w *walker, admin string) {
 	ann := w.fan(t, "entering-ann", "show-1")
 	ann.do(call{method: "GET", path: "/api/me/tickets/nothing/codes", status: 404, problem: "reservation-not-found"})

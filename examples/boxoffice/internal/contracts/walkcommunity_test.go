@@ -48,7 +48,7 @@ func walkCommunity(t *testing.T, w *walker, admin string) {
 	waitFor(t, w, call{method: "GET", path: "/api/shows/show-2/vote", status: 200, into: &poll}, func() bool { return poll.ClosedAt != nil })
 }
 
-// walkInbox reads what happened, marks it, and mutes it.
+// walkInbox reads notifications, marks them, and mutes them.
 func walkInbox(t *testing.T, w *walker, admin string) {
 	ann, bob := w.fan(t, "inbox-ann", "show-1"), w.fan(t, "inbox-bob")
 	bob.do(call{method: "POST", path: "/api/members/inbox-ann/follow", status: 204}) // FOLLOW for ann

@@ -34,7 +34,7 @@ func (f *routeFile) sample(o operation, show string) call {
 	return c
 }
 
-// who says which tokens an operation asks for.
+// who reports whether an operation asks for a token of the scheme.
 func (o operation) who(scheme string) bool {
 	for _, one := range *o.op.Security {
 		if _, ok := one[scheme]; ok {
@@ -44,14 +44,14 @@ func (o operation) who(scheme string) bool {
 	return false
 }
 
-// walkLogin signs in with what is no member.
+// walkLogin signs in with malformed member ids.
 func walkLogin(t *testing.T, w *walker) {
 	for _, bad := range []string{`{}`, `{"memberId":"a b"}`, `{"memberId":7}`, `{"memberId":"a","admin":true}`, `[]`, `{`, ``} {
 		w.do(t, call{method: "POST", path: "/api/login", body: bad, status: 400, problem: "invalid-request", broken: true})
 	}
 }
 
-// walkWhoMay asks for everything without a token, and with one that is not good.
+// walkWhoMay makes all requests without a token, and with an invalid one.
 func walkWhoMay(t *testing.T, w *walker) {
 	for _, o := range w.file.operations {
 		c := w.file.sample(o, "show-1")
@@ -80,7 +80,7 @@ func walkWhoMay(t *testing.T, w *walker) {
 	}
 }
 
-// walkLarge sends more than anybody takes.
+// walkLarge sends bodies that exceed every limit.
 func walkLarge(t *testing.T, w *walker, admin string) {
 	large := strings.Repeat(" ", 1<<20+1)
 	for _, o := range w.file.operations {
@@ -94,7 +94,7 @@ func walkLarge(t *testing.T, w *walker, admin string) {
 	}
 }
 
-// walkUnknownShows asks for a show that there is not, wherever one is asked for.
+// walkUnknownShows asks for an unknown show, in every operation with a show.
 func walkUnknownShows(t *testing.T, w *walker, admin string) {
 	ann := w.fan(t, "lost-ann", "show-1")
 	for _, o := range w.file.operations {
@@ -117,8 +117,8 @@ func walkUnknownShows(t *testing.T, w *walker, admin string) {
 	}
 }
 
-// walkUnknownRoutes asks for what is not in the file, and for what no operation is
-// asked for: the door answers.
+// walkUnknownRoutes requests routes that are not in the file, and sends broken
+// requests that the ingress limits answer.
 func walkUnknownRoutes(t *testing.T, w *walker) {
 	for _, c := range []struct {
 		method, path, origin, response string

@@ -24,7 +24,7 @@ type live struct {
 	events chan [2]string // name and data; closed at the stream's end
 }
 
-// open opens a stream and judges its head; each of its events is judged as it comes.
+// open opens a stream and judges its head; each of its events is judged on arrival.
 func (w *walker) open(t *testing.T, c call) *live {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -74,7 +74,7 @@ func (w *walker) open(t *testing.T, c call) *live {
 	return l
 }
 
-// next is the data of the next event of a name; all that come before it are judged.
+// next is the data of the next event of a name; all events before it are judged.
 func (l *live) next(w *walker, name string) string {
 	l.t.Helper()
 	schemas, err := w.file.streamEvents()
@@ -114,7 +114,7 @@ func (f *routeFile) streamEvents() (map[string]*openapi3.SchemaRef, error) {
 	return all, nil
 }
 
-// refer finds what an extension refers to; nil for what is no reference.
+// refer finds the target of an extension's reference; nil for other values.
 func (f *routeFile) refer(v any) *openapi3.SchemaRef {
 	to, _ := v.(map[string]any)
 	path, _ := to["$ref"].(string)

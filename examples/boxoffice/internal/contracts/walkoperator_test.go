@@ -53,10 +53,10 @@ func (o *office) transport(t *testing.T, file string) *bus.Bus {
 	return b
 }
 
-// poisoned is what the test's own events are about, which are what they should not be.
+// poisoned is the malformed subject of the test's own events.
 const poisoned = "poison"
 
-// poison publishes an event that nobody can read.
+// poison publishes an event that no consumer can read.
 func (o *office) poison(t *testing.T, topic, typ string) {
 	t.Helper()
 	e, err := event.New(typ, events.Source, "no object")
@@ -73,7 +73,7 @@ func (o *office) poison(t *testing.T, topic, typ string) {
 	}
 }
 
-// walkLetters poisons a topic and looks after the dead letters that come of it.
+// walkLetters poisons a topic and handles the resulting dead letters.
 func walkLetters(t *testing.T, w *walker, o *office, admin string) {
 	const at = "/api/admin/dead-letters/dlq.payment"
 	do := func(method, path string, body any, status int, problem string, broken bool) reply {
@@ -109,7 +109,7 @@ func walkLetters(t *testing.T, w *walker, o *office, admin string) {
 		do("POST", at+verb, `{"all":true,"rate":-1}`, 400, "invalid-request", true)
 		do("POST", other+verb, `{"all":true}`, 404, "dead-letter-topic-not-found", false)
 	}
-	// Somebody redrives slowly; meanwhile nobody else may change anything.
+	// During a slow redrive no other call may change anything.
 	nothing := map[string]any{"ids": []string{"nothing"}}
 	for _, verb := range []string{"/redrive", "/drop"} {
 		do("POST", at+verb, nothing, 404, "dead-letter-not-found", false)
@@ -124,7 +124,7 @@ func walkLetters(t *testing.T, w *walker, o *office, admin string) {
 				if r.status == 200 {
 					return
 				}
-			default: // once more: what is refused again comes back
+			default: // once more: a letter refused again comes back
 			}
 		}
 	}()

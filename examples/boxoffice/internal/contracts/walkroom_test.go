@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// walkPages reads the site, and what a browser loads with it.
+// walkPages reads the site, and the files that a browser loads with it.
 func walkPages(t *testing.T, w *walker) {
 	home := w.read(t, "/", 200)
 	for _, path := range []string{
@@ -79,7 +79,7 @@ func walkQueue(t *testing.T, w *walker, admin string) {
 	operate("PUT", "threshold", map[string]int{"threshold": 1000}, 200, "")
 }
 
-// walkGate passes the front gate, and comes to it too late.
+// walkGate passes the front gate, and arrives too late.
 func walkGate(t *testing.T, w *walker, admin string) {
 	const show = "show-3"
 	operate := func(what string, body any, status int, problem string, broken bool) {

@@ -23,7 +23,7 @@ type config struct {
 	plain       bool
 	keep        bool
 
-	// What the new office runs on, and in how many processes.
+	// The servers of the new office, and the number of its processes.
 	dbURL, busURL, redisURL string
 	split                   bool
 	threshold               int
@@ -77,8 +77,8 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	return c, c.validate(flags.Args())
 }
 
-// places is how many may be inside a show's sale at once: by default three for each
-// eight of those who come at a time to one of the five shows.
+// places is the capacity of a show's sale: by default three for each eight concurrent
+// fans of one of the five shows.
 func (c config) places() int {
 	if c.threshold > 0 {
 		return c.threshold
@@ -86,8 +86,8 @@ func (c config) places() int {
 	return max(1, min(c.fans, c.concurrency)*3/(5*8))
 }
 
-// told reports whether members are told live: workers apart from the process that
-// serves the streams reach them through Redis only.
+// told reports whether members get live events: workers in another process than the
+// streams reach them through Redis only.
 func (c config) told() bool { return !c.split || c.redisURL != "" }
 
 func (c config) validate(rest []string) error {

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// mortal gets ready, and dies at the third sign-in; or it does not start.
+// mortal becomes ready, and dies at the third sign-in; or it does not start.
 func mortal(mode string) {
 	if mode == "refuses" {
 		fmt.Println("the secret is too short")
@@ -143,7 +143,7 @@ func TestDemoNoticesACrash(t *testing.T) {
 	}
 }
 
-// One of several may end when the crowd has left, and the others carry on.
+// One of several processes may end after the crowd, and the others continue.
 func TestDemoNoticesACrashAfterTheCrowd(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{})
 	dead, err := launch.Start(launch.Spec{Name: "relay 1", Path: os.Args[0], Args: []string{"child", "refuses", "serve"}, Env: os.Environ()})
@@ -196,7 +196,7 @@ func TestRealBoxOffice(t *testing.T) {
 		if err := <-corrupted; err != nil {
 			t.Fatal(err)
 		}
-		// The seats are free, or somebody else's by now.
+		// The seats are free, or another member's by now.
 		fromOutside := strings.Contains(stdout.String(), "BROKEN  the seat plan is the fans' tickets") ||
 			strings.Contains(stdout.String(), "BROKEN  no seat promised to two fans")
 		if code != 1 || !strings.Contains(stdout.String(), "BROKEN  sold-seats") || !fromOutside {
@@ -205,8 +205,8 @@ func TestRealBoxOffice(t *testing.T) {
 	})
 }
 
-// unsell waits until seats of five reservations were sold (some fans will give
-// theirs back) and makes them available again, behind the box office's back.
+// unsell waits until seats of five reservations were sold (some fans will give theirs
+// back) and makes them available again, without the box office.
 func unsell(ctx context.Context, temp string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -1,10 +1,10 @@
 // Package demo is the command "boxoffice demo": it starts a box office and its
-// payment gateway as processes of their own, sends a crowd of fans through
-// them over HTTP, waits until nothing moves, and holds the box office to what
-// it told everybody.
+// payment gateway as processes of their own, sends a crowd of fans through them over
+// HTTP, waits until nothing moves, and compares the box office's state with its
+// answers.
 //
-//	folder   what it does
-//	crowd    the fans: what they do, and what they were told
+//	folder   purpose
+//	crowd    the fans: their actions, and the answers to them
 //	launch   child processes
 //	audit    compares fans, box office and gateway's ledger
 //	screen   progress on a terminal or a pipe, tables
@@ -15,7 +15,7 @@
 //	property                                                     proven by
 //	exit 0 only when every check holds                           TestDemoHolds, TestRealBoxOffice
 //	exit 1 when an invariant is broken                           TestDemoFindsABrokenInvariant, TestRealBoxOffice
-//	exit 1 when fans were told one thing and another is true     TestDemoFindsALie
+//	exit 1 when an answer to a fan was wrong                     TestDemoFindsALie
 //	exit 1 when the box office ends in the middle                TestDemoNoticesACrash
 //	Ctrl-C: a partial report, no process left, exit 130          TestDemoStopsOnInterrupt
 //	exit 2 for wrong usage                                       TestDemoUsage

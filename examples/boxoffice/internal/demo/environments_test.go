@@ -24,8 +24,8 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// TestTwoEnvironments has two box offices sell at the same time over one broker, with the
-// same topics and groups. A prefix keeps them apart: each finds its own events, all of
+// TestTwoEnvironments: two box offices sell at the same time over one broker, with the
+// same topics and groups. A prefix separates them: each receives its own events, all of
 // them, and its own dead letters.
 func TestTwoEnvironments(t *testing.T) {
 	for name, broker := range map[string]func(t testing.TB) string{
@@ -56,8 +56,8 @@ func twoEnvironments(t *testing.T, url string) {
 	lettersStayApart(t, east, west)
 }
 
-// lettersStayApart has an event of east fail. The letter, its lag and the event that is
-// redriven are east's alone.
+// lettersStayApart makes an event of east fail. The letter, its lag and the redriven
+// event are east's alone.
 func lettersStayApart(t *testing.T, eastURL, westURL string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

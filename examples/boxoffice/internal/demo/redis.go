@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// forget removes what a box office has left in Redis under a prefix.
+// forget removes a box office's keys in Redis under a prefix.
 func forget(url, prefix string) (err error) {
 	client, err := redisdb.Open(url, redisdb.Config{})
 	if err != nil {

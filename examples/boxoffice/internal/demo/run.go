@@ -59,8 +59,8 @@ type place struct {
 	log                 *os.File
 	processes           []running    // the last one was started last
 	ended               chan error   // a process ended by itself; room for all
-	forget              func() error // what was left in Redis; nil when that is nothing
-	trail               *trail.Trail // nil for a box office that runs already, or tells nobody live
+	forget              func() error // removes its keys in Redis; nil without any
+	trail               *trail.Trail // nil for a box office that runs already, or sends no live events
 }
 
 // open starts a box office and its gateway, unless one is named.
@@ -115,7 +115,7 @@ func (p *place) serve(ctx context.Context, cfg config, office *launch.Office) er
 		}
 	}
 	if cfg.redisURL != "" {
-		prefix := fmt.Sprintf("demo-%s:", strings.ToLower(rand.Text()[:8])) // somebody may have been there before
+		prefix := fmt.Sprintf("demo-%s:", strings.ToLower(rand.Text()[:8])) // another demo may have used it before
 		office.Env["BOXOFFICE_REDIS_PREFIX"] = prefix
 		p.forget = func() error { return forget(cfg.redisURL, prefix) }
 	}
@@ -174,7 +174,7 @@ type running struct {
 	*launch.Process
 }
 
-// fell is the error of one that has ended.
+// fell is the error of a child that has ended.
 func (r running) fell() error {
 	return fmt.Errorf("%s: %w (%s):\n%s", r.name, errEnded, r.End(), r.Tail())
 }
@@ -200,8 +200,8 @@ func (p *place) fell() error {
 	return nil
 }
 
-// close stops what open started: the box office first, which may still need
-// its gateway.
+// close stops the processes of open: the box office first, which may still need its
+// gateway.
 func (p *place) close(keep bool) (err error) {
 	for i := len(p.processes) - 1; i >= 0; i-- {
 		select {
@@ -228,7 +228,7 @@ func (p *place) close(keep bool) (err error) {
 // visit sends the crowd through, audits, and prints the report.
 func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, error) {
 	run := "0"
-	if cfg.url != "" { // somebody may have been there before
+	if cfg.url != "" { // others may have used it before
 		run = time.Now().UTC().Format("20060102150405")
 	}
 	think := cfg.think

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxHops is how many addresses of X-Forwarded-For are looked at.
+// maxHops is how many addresses of X-Forwarded-For are read.
 const maxHops = 32
 
-// address is whom a request comes from, as far as its connection and the proxies say.
+// address is the client of a request, by its connection and the trusted proxies.
 func (c Config) address(r *http.Request) netip.Addr {
 	from := parse(r.RemoteAddr)
 	if !c.trusts(from) {
@@ -19,7 +19,7 @@ func (c Config) address(r *http.Request) netip.Addr {
 	for i := len(hops) - 1; i >= 0 && i >= len(hops)-maxHops; i-- {
 		before := parse(strings.TrimSpace(hops[i]))
 		if !before.IsValid() {
-			break // a proxy of ours says whom it was asked by, or nobody is there
+			break // a proxy of ours names its client, or there is none
 		}
 		if from = before; !c.trusts(from) {
 			break
@@ -40,7 +40,7 @@ func (c Config) trusts(a netip.Addr) bool {
 	return false
 }
 
-// parse reads an address with or without a port; the zero Addr for what is none.
+// parse reads an address with or without a port; the zero Addr for other text.
 func parse(text string) netip.Addr {
 	a, err := netip.ParseAddr(text)
 	if err != nil {

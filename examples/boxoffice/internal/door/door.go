@@ -11,14 +11,14 @@ import (
 
 // Config of a [Door]. The zero value bounds no address and trusts no proxy.
 type Config struct {
-	// Rate is how many requests an address has each second, of those that are
-	// costly; ten times as many at once. 0 for no bound.
+	// Rate is how many costly requests an address may make each second; ten times as
+	// many at once. 0 for no bound.
 	Rate int
-	// Proxies are those whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// Proxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	Proxies []netip.Prefix
 }
 
-// Door stands before a handler. It is safe for concurrent use.
+// Door applies its limits before a handler. It is safe for concurrent use.
 type Door struct {
 	cfg    Config
 	rates  *rates // nil for no bound
@@ -45,7 +45,7 @@ func New(cfg Config) (*Door, error) {
 	return d, nil
 }
 
-// Before puts the door before a handler.
+// Before applies the limits before a handler.
 func (d *Door) Before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
@@ -68,13 +68,13 @@ func (d *Door) Before(next http.Handler) http.Handler {
 		if seen.https {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
-		// The same request, as who counts them looks into it for the route.
+		// The same request: the code that counts it reads the route from it.
 		*r = *r.WithContext(context.WithValue(r.Context(), visitorKey{}, seen))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// visitor is what the door has found out about a request.
+// visitor has the door's findings about a request.
 type visitor struct {
 	from  netip.Addr
 	https bool
@@ -82,15 +82,15 @@ type visitor struct {
 
 type visitorKey struct{}
 
-// HTTPS says whether a request came over https, to this process or to a proxy that is
-// trusted.
+// HTTPS reports whether a request came over https, to this process or to a trusted
+// proxy.
 func HTTPS(r *http.Request) bool {
 	seen, ok := r.Context().Value(visitorKey{}).(visitor)
 	return r.TLS != nil || ok && seen.https
 }
 
-// From is whom a request comes from, to count what they have open; "" when nobody is
-// to be counted: the machine itself, or a request that came by no door.
+// From is the address of a request, for limits of its open streams; "" for a request
+// without a limit: from the machine itself, or one that did not pass the door.
 func From(ctx context.Context) string {
 	seen, ok := ctx.Value(visitorKey{}).(visitor)
 	if !ok || !seen.from.IsValid() || seen.from.IsLoopback() {
@@ -99,7 +99,7 @@ func From(ctx context.Context) string {
 	return subscriber(seen.from).String()
 }
 
-// secure sets what holds for every answer; pages have a policy of their own.
+// secure sets the headers of every answer; pages have a policy of their own.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -34,7 +34,7 @@ func made(t testing.TB, cfg Config) http.Handler {
 	}))
 }
 
-// reply is what was answered.
+// reply is an answer.
 type reply struct {
 	StatusCode int
 	Header     http.Header
@@ -158,7 +158,7 @@ func TestRate(t *testing.T) {
 				t.Errorf("request %d a second later: %d, want %d", i+1, got, want)
 			}
 		}
-		// Whoever was away for long has no more than a burst.
+		// An address that was idle for long has no more than a burst.
 		time.Sleep(time.Hour)
 		granted := 0
 		for range 100 {
@@ -172,7 +172,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// Of many addresses hardly one finds its place taken by another.
+// Of many addresses hardly any shares its slot with another.
 func TestManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRates(time.Second, 2*time.Second)
@@ -186,7 +186,7 @@ func TestManyAddresses(t *testing.T) {
 				refused++
 			}
 		}
-		// Each place is good for two; three in one is one in hundreds.
+		// Each slot is enough for two addresses; three in one slot are one in hundreds.
 		if refused > 200 {
 			t.Errorf("%d of 10,000 were refused their first request", refused)
 		}
@@ -226,7 +226,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// Whatever a client writes, it counts as the address from which it asks.
+// A request counts for the address from which it comes, with any header.
 func FuzzAddress(f *testing.F) {
 	f.Add("1.2.3.4")
 	f.Add("127.0.0.1, 10.0.0.1")

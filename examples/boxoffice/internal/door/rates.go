@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// slots is how many rates are kept: half a megabyte, whoever comes. Which of them an
-// address has is known to nobody outside.
+// slots is how many rates are kept: half a megabyte, for any number of addresses. The
+// slot of an address cannot be guessed from outside.
 const slots = 1 << 16
 
 // rates are token buckets. Each is kept as the moment at which it will be full again.
@@ -23,7 +23,7 @@ func newRates(every, burst time.Duration) *rates {
 	return &rates{seed: maphash.MakeSeed(), start: time.Now(), every: every, burst: burst}
 }
 
-// take takes a token, or says how long there will be none.
+// take takes a token, or returns the wait until the next one.
 func (r *rates) take(from netip.Prefix) (wait time.Duration) {
 	slot := &r.full[maphash.Comparable(r.seed, from)%slots]
 	for {
@@ -38,8 +38,8 @@ func (r *rates) take(from netip.Prefix) (wait time.Duration) {
 	}
 }
 
-// cost are the routes that do something for whoever asks: a member or a position is
-// made, a visit is counted, or an operator's token is tried.
+// cost are the routes that are costly for an unknown client: a member or a position
+// is made, a visit is counted, or an operator's token is tried.
 type cost struct{ method, prefix, suffix string }
 
 func costs() []cost {

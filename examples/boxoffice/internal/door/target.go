@@ -15,7 +15,7 @@ import (
 // maxTarget is the longest path and query, in bytes.
 const maxTarget = 8 << 10
 
-// problem is an answer of the door's own.
+// problem is an answer by the door itself.
 type problem struct {
 	status              int
 	name, title, detail string
@@ -48,7 +48,7 @@ func (p problem) write(w http.ResponseWriter) {
 	_, _ = w.Write(body)
 }
 
-// checkTarget looks at what is asked for. Databases refuse bytes that are no text, and
+// checkTarget checks the request target. Databases refuse bytes that are no text, and
 // logs are read on terminals.
 func checkTarget(r *http.Request) *problem {
 	if len(r.URL.Path)+len(r.URL.RawQuery) > maxTarget || len(r.RequestURI) > maxTarget {
@@ -67,7 +67,7 @@ func checkTarget(r *http.Request) *problem {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// costly says whether a request is one of the costs.
+// costly reports whether a request is one of the costs.
 func costly(r *http.Request) bool {
 	for _, c := range costs() {
 		if (c.method == "" || c.method == r.Method) && strings.HasPrefix(r.URL.Path, c.prefix) && strings.HasSuffix(r.URL.Path, c.suffix) {

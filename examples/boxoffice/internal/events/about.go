@@ -2,7 +2,7 @@ package events
 
 import "github.com/millrace-go/millrace/event"
 
-// about says to whom an event happened and about what, as data has it:
+// about sets an event's target and subject from its data:
 //
 //	type                                          targetid              refid
 //	MemberFollowed                                the member followed   the same
@@ -13,12 +13,12 @@ import "github.com/millrace-go/millrace/event"
 //	ReservationNotice, TransferNotice             the member told       the reservation, the transfer
 //	OrderCompleted                                the show              the reservation
 //	PaymentSuccess, PaymentFailed,
-//	PaymentRefunded                               -                     what is paid for
+//	PaymentRefunded                               -                     the saga that was paid for
 //	TransferCompleted, TransferCancelled          the receiver          the reservation
 //	ChatMessageSent                               the room              the message
 //
-// The actor is who did it: the follower, the member who liked or wrote, the owner of
-// the reservation.
+// The actor is the follower, the member that liked or wrote, or the owner of the
+// reservation.
 func about(e *event.Event, data any) {
 	switch d := data.(type) {
 	case Liked:

@@ -1,7 +1,7 @@
-// Package events names what the parts of the box office tell each other: the
-// topics, the consumer groups, the types of events and their payloads. The
-// names and the JSON are contracts: messages outlive the program that wrote
-// them, and other programs may read them.
+// Package events names the topics, the consumer groups, the types of events and their
+// payloads, by which the parts of the box office communicate. The names and the JSON
+// are contracts: messages outlive the program that wrote them, and other programs may
+// read them.
 //
 //	topic               events (key)                                              groups
 //	payment.events      PaymentSuccess, PaymentFailed, PaymentRefunded (member)   reservation-payment-consumer, event-payment-consumer,
@@ -19,14 +19,14 @@
 //	                    ReservationNotice, TransferNotice (member;
 //	                    VoteClosed: show)                                         notification_queue
 //
-// An event says who acted (actorid), to whom (targetid) and about what (refid); see
-// about.go. Its correlationid is that of the request that it came of, also where the
+// An event has an actor (actorid), a target (targetid) and a subject (refid); see
+// about.go. Its correlationid is that of the request that caused it, also when the
 // work went on later: of the request that paid, or that asked for the refund, or that
-// reserved what was then not paid for. An event that only a timer caused has none, and
-// what follows from it has the id of that event.
+// made the reservation that was then not paid for. An event that only a timer caused
+// has none, and the events that follow from it have the id of that event.
 //
-// Every event is keyed, so what happens to one member's payments and
-// reservations is handled in the order in which it was committed.
+// Every event is keyed, so the events of one member's payments and reservations are
+// handled in the order of their commits.
 package events
 
 import (
@@ -105,8 +105,8 @@ const (
 	ForMembership  = "membership"
 )
 
-// Paid is the data of PaymentSuccess. ReservationID is empty for a membership;
-// SagaID is what was paid for: the reservation, transfer or membership.
+// Paid is the data of PaymentSuccess. ReservationID is empty for a membership; SagaID
+// is the paid reservation, transfer or membership.
 type Paid struct {
 	PaymentID            string    `json:"paymentId"`
 	PaymentKey           string    `json:"paymentKey"`
@@ -170,13 +170,13 @@ type Cancelled struct {
 	Reason      string    `json:"reason"`
 }
 
-// What became of a transfer, as its TransferNotice says.
+// The outcomes of a transfer, in its TransferNotice.
 const (
 	TransferOffered   = "OFFERED"   // the receiver is told
 	TransferAccepted  = "ACCEPTED"  // the sender
 	TransferDeclined  = "DECLINED"  // the sender
 	TransferWithdrawn = "WITHDRAWN" // the receiver
-	TransferExpired   = "EXPIRED"   // both, as in what follows
+	TransferExpired   = "EXPIRED"   // both, as in the following
 	TransferDone      = "COMPLETED"
 	TransferFailed    = "FAILED"
 )
@@ -217,7 +217,7 @@ type Ordered struct {
 	OrderedAt     time.Time `json:"orderedAt"`
 }
 
-// Viewed is the data of ShowViewed: MemberID is empty for who is not signed in.
+// Viewed is the data of ShowViewed: MemberID is empty without a sign-in.
 type Viewed struct {
 	MemberID string    `json:"memberId,omitempty"`
 	ViewedAt time.Time `json:"viewedAt"`
@@ -243,19 +243,19 @@ type Sent struct {
 	SentAt   time.Time `json:"sentAt"`
 }
 
-// Noticed is the data of the events that members are notified of. MemberID is who
-// acted, or whose reservation it is; empty for VoteClosed. RefID is what it is about:
-// the member followed, the show (of a comment, too), the reservation.
+// Noticed is the data of the events that cause notifications. MemberID is the actor,
+// or the owner of the reservation; empty for VoteClosed. RefID is the subject: the
+// member followed, the show (of a comment, too), the reservation.
 //
-// Params are what a sentence is made of in the language of its reader (package
+// Params are the parameters of a sentence in the language of its reader (package
 // notices). Message is that sentence in English. It is for readers that do not know
 // the Params: those of the release before, and other programs.
 //
-//	type                notification  who is told
+//	type                notification  recipients
 //	MemberFollowed      FOLLOW        the member followed
-//	PostLiked           POST_LIKE     the followers of who liked
-//	CommentCreated      COMMENT       the followers of who commented
-//	VoteClosed          VOTE_CLOSED   all who voted on the show RefID
+//	PostLiked           POST_LIKE     the followers of the actor
+//	CommentCreated      COMMENT       the followers of the actor
+//	VoteClosed          VOTE_CLOSED   all voters of the show RefID
 //	ReservationNotice   RESERVATION   the member
 //	TransferNotice      TRANSFER      the member
 type Noticed struct {
@@ -269,8 +269,8 @@ type Noticed struct {
 // NoticeParams are the parameters of a notification. A type has those of its row; a
 // notification that was stored before there were parameters has none.
 //
-//	FOLLOW              Member, who follows
-//	POST_LIKE, COMMENT  Member, who acted; Show
+//	FOLLOW              Member, the follower
+//	POST_LIKE, COMMENT  Member, the actor; Show
 //	VOTE_CLOSED         Show; Songs, those that most voted for
 //	RESERVATION         Show, Seats, Outcome; Reason unless the outcome is CONFIRMED
 //	TRANSFER            Member, the other one; Show, Seats, Outcome
@@ -279,16 +279,16 @@ type NoticeParams struct {
 	// Show is the title of the show.
 	Show  string   `json:"show,omitempty"`
 	Seats []string `json:"seats,omitempty"`
-	// Outcome is one of the Outcome constants, of a transfer one of those that begin
-	// with Transfer.
+	// Outcome is one of the Outcome constants; for a transfer, one of the constants that
+	// begin with Transfer.
 	Outcome string `json:"outcome,omitempty"`
-	// Reason is that of ReservationCancelled, or LATE for a payment that came after
-	// its reservation had ended.
+	// Reason is the reason of ReservationCancelled, or LATE for a payment after its
+	// reservation had ended.
 	Reason string   `json:"reason,omitempty"`
 	Songs  []string `json:"songs,omitempty"`
 }
 
-// What became of a reservation, for its member. OutcomeRefunded is about money that
+// The outcomes of a reservation, for its member. OutcomeRefunded is about money that
 // came too late: its reservation had ended before.
 const (
 	OutcomeConfirmed = "CONFIRMED"
@@ -296,12 +296,12 @@ const (
 	OutcomeRefunded  = "REFUNDED"
 )
 
-// maxCause is how long an id may be that a row keeps.
+// maxCause is the longest id that a row stores.
 const maxCause = 128
 
-// Causes returns the correlation id of what ctx works on, and the id of the event
-// that it handles, if any: for work that goes on later, from a row. A foreign event
-// may have ids that are too long for a row: they are left out.
+// Causes returns the correlation id of the work of ctx, and the id of the event that
+// it handles, if any: for work that goes on later, from a row. A foreign event may
+// have ids that are too long for a row: they are left out.
 func Causes(ctx context.Context) (correlation, causation string) {
 	e := event.Event{}.In(ctx)
 	if len(e.CorrelationID) > maxCause || len(e.CausationID) > maxCause {
@@ -311,8 +311,8 @@ func Causes(ctx context.Context) (correlation, causation string) {
 }
 
 // New makes an event about an aggregate that a member acted on. It is ordered by the
-// member when byMember is set, else by the aggregate. Its target and what it refers
-// to follow from the data.
+// member when byMember is set, else by the aggregate. Its target and its subject
+// follow from the data.
 func New(typ, aggregateType, aggregateID, member string, byMember bool, data any) (event.Event, error) {
 	e, err := event.New(typ, Source, data)
 	if err != nil {
@@ -326,5 +326,5 @@ func New(typ, aggregateType, aggregateID, member string, byMember bool, data any
 	return e, nil
 }
 
-// Time turns the database's milliseconds into a time.
+// Time converts the database's milliseconds.
 func Time(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// TestCauses: work that goes on later, such as the refund of a late payment, is the
-// doing of the request or of the event that asked for it.
+// TestCauses: later work, such as the refund of a late payment, is caused by the
+// request or the event that asked for it.
 func TestCauses(t *testing.T) {
 	parent := event.Event{ID: "e-1", CorrelationID: "r-1"}
 	for name, c := range map[string]struct {
@@ -31,7 +31,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestAbout: a comment's events are about the comment, its notice goes by the show.
+// TestAbout: a comment's events are about the comment, its notice is about the show.
 func TestAbout(t *testing.T) {
 	for _, c := range []struct {
 		typ, id     string

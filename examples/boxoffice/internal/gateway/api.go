@@ -47,8 +47,8 @@ func (g *Gateway) postCharge(w http.ResponseWriter, r *http.Request) {
 	answer(w, c)
 }
 
-// hold keeps the connection without an answer. When the service stops, the
-// connection breaks: a late answer would spare the client what it must handle.
+// hold keeps the connection without an answer. When the service stops, the connection
+// breaks: a late answer would hide the case that the client must handle.
 func (g *Gateway) hold(w http.ResponseWriter, r *http.Request) {
 	timer := time.NewTimer(HoldFor)
 	defer timer.Stop()

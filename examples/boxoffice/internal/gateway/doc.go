@@ -16,7 +16,7 @@
 //	4242424242424242   approved
 //	4000000000000002   declined, reason "card_declined"
 //	4000000000000341   accepted as PENDING; the connection is held until the
-//	                   client gives up (at most [HoldFor]); settles as APPROVED
+//	                   client disconnects (at most [HoldFor]); settles as APPROVED
 //	                   after SettleAfter by itself
 //	any other          422
 //
@@ -24,16 +24,16 @@
 // (BOXOFFICE_PAYMENT_SECONDS): a SettleAfter beyond that shows payments that come too
 // late.
 //
-// Half of the simulated latency passes before the ledger is written and half
-// after it: a client that dies meanwhile leaves either no charge or a charge
-// whose answer it never saw, as with a real provider. What the ledger accepted
-// does not depend on the client staying connected.
+// Half of the simulated latency passes before the ledger is written and half after
+// it: a client that dies meanwhile leaves either no charge or a charge whose answer
+// it never saw, as with a real provider. The ledger accepts a charge even if the
+// client disconnects.
 //
 //	property                                                        proven by
 //	one charge per key, under concurrent repeats                    TestConcurrentRepeatsChargeOnce
 //	same key and same request: the same charge                      TestRepeatAnswersTheFirstCharge
 //	same key and another request: 409, nothing is charged           TestKeyReuseIsRefused
-//	a timed-out charge settles although nobody asks                 TestPendingSettlesByItself
+//	a timed-out charge settles without a request                    TestPendingSettlesByItself
 //	… and across a restart                                          TestPendingSettlesAfterRestart
 //	a held connection ends after 30 s, or when the service stops    TestHeldConnectionIsBounded, TestRunEndsHeldConnections
 //	refunds are idempotent and only for approved charges            TestRefund

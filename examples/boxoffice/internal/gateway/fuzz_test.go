@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A request to charge is an order within its bounds or is refused, with a status
-// that says whose fault it is and without the card's number.
+// A request to charge is an order within its bounds or is refused, with a status of
+// the right class and without the card's number.
 func FuzzOrder(f *testing.F) {
 	f.Add("key-1", `{"amount":1000,"currency":"KRW","card":"`+CardApproved+`","reference":"r"}`)
 	f.Add("", `{}`)

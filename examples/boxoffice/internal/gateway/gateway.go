@@ -46,12 +46,12 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-// Run settles timed-out charges when they are due, until ctx ends; then it lets
-// go of held connections, so that the server can shut down, and returns nil.
-// A ledger that fails for a while is tried again every second.
+// Run settles timed-out charges when they are due, until ctx ends; then it closes
+// held connections, so that the server can shut down, and returns nil. A failing
+// ledger is tried again every second.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.release()
-	timer := time.NewTimer(0) // what was due before this process began
+	timer := time.NewTimer(0) // charges due before this process began
 	defer timer.Stop()
 	for {
 		select {
@@ -86,7 +86,7 @@ func (g *Gateway) Handler() http.Handler {
 
 func (g *Gateway) release() { g.quitOnce.Do(func() { close(g.quit) }) }
 
-// settleSoon tells Run that the earliest settlement may have changed.
+// settleSoon wakes Run when the earliest settlement may have changed.
 func (g *Gateway) settleSoon() {
 	select {
 	case g.wake <- struct{}{}:
@@ -103,7 +103,7 @@ func (g *Gateway) latency() time.Duration {
 	return g.cfg.MinLatency + rand.N(span+1)
 }
 
-// pause passes simulated time. It ends early only when the service stops.
+// pause waits for simulated time. It ends early only when the service stops.
 func (g *Gateway) pause(d time.Duration) {
 	if d <= 0 {
 		return

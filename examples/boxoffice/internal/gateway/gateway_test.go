@@ -149,7 +149,7 @@ func TestConcurrentRepeatsChargeOnce(t *testing.T) {
 	}
 }
 
-// impatient posts a timed-out charge and gives up after patience.
+// impatient posts a timed-out charge and disconnects after patience.
 func impatient(t *testing.T, url, key string, patience time.Duration) (*http.Response, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -187,7 +187,7 @@ func TestPendingSettlesByItself(t *testing.T) {
 		if call(t, g, "GET", "/charges/k", "", "", &c); c.Status != Pending || c.SettledAt != nil {
 			t.Errorf("after 1 s: %+v", c)
 		}
-		// A repeat of the same key is answered, with what is known so far.
+		// A repeat of the same key is answered with the state so far.
 		if code := call(t, g, "POST", "/charges", "k", body(700, CardTimeout, "r"), &c); code != 200 || c.Status != Pending {
 			t.Errorf("repeat: %d %+v", code, c)
 		}
@@ -404,7 +404,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// A service that stops sits out no simulated latency.
+// A service that stops does not wait for simulated latency.
 func TestStopEndsPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &Gateway{quit: make(chan struct{})}

@@ -47,10 +47,10 @@ type Charge struct {
 	RefundedAt *time.Time `json:"refundedAt,omitempty"`
 }
 
-// Totals of the whole ledger at one moment. Approved counts refunded charges
-// too: money came in, and went back. DuplicateKeys counts idempotency keys
-// with more than one charge, DuplicateReferences references with more than one
-// approved charge that was not refunded; both are 0 in a sound ledger.
+// Totals of the whole ledger at one moment. Approved counts refunded charges too: the
+// money came in, and was refunded. DuplicateKeys counts idempotency keys with more
+// than one charge, DuplicateReferences references with more than one approved charge
+// that was not refunded; both are 0 in a sound ledger.
 type Totals struct {
 	Charges             int64 `json:"charges"`
 	Approved            int64 `json:"approved"`
@@ -104,8 +104,8 @@ func (o order) fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// charge records o, or finds the charge that its key already made. fresh tells
-// the two apart.
+// charge records o, or finds the charge that its key already made. fresh
+// distinguishes the two.
 func (l *ledger) charge(ctx context.Context, o order, now time.Time, settleAfter time.Duration) (c Charge, fresh bool, err error) {
 	status, reason := Approved, ""
 	settleAt, settledAt := int64(0), now.UnixMilli()
@@ -162,8 +162,8 @@ func (l *ledger) refund(ctx context.Context, key string, now time.Time) (c Charg
 	return c, err
 }
 
-// settle approves what is due and returns when the next charge will be; false
-// when none waits.
+// settle approves the due charges and returns when the next one is due; false when
+// none waits.
 func (l *ledger) settle(ctx context.Context, now time.Time) (next time.Time, waiting bool, err error) {
 	if _, err := l.w.ExecContext(ctx, `UPDATE charges SET status = ?, settled_at = ?
 		WHERE status = ? AND settle_at <= ?`, Approved, now.UnixMilli(), Pending, now.UnixMilli()); err != nil {

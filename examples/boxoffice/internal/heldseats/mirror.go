@@ -16,27 +16,27 @@ import (
 //go:embed sql/heldseats.sql
 var heldSQL string
 
-// maxWaiting bounds the changes that wait to be written, in seats. Those beyond are
-// dropped, and the sweep makes them good.
+// maxWaiting bounds the changes that wait to be written, in seats. Further changes are
+// dropped, and the sweep repairs the copy.
 const maxWaiting = 10_000
 
-// Any stands in [Change.Was] for whatever has the seat.
+// Any in [Change.Was] stands for any reservation.
 const Any = "*"
 
 // Change of one seat.
 type Change struct {
 	Seat string
-	// Was is the reservation that must have the seat, "" for none, [Any] for any: else
-	// nothing is changed.
+	// Was is the reservation that must have the seat, "" for none, [Any] for any:
+	// otherwise nothing is changed.
 	Was string
-	// Now is the reservation that has it then, "" for none.
+	// Now is the reservation that has the seat afterwards, "" for none.
 	Now string
 }
 
 // Store is where the copy is: [Memory] or [Redis].
 type Store interface {
-	// Change makes changes to the held seats of a show, in order and at once, and has
-	// them forgotten when ttl is over without another call. No changes keep what is there.
+	// Change makes changes to the held seats of a show, in order and atomically, and lets
+	// the copy expire after ttl without another call. No changes only prolong the copy.
 	Change(ctx context.Context, show string, ttl time.Duration, changes ...Change) error
 	// Read returns the reservations of the held seats of a show, by seat.
 	Read(ctx context.Context, show string) (map[string]string, error)
@@ -44,8 +44,8 @@ type Store interface {
 
 // Config of a [Mirror].
 type Config struct {
-	// TTL is how long the copy stays when nobody changes or repairs it; required. It
-	// must exceed the longest hold with its payment.
+	// TTL is how long the copy stays without a change or repair; required. It must exceed
+	// the longest hold with its payment.
 	TTL time.Duration
 	// Holder names this process in the sweep's lease; required.
 	Holder string
@@ -53,7 +53,7 @@ type Config struct {
 	Every time.Duration
 	// Timeout bounds each call of the store; 500 ms when zero.
 	Timeout time.Duration
-	// Logger is slog.Default() when nil. It hears of an outage once.
+	// Logger is slog.Default() when nil. An outage is logged once.
 	Logger *slog.Logger
 }
 
@@ -106,13 +106,13 @@ func New(s *store.Store, to Store, cfg Config) (*Mirror, error) {
 	return m, nil
 }
 
-// Held says that a reservation holds these seats now. It waits for nothing.
+// Held records that a reservation holds these seats now. It waits for nothing.
 func (m *Mirror) Held(show, reservation string, seats []string) {
 	m.add(show, seats, Change{Was: Any, Now: reservation})
 }
 
-// Freed says that a reservation holds these seats no more: they were sold or are free.
-// It waits for nothing.
+// Freed records that a reservation no longer holds these seats: they were sold or are
+// free. It waits for nothing.
 func (m *Mirror) Freed(show, reservation string, seats []string) {
 	m.add(show, seats, Change{Was: reservation})
 }
@@ -133,8 +133,9 @@ func (m *Mirror) add(show string, seats []string, c Change) {
 	}
 }
 
-// Run writes what it is told until ctx ends, and what is left then, for which it takes
-// the Timeout of a call more when the store does not answer. It returns nil.
+// Run writes the changes until ctx ends, and then the remaining ones, for which it
+// takes up to one more Timeout of a call when the store does not answer. It returns
+// nil.
 func (m *Mirror) Run(ctx context.Context) error {
 	calls := context.WithoutCancel(ctx)
 	for {
@@ -148,7 +149,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes what is waiting. What cannot be written is left to the sweep.
+// flush writes the waiting changes. It leaves failed ones to the sweep.
 func (m *Mirror) flush(ctx context.Context) {
 	m.mu.Lock()
 	all := m.waiting

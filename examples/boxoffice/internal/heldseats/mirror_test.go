@@ -103,7 +103,7 @@ func mini(t *testing.T) (*miniredis.Miniredis, redis.UniversalClient) {
 	return server, redistest.Open(t, "redis://"+server.Addr())
 }
 
-// stores are what the copy can be in.
+// stores are the stores that can hold the copy.
 func stores(t *testing.T, each func(t *testing.T, to heldseats.Store)) {
 	t.Run("memory", func(t *testing.T) { each(t, heldseats.NewMemory()) })
 	t.Run("miniredis", func(t *testing.T) {
@@ -120,8 +120,8 @@ func stores(t *testing.T, each func(t *testing.T, to heldseats.Store)) {
 	})
 }
 
-// After each commit the copy is the held seats, and the stop of the process writes what is
-// left.
+// After each commit the copy has the held seats, and the stop of the process writes the
+// rest.
 func TestMirror(t *testing.T) {
 	stores(t, func(t *testing.T, to heldseats.Store) {
 		m := mirror(t, to)
@@ -162,13 +162,13 @@ func TestKey(t *testing.T) {
 func TestLostCopy(t *testing.T) {
 	stores(t, func(t *testing.T, to heldseats.Store) {
 		m := mirror(t, to)
-		r := m.Reserve(t, "ann", "A-1", "A-2") // and nobody writes it
+		r := m.Reserve(t, "ann", "A-1", "A-2") // and it is not written
 		m.start(m.Sweep)
 		m.want(map[string]string{"A-1": r.ID, "A-2": r.ID})
 	})
 }
 
-// Whatever is wrong in the copy is made right: a seat too few, one too many, one of another.
+// Every error in the copy is repaired: a seat too few, one too many, one of another.
 func TestWrongCopy(t *testing.T) {
 	stores(t, func(t *testing.T, to heldseats.Store) {
 		m := mirror(t, to)
@@ -183,7 +183,7 @@ func TestWrongCopy(t *testing.T) {
 	})
 }
 
-// Of two changes, of which the older one comes last, the newer one stays.
+// Of two changes, the newer one stays even if the older one comes last.
 func TestLateChange(t *testing.T) {
 	stores(t, func(t *testing.T, to heldseats.Store) {
 		m := mirror(t, to)
@@ -193,7 +193,7 @@ func TestLateChange(t *testing.T) {
 		m.Freed("show-1", "old", []string{"A-1"})
 		m.Held("show-1", "new", []string{"A-2"})
 		m.want(map[string]string{"A-1": "new", "A-2": "new"})
-		// A repair that saw the seat free before does not take it from who has it now.
+		// A repair that saw the seat free before does not take it from its new holder.
 		if err := to.Change(t.Context(), "show-1", ttl, heldseats.Change{Seat: "A-1", Was: "", Now: "old"}); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestLateChange(t *testing.T) {
 	})
 }
 
-// While Redis is away seats are held, sold and freed as ever. Then the copy is right again.
+// During an outage of Redis seats are held, sold and freed. Then the copy is right again.
 func TestRedisAway(t *testing.T) {
 	server, client := mini(t)
 	m := mirror(t, inRedis(t, client, ""))
@@ -226,7 +226,8 @@ func TestRedisAway(t *testing.T) {
 	}
 }
 
-// Nobody writes: what waits is bounded, and the repair makes good what was dropped.
+// Without a writer the waiting changes are bounded, and the repair restores the dropped
+// ones.
 func TestBound(t *testing.T) {
 	_, client := mini(t)
 	m := mirror(t, inRedis(t, client, ""))

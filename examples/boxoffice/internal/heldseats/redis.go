@@ -20,8 +20,8 @@ type Redis struct {
 	change *redis.Script
 }
 
-// NewRedis makes a store on a client, which stays the caller's to close. The keys are
-// prefix + hold_seats:{scheduleId}, where the braces stand for the show's id.
+// NewRedis makes a store on a client, which the caller closes. The keys are prefix +
+// hold_seats:{scheduleId}, where the braces stand for the show's id.
 func NewRedis(client redis.UniversalClient, prefix string) (*Redis, error) {
 	if client == nil {
 		return nil, errors.New("heldseats: the client is nil; make one with redis.NewUniversalClient")

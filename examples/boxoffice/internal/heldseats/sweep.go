@@ -18,15 +18,15 @@ func (m *Mirror) Sweep(ctx context.Context) error {
 	})
 }
 
-// Repair makes the copy what the database says, once. It fails with store.ErrLeaseLost, or
-// because of the database. A copy that can't be reached is left to the next time.
+// Repair makes the copy equal to the database, once. It fails with store.ErrLeaseLost, or
+// because of the database. An unreachable copy is left to the next time.
 func (m *Mirror) Repair(ctx context.Context, lease store.Lease) error {
 	shows, err := store.Column(ctx, m.seats.Reader(), m.sql.Shows)
 	if err != nil {
 		return fmt.Errorf("heldseats: shows: %w", err)
 	}
 	copied, away := m.read(ctx, shows)
-	// The copy was read first: what it has and the database does not has ended.
+	// The copy was read first: a hold in it that the database does not have has ended.
 	held := map[string]map[string]string{}
 	err = m.seats.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lease.Keep(ctx, tx, m.cfg.Every); err != nil || away != nil {
@@ -83,8 +83,8 @@ func (m *Mirror) held(ctx context.Context, tx *sql.Tx) (map[string]map[string]st
 	return all, rows.Err()
 }
 
-// difference are the changes that make one of the other. Each holds only while the seat is
-// what it was: a booking that was written meanwhile is newer.
+// difference are the changes that turn one into the other. Each applies only while the
+// seat is unchanged: a booking that was written meanwhile is newer.
 func difference(from, to map[string]string) (changes []Change) {
 	for seat, reservation := range to {
 		if from[seat] != reservation {

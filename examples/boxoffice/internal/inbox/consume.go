@@ -23,7 +23,7 @@ const (
 	maxRef     = 128
 )
 
-// eventID leaves room for a member's id in what a stream takes for an id.
+// eventID leaves room for a member's id within the ids that a stream permits.
 var eventID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,63}$`)
 
 // Consumers is the group that stores notifications.
@@ -38,13 +38,13 @@ func (i *Inbox) Consumers() []store.Consumer {
 	}}}
 }
 
-// notice is what recipients of an event are told.
+// notice is the notification of an event's recipients.
 type notice struct{ eventID, kind, params, message, ref string }
 
 // prefix of the ids of its notifications; the member follows.
 func (n notice) prefix() string { return n.eventID + "/" }
 
-// read checks an event. One that is wrong never gets right.
+// read checks an event. A malformed event is a permanent error.
 func read(e event.Event) (notice, events.Noticed, error) {
 	var data events.Noticed
 	if err := e.UnmarshalData(&data); err != nil {
@@ -73,7 +73,7 @@ func read(e event.Event) (notice, events.Noticed, error) {
 	return notice{}, data, fault.MarkPermanent(fmt.Errorf("inbox: %s %q: %s", e.Type, e.ID, wrong))
 }
 
-// toOne stores for the one member that to names.
+// toOne stores for the one member that the function to returns.
 func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 		n, data, err := read(e)
@@ -95,8 +95,8 @@ func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
 	}
 }
 
-// toMany stores for an audience: its first page at once, so that a few recipients
-// need nothing else, and the rest page by page in transactions of their own.
+// toMany stores for many recipients: the first page at once, which is enough for few
+// recipients, and the rest page by page in transactions of their own.
 func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 		n, data, err := read(e)
@@ -124,8 +124,8 @@ func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler
 	}
 }
 
-// position takes the next place in the order of commits: it is nobody else's turn
-// until tx has ended, so who sees a place sees all before it.
+// position takes the next place in the order of commits. The place is locked until tx
+// has ended, so a reader that sees a place sees all before it.
 func (i *Inbox) position(ctx context.Context, tx *sql.Tx) (int64, error) {
 	var p int64
 	err := i.store.Update(ctx, tx, i.sql.Position, []any{"stored"}, &p)

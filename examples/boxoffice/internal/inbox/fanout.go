@@ -16,7 +16,7 @@ const (
 	voters    audience = "VOTERS"    // on a show
 )
 
-// fanout is a notice on its way to an audience.
+// fanout is a notice whose recipients are not all stored yet.
 type fanout struct {
 	notice
 	audience audience
@@ -24,8 +24,8 @@ type fanout struct {
 	after    string // the last recipient it was stored for
 }
 
-// fanOutLook is how often a process looks for what another one has left over; its
-// own wake it.
+// fanOutLook is how often a process looks for the unfinished pages of others; its own
+// ones wake it.
 const fanOutLook = time.Second
 
 func (i *Inbox) fanOut(ctx context.Context) {
@@ -42,7 +42,7 @@ func (i *Inbox) fanOut(ctx context.Context) {
 }
 
 // FanOut stores the next page of an event with many recipients, and reports whether
-// there was one. Any number of processes may call it: each works on another event.
+// there was one. Any number of processes may call it: each processes another event.
 func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
 	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		did = false
@@ -72,8 +72,8 @@ func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
 	return did, nil
 }
 
-// page stores for the next page of recipients, moves f behind it, and reports
-// whether others may follow.
+// page stores for the next page of recipients, moves f after it, and reports whether
+// others may follow.
 func (i *Inbox) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err error) {
 	find, keep := i.sql.FollowersPage, i.sql.StoreFollowers
 	if f.audience == voters {
@@ -91,7 +91,8 @@ func (i *Inbox) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err
 	if err != nil {
 		return false, err
 	}
-	// Bounded by both ends: who joins in between must not push another one out.
+	// Bounded by both ends: a follower that joins in between must not push another one
+	// out.
 	if _, err := tx.ExecContext(ctx, keep, f.prefix(), f.kind, f.params, f.message, f.ref, position, f.of, f.after, last); err != nil {
 		return false, fmt.Errorf("inbox: store %s: %w", f.eventID, err)
 	}

@@ -26,8 +26,8 @@ const maxPage = 1000
 // Keep is how long a notification is kept, read or not.
 const Keep = 30 * 24 * time.Hour
 
-// ErrNotFound is returned for a notification that does not exist or is somebody
-// else's; the two are not told apart.
+// ErrNotFound is returned for a notification that does not exist or belongs to another
+// member; the two look the same.
 var ErrNotFound = errors.New("inbox: no such notification")
 
 // Sender sends to the live streams of members: an *sse.Hub. A send is tried once.
@@ -39,8 +39,8 @@ type Sender interface {
 }
 
 // Notification is one of a member's; ReadAt is zero while it is unread. Package notices
-// makes a sentence of Type and Params; Message is that sentence in English, or all there
-// is of one that was stored before there were Params.
+// makes a sentence of Type and Params; Message is that sentence in English. A
+// notification that was stored before there were Params has only the Message.
 type Notification struct {
 	ID, Type          string
 	Params            events.NoticeParams
@@ -48,8 +48,8 @@ type Notification struct {
 	CreatedAt, ReadAt time.Time
 }
 
-// column is a Notification's Params as the database has them. What is no JSON counts as
-// no parameters: the message is there.
+// column is a Notification's Params as the database has them. Invalid JSON counts as no
+// parameters: the message is there.
 type column struct{ p *events.NoticeParams }
 
 func (c column) Scan(value any) error {
@@ -79,18 +79,18 @@ type statements struct {
 type Config struct {
 	// Holder names this process in the leases of the singletons; required.
 	Holder string
-	// LeaseTTL is how long the lease of the retention lasts without a sign of life; 10 s
-	// when zero.
+	// LeaseTTL is how long the lease of the retention lasts without a renewal; 10 s when
+	// zero.
 	LeaseTTL time.Duration
-	// SendLease is the same of the process that sends live; 2.5 s when zero. A crash
-	// delays live sends by as much and a look of 250 ms, unless the same Holder comes
-	// back. Each batch renews it.
+	// SendLease is the lease of the process that sends live; 2.5 s when zero. A crash
+	// delays live sends by as much and a look of 250 ms, unless the same Holder comes back.
+	// Each batch renews it.
 	SendLease time.Duration
 	// Page is how many recipients of an event are stored in one transaction; 500 when
 	// zero.
 	Page int
 	// SendTimeout bounds how long one batch of live sends takes, half of SendLease when
-	// zero: what was not sent by then is dropped.
+	// zero: notifications that are not sent by then are dropped.
 	SendTimeout time.Duration
 	// Traces keeps the trace of each event that is handled until its notifications are
 	// sent live, so that these belong to it. It costs a statement for each traced event
@@ -133,7 +133,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Inbox keeps what members are notified of. It is safe for concurrent use.
+// Inbox keeps the members' notifications. It is safe for concurrent use.
 type Inbox struct {
 	store  *store.Store
 	cfg    Config
@@ -158,14 +158,14 @@ func New(s *store.Store, cfg Config) (*Inbox, error) {
 	return i, nil
 }
 
-// SetSender says where notifications are sent live, before Run: the streams replay
-// from the Inbox, so either has to be made first. Where no process has one nothing is
-// sent, and nothing replayed.
+// SetSender sets where notifications are sent live. Call it before Run; it is no part of
+// Config, because the streams replay from the Inbox. If no process has a Sender, nothing
+// is sent or replayed.
 func (i *Inbox) SetSender(s Sender) { i.sender = s }
 
-// Run does what goes on by itself until ctx ends: it stores the rest of events with
-// many recipients, sends live what was committed, and deletes what is too old. The
-// last two are done by one process at a time. A database that fails is tried again.
+// Run does the inbox's own work until ctx ends: it stores the rest of events with many
+// recipients, sends committed notifications live, and deletes old ones. The last two are
+// done by one process at a time. A database that fails is tried again.
 func (i *Inbox) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { i.fanOut(ctx) })
@@ -177,11 +177,11 @@ func (i *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// retryAfter is how long a part waits after the database has failed it.
+// retryAfter is how long a part waits after a failure of the database.
 const retryAfter = time.Second
 
-// repeat does step when it is woken and when the time has come that the step before
-// named, until ctx ends.
+// repeat calls step when it is woken and at the time that the previous step returned,
+// until ctx ends.
 func (i *Inbox) repeat(ctx context.Context, wake <-chan struct{}, failed string, step func(ctx context.Context) (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

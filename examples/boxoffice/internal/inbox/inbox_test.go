@@ -67,12 +67,12 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	o.follow("ann", 5)
 	o.run()
 	one, many := notice(t, events.MemberFollowed, "ann", "bob"), notice(t, events.PostLiked, "ann", "show-1")
-	// Its key is forgotten, or it slipped past the guard: the id is what counts.
+	// Without its key, or past the guard: the id prevents the duplicate.
 	o.handle(one, many, one, many)
 	out.wait(t, 6)
 	o.handle(one, many)
 
-	// With its key the handler is not even asked.
+	// With its key the handler is not even called.
 	keys, err := sqlidempotency.New(o.Store.DB(), sqlidempotency.Config{Dialect: map[string]sqlidempotency.Dialect{
 		"sqlite": sqlidempotency.SQLite, "postgres": sqlidempotency.Postgres, "mysql": sqlidempotency.MySQL,
 	}[o.Store.Dialect()]})
@@ -103,7 +103,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	}
 	out.wait(t, 7)
 	boxtest.WaitFor(t, "the rest of the pages", func() bool { return o.count(`SELECT COUNT(*) FROM notification_fanouts`) == 0 })
-	o.reserved("last", 1) // what was sent twice would have been sent before it
+	o.reserved("last", 1) // a second send would have come before it
 	sent := out.wait(t, 8)
 	slices.Sort(sent)
 	if n := o.count(`SELECT COUNT(*) FROM notifications`); n != 8 || asked != 1 || len(slices.Compact(sent)) != 8 {
@@ -164,7 +164,7 @@ func TestManyRecipientsComeInPages(t *testing.T) {
 					if got := o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id LIKE $1`, e.ID+"/%"); got != stored {
 						t.Fatalf("%d are stored, want %d", got, stored)
 					}
-					// A step that fails, or whose process dies, changes nothing.
+					// A step that fails, or whose process dies, has no effect.
 					ctx, cancel := context.WithCancel(t.Context())
 					cancel()
 					if _, err := o.inbox.FanOut(ctx); err == nil {
@@ -188,13 +188,14 @@ func TestManyRecipientsComeInPages(t *testing.T) {
 	}
 }
 
-// Who comes or goes between the pages pushes nobody out, and nobody is told twice.
+// A follower that comes or goes between the pages pushes no other out, and no
+// follower is notified twice.
 func TestFollowersThatComeAndGo(t *testing.T) {
 	o := newOffice(t, inbox.Config{Page: 3})
 	all := o.follow("ann", 12)
 	e := notice(t, events.PostLiked, "ann", "show-1")
 	o.handle(e)
-	gone := all[2:5] // of whom one was told, and was the end of the page
+	gone := all[2:5] // of them one was notified, and was the end of the page
 	for _, member := range gone {
 		o.Exec(t, `DELETE FROM follows WHERE follower_id = $1`, member)
 	}
@@ -255,7 +256,7 @@ func TestSeveralProcessesFanOut(t *testing.T) {
 			t.Errorf("%s has %d, want %d", member, len(got), n)
 		}
 	}
-	// 9 full pages after the first, and an empty one that says so.
+	// 9 full pages after the first, and an empty one that ends them.
 	if pages.Load() != n*10 {
 		t.Errorf("%d pages", pages.Load())
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// killedEnv has this program be the process that sends, on the database that it names.
+// killedEnv makes this program the process that sends, on the database that it names.
 const killedEnv = "MILLRACE_TEST_INBOX_SENDS"
 
-// sendUntilKilled takes the lease, says so, and never comes back from its first send.
+// sendUntilKilled takes the lease, reports that, and hangs in its first send.
 func sendUntilKilled(url string) error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, url)
@@ -36,8 +36,8 @@ func sendUntilKilled(url string) error {
 	return i.Run(ctx)
 }
 
-// A process that sends is killed with kill -9: what is stored from then on waits for
-// its lease and for the next look, which are three seconds together at most.
+// The sending process is killed with kill -9: later notifications wait for its lease
+// and for the next look, which are three seconds together at most.
 func TestAKilledSenderCostsThreeSeconds(t *testing.T) {
 	const bound = 3 * time.Second
 	o := newOffice(t, inbox.Config{Holder: "next"})

@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Stats is what an Inbox of this process has done since it was made.
+// Stats are the counters of an Inbox of this process since it was made.
 type Stats struct {
 	Sent    int64 // live sends that the streams took
-	Failed  int64 // live sends, and changes of mute, that they did not: nobody tries again
+	Failed  int64 // live sends, and changes of mute, that they refused: not retried
 	Dropped int64 // live sends that were not tried: too late to be news
 	Deleted int64 // notifications that were too old to keep
 }

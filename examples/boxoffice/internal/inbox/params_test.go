@@ -42,8 +42,8 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// While versions change, the version before stores notifications and pages without
-// parameters, and reads what this one has stored: the message is always there.
+// During an upgrade the version before stores notifications and pages without
+// parameters, and reads the rows of this one: the message is always there.
 func TestTheVersionBefore(t *testing.T) {
 	o := newOffice(t, inbox.Config{Page: 2})
 	all := o.follow("ann", 3)
@@ -65,7 +65,7 @@ func TestTheVersionBefore(t *testing.T) {
 	if got := o.Query(t, `SELECT message FROM notifications WHERE member_id = 'cleo'`); got == "" {
 		t.Error("the version before cannot read what this one has stored")
 	}
-	// What somebody broke by hand is read by its message.
+	// Parameters that were damaged by hand are replaced by the message.
 	for _, params := range []string{`{`, `[]`, `{"seats":"A-1"}`, ``} {
 		o.Exec(t, `UPDATE notifications SET params = $1 WHERE member_id = 'bob'`, params)
 		if list := o.list("bob"); len(list) != 1 || !reflect.DeepEqual(list[0].Params, events.NoticeParams{}) {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// EventName is that of the streams' events.
+	// EventName is the name of the streams' events.
 	EventName = "notification"
 
 	newest    = 10 // unread notifications that a new stream begins with
 	maxMissed = 50 // and that one gets that comes back; a stream remembers 64
 )
 
-// Query is which notifications are asked for.
+// Query selects notifications.
 type Query struct {
 	Unread bool
-	// Before is the id of the last one of the page before; "" for the first page. One
-	// that was deleted meanwhile is the end: what came before it was deleted first.
+	// Before is the id of the last one of the page before; "" for the first page. An id that
+	// was deleted meanwhile is the end: older ones were deleted first.
 	Before string
 	Limit  int
 }
@@ -59,8 +59,8 @@ func (i *Inbox) UnreadCount(ctx context.Context, member string) (n int64, err er
 	return n, nil
 }
 
-// Read marks a member's notification as read, or fails with ErrNotFound. Marking it
-// again is harmless and leaves the time as it is.
+// Read marks a member's notification as read, or fails with ErrNotFound. Marking it again
+// is harmless and keeps the time.
 func (i *Inbox) Read(ctx context.Context, member, id string) error {
 	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, i.sql.MarkRead, id, member)
@@ -83,8 +83,8 @@ func (i *Inbox) Read(ctx context.Context, member, id string) error {
 	return err
 }
 
-// ReadUpTo marks a member's notification and all that came before it as read, or fails
-// with ErrNotFound. What came behind it stays unread: the member may not have seen it.
+// ReadUpTo marks a member's notification and all earlier ones as read, or fails with
+// ErrNotFound. Later ones stay unread: the member may not have seen them.
 func (i *Inbox) ReadUpTo(ctx context.Context, member, id string) error {
 	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var place int64
@@ -103,11 +103,11 @@ func (i *Inbox) ReadUpTo(ctx context.Context, member, id string) error {
 	return err
 }
 
-// muteTimeout bounds how long a change of settings waits for the streams to hear.
+// muteTimeout bounds how long a change of settings waits for the streams.
 const muteTimeout = 2 * time.Second
 
-// Mute keeps notifications off a member's streams, or lets them through again. They
-// are stored all the same. Streams that cannot be told follow when they open anew.
+// Mute stops the sending of notifications to a member's streams, or resumes it. They are
+// stored all the same. Streams that miss the change follow when they open again.
 func (i *Inbox) Mute(ctx context.Context, member string, muted bool) error {
 	value := 0
 	if muted {
@@ -144,10 +144,10 @@ func (i *Inbox) Muted(ctx context.Context, member string) (bool, error) {
 	return muted == 1, nil
 }
 
-// Replay is what a member's stream begins with, oldest first: the newest 10 unread,
-// or for one that comes back the newest 50 unread of those after the one it saw last.
-// It counts the unread ones that it leaves out. What has yet to be sent live is none of
-// it: a client that got it here and was cut would get it once more.
+// Replay has the first events of a member's stream, oldest first: the newest 10 unread,
+// or for a reconnected stream the newest 50 unread of those after the last one it saw. It
+// counts the unread ones that it leaves out. Notifications that are still to be sent live
+// are not included: a client that got one here and was cut would get it once more.
 func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	after, limit := int64(0), newest
 	if last := since[EventName]; last != "" {
@@ -182,7 +182,7 @@ func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (s
 }
 
 // live is a notification as streams have it. Its message is in English: a stream does not
-// know the language of its page, which makes its own sentence of the parameters.
+// know the language of its page, which makes its own sentence from the parameters.
 func live(n Notification) (sse.Event, error) {
 	data, err := json.Marshal(struct {
 		ID      string              `json:"id"`
@@ -197,7 +197,7 @@ func live(n Notification) (sse.Event, error) {
 	return sse.Event{Name: EventName, ID: n.ID, Data: data}, nil
 }
 
-// place of a member's notification in the order of commits; 0 when there is none.
+// place of a member's notification in the order of commits; 0 for an unknown one.
 func (i *Inbox) place(ctx context.Context, member, id string) (place int64, err error) {
 	err = i.store.Reader().QueryRowContext(ctx, i.sql.PlaceOf, id, member).Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -46,7 +46,7 @@ func TestPagesAtEqualTimes(t *testing.T) {
 				}
 				got = append(got, ids(page)...)
 				if before == "" {
-					// What comes while one pages is on no later page.
+					// A notification that arrives while one pages is on no later page.
 					id := o.reserved("ann", 1)[0]
 					defer o.inbox.Read(t.Context(), "ann", id) //nolint:errcheck // the next round asks for what was there
 					mine = append(mine, id)

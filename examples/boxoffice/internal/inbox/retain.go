@@ -18,7 +18,7 @@ const (
 	retainPause = 100 * time.Millisecond
 )
 
-// retain deletes what is too old, step by step, while this process has the lease of
+// retain deletes old notifications, step by step, while this process has the lease of
 // that job.
 func (i *Inbox) retain(ctx context.Context) {
 	job := i.store.NewJob(retainLease, i.cfg.Holder, i.cfg.LeaseTTL, i.cfg.Logger)
@@ -48,8 +48,8 @@ func (i *Inbox) retain(ctx context.Context) {
 }
 
 // Retain deletes up to limit notifications that are older than [Keep], read or not,
-// oldest first, and returns how many. It fails with store.ErrLeaseLost, and then has
-// done nothing.
+// oldest first, and returns their number. When it fails with store.ErrLeaseLost, it
+// has deleted nothing.
 func (i *Inbox) Retain(ctx context.Context, lease store.Lease, limit int) (int, error) {
 	var n int64
 	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {

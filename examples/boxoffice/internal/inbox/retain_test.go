@@ -74,7 +74,7 @@ func TestRetentionIsFenced(t *testing.T) {
 	}
 }
 
-// By itself, in more than one step, and beside what is young.
+// By itself, in more than one step, and without the young ones.
 func TestRetentionRuns(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	young := o.reserved("ann", 1)
@@ -88,7 +88,7 @@ func TestRetentionRuns(t *testing.T) {
 	if got := ids(o.list("ann")); !slices.Equal(got, young) || was < 500 {
 		t.Errorf("%d were there, %v is left", was, got)
 	}
-	// The lease is back at once: another process could go on.
+	// The lease is returned at once: another process could continue.
 	boxtest.WaitFor(t, "the lease", func() bool {
 		_, err := o.Store.TakeLease(t.Context(), "notification-retention", "other", time.Minute)
 		return err == nil

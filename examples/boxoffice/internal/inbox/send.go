@@ -14,13 +14,13 @@ import (
 
 const (
 	sendLease = "notification-send"
-	// sendLook is how often a process looks for what others have committed; its own
-	// wakes it.
+	// sendLook is how often a process looks for the commits of others; its own ones wake
+	// it.
 	sendLook = 250 * time.Millisecond
-	// maxBatch bounds what is taken up at once. Two pages of recipients fit, so that
-	// there is always one of which nothing is cut off.
+	// maxBatch bounds the notifications taken up at once. Two pages of recipients fit,
+	// so that there is always a whole one.
 	maxBatch = 2 * maxPage
-	// fresh is how old a notification may be to be news.
+	// fresh is how old a notification may be to be sent live.
 	fresh = time.Minute
 )
 
@@ -34,8 +34,8 @@ type outgoing struct {
 	wanted   bool   // neither read already nor muted
 }
 
-// send sends what was committed to the streams, in the order of commits, while this
-// process has the lease of that job.
+// send sends committed notifications to the streams, in the order of commits, while
+// this process has the lease of that job.
 func (i *Inbox) send(ctx context.Context) {
 	stored, cancel := i.stored.Subscribe()
 	defer cancel()
@@ -79,9 +79,9 @@ func (i *Inbox) sendSome(ctx context.Context, job *store.Job) (bool, error) {
 	return true, nil
 }
 
-// takeUp moves the mark of what was sent over the next batch and returns it. The mark
-// moves first: a process that dies behind it leaves the batch unsent, and nobody
-// sends it twice.
+// takeUp moves the mark of sent notifications over the next batch and returns it. The
+// mark moves first: a process that dies after that leaves the batch unsent, and no
+// process sends it twice.
 func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing, err error) {
 	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lease.Keep(ctx, tx, i.cfg.SendLease); err != nil {
@@ -133,7 +133,7 @@ func (i *Inbox) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]ou
 	return batch, rows.Err()
 }
 
-// happened is when the event was committed that the notification is of, or else the
+// happened is the commit time of the notification's event, or else of the
 // notification.
 func (o outgoing) happened() time.Time {
 	id, _, _ := strings.Cut(o.ID, "/")
@@ -143,8 +143,8 @@ func (o outgoing) happened() time.Time {
 	return time.Now().Add(-o.age)
 }
 
-// deliver sends a batch, each once. What fails, is no news any more, or was not sent
-// in time is counted and left to the inbox.
+// deliver sends a batch, each once. A notification that fails, is outdated, or was
+// not sent in time is counted and left to the inbox.
 func (i *Inbox) deliver(ctx context.Context, batch []outgoing) {
 	ctx, cancel := context.WithTimeout(ctx, i.cfg.SendTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// inOrder is what was stored, in the order of commits.
+// inOrder has the stored notifications, in the order of commits.
 func (o *office) inOrder() []string {
 	o.t.Helper()
 	rows, err := o.Store.Reader().QueryContext(o.t.Context(), `SELECT notification_id FROM notifications ORDER BY position, member_id`)
@@ -63,7 +63,7 @@ func TestLiveSendsInTheOrderOfCommits(t *testing.T) {
 	o.follow("ann", 3)
 	out := &wire{}
 	out.before = func(_ context.Context, _ string, e sse.Event) error {
-		// By then anybody can read it.
+		// By then any reader sees it.
 		if n := o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id = $1`, e.ID); n != 1 {
 			t.Errorf("%s is sent before its commit", e.ID)
 		}
@@ -114,7 +114,7 @@ func TestOneProcessSends(t *testing.T) {
 	if got, want := out.all(), both[0].inOrder(); !slices.Equal(got, want) {
 		t.Errorf("sent\n%v, stored\n%v", got, want)
 	}
-	// The other one goes on where the first one ended.
+	// The other one continues where the first one ended.
 	stop()
 	more := both[0].reserved("bob", 3)
 	if got := out.wait(t, all+3)[all:]; !slices.Equal(got, more) {
@@ -142,8 +142,8 @@ func TestCrashBetweenCommitAndSend(t *testing.T) {
 	}
 }
 
-// A process that hangs in the middle of a batch, until after its lease, is as good as
-// dead; what it had taken up is left to replays.
+// A process that hangs in the middle of a batch, until after its lease, counts as
+// dead; its batch is left to replays.
 func TestCrashWhileSending(t *testing.T) {
 	url := boxtest.URL(t)
 	hung := open(t, url, inbox.Config{Holder: "hung"})

@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-// streams serves one member's streams from an inbox;
-// what was sent to them stands on the wire.
+// streams serves one member's streams from an inbox; the wire has the events sent to
+// them.
 func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	t.Helper()
 	limit, err := memsse.NewCap(memsse.Config{})
@@ -51,7 +51,7 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 		return o.inbox.Replay(ctx, member, since)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = hub.Serve(w, r, sse.Stream{Member: member, Token: "tab", Replay: replay}) // the client sees what became of it
+		_ = hub.Serve(w, r, sse.Stream{Member: member, Token: "tab", Replay: replay}) // the client sees the outcome
 	}))
 	t.Cleanup(func() {
 		cancel()
@@ -61,7 +61,7 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	return server, sent
 }
 
-// tab reads a stream as a browser does: it comes back with the last id it saw.
+// tab reads a stream as a browser does: it reconnects with the last id it saw.
 type tab struct {
 	t      *testing.T
 	server *httptest.Server
@@ -69,7 +69,7 @@ type tab struct {
 	seen   []string
 }
 
-// read opens the stream and reads until enough says so of the ids seen.
+// read opens the stream and reads until enough accepts the ids seen.
 func (b *tab) read(opened func(), enough func() bool) {
 	b.t.Helper()
 	ctx, cut := context.WithTimeout(b.t.Context(), time.Minute)
@@ -110,10 +110,10 @@ func TestStreamWithoutGapOrDuplicate(t *testing.T) {
 	boxtest.WaitFor(t, "what was there to be sent to nobody", func() bool { return o.inbox.Stats().Sent == 12 })
 
 	const writers, each = 4, 20
-	all := 10 + writers*each // the newest ten, and then what comes
+	all := 10 + writers*each // the newest ten, and then the new ones
 	client := &tab{t: t, server: server}
 	chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable chance is what a test needs
-	// A replay is bounded, so that those who write must not be too far ahead.
+	// A replay is bounded, so the writers must not be too far ahead.
 	ahead := make(chan struct{}, 30)
 	var wrote sync.WaitGroup
 	begin := sync.OnceFunc(func() {
@@ -141,7 +141,8 @@ func TestStreamWithoutGapOrDuplicate(t *testing.T) {
 			}
 			return len(client.seen) >= cut
 		})
-		// A client comes back after a pause. What it has seen is on the wire by then.
+		// A client reconnects after a pause. The events it has seen are on the wire by
+		// then.
 		boxtest.WaitFor(t, client.last+" on the wire", func() bool { return slices.Contains(sent.all(), client.last) })
 	}
 	wrote.Wait()

@@ -67,7 +67,7 @@ func notice(t testing.TB, typ, member, ref string) event.Event {
 
 var errUndone = errors.New("undone on purpose")
 
-// try handles an event as the consumer does; what then returns after the handler
+// try handles an event as the consumer does; then is the handler's error, which
 // decides about the transaction.
 func (o *office) try(ctx context.Context, e event.Event, then error) (effect string, err error) {
 	c := o.inbox.Consumers()[0]
@@ -83,7 +83,7 @@ func (o *office) try(ctx context.Context, e event.Event, then error) (effect str
 	return effect, err
 }
 
-// handle handles events that are right.
+// handle handles well-formed events.
 func (o *office) handle(all ...event.Event) {
 	o.t.Helper()
 	for _, e := range all {
@@ -135,7 +135,7 @@ func (o *office) count(query string, args ...any) int {
 	return n
 }
 
-// run runs the inbox until the test ends, or what it returns is called.
+// run runs the inbox until the test ends, or stop is called.
 func (o *office) run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -164,7 +164,7 @@ func reversed(all []string) []string {
 	return out
 }
 
-// wire stands in for the streams and remembers what it was sent.
+// wire stands in for the streams and records the events it was sent.
 type wire struct {
 	// before is asked about each send.
 	before func(ctx context.Context, member string, e sse.Event) error

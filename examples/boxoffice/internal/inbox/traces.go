@@ -13,9 +13,9 @@ import (
 // maxTrace is the longest trace context that is kept, in bytes.
 const maxTrace = 256
 
-// keepTrace notes which trace the notifications of a position belong to: they are
-// sent by a process that knows nothing of the event. Of an event with many recipients
-// the first page belongs to its trace.
+// keepTrace stores the trace of the notifications of a position: the process that
+// sends them does not know the event. Of an event with many recipients the first page
+// belongs to its trace.
 func (i *Inbox) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error {
 	sc := trace.SpanContextFromContext(ctx)
 	if !i.cfg.Traces || !sc.IsSampled() {
@@ -27,8 +27,8 @@ func (i *Inbox) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error
 	return nil
 }
 
-// takeTraces gives the notifications of a batch, which are those of the positions
-// after sent up to upTo, their traces, and forgets these.
+// takeTraces gives the notifications of a batch, those of the positions after sent up
+// to upTo, their traces, and deletes the stored traces.
 func (i *Inbox) takeTraces(ctx context.Context, tx *sql.Tx, batch []outgoing, sent, upTo int64) error {
 	if !i.cfg.Traces {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// act is one row of the proof: what the workers want, and what goes wrong
-// meanwhile.
+// act is one row of the proof: the demand of the workers, and the fault.
 type act struct {
 	key, name string
 	least     time.Duration // it is measured for at least so long
@@ -28,8 +27,8 @@ type wants struct {
 // highShare: the steady demand of high priority is a third of the rate.
 const highShare = 3
 
-// flood is what low priority asks for in a second, as a multiple of the rate:
-// 5,000 of 450.
+// flood is the demand of low priority in a second, as a multiple of the rate: 5,000
+// of 450.
 const flood = 5000.0 / 450
 
 func everyAct() []act {
@@ -64,8 +63,8 @@ func actKeys() []string {
 	return keys
 }
 
-// floodThenHigh asks for far more low calls than there are, and in the middle of
-// it for half as much again as the reserve of high.
+// floodThenHigh asks for far more low calls than are permitted, and in the middle of
+// that for half as much again as the reserve of high.
 func floodThenHigh(c config, _ int) demand {
 	return demand{
 		LowAsks:    int(flood * float64(c.rate) / float64(c.workers)),
@@ -84,15 +83,15 @@ func steppedBudget(c config) ratelimit.Limits {
 	return l
 }
 
-// wishfulBudget is what people write who forget that a full bucket is refilled
-// while it is emptied.
+// wishfulBudget ignores that a full bucket is refilled while it is emptied, a common
+// mistake.
 func wishfulBudget(c config) ratelimit.Limits {
 	l := c.budget()
 	l.Burst = c.rate
 	return l
 }
 
-// brokenBudget is wishfulBudget with a lie about the upstream, without which
+// brokenBudget is wishfulBudget with a false limit of the upstream, without which
 // ratelimit refuses it.
 func brokenBudget(c config) ratelimit.Limits {
 	l := wishfulBudget(c)
@@ -100,9 +99,9 @@ func brokenBudget(c config) ratelimit.Limits {
 	return l
 }
 
-// restThenAll lets the bucket fill, which takes a second, and then takes all that
-// there is. Callers are few, because the first call of each makes a connection,
-// for which a permit is given back that is worth nothing by then.
+// restThenAll lets the bucket fill, which takes a second, and then takes all of it.
+// Callers are few, because the first call of each makes a connection: its permit is
+// returned, and is worthless by then.
 func restThenAll(c config, _ int) demand {
 	return demand{Touch: true, HighCallers: max(1, c.rate/10/c.workers), HighOffset: 1300 * time.Millisecond}
 }

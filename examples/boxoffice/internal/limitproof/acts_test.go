@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream/boottime"
 )
 
-// TestAllActs asserts what no machine is too slow for: nothing is violated, and
-// the broken arithmetic is noticed. Goals are left to the command.
+// TestAllActs asserts the results that hold on a machine of any speed: nothing is
+// violated, and the broken arithmetic is noticed. Goals are left to the command.
 func TestAllActs(t *testing.T) {
 	c := small(t)
 	for i := range c.acts {

@@ -97,11 +97,11 @@ func (c config) within(a act) time.Duration {
 	return max(time.Duration(c.seconds)*time.Second, a.least)
 }
 
-// budget is what the workers keep to, in all acts whose arithmetic holds.
+// budget has the limits of the workers, in all acts whose arithmetic holds.
 func (c config) budget() ratelimit.Limits {
 	return ratelimit.Limits{HardLimit: c.hard, Rate: c.rate, LowRate: c.low, Delay: delay, Processes: c.workers}
 }
 
-// delay is how long a permit lasts. The default leaves ten processes a burst of
-// 31, which is what 69 ms bring in.
+// delay is how long a permit lasts. The default leaves ten processes a burst of 31,
+// the permits of 69 ms.
 const delay = 20 * time.Millisecond

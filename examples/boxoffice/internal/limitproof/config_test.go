@@ -45,7 +45,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// What all workers want together does not depend on how many they are.
+// The total demand of the workers does not depend on their number.
 func TestDemand(t *testing.T) {
 	for _, workers := range []int{1, 10} {
 		c := full(t)

@@ -22,13 +22,14 @@
 // were sent. Callers say the latter in X-Sent-At, which the connection fills in
 // under the limiter's lock, right before the write. A window over the limit by
 // sending is a violation, and the proof has failed. One that is over it by arrival
-// only is no doing of the caller: the simulator did not get to run, or the
-// network held calls up; the act is played again, up to three times, and every
+// only is not the caller's fault: the simulator did not get to run, or the
+// network delayed calls; the act is played again, up to three times, and every
 // try is in the table.
 //
-// Low priority is held to its own arithmetic in windows of 1 s and 10 s: LowBurst +
-// LowRate·(t + Delay) + Processes. While Redis is away nobody can have a permit
-// that is younger than Delay, so at most one call of each process is sent.
+// Low priority is compared with its own arithmetic in windows of 1 s and 10 s:
+// LowBurst + LowRate·(t + Delay) + Processes. During an outage of Redis no process
+// has a permit that is younger than Delay, so at most one call of each process is
+// sent.
 //
 // Goals that a busy machine can miss without any limit being broken are tried up
 // to three times too: 99 % of the rate used while there is demand, and high's
@@ -38,15 +39,15 @@
 //
 // # The clock
 //
-// A real step of Redis' clock needs the machine's clock, or a library in front of
-// the C library, which deadlocks in a redis-server that is linked with jemalloc.
-// So the stored times are moved the other way. To a script that decides on calls
-// this is the same: it reads nothing but the difference. What differs is a permit
-// that is given back across a step: a real step makes it worthless, here it counts.
+// A real step of Redis' clock needs the machine's clock, or a library in front of the
+// C library, which deadlocks in a redis-server that is linked with jemalloc. So the
+// stored times are moved the other way. To a script that decides on calls this is the
+// same: it reads nothing but the difference. One difference is a permit that is
+// returned across a step: a real step makes it worthless, here it counts.
 //
 //	property                                                  proven by
 //	each call is stamped and counted at its connection        TestStamp
-//	what the log says becomes the right figures               TestMeasure, TestBehind
+//	the log becomes the right figures                         TestMeasure, TestBehind
 //	each rule of the judge finds its violation, and no other  TestJudge
 //	the upstream's own counts and its log must agree          TestComplete
 //	a try that was violated is never tried again              TestDecided
@@ -54,14 +55,14 @@
 //	a moved state is to the scripts a step of the clock       TestStepIsAStep
 //	wrong usage is an error that names the right one          TestFlags
 //	two workers keep to a small limit through all acts, and
-//	what is broken on purpose is noticed                      TestAllActs
+//	the arithmetic broken on purpose is noticed               TestAllActs
 //	ratelimit refuses that arithmetic, and the proof says so  TestBrokenIsRefused
-//	what all want together depends on no number of workers    TestDemand
+//	the total demand does not depend on the number of workers TestDemand
 //	the arithmetic is printed                                 TestPreface
 //	a worker that dies is no proof                            TestDeadWorker
 //	Ctrl-C ends everything, also while workers are stopped    TestInterrupt
 //
 // Failure modes: the proof is as good as the clocks of its machine; it is one
-// machine, whose processes share one. It shows what happened, not what could: the
-// bound over all histories is for the tests of ratelimit.
+// machine, whose processes share one. It shows one history: the tests of ratelimit
+// check the bound over all histories.
 package limitproof

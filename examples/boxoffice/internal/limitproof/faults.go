@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream/boottime"
 )
 
-// plot is what a fault can hurt, and when.
+// plot has the targets of a fault, and its time.
 type plot struct {
 	redis   *server
 	workers []int // process ids
@@ -19,7 +19,7 @@ type plot struct {
 	draw    *rand.Rand
 }
 
-// happened is what a fault did.
+// happened has the effects of a fault.
 type happened struct {
 	away    []span // Redis was
 	forward int    // steps of its clock
@@ -36,7 +36,7 @@ func (p *plot) share(part float64) time.Duration {
 	return p.during.from + time.Duration(part*float64(p.during.to-p.during.from))
 }
 
-// killRedis kills it as kill -9 does, and starts it again on what its file has.
+// killRedis kills Redis as kill -9 does, and starts it again from its file.
 func killRedis(ctx context.Context, p *plot) (h happened, err error) {
 	const away = 300 * time.Millisecond
 	for _, part := range []float64{0.2, 0.55} {
@@ -113,7 +113,8 @@ func stopWorkers(ctx context.Context, p *plot) (h happened, err error) {
 	return h, nil
 }
 
-// stepEvery keeps two steps forward out of one second: the arithmetic covers one.
+// stepEvery keeps two forward steps more than one second apart: the arithmetic covers
+// one.
 const stepEvery = 1500 * time.Millisecond
 
 // stepClock sets the clock forward and back, a little and a lot.

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// job is what a worker does in one act. Moments are those of boottime.
+// job is a worker's task in one act. Moments are those of boottime.
 type job struct {
 	Budget     string           `json:"budget"` // its name in Redis
 	Redis      string           `json:"redis"`
@@ -18,27 +18,27 @@ type job struct {
 	Demand demand `json:"demand"`
 }
 
-// demand is how much one worker wants.
+// demand is the demand of one worker.
 type demand struct {
-	// HighEvery is the time between two calls of high priority, made whether or
-	// not the last one was answered; 0 for none.
+	// HighEvery is the time between two calls of high priority, made whether or not the
+	// last one was answered; 0 for none.
 	HighEvery time.Duration `json:"highEvery"`
-	// HighOffset is when the first of them is made, after the beginning.
+	// HighOffset is when the first call is made, after the beginning.
 	HighOffset time.Duration `json:"highOffset"`
-	// HighCallers and LowCallers make one call after the other, without a pause.
-	// Those of high priority begin after HighOffset.
+	// HighCallers and LowCallers make one call after the other, without a pause. The
+	// calls of high priority begin after HighOffset.
 	HighCallers int `json:"highCallers"`
 	LowCallers  int `json:"lowCallers"`
 	// LowAsks is how many low calls a second are asked for without waiting.
 	LowAsks int `json:"lowAsks"`
-	// Touch makes one call before the others, whose HighOffset begins with its
-	// answer: state that is missing is empty, and begins to fill with the first.
+	// Touch makes one call before the others, whose HighOffset begins with its answer:
+	// missing state is empty, and begins to fill with the first call.
 	Touch bool `json:"touch"`
 	// Garbage keeps the collector at work.
 	Garbage bool `json:"garbage"`
 }
 
-// done is what a worker says of itself after an act.
+// done is a worker's report after an act.
 type done struct {
 	Written   int64         `json:"written"` // calls, at their connections
 	Failed    int64         `json:"failed"`  // calls that got no permit or no answer
@@ -54,7 +54,7 @@ type done struct {
 	Pause       time.Duration `json:"pause"` // the longest
 }
 
-// sum of what all workers say.
+// sum adds the reports of all workers.
 func sum(all []done) done {
 	var s done
 	for _, d := range all {
@@ -75,7 +75,7 @@ func sum(all []done) done {
 	return s
 }
 
-// expired are the permits that nobody used or gave back in time.
+// expired are the permits that were neither used nor returned in time.
 func (d done) expired() int {
-	return max(0, int(d.Acquired)-int(d.Returned)-int(d.Written)) // grants that nobody took are returned without being acquired
+	return max(0, int(d.Acquired)-int(d.Returned)-int(d.Written)) // unused grants are returned without being acquired
 }

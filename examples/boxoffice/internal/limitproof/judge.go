@@ -18,8 +18,8 @@ type outcome struct {
 	happened happened
 }
 
-// verdict on an outcome. A violation is final; what was missed, or could not be
-// seen, is worth another try.
+// verdict on an outcome. A violation is final; a missed goal, or one that could not
+// be measured, is worth another try.
 type verdict struct {
 	violations []string
 	stalled    bool // the simulator took calls late: the fault is not the limiter's
@@ -35,7 +35,7 @@ const (
 
 func (v verdict) ok() bool { return len(v.violations)+len(v.missed) == 0 && !v.stalled }
 
-// judge compares an outcome with what the limits promise.
+// judge compares an outcome with the promises of the limits.
 func judge(c config, o outcome) verdict {
 	var v verdict
 	if o.figures.calls != int(o.done.Written) {
@@ -57,7 +57,7 @@ func judge(c config, o outcome) verdict {
 	return v
 }
 
-// limits judges by when calls were sent, which the simulator has no part in.
+// limits judges by the send times of calls, which do not depend on the simulator.
 func (v *verdict) limits(c config, o outcome) {
 	f := o.figures
 	if f.sent > c.hard {
@@ -77,16 +77,16 @@ func (v *verdict) limits(c config, o outcome) {
 	}
 }
 
-// lowBound is the arithmetic of [ratelimit.Limits] for low priority: what the
-// bucket grants within a window, which a call can leave late; once more the burst
-// for each step of the clock.
+// lowBound is the arithmetic of [ratelimit.Limits] for low priority: the grants of
+// the bucket within a window, which a call can leave late; once more the burst for
+// each step of the clock.
 func lowBound(c config, o outcome, within time.Duration, steps int) int {
 	refilled := (int64(c.low)*int64(within+o.plan.Delay) + int64(time.Second) - 1) / int64(time.Second)
 	return o.plan.LowBurst*(1+steps) + int(refilled) + c.workers
 }
 
-// outages looks for calls that nobody can have had a permit for: those of the
-// last moment expire within Delay, and each process may be late with one.
+// outages looks for calls that cannot have had a permit: the permits of the last
+// moment expire within Delay, and each process may be late with one.
 func (v *verdict) outages(c config, o outcome) {
 	for i, away := range o.happened.away {
 		n := o.figures.sentWithin(span{away.from + o.plan.Delay, away.to})

@@ -13,7 +13,7 @@ func full(t *testing.T) config {
 	return config{seconds: 10, workers: 10, hard: 500, rate: 450, low: 350, lead: time.Second, acts: everyAct()}
 }
 
-// held is an outcome of an act with which nothing is wrong.
+// held is an outcome of an act without a fault.
 func held(t *testing.T, c config, key string) outcome {
 	t.Helper()
 	a := actOf(t, key)

@@ -35,7 +35,7 @@ type load struct {
 // act.
 const reopen = 500 * time.Millisecond
 
-// grace is for the calls that are under way at the end of an act.
+// grace is for the calls in flight at the end of an act.
 const grace = 5 * time.Second
 
 // perform makes the calls of a job until it is over.
@@ -83,7 +83,7 @@ func perform(ctx context.Context, j job) (done, error) {
 	return d, nil
 }
 
-// run starts everybody, and waits for the last answer.
+// run starts all callers, and waits for the last answer.
 func (l *load) run(ctx context.Context) {
 	defer l.all.Wait()
 	if !until(ctx, l.job.Begin) {
@@ -133,7 +133,7 @@ func (l *load) hurry(ctx context.Context, p ratelimit.Priority, from time.Durati
 	}
 }
 
-// flood asks for low calls and makes those that are allowed.
+// flood asks for low calls and makes the permitted ones.
 func (l *load) flood(ctx context.Context, perSecond int) {
 	const round = 20 * time.Millisecond
 	each := max(1, perSecond*int(round)/int(time.Second))
@@ -153,7 +153,7 @@ func (l *load) flood(ctx context.Context, perSecond int) {
 	}
 }
 
-// call makes one call, and reports whether it was answered, whatever the answer.
+// call makes one call, and reports whether it got any answer.
 func (l *load) call(ctx context.Context, p ratelimit.Priority) bool {
 	asked := boottime.Now()
 	err := l.send(ctx, p)

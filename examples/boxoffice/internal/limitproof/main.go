@@ -31,8 +31,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// tries is how often an act is played that missed its goal, or in which the
-// simulator was late. What was violated is never tried again.
+// tries is how often an act is played that missed its goal, or in which the simulator
+// was late. An act with a violation is never tried again.
 const tries = 3
 
 // run plays the acts one after the other on one stage.
@@ -75,8 +75,8 @@ func run(ctx context.Context, cfg config, out *screen.Screen, stderr io.Writer) 
 	return command.OK
 }
 
-// playAll plays every act until it is decided, and returns what it has also with
-// an error.
+// playAll plays every act until it is decided, and returns the finished rows also
+// with an error.
 func playAll(ctx context.Context, s *stage, out *screen.Screen) ([]row, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
@@ -103,13 +103,12 @@ func playAll(ctx context.Context, s *stage, out *screen.Screen) ([]row, error) {
 	return rows, nil
 }
 
-// decided says that another try would tell nothing new.
+// decided reports whether another try is of no use.
 func decided(r row) bool {
 	return r.verdict.ok() || len(r.verdict.violations) > 0 || r.try >= tries
 }
 
-// passed asks of every act that nothing was ever violated, and that its last try
-// was good.
+// passed reports whether no act was ever violated, and the last try of each was good.
 func passed(rows []row) bool { return failures(rows) == 0 }
 
 // watched runs an act and shows how far it is.

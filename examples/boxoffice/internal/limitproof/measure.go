@@ -13,7 +13,7 @@ type span struct{ from, to time.Duration }
 
 func (s span) seconds() float64 { return (s.to - s.from).Seconds() }
 
-// figures are what the upstream saw of an act.
+// figures are the upstream's figures of an act.
 type figures struct {
 	calls       int
 	high, low   float64 // arrivals per second, while it was measured
@@ -26,11 +26,11 @@ type figures struct {
 	sentAt      []time.Duration // in order
 }
 
-// longWindow is over what a rate counts as sustained.
+// longWindow is the window in which a rate counts as sustained.
 const longWindow = 10 * time.Second
 
-// measure reads the log of an act. The windows are of all calls, the rates of
-// those that arrived within a span.
+// measure reads the log of an act. The windows are of all calls, the rates of those
+// that arrived within a span.
 func measure(calls []upstream.Call, within span, hard int) figures {
 	f := figures{calls: len(calls)}
 	var arrived, low []time.Duration
@@ -63,9 +63,9 @@ func (f figures) sentWithin(s span) int {
 	return max(0, to-from)
 }
 
-// behind is the least x for which calls are never fewer than a server would have
-// taken that does nothing for x and then rate per second: after any time t since
-// the beginning, at least rate·(t−x) have arrived.
+// behind compares the calls with a server that does nothing for x and then takes rate
+// per second, and returns the least x for which the calls are never fewer: after any
+// time t since the beginning, at least rate·(t−x) have arrived.
 func behind(arrived []time.Duration, from, end time.Duration, rate int) time.Duration {
 	var most time.Duration
 	n := 0

@@ -14,7 +14,7 @@ func TestMeasure(t *testing.T) {
 	add := func(sent, arrival time.Duration, priority string) {
 		calls = append(calls, upstream.Call{Sent: sent, Arrival: arrival, Priority: priority})
 	}
-	// The third is held up, and arrives within a second of three others.
+	// The third is delayed, and arrives within a second of three others.
 	add(100*ms, 110*ms, "high")
 	add(900*ms, 910*ms, "low")
 	add(1300*ms, 2450*ms, "low")
@@ -65,7 +65,7 @@ func TestBehind(t *testing.T) {
 		{at(5, 6, 7, 8), 30, 5 * ms},              // the first decides when the rest is early
 		{at(1, 2, 3, 53), 53, 23 * ms},            // ahead by three, then behind
 		{at(1, 2, 3), 100, 70 * ms},               // and never caught up
-		{at(1, 2, 3, 200, 201), 100, 70 * ms},     // what came after the end does not count
+		{at(1, 2, 3, 200, 201), 100, 70 * ms},     // calls after the end do not count
 		{at(10, 20, 30, 40, 50, 60), 60, 10 * ms}, // exactly its rate
 	} {
 		from := 1000 * ms
@@ -91,7 +91,7 @@ func TestSum(t *testing.T) {
 	if n := s.expired(); n != 2 {
 		t.Errorf("%d expired", n)
 	}
-	if n := (done{Returned: 1}).expired(); n != 0 { // a grant that nobody took
+	if n := (done{Returned: 1}).expired(); n != 0 { // a grant without a taker
 		t.Errorf("%d expired", n)
 	}
 }

@@ -19,7 +19,7 @@ import (
 //go:embed shift.lua
 var shiftScript string
 
-// server is a Redis of our own, that can be hurt.
+// server is a Redis of our own, for faults.
 type server struct {
 	program, addr, dir string
 	log                io.Writer
@@ -83,8 +83,8 @@ func (s *server) start(ctx context.Context) error {
 // errNoState is returned when no call has been made that a clock could be wrong for.
 var errNoState = errors.New("there is no state yet")
 
-// step sets the clock that the scripts of a budget read, as far as they can
-// tell: stored times go the other way.
+// step sets the clock as the scripts of a budget see it: stored times move the other
+// way.
 func (s *server) step(ctx context.Context, budget string, by time.Duration) error {
 	keys := []string{"{" + budget + "}:global", "{" + budget + "}:low_cap"}
 	n, err := s.client.Eval(ctx, shiftScript, keys, -by.Microseconds()).Int()

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// TestStepIsAStep has the store decide after steps of the clock. The rate is so
-// low that nothing else fills the buckets meanwhile.
+// TestStepIsAStep makes the store decide after steps of the clock. The rate is so low
+// that only the steps fill the buckets.
 func TestStepIsAStep(t *testing.T) {
 	s, err := startServer(t.Context(), redisServer(t), t.TempDir(), io.Discard)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestStepIsAStep(t *testing.T) {
 	if err := s.step(t.Context(), "steps", time.Hour); err == nil || !strings.Contains(err.Error(), "no state") {
 		t.Errorf("a step of nothing: %v", err)
 	}
-	few := 100 // what a machine that stops for long brings in by itself
+	few := 100 // the permits that a long stop of the machine brings in
 	if n := take(ratelimit.High); n != 0 {
 		t.Errorf("%d of missing state", n)
 	}
@@ -51,7 +51,7 @@ func TestStepIsAStep(t *testing.T) {
 		{time.Hour, ratelimit.Low, 300, 300},
 		{300 * time.Second, ratelimit.High, 450, 500}, // 200 are left beside 300 more
 		{-time.Second / 2, ratelimit.High, 0, few},    // its time stands still
-		{-time.Hour, ratelimit.High, 0, 0},            // begins anew
+		{-time.Hour, ratelimit.High, 0, 0},            // begins again
 		{200 * time.Second, ratelimit.High, 200, 200 + few},
 		{200 * time.Second, ratelimit.Low, 200, 200 + few},
 	} {

@@ -20,7 +20,7 @@ func newRemote() remote {
 	return remote{&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
-// perform has a worker do a job, and waits for it.
+// perform gives a worker a job, and waits for it.
 func (r remote) perform(ctx context.Context, worker string, j job) (d done, err error) {
 	body, err := json.Marshal(j)
 	if err != nil {
@@ -30,12 +30,12 @@ func (r remote) perform(ctx context.Context, worker string, j job) (d done, err 
 	return d, err
 }
 
-// reset has the upstream forget what it counted.
+// reset resets the counts of the upstream.
 func (r remote) reset(ctx context.Context, url string) error {
 	return r.ask(ctx, http.MethodPost, url+"/_/reset", nil, func(io.Reader) error { return nil })
 }
 
-// seen returns what the upstream has counted, and every call of it.
+// seen returns the upstream's counts, and every call.
 func (r remote) seen(ctx context.Context, url string) (s upstream.Stats, calls []upstream.Call, err error) {
 	err = errors.Join(
 		r.ask(ctx, http.MethodGet, url+"/_/stats", nil, func(answer io.Reader) error { return json.NewDecoder(answer).Decode(&s) }),

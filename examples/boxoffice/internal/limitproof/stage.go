@@ -35,7 +35,7 @@ type stage struct {
 // startWithin bounds the start of a process.
 const startWithin = time.Minute
 
-// open starts everything. What it has started by an error is for close.
+// open starts everything. After an error, close stops the started processes.
 func (s *stage) open(ctx context.Context) (err error) {
 	s.remote, s.draw = newRemote(), rand.New(rand.NewPCG(s.cfg.seed, 'l'))
 	if s.dir, err = os.MkdirTemp(s.cfg.temp, "boxoffice-limit-proof-"); err != nil {
@@ -90,7 +90,7 @@ func (s *stage) start(name string, args ...string) error {
 	return nil
 }
 
-// play plays an act, on a budget that nobody has used.
+// play plays an act, on an unused budget.
 func (s *stage) play(ctx context.Context, a act) (o outcome, err error) {
 	limits := a.limits(s.cfg)
 	if o.plan, err = limits.Plan(); err != nil {
@@ -133,7 +133,7 @@ func (s *stage) play(ctx context.Context, a act) (o outcome, err error) {
 	return o, nil
 }
 
-// perform has all workers do their jobs beside a fault.
+// perform runs the jobs of all workers beside a fault.
 func (s *stage) perform(ctx context.Context, jobs []job, fault func(context.Context) error) ([]done, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -158,7 +158,7 @@ func (s *stage) perform(ctx context.Context, jobs []job, fault func(context.Cont
 	return all, first
 }
 
-// complete looks whether the log can be judged.
+// complete checks whether the log can be judged.
 func complete(stats upstream.Stats, calls []upstream.Call) error {
 	unstamped := 0
 	for _, c := range calls {
@@ -179,7 +179,7 @@ func complete(stats upstream.Stats, calls []upstream.Call) error {
 	return nil
 }
 
-// close stops what runs, the workers first.
+// close stops the running processes, the workers first.
 func (s *stage) close(keep bool) (err error) {
 	for i := len(s.live) - 1; i >= 0; i-- {
 		err = errors.Join(err, s.live[i].Stop(30*time.Second))

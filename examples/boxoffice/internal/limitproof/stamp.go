@@ -15,10 +15,9 @@ import (
 // has.
 const unsent = "0000000000000000000"
 
-// stamper is a connection that writes into the head of each call when it is
-// sent. The rate limiter's transport wraps it, so that it stamps under the
-// limiter's lock, after the permit was looked at and right before the kernel
-// gets the bytes.
+// stamper is a connection that writes the send time into the head of each call. The
+// rate limiter's transport wraps it, so that it stamps under the limiter's lock,
+// after the permit was checked and right before the kernel gets the bytes.
 type stamper struct {
 	net.Conn
 	written *atomic.Int64
@@ -30,7 +29,7 @@ func (s *stamper) Write(b []byte) (int, error) {
 	if i < 0 {
 		return s.Conn.Write(b)
 	}
-	head := bytes.Clone(b) // a writer must leave what it is given as it is
+	head := bytes.Clone(b) // a writer must not change its argument
 	copy(head[i+len(field):], fmt.Appendf(nil, "%0*d", len(unsent), int64(boottime.Now())))
 	n, err := s.Conn.Write(head)
 	if n > 0 {
@@ -39,7 +38,7 @@ func (s *stamper) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// dialer makes connections that stamp, and count what they write.
+// dialer makes connections that stamp and count their writes.
 func dialer(written *atomic.Int64) func(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -42,7 +42,7 @@ func TestStamp(t *testing.T) {
 	if req.Header.Get(upstream.HeaderPriority) != "high" || written.Load() != 1 {
 		t.Errorf("%v, %d written", req.Header, written.Load())
 	}
-	// What is no head of a call passes as it is, and is none.
+	// A write that is no head of a call passes unchanged, and is not counted.
 	go func() { _, err := s.Write([]byte("X-Sent-At: 12\r\n")); errs <- err }()
 	line, err := bufio.NewReader(server).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "X-Sent-At: 12" || <-errs != nil || written.Load() != 1 {

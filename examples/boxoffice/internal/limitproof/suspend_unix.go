@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// suspend stops a process in the middle of what it does.
+// suspend stops a process at any point of its work.
 func suspend(pid int) error { return send(pid, syscall.SIGSTOP) }
 
-// resume has it go on.
+// resume continues the process.
 func resume(pid int) error { return send(pid, syscall.SIGCONT) }
 
 func send(pid int, s syscall.Signal) error {

@@ -58,7 +58,7 @@ func table(c config, rows []row) string {
 	return screen.Table(head, lines)
 }
 
-// remarks are what the table has no column for, act by act.
+// remarks are the facts that the table has no column for, act by act.
 func remarks(rows []row, width int) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -79,7 +79,7 @@ func remarks(rows []row, width int) string {
 	return b.String()
 }
 
-// preface is the arithmetic, and what it stands on.
+// preface is the arithmetic, and its basis.
 func preface(c config, width int) (string, error) {
 	plain, err := c.budget().Plan()
 	if err != nil {
@@ -106,8 +106,8 @@ func preface(c config, width int) (string, error) {
 	return b.String(), nil
 }
 
-// failures counts the tries that make the proof fail: every violation, and what
-// the last try of an act missed.
+// failures counts the tries that make the proof fail: every violation, and the missed
+// goals of the last try of an act.
 func failures(rows []row) int {
 	n := 0
 	for i, r := range rows {

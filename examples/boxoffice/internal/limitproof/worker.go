@@ -69,7 +69,7 @@ func serveJob(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(d) // the parent may be gone
 }
 
-// silence is for the Redis client's own words about a server that is away.
+// silence drops the Redis client's own log about an unreachable server.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}

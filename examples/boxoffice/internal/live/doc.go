@@ -1,5 +1,5 @@
-// Package live has the live streams of the box office: who may open one, what it
-// begins with, and the [sse.Hub] that carries it.
+// Package live has the live streams of the box office: access to them, their first
+// events, and the [sse.Hub] that carries them.
 //
 //	streams, err := live.New(secret, shared, live.Config{Replayers: …, Rooms: …, Muted: …})
 //	go streams.Run(ctx) // where streams are served
@@ -11,17 +11,17 @@
 //	…
 //	err = streams.Hub().ToMember(ctx, member, event)
 //
-// What is shared by all processes is in Redis ([Redis]) or, for one process, in
-// its memory ([Memory]). A process that does not Run serves no streams; what it
-// sends reaches those of the others.
+// The state that all processes share is in Redis ([Redis]) or, for one process, in
+// its memory ([Memory]). A process that does not Run serves no streams; its events
+// reach the streams of the others.
 //
 // # Tickets
 //
-// An EventSource sends no header of choice, and a sign-in does not belong into an
+// An EventSource cannot send custom headers, and a sign-in does not belong into an
 // address. So a page asks for a ticket by its sign-in, and puts that into the
 // address. It is good for 30 s, and for one use, which sets a cookie. Since the
-// browser comes back to the same address whenever the stream ends, a ticket that
-// is used up is good again with the cookie:
+// browser comes back to the same address whenever the stream ends, a used ticket is
+// good again with the cookie:
 //
 //	ticket                  with the cookie             without
 //	new                     a stream                    a stream, and the cookie
@@ -31,23 +31,22 @@
 //	secret
 //
 // The ticket names the tab: its id is the stream's token, by which package sse
-// knows an evicted tab again. The cookie says that this browser has used a ticket
-// of the member; it is HttpOnly, SameSite=Strict, goes to the stream only, and is
-// good for tickets of that member alone. One cookie serves all tabs, whichever
-// opens first. Whoever finds an old ticket in a log has no cookie.
+// recognises an evicted tab. The cookie says that this browser has used a ticket of
+// the member; it is HttpOnly, SameSite=Strict, goes to the stream only, and is good
+// for tickets of that member alone. One cookie serves all tabs, whichever opens
+// first. A reader of an old ticket in a log has no cookie.
 //
 // Both are signed by keys of their own made from BOXOFFICE_SECRET, and nothing is
-// kept of them, but for the one thing that no signature can say: that a ticket
-// that is still good was used. That is one key in Redis for a minute
-// (<prefix>sse:ticket:{id}), so that a ticket has its one use whichever process
-// it comes to.
+// stored of them, but for the one thing that no signature can say: that a ticket that
+// is still good was used. That is one key in Redis for a minute
+// (<prefix>sse:ticket:{id}), so that a ticket has its one use over all processes.
 //
 // # Rooms and mute
 //
-// They are read before a stream opens, and again once it is registered: a member
-// who joins a room while the stream opens is told to all streams, and this one
-// may not have been there to hear it. They are read again too when the broker was
-// away, since what changed meanwhile was told to nobody.
+// Rooms and mute are read before a stream opens, and again once it is registered: a
+// room that a member joins while the stream opens is sent to all streams, and this
+// one may not have been registered by then. They are read again after an outage of
+// the broker, since changes meanwhile were sent to no stream.
 //
 //	property                                                   proven by
 //	a ticket is good once, for 30 s, at all processes           TestTickets, TestATicketIsGoodOnce
@@ -56,17 +55,17 @@
 //	sign-in for one                                            TestTokensOfAnotherKind
 //	a cookie is good for its member's tickets only             TestTheCookieIsTheMembers
 //	the cookie is kept from scripts and other sites            TestTheCookie
-//	a tab that comes back with ticket and cookie goes on
+//	a tab that reconnects with ticket and cookie goes on
 //	without a gap or a duplicate                               TestAfterACut
 //	the fourth tab ends the first, which stays away            TestTheFourthTab
-//	… and four tabs that come back by themselves come to rest  TestFourTabsComeToRest
+//	… and four tabs that reconnect by themselves come to rest  TestFourTabsComeToRest
 //	two processes on one Redis are one                         TestTwoProcesses
 //	without Redis streams end with the inbox's address, and
-//	tickets are given out; all comes back by itself            TestRedisAway
+//	tickets are issued; all reconnects by itself               TestRedisAway
 //	rooms and mute that change while a stream opens count      TestWhatChangesWhileAStreamOpens
-//	a database that is away ends a stream with the inbox's
+//	an outage of the database ends a stream with the inbox's
 //	address                                                    TestWhatCannotBeRead
-//	an end sends all away and leaves no goroutine              TestDrain, TestMain
+//	an end closes all streams and leaves no goroutine          TestDrain, TestMain
 //	every series is there from the start, and moves            TestCollectors
 //
 // # Latency
@@ -79,11 +78,11 @@
 //
 // # Failure modes
 //
-// Redis away: package sse says what becomes of streams. Tickets are given out; one
-// that is used meanwhile opens nothing, since nobody knows whether it was used
-// before, and the browser comes back. Without the cookie its 30 s may be over
-// then, and it is answered 401: the page asks for another ticket. The answer of
-// Redis may also be lost after it has noted the use, with the same end.
+// During an outage of Redis: package sse describes the effect on streams. Tickets are
+// issued; a ticket used meanwhile opens nothing, since an earlier use cannot be
+// checked, and the browser comes back. Without the cookie its 30 s may be over then,
+// and it is answered 401: the page asks for another ticket. The answer of Redis may
+// also be lost after it has noted the use, with the same end.
 //
 // Redis loses its data: a ticket that was used within the last 30 s can be used
 // once more, without the cookie.

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 )
 
-// A token opens only as what was signed: no other text, no other kind, no change.
+// A token opens only as it was signed: no other text, no other kind, no change.
 func FuzzOpen(f *testing.F) {
 	tickets, cookies := newSeal(strings.Repeat("s", auth.MinSecret), "ticket"), newSeal(strings.Repeat("s", auth.MinSecret), "cookie")
 	// Of one time in each process of the fuzzer.

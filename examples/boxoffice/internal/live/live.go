@@ -14,23 +14,23 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// Replayer reads what a member has missed; see [sse.Replayer].
+// Replayer reads the events that a member has missed; see [sse.Replayer].
 type Replayer interface {
 	Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error)
 }
 
 // Config of a [Live]. The zero value works.
 type Config struct {
-	// Replayers read what a stream begins with, one after the other.
+	// Replayers read the first events of a stream, one after the other.
 	Replayers []Replayer
-	// Rooms are those that a member is in; none when nil.
+	// Rooms returns the rooms that a member is in; none when nil.
 	Rooms func(ctx context.Context, member string) ([]string, error)
-	// Muted says whether a member wants no notifications; nobody when nil.
+	// Muted reports whether a member muted notifications; none has when nil.
 	Muted func(ctx context.Context, member string) (bool, error)
-	// Streams is how streams go. Its Inbox is /api/notifications when empty, its Logger
-	// is Logger when nil, and its Delivered is the Live's own.
+	// Streams configures the streams. Its Inbox is /api/notifications when empty, its
+	// Logger is Logger when nil, and its Delivered is the Live's own.
 	Streams sse.Config
-	// Secure says whether a cookie is for HTTPS only; by default [door.HTTPS].
+	// Secure reports whether a cookie is for HTTPS only; by default [door.HTTPS].
 	Secure func(*http.Request) bool
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -87,11 +87,11 @@ func New(secret string, shared Shared, cfg Config) (*Live, error) {
 // Hub sends events to the streams of all processes.
 func (l *Live) Hub() *sse.Hub { return l.hub }
 
-// Run serves streams until ctx ends, and then sends all tabs away and waits for
-// their streams to end.
+// Run serves streams until ctx ends, and then closes the streams of all tabs and
+// waits for them to end.
 func (l *Live) Run(ctx context.Context) error { return l.hub.Run(ctx) }
 
-// Serve answers with a stream, or says to the client why there is none; see
+// Serve answers with a stream, or tells the client why there is none; see
 // [sse.Hub.Serve].
 func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
 	missed := &missed{live: l, member: tab.Member, failed: tab.unknown}
@@ -104,7 +104,7 @@ func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
 	})
 }
 
-// standing is what a member has joined, and whether notifications are muted.
+// standing is the member's rooms, and whether notifications are muted.
 func (l *Live) standing(ctx context.Context, member string) (rooms []string, muted bool, err error) {
 	if l.cfg.Rooms != nil {
 		if rooms, err = l.cfg.Rooms(ctx, member); err != nil {

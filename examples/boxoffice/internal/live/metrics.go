@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/sse/sseprom"
 )
 
-// What became of tickets.
+// The outcomes of tickets.
 const (
 	issued   = "issued"
 	firstUse = "first"    // used for the first time
@@ -45,15 +45,15 @@ func newLatency() *prometheus.HistogramVec {
 	return v
 }
 
-// delivered is told by the hub how late an event was. Other names than the kinds are
-// not measured.
+// delivered measures how late the hub wrote an event. Other names than the kinds are not
+// measured.
 func (l *Live) delivered(event string, after time.Duration) {
 	if event != room && slices.Contains(kinds[:], event) {
 		l.latency.WithLabelValues(event).Observe(after.Seconds())
 	}
 }
 
-// RoomDelivered is told how late a message of an open room was.
+// RoomDelivered measures how late a message of an open room was.
 func (l *Live) RoomDelivered(after time.Duration) {
 	l.latency.WithLabelValues(room).Observe(after.Seconds())
 }

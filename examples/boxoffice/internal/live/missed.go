@@ -7,14 +7,14 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// missed reads what a stream has missed: when it opens, and after the broker was
-// away.
+// missed reads the events that a stream has missed: when it opens, and after an
+// outage of the broker.
 type missed struct {
 	live   *Live
 	member string
 	failed error // why the stream cannot be; it ends with the inbox's address
 
-	// What its stream was told. A stream has one of these calls at a time.
+	// The state last sent to its stream. A stream has one of these calls at a time.
 	rooms []string
 	muted bool
 }
@@ -24,8 +24,7 @@ func (m *missed) Replay(ctx context.Context, since sse.Cursors) (sse.Missed, err
 	if m.failed != nil {
 		return sse.Missed{}, m.failed
 	}
-	// The rooms come first, so that what is said in them since is either replayed or
-	// heard.
+	// The rooms come first, so that later messages in them are either replayed or heard.
 	if err := m.settle(ctx); err != nil {
 		return sse.Missed{}, err
 	}
@@ -43,8 +42,8 @@ func (m *missed) Replay(ctx context.Context, since sse.Cursors) (sse.Missed, err
 	return all, nil
 }
 
-// settle tells the member's streams what they may not have heard of their rooms
-// and of being muted. What cannot be told now is told when the broker is back.
+// settle sends the member's streams the changes of rooms and mute that they may have
+// missed. If this fails, it is repeated when the broker is back.
 func (m *missed) settle(ctx context.Context) error {
 	rooms, muted, err := m.live.standing(ctx, m.member)
 	if err != nil {

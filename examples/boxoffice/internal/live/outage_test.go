@@ -14,11 +14,11 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// fleeting is for tests in which Redis goes away: streams end soon after it.
+// fleeting is for tests with an outage of Redis: streams end soon after it.
 var fleeting = sse.Config{Lease: 1500 * time.Millisecond, Retry: time.Millisecond, Spread: time.Millisecond}
 
-// TestRedisAway: streams point to the inbox and end, tickets are given out, and a
-// tab that only does what browsers do has its stream back.
+// TestRedisAway: streams point to the inbox and end, tickets are issued, and a tab
+// that only does the same as browsers has its stream back.
 func TestRedisAway(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		server := redistest.StartServer(t)
@@ -59,7 +59,7 @@ func TestRedisAway(t *testing.T) {
 	})
 }
 
-// comesBack asks as often as it is told to, until it has a stream that stays.
+// comesBack retries as often as it is told to, until it has a stream that stays.
 func (b *tab) comesBack() *stream {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -73,7 +73,7 @@ func (b *tab) comesBack() *stream {
 	return nil
 }
 
-// script asks as a program does that is no browser.
+// script requests a stream as a program that is no browser does.
 func (o *office) script(t *testing.T) {
 	t.Helper()
 	ticket, _, err := o.Ticket("ann")
@@ -88,8 +88,8 @@ func (o *office) script(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRead: a stream that cannot begin as it should ends, and says
-// where else to look.
+// TestWhatCannotBeRead: a stream that cannot begin ends, and names the inbox's
+// address.
 func TestWhatCannotBeRead(t *testing.T) {
 	away := errors.New("the database is away")
 	for name, cfg := range map[string]Config{
@@ -124,7 +124,7 @@ func (f failing) Replay(context.Context, string, sse.Cursors) (sse.Missed, error
 	return sse.Missed{}, f.err
 }
 
-// standing is what a member has joined, as a database has it.
+// standing is a member's rooms and mute, as a database has them.
 type standing struct {
 	mu     sync.Mutex
 	rooms  []string
@@ -157,7 +157,7 @@ func (s *standing) set(muted bool, rooms ...string) {
 	s.muted, s.rooms = muted, rooms
 }
 
-// patchy is a broker that loses what it is told to.
+// patchy is a broker that loses messages on request.
 type patchy struct {
 	sse.Broker
 	deaf atomic.Bool
@@ -176,8 +176,8 @@ func (p *patchy) Listen(ctx context.Context, l sse.Listener) error {
 	return p.Broker.Listen(ctx, l)
 }
 
-// TestWhatChangesWhileAStreamOpens: nobody told the stream, since it was not there
-// yet. Then the broker is away, and nobody can.
+// TestWhatChangesWhileAStreamOpens: the stream missed the change, since it was not
+// registered yet. Then the broker is unreachable, and the change cannot be sent.
 func TestWhatChangesWhileAStreamOpens(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		shared := inMemory(t)

@@ -15,12 +15,12 @@ import (
 
 // Spent knows which tickets were used.
 type Spent interface {
-	// Spend notes for a while that a ticket was used, and says whether it was noted
-	// for the first time: of many who ask at once, one is told so.
+	// Spend records for a while that a ticket was used, and reports whether it is the
+	// first use: of many concurrent calls one is.
 	Spend(ctx context.Context, id string, keep time.Duration) (first bool, err error)
 }
 
-// Shared is what all processes of a box office have in common. All of it is
+// Shared is the state that all processes of a box office share. All of it is
 // required.
 type Shared struct {
 	Cap    sse.Cap
@@ -45,8 +45,8 @@ func Memory() (Shared, error) {
 	return Shared{streams, broker, &memory{used: map[string]bool{}}}, err
 }
 
-// Redis is for all processes with one prefix on one Redis. The client stays the
-// caller's to close.
+// Redis is for all processes with one prefix on one Redis. The caller closes the
+// client.
 func Redis(client redis.UniversalClient, prefix string) (Shared, error) {
 	streams, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
 	if err != nil {

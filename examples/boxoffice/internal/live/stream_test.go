@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// inbox has what was stored for everybody; its ids are numbers.
+// inbox has the stored events of all members; its ids are numbers.
 type inbox struct {
 	mu   sync.Mutex
 	last int
@@ -44,7 +44,7 @@ func (i *inbox) store() string {
 	return strconv.Itoa(i.last)
 }
 
-// greeting is replayed to whoever opens a stream: what comes after it is live.
+// greeting is replayed to every stream that opens: the later events are live.
 type greeting struct{}
 
 // Replay implements Replayer.
@@ -54,8 +54,8 @@ func (greeting) Replay(context.Context, string, sse.Cursors) (sse.Missed, error)
 
 var greeted = Config{Replayers: []Replayer{greeting{}}}
 
-// TestAfterACut: a tab whose connection breaks comes back to its address, whatever
-// is sent meanwhile, and has each notification once and in order.
+// TestAfterACut: a tab whose connection breaks comes back to its address, while
+// events are sent, and has each notification once and in order.
 func TestAfterACut(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		stored := &inbox{}
@@ -95,7 +95,7 @@ func TestAfterACut(t *testing.T) {
 	})
 }
 
-// TestTheFourthTab: three streams, and the oldest gives way.
+// TestTheFourthTab: three streams, and the oldest is evicted.
 func TestTheFourthTab(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		cfg := greeted
@@ -122,10 +122,10 @@ func TestTheFourthTab(t *testing.T) {
 		for _, s := range append(open[1:], fourth) {
 			s.gets("1")
 		}
-		// Whoever opens it anew has a new ticket, and a stream.
+		// A tab that opens the page again has a new ticket, and a stream.
 		o.tab(ours, "ann").opens().gets("hello")
 		open[1].ends("evicted")
-		// Another member has places of her own.
+		// Another member has a limit of her own.
 		o.tab(browser(t), "bea").opens().gets("hello")
 		if st := o.Hub().Stats(); st.Streams != 4 || st.Victims != 2 || st.Evictions != 2 {
 			t.Errorf("%+v", st)
@@ -133,8 +133,8 @@ func TestTheFourthTab(t *testing.T) {
 	})
 }
 
-// TestFourTabsComeToRest: four that come back by themselves, as browsers do, and do
-// not even know the event evicted.
+// TestFourTabsComeToRest: four tabs that reconnect by themselves, as browsers do, and
+// do not even know the event evicted.
 func TestFourTabsComeToRest(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		cfg := greeted
@@ -178,7 +178,7 @@ func TestFourTabsComeToRest(t *testing.T) {
 	})
 }
 
-// TestTwoProcesses: what was begun at one goes on at the other.
+// TestTwoProcesses: a stream that began at one process goes on at the other.
 func TestTwoProcesses(t *testing.T) {
 	server := redistest.StartServer(t)
 	both(t, func(t *testing.T, streams sse.Config) {
@@ -193,7 +193,7 @@ func TestTwoProcesses(t *testing.T) {
 			s.gets("hello")
 			witnesses = append(witnesses, s)
 		}
-		// said returns when both have heard what was sent: messages come in their order.
+		// said returns when both have received the event: messages come in their order.
 		said := func(by *office, id string) {
 			t.Helper()
 			by.send("ann", id)
@@ -241,7 +241,7 @@ func TestTwoProcesses(t *testing.T) {
 	})
 }
 
-// TestDrain: the end of a process sends all away, and leaves nobody behind.
+// TestDrain: the end of a process closes all streams, and leaves none behind.
 func TestDrain(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		cfg := greeted
@@ -298,7 +298,7 @@ func TestCollectors(t *testing.T) {
 	}
 	stream.gets("x", "x", "x", "x", "x")
 	o.RoomDelivered(time.Second)
-	// Of those with a time and a kind; it is counted right behind the write.
+	// An event with a time and a kind; it is counted right after the write.
 	eventually(t, "the latencies are counted", func() bool {
 		now := read()
 		return now["live_latency_seconds notification"] == 1 && now["live_latency_seconds chat"] == 1 && now["live_latency_seconds room"] == 1

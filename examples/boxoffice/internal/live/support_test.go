@@ -28,13 +28,13 @@ func TestMain(m *testing.M) {
 
 const (
 	secret = "0123456789abcdef0123456789abcdef"
-	// patience is for what has to come; nothing is asserted about when it does.
+	// patience is for events that must come; nothing is asserted about their time.
 	patience = time.Minute
 )
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// steady is for tests in which nothing goes wrong: a loaded machine is no outage.
+// steady is for tests without a fault: a loaded machine is no outage.
 var steady = sse.Config{Lease: 2 * time.Minute, Timeout: 30 * time.Second, Retry: time.Millisecond, Spread: time.Millisecond}
 
 // both runs a test in both modes.
@@ -71,7 +71,7 @@ func newLive(t testing.TB, shared Shared, cfg Config) *Live {
 	return l
 }
 
-// office is a process that serves streams, to whoever has a ticket.
+// office is a process that serves streams to holders of tickets.
 type office struct {
 	*Live
 	t   testing.TB
@@ -136,7 +136,7 @@ func browser(t testing.TB) *http.Client {
 	return &http.Client{Jar: jar, Transport: transport}
 }
 
-// tab is an EventSource: it comes back to the address that it had.
+// tab is an EventSource: it reconnects to its address.
 type tab struct {
 	t       testing.TB
 	browser *http.Client

@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// Path is where the stream is, and the only place that its cookie goes to.
+	// Path is the address of the stream, and the only one that its cookie is sent to.
 	Path = "/api/notifications/stream"
 	// TicketLasts is how long a ticket can be used for the first time.
 	TicketLasts = 30 * time.Second
 
 	cookieName  = "boxoffice-stream"
 	cookieLasts = auth.LoginLasts
-	// spentFor is how long it is known that a ticket was used: for longer than any
-	// process takes it for good, whatever its clock says.
+	// spentFor is how long the use of a ticket is remembered: for longer than any
+	// process accepts the ticket, by any clock.
 	spentFor = time.Minute
 )
 
-// ErrSpent is a ticket that was used before, and comes without the cookie of
-// that. Package auth has the other reasons for which one is refused.
+// ErrSpent is returned for a ticket that was used before, and comes without the
+// cookie of that use. Package auth has the other reasons for a refusal.
 var ErrSpent = errors.New("spent")
 
-// Tab is who a stream is for.
+// Tab is the owner of a stream.
 type Tab struct {
 	Member string
-	// Token tells the member's tabs apart, and is the same when one comes back.
+	// Token identifies one of the member's tabs, and stays the same when it reconnects.
 	// Without it each request is another tab.
 	Token string
-	// OnlyIfFree has the stream open only where none of the member's other tabs has to
-	// go for it.
+	// OnlyIfFree opens the stream only if none of the member's other tabs has to be
+	// evicted for it.
 	OnlyIfFree bool
 
-	unknown error // why nobody knows whether it may have a stream
+	unknown error // why it is unknown whether it may have a stream
 }
 
 // Ticket gives a member a ticket for one stream, or one other connection.
@@ -56,9 +56,9 @@ func (l *Live) Ticket(member string) (ticket string, expires time.Time, err erro
 	return ticket, expires, nil
 }
 
-// Redeem uses a ticket for a connection that does not come back by itself, such as
-// a WebSocket, and returns whose it is. An error that says that the store is away
-// has its class; all others say that the ticket is not good.
+// Redeem uses a ticket for a connection that does not reconnect by itself, such as a
+// WebSocket, and returns its member. During an outage of the store the error has its
+// class; all other errors mean that the ticket is not good.
 func (l *Live) Redeem(ctx context.Context, ticket string) (member string, err error) {
 	c, err := l.tickets.open(ticket)
 	if err != nil {
@@ -78,9 +78,9 @@ func (l *Live) Redeem(ctx context.Context, ticket string) (member string, err er
 	return c.Member, nil
 }
 
-// Tab finds out by its ticket and its cookie who asks for a stream. It sets the
-// cookie at the ticket's first use. While the store is away it cannot tell
-// whether that is one; [Live.Serve] then sends the tab away for a while.
+// Tab identifies the owner of a stream by its ticket and its cookie. It sets the
+// cookie at the ticket's first use. During an outage of the store it cannot tell
+// whether this is the first use; [Live.Serve] then sends the tab away for a while.
 func (l *Live) Tab(w http.ResponseWriter, r *http.Request) (Tab, error) {
 	c, err := l.tickets.open(r.URL.Query().Get("ticket"))
 	if err != nil && !errors.Is(err, auth.ErrExpired) {
@@ -90,7 +90,8 @@ func (l *Live) Tab(w http.ResponseWriter, r *http.Request) (Tab, error) {
 	tab, known := Tab{Member: c.Member, Token: c.ID}, l.knows(r, c.Member)
 	first := false
 	if err == nil {
-		// Also when it is known, or somebody else could use it for the first time.
+		// Spent even if the cookie is known, or another client could use it for the first
+		// time.
 		if first, err = l.spend(r.Context(), c.ID); err != nil {
 			l.outcomes.WithLabelValues(unknown).Inc()
 			tab.unknown = err
@@ -134,7 +135,7 @@ func (l *Live) setCookie(w http.ResponseWriter, r *http.Request, member string) 
 	return nil
 }
 
-// spend uses a ticket, and says whether nobody had.
+// spend uses a ticket, and reports whether this is its first use.
 func (l *Live) spend(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

@@ -25,7 +25,8 @@ func (l *Live) mustTicket(t testing.TB, member string) string {
 	return ticket
 }
 
-// comes asks with a ticket and cookies, and returns the cookies that were set.
+// comes requests a stream with a ticket and cookies, and returns the cookies that
+// were set.
 func (l *Live) comes(ticket string, cookies ...*http.Cookie) (Tab, []*http.Cookie, error) {
 	r := httptest.NewRequest(http.MethodGet, Path+"?ticket="+url.QueryEscape(ticket), nil)
 	for _, c := range cookies {
@@ -115,7 +116,7 @@ func TestRedeem(t *testing.T) {
 	})
 }
 
-// broken is a store that is away.
+// broken is a store that is unreachable.
 type broken struct{}
 
 var errBroken = errors.New("away")
@@ -156,7 +157,7 @@ func TestATicketIsGoodOnce(t *testing.T) {
 			}
 		})
 	}
-	// What Redis keeps of it goes by itself.
+	// The keys in Redis expire by themselves.
 	client := redistest.Open(t, server.URL())
 	keys, err := client.Keys(t.Context(), "p:sse:ticket:{*}").Result()
 	if err != nil || len(keys) != 10 {
@@ -167,7 +168,7 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 }
 
-// TestChangedTokens: whatever byte is changed, and to what.
+// TestChangedTokens: any byte changed, to any other.
 func TestChangedTokens(t *testing.T) {
 	l := newLive(t, inMemory(t), Config{})
 	ticket := l.mustTicket(t, "ann")
@@ -246,7 +247,7 @@ func TestTokensOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestTheCookieIsTheMembers: who signs in as another one is not both.
+// TestTheCookieIsTheMembers: a sign-in as another member does not combine the two.
 func TestTheCookieIsTheMembers(t *testing.T) {
 	l := newLive(t, inMemory(t), Config{})
 	anns, bobs := l.mustTicket(t, "ann"), l.mustTicket(t, "bob")

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 )
 
-// claims are what a ticket or a cookie says.
+// claims are the content of a ticket or a cookie.
 type claims struct {
 	Member string `json:"m"`
 	ID     string `json:"i,omitempty"` // of the ticket
@@ -52,7 +52,7 @@ func (s seal) mac(body string) []byte {
 	return mac.Sum(nil)
 }
 
-// open reads what sign wrote. With auth.ErrExpired the claims are true and over.
+// open reads a token of sign. With auth.ErrExpired the claims are true and over.
 func (s seal) open(token string) (c claims, err error) {
 	if token == "" {
 		return c, auth.ErrMissing

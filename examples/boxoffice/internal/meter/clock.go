@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// clock tells the store's time. It runs on this process's monotonic clock, which
-// nobody sets.
+// clock returns the store's time. It runs on this process's monotonic clock, which is
+// never set.
 type clock struct {
 	began  time.Time
 	offset atomic.Int64 // the store's time when this clock began, in Unix nanoseconds
 	known  atomic.Bool  // the store has told it
 }
 
-// start has the clock go by the local time until it learns better.
+// start begins with the local time, until the store's time is known.
 func (c *clock) start() {
 	c.began = time.Now()
 	c.offset.Store(c.began.UnixNano())
@@ -23,9 +23,9 @@ func (c *clock) elapsed() time.Duration { return time.Since(c.began) }
 
 func (c *clock) now() time.Time { return time.Unix(0, c.offset.Load()+int64(c.elapsed())) }
 
-// learn takes the store's time from an answer to what was sent. It was told
-// between the two, so only an offset that cannot be is changed: one that wavered
-// with the network would tear seconds apart.
+// learn takes the store's time from the answer to a call sent at the given time. The
+// store read its clock between the two, so only an impossible offset is changed: one
+// that wavered with the network would tear seconds apart.
 func (c *clock) learn(sent time.Duration, now time.Time) {
 	received := c.elapsed()
 	least, greatest := now.UnixNano()-int64(received), now.UnixNano()-int64(sent)

@@ -1,12 +1,12 @@
-// Package meter counts the calls to the upstream by the second and by priority,
-// over all processes, for an operator who wants to see the budget at work.
+// Package meter counts the calls to the upstream by the second and by priority, over
+// all processes, for an operator that watches the budget.
 //
 //	limiter, err := ratelimit.New(store, ratelimit.Config{Hooks: ratelimit.Hooks{Acquired: m.Count}})
 //
-// Each process counts in memory and adds its counts to a shared store once a
-// second, right after the second is over: [NewMemory] for one process, [NewRedis]
-// for many. A figure for people and not for decisions: it is written once and
-// never repeated, so that it costs nobody anything while Redis is away.
+// Each process counts in memory and adds its counts to a shared store once a second,
+// right after the second is over: [NewMemory] for one process, [NewRedis] for many.
+// The counts are for people and not for decisions: they are written once and never
+// repeated, so that an outage of Redis delays no call.
 //
 // A second is one of the store's clock, which a process learns each time that it
 // writes, to within half a round trip. The counts of a process that has not yet
@@ -16,21 +16,21 @@
 //	every call is in the second in which it was made   TestSeconds, TestSecondsGoByTheStore
 //	a second has the calls of all processes            TestManyProcesses (memory, Redis, Cluster)
 //	nothing is counted twice, nothing is lost          TestConcurrentCounts
-//	a store that is away or hangs delays nobody        TestStoreAway, TestStoreHangs, TestRedisAway
-//	what was not written is counted as dropped         TestStoreAway, TestRunNotRunning
+//	an outage or a hang of the store delays no call    TestStoreAway, TestStoreHangs, TestRedisAway
+//	counts that are not written count as dropped       TestStoreAway, TestRunNotRunning
 //	the last second is written at the end              TestLastSecond
 //	old seconds leave the store                        TestMemoryForgets, TestRedisForgets
 //	all keys of a call have one hash tag               TestManyProcesses/cluster
 //
-// What fails, and what is seen then:
+// Failure modes:
 //
-//   - The store is away: the counts of those seconds are gone, and [Meter.Dropped]
-//     says how many. [Meter.Series] returns an error.
+//   - An outage of the store: the counts of those seconds are lost, and [Meter.Dropped]
+//     counts them. [Meter.Series] returns an error.
 //   - A write gets no answer: it may have worked, and counts as dropped all the
 //     same.
-//   - A process is killed: the count of its last second goes with it.
+//   - A process is killed: the count of its last second is lost.
 //   - A process writes later than a second after a second's end: the second grows
 //     when it was already shown.
-//   - The store's clock is set: what is counted until the next write is in a
+//   - The store's clock is set: the calls until the next write are counted in a
 //     second of the old clock.
 package meter

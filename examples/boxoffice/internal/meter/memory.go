@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// keepFor is how long a second is kept: all that can be asked for, and the time
-// that processes are behind with it.
+// keepFor is how long a second is kept: the longest series, and the delay of
+// processes.
 const keepFor = (MaxSeries + 60) * time.Second
 
 // Memory is a [Store] for the meters of one process.
@@ -36,7 +36,7 @@ func (s *Memory) Add(_ context.Context, counts []Second) (time.Time, error) {
 	return now, nil
 }
 
-// forget removes what is too old. It looks at each second once.
+// forget removes old seconds. It looks at each second once.
 func (s *Memory) forget(now time.Time) {
 	oldest := now.Add(-keepFor).Unix()
 	if oldest-s.oldest > int64(len(s.seconds)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// MaxSeries is how many seconds a [Meter] tells at most.
+// MaxSeries is how many seconds a [Meter] returns at most.
 const MaxSeries = 120
 
 // Second is how many calls were made in a second, by all processes.
@@ -20,7 +20,7 @@ type Second struct {
 	High, Low int64
 }
 
-// Store adds up what processes counted. It has a clock.
+// Store adds up the counts of processes. It has a clock.
 type Store interface {
 	// Add adds counts to their seconds and returns the store's time. With no
 	// counts it returns the time alone.
@@ -35,7 +35,7 @@ type Config struct {
 	// Timeout bounds one call of the store; 500 ms when zero. It must be less
 	// than a second, or seconds are shown before they are whole.
 	Timeout time.Duration
-	// Logger is slog.Default() when nil. It hears of an outage once.
+	// Logger is slog.Default() when nil. An outage is logged once.
 	Logger *slog.Logger
 }
 
@@ -55,7 +55,7 @@ type Meter struct {
 	dropped atomic.Int64
 }
 
-// New makes a Meter; Run writes what it counts. It does no I/O.
+// New makes a Meter; Run writes its counts. It does no I/O.
 func New(store Store, cfg Config) (*Meter, error) {
 	if store == nil {
 		return nil, errors.New("meter: the store is nil; make one with NewMemory or NewRedis")
@@ -75,7 +75,7 @@ func New(store Store, cfg Config) (*Meter, error) {
 }
 
 // Count counts n calls that are made now. It has the form of
-// [ratelimit.Hooks.Acquired], takes no lock and waits for nothing.
+// [ratelimit.Hooks.Acquired], takes no lock and does not wait.
 func (m *Meter) Count(p ratelimit.Priority, n int) {
 	if n <= 0 {
 		return
@@ -87,16 +87,16 @@ func (m *Meter) Count(p ratelimit.Priority, n int) {
 }
 
 // Dropped is how many calls of this process are in no second: the store was
-// away, or nobody runs Run.
+// unreachable, or Run does not run.
 func (m *Meter) Dropped() int64 { return m.dropped.Load() }
 
-// settles is how many seconds, counted from the present one, are not told yet:
-// that one, and the one before, which processes are just writing.
+// settles is how many seconds, counted from the present one, are not returned yet:
+// the present one, and the one before, which processes are just writing.
 const settles = 2
 
-// Series returns the last n seconds, oldest first, at most [MaxSeries]. The
-// newest ended at least one second ago, so that every process has had the time to
-// write what it counted. It asks the store, for as long as Config.Timeout.
+// Series returns the last n seconds, oldest first, at most [MaxSeries]. The newest
+// ended at least one second ago, so that every process has had the time to write its
+// counts. It asks the store, for as long as Config.Timeout.
 func (m *Meter) Series(ctx context.Context, n int) ([]Second, error) {
 	if n < 1 || n > MaxSeries {
 		return nil, fmt.Errorf("meter: a series of %d seconds; ask for 1 to %d", n, MaxSeries)
@@ -111,8 +111,8 @@ func (m *Meter) Series(ctx context.Context, n int) ([]Second, error) {
 			return nil, fmt.Errorf("meter: series: %w", err)
 		}
 		m.clock.learn(sent, now)
-		// The answer also tells the time: a process that has not known it so far
-		// has asked for the wrong seconds.
+		// The answer also has the store's time: a process that has not known it so far has
+		// asked for the wrong seconds.
 		if right := first(); right < asked || right > asked+1 {
 			asked = right
 			continue

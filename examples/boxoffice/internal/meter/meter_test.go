@@ -68,7 +68,7 @@ func TestSeconds(t *testing.T) {
 	})
 }
 
-// TestSecondsGoByTheStore has stores whose clocks differ much from that of the
+// TestSecondsGoByTheStore: the clocks of the stores differ much from the clock of the
 // process.
 func TestSecondsGoByTheStore(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Minute, -1300 * time.Millisecond, 400 * time.Millisecond, 5 * time.Second, time.Hour} {
@@ -80,7 +80,7 @@ func TestSecondsGoByTheStore(t *testing.T) {
 			made := time.Now().Add(ahead).Unix()
 			m.Count(ratelimit.High, 7)
 			time.Sleep(3 * time.Second)
-			// One that only looks learns the time by it.
+			// A meter that only reads learns the time by that.
 			for name, m := range map[string]*meter.Meter{"the meter": m, "another": newMeter(t, store, meter.Config{})} {
 				for _, s := range series(t, m, 10) {
 					if (s.Unix == made) != (s.High == 7) {
@@ -146,8 +146,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestStoreHangs has a store that never answers: no call takes longer than the
-// timeout, and Count none.
+// TestStoreHangs: the store never answers. No call takes longer than the timeout, and
+// Count does not wait.
 func TestStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hurt{Memory: meter.NewMemory(), hangs: true}
@@ -211,7 +211,7 @@ func TestLastSecond(t *testing.T) {
 	})
 }
 
-// TestIdle has nothing to write, and writes nothing.
+// TestIdle: without calls nothing is written.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hurt{Memory: meter.NewMemory()}

@@ -29,18 +29,18 @@ func (c RedisConfig) validate() error {
 	return nil
 }
 
-// Redis is a [Store] in Redis or a Redis Cluster, for the meters of many
-// processes. Each second is a hash of two fields, which expires after three
-// minutes. Time is that of the server which has the keys.
+// Redis is a [Store] in Redis or a Redis Cluster, for the meters of many processes.
+// Each second is a hash of two fields, which expires after three minutes. Time is the
+// time of the server that has the keys.
 type Redis struct {
 	client    redis.UniversalClient
 	prefix    string
 	add, read *redis.Script
 }
 
-// NewRedis makes a store on a client, which stays the caller's to close. The
-// client should have ContextTimeoutEnabled, or a server that hangs holds a write
-// beyond its time, and MaxRetries -1, or one that is sent twice counts twice.
+// NewRedis makes a store on a client, which the caller closes. The client should have
+// ContextTimeoutEnabled, or a server that hangs delays a write beyond its timeout,
+// and MaxRetries -1, or a write that is sent twice counts twice.
 func NewRedis(client redis.UniversalClient, cfg RedisConfig) (*Redis, error) {
 	if client == nil {
 		return nil, errors.New("meter: the client is nil; make one with redis.NewUniversalClient")
@@ -72,7 +72,7 @@ func (s *Redis) Add(ctx context.Context, counts []Second) (time.Time, error) {
 		args = append(args, c.High, c.Low)
 	}
 	if len(keys) == 0 {
-		// The key says which node of a Cluster is asked for its time.
+		// The key decides which node of a Cluster is asked for its time.
 		keys = append(keys, s.key(0))
 		args = append(args, 0, 0)
 	}

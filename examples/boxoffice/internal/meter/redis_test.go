@@ -53,8 +53,8 @@ func TestNewRedis(t *testing.T) {
 	}
 }
 
-// TestManyProcesses has four meters, each with a client of its own, and one that
-// only looks.
+// TestManyProcesses has four meters, each with a client of its own, and one that only
+// reads.
 func TestManyProcesses(t *testing.T) {
 	memory := meter.NewMemory()
 	for kind, stores := range map[string]func(t *testing.T) func() meter.Store{
@@ -138,7 +138,7 @@ func TestRedisForgets(t *testing.T) {
 	}
 }
 
-// TestRedisAway has a server that goes and comes back.
+// TestRedisAway: the server stops and starts again.
 func TestRedisAway(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := open(t, "redis://"+server.Addr()+"/0")
@@ -154,7 +154,7 @@ func TestRedisAway(t *testing.T) {
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	// A connection of before may still break.
+	// An earlier connection may still break.
 	boxtest.WaitFor(t, "calls to be counted again", func() bool {
 		m.Count(ratelimit.Low, 1)
 		seconds, err := m.Series(t.Context(), 60)

@@ -2,15 +2,15 @@ package meter
 
 import "sync/atomic"
 
-// slots is for how many seconds a process can be late with its write.
+// slots is how many seconds late the write of a process may be.
 const slots = 16
 
 // most fits in the 16 bits that a count has; calls beyond it are dropped.
 const most = 1<<16 - 1
 
 // ring has a word for each of the last seconds: its time in 32 bits, the count of
-// high in 16 and the one of low in 16. One word, so that a count can never land in
-// the second that takes the place of its own.
+// high in 16 and the one of low in 16. With one word a count can never be added to a
+// later second in the same slot.
 type ring [slots]atomic.Uint64
 
 func pack(unix int64, high, low uint64) uint64 { return uint64(uint32(unix))<<32 | high<<16 | low }
@@ -19,14 +19,14 @@ func unpack(word uint64) Second {
 	return Second{Unix: int64(word >> 32), High: int64(word >> 16 & most), Low: int64(word & most)}
 }
 
-// add counts calls, and returns how many are lost by it.
+// add counts calls, and returns the number of lost ones.
 func (r *ring) add(unix int64, high bool, n uint64) (lost int64) {
 	slot := &r[uint64(unix)%slots]
 	for {
 		old := slot.Load()
 		s := unpack(old)
 		if s.Unix != unix&(1<<32-1) {
-			lost = s.High + s.Low // of a second that nobody took in time
+			lost = s.High + s.Low // of a second that was not taken in time
 			s = Second{Unix: unix}
 		} else {
 			lost = 0

@@ -39,8 +39,8 @@ func (m *Meter) untilNext() time.Duration {
 	return time.Second - time.Duration(m.clock.now().Nanosecond()) + after
 }
 
-// flush writes what was counted. What cannot be written is dropped: to keep it
-// would be to repeat a write that may have worked.
+// flush writes the counts. Counts that cannot be written are dropped: keeping them
+// would repeat a write that may have worked.
 func (m *Meter) flush(ctx context.Context) error {
 	counts := m.ring.take()
 	if len(counts) == 0 && m.clock.known.Load() {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// silence is for the client's own words about servers that are gone.
+// silence drops the client's own log about unreachable servers.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
@@ -34,7 +34,7 @@ func newMeter(t *testing.T, store meter.Store, cfg meter.Config) *meter.Meter {
 	return m
 }
 
-// run has a meter write until the returned function is called or the test ends.
+// run makes a meter write until the returned function is called or the test ends.
 func run(t *testing.T, m *meter.Meter) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -59,7 +59,7 @@ func series(t *testing.T, m *meter.Meter, n int) []meter.Second {
 	return seconds
 }
 
-// sum is what seconds come to, of high and of low priority.
+// sum adds up seconds, by high and by low priority.
 func sum(seconds []meter.Second) (high, low int64) {
 	for _, s := range seconds {
 		high += s.High
@@ -68,10 +68,10 @@ func sum(seconds []meter.Second) (high, low int64) {
 	return high, low
 }
 
-// hurt is a store that can be away, or hang, and whose clock may be another.
+// hurt is a store that can be unreachable, or hang, and whose clock may differ.
 type hurt struct {
 	*meter.Memory
-	ahead time.Duration // of the clock; what is stored goes by it
+	ahead time.Duration // of the clock, by which counts are stored
 
 	mu    sync.Mutex
 	away  bool
@@ -118,7 +118,7 @@ func (h *hurt) set(away, hangs bool) {
 	h.away, h.hangs = away, hangs
 }
 
-// lines keeps what is logged.
+// lines keeps the logged lines.
 type lines struct {
 	mu  sync.Mutex
 	out strings.Builder

@@ -19,8 +19,8 @@ type settings struct {
 	dbURL, busURL, redisURL string
 	plain, keep             bool
 
-	// How long the load lasts before it is measured, and how long the upstream must
-	// have heard nothing for the mirror to be at rest: longer than a lag is old.
+	// How long the load lasts before it is measured, and how long the upstream must be
+	// idle for the mirror to be at rest: longer than a lag is old.
 	ramp, calm time.Duration
 
 	// The program to start the upstream with, and where the data folder is made;
@@ -73,7 +73,7 @@ func (c settings) validate(rest []string) error {
 	case c.redisURL == "":
 		return nil
 	}
-	// One server: a proxy stands before it, to take it away.
+	// One server: a proxy before it makes it unreachable.
 	if u, err := rawurl.Parse(c.redisURL); err != nil || u.Scheme != "redis" || u.Host == "" || strings.Contains(u.Host, ",") || u.RawQuery != "" {
 		return fmt.Errorf("--redis-url: write redis://host:6379/0, of one server; its connections pass through this process")
 	}

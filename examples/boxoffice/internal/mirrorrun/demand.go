@@ -17,11 +17,11 @@ import (
 var loadSQL string
 
 // demand keeps artists due for a refresh: without it a mirror that has caught up
-// would have nothing to do for an hour.
+// would be idle for an hour.
 type demand struct {
 	store *store.Store
 	sql   struct{ Seed, AgeHigh, AgeLow, Rest string }
-	high  []string // whom reads ask for; prefetch asks for the others
+	high  []string // asked for by reads; prefetch asks for the others
 	log   *slog.Logger
 }
 
@@ -57,8 +57,8 @@ func (d *demand) seed(ctx context.Context) error {
 	return nil
 }
 
-// keep makes what was looked up due again, until ctx ends. While low is set, for
-// prefetch too.
+// keep makes the artists that were looked up due again, until ctx ends. While low is
+// set, for prefetch too.
 func (d *demand) keep(ctx context.Context, low bool) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -80,8 +80,8 @@ func (d *demand) keep(ctx context.Context, low bool) {
 	}
 }
 
-// rest ends what prefetch has to do. The workers are still writing the same rows,
-// in an order of their own: of two that wait for each other, one is refused.
+// rest ends the work of prefetch. The workers are still writing the same rows, in an
+// order of their own: of two that wait for each other, one is refused.
 func (d *demand) rest(ctx context.Context) error {
 	err := d.exec(ctx, d.sql.Rest)
 	for try := 1; err != nil && try < 10 && ctx.Err() == nil; try++ {

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 )
 
-// Main is the command "boxoffice mirror-run". It returns the exit code: 0 when
-// what must hold did, 1 when it did not or the run failed, 2 for wrong usage, 130
+// Main is the command "boxoffice mirror-run". It returns the exit code: 0 when all
+// requirements hold, 1 when one does not or the run failed, 2 for wrong usage, 130
 // when it was interrupted.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var cfg settings

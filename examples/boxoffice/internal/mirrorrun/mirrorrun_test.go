@@ -23,12 +23,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "upstream" {
 		os.Exit(upstream.Main(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 	}
-	// The Kafka client has one of those for the whole process, for good.
+	// The Kafka client has one for the whole process, for good.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
-// small is a run that any machine can do. So little is asked for that no pause of
-// the upstream's process bunches 500 calls together.
+// small is a run for any machine. Its demand is so low that no pause of the
+// upstream's process bunches 500 calls together.
 func small(t *testing.T, args ...string) settings {
 	t.Helper()
 	c, err := parse(append([]string{"--seconds", "3", "--rest", "1", "--body-bytes", "3000", "--latency", "5ms", "--high", "20", "--low", "40"}, args...),
@@ -60,7 +60,7 @@ func TestMirrorRun(t *testing.T) {
 	}
 }
 
-// The whole of it on real servers; the topics are those of every box office on the
+// The whole run on real servers; the topics are those of every box office on the
 // broker, so nothing else may run there meanwhile.
 func TestOnServers(t *testing.T) {
 	for _, on := range []struct {
@@ -100,7 +100,7 @@ func sound() *result {
 func TestWindowsAboveTheLimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*result)
-		want  string // what is broken or missed; "" for nothing
+		want  string // the broken or missed check; "" for none
 		sound bool
 	}{
 		"nothing":      {func(*result) {}, "", true},

@@ -40,7 +40,7 @@ type office struct {
 	ended    chan error
 }
 
-// open starts everything. What it opened is closed by close, also after an error.
+// open starts everything. close closes it, also after an error.
 func open(ctx context.Context, c settings) (*office, error) {
 	o := &office{ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}}
 	o.opened = append(o.opened, func() error { o.http.CloseIdleConnections(); return nil })
@@ -75,8 +75,8 @@ func open(ctx context.Context, c settings) (*office, error) {
 	return o, o.serve(ctx, cfg, c.low)
 }
 
-// startUpstream starts the upstream as a process: it counts what arrives, and so
-// must not share a process with what it counts.
+// startUpstream starts the upstream as a process: it counts arrivals, and so must not share a
+// process with its callers.
 func (o *office) startUpstream(ctx context.Context, c settings) (err error) {
 	o.upstream, err = launch.Start(launch.Spec{
 		Name: "upstream", Path: c.program, Dir: o.dir, Env: os.Environ(),
@@ -93,7 +93,7 @@ func (o *office) startUpstream(ctx context.Context, c settings) (err error) {
 	return err
 }
 
-// configure makes the settings of the office. Redis is reached through a proxy, which can take it away.
+// configure makes the settings of the office. A proxy before Redis can make it unreachable.
 func (o *office) configure(c settings) (config.Config, error) {
 	args := []string{"--addr", "127.0.0.1:0", "--data-dir", o.dir, "--upstream-url", o.witness,
 		"--redis-prefix", "mirror-" + strings.ToLower(rand.Text()) + ":"}
@@ -156,7 +156,7 @@ func (o *office) slowed(next message.Publisher) message.Publisher {
 	return &o.broker
 }
 
-// slow is a broker that takes its time.
+// slow is a slow broker.
 type slow struct {
 	message.Publisher
 	by atomic.Int64 // nanoseconds

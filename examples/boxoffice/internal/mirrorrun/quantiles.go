@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// quantile of times that were measured; 0 of none.
+// quantile of measured times; 0 of none.
 func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0

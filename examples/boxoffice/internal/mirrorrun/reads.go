@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// view is what a read tells, but for the snapshot.
+// view is the answer to a read, except for the snapshot.
 type view struct {
 	Freshness       string     `json:"freshness"`
 	LastCheckedAt   *time.Time `json:"lastCheckedAt"`
@@ -42,9 +42,9 @@ func newReaders(url string, ids []string) *readers {
 	}}
 }
 
-// run reads at a rate for a time, each artist in its turn, and follows as many of
-// them as it is told to until they are fresh. They are few, because who follows
-// reads too, and a slow mirror must not be made slower by it.
+// run reads at a rate for a time, each artist in its turn, and follows at most
+// followers of them until they are fresh. The number is small, because a follower
+// reads too and must not slow down a slow mirror.
 func (r *readers) run(ctx context.Context, perSecond int, lasts time.Duration, followers int) {
 	follow := make(chan struct{}, followers)
 	var reads sync.WaitGroup

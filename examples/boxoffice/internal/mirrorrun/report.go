@@ -29,7 +29,7 @@ func (r *result) rate(class string) float64 {
 	return float64(r.calls(class)) / r.elapsed.Seconds()
 }
 
-// report shows everything and says whether what must hold did.
+// report shows everything and reports whether all requirements hold.
 func (r *result) report(out *screen.Screen) (sound bool) {
 	out.Print("\n%s", screen.Table([]string{"calls of the upstream per second", "high", "low", "together", "of 450"}, [][]string{{
 		"arrived", fmt.Sprintf("%.1f", r.rate("high")), fmt.Sprintf("%.1f", r.rate("low")), fmt.Sprintf("%.1f", r.rate("")),
@@ -64,7 +64,7 @@ func (r *result) row(name string, reads *readers) []string {
 	return []string{name, fmt.Sprint(len(reads.took)), ms(quantile(reads.took, .5)), ms(quantile(reads.took, .95)), fmt.Sprint(reads.failed)}
 }
 
-// costs are what a refresh is made of.
+// costs are the parts of a refresh's duration.
 func (r *result) costs() [][]string {
 	f := func(name, labels string) string { return ms(r.office.mean(r.began, name, labels)) }
 	results := func(of string) float64 { return r.office.since(r.began, `artist_refresh_total{result="`+of+`"}`) }
@@ -89,7 +89,7 @@ func us(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 // busy is how many processors were busy.
 func (r *result) busy(used time.Duration) float64 { return used.Seconds() / r.elapsed.Seconds() }
 
-// bound says what kept the rate from being higher.
+// bound names the bottleneck of the rate.
 func (r *result) bound() string {
 	used := r.busy(r.cpuUpstream + r.cpuOffice)
 	switch {
@@ -103,7 +103,7 @@ func (r *result) bound() string {
 	return "less than the budget; what the processors did is not known on this system"
 }
 
-// check is what must hold, or a goal that depends on the machine.
+// check is a requirement, or a goal that depends on the machine.
 type check struct {
 	name, detail string
 	ok, goal     bool

@@ -19,12 +19,12 @@ const (
 	restRate = 100
 )
 
-// result is what a run measured.
+// result has the measurements of a run.
 type result struct {
 	cfg           settings
 	elapsed       time.Duration
 	before, after upstream.Stats // the load
-	served        upstream.Stats // when all that it asked for was served or given up
+	served        upstream.Stats // when all its calls were served or failed
 	office        figures        // at its end
 	began         figures
 	cpuUpstream   time.Duration
@@ -94,7 +94,7 @@ func noRedis(o *office) string {
 	return ""
 }
 
-// underLoad has reads and prefetch ask for more than the budget.
+// underLoad makes reads and prefetch ask for more than the budget.
 func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 	keeping, stop := context.WithCancel(ctx)
 	aged := make(chan struct{})
@@ -126,7 +126,7 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 		defer close(reading)
 		r.load.run(ctx, c.high, time.Duration(c.seconds)*time.Second, followers)
 	}()
-	defer func() { <-reading }() // those who wait for their artist to turn fresh
+	defer func() { <-reading }() // readers that wait for their artist to turn fresh
 	select {
 	case <-done.C:
 	case <-ctx.Done():
@@ -144,7 +144,7 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 }
 
 // underWay waits until workers of both priorities call the upstream: on a slow disk
-// they take their time to share out their partitions.
+// the distribution of the partitions takes time.
 func (o *office) underWay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
@@ -166,7 +166,7 @@ func (o *office) underWay(ctx context.Context) error {
 	}
 }
 
-// settle waits until nobody has called the upstream for a while.
+// settle waits until the upstream was not called for a while.
 func (o *office) settle(ctx context.Context, calm time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()

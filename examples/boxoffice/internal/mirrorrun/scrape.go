@@ -32,7 +32,7 @@ func ask(ctx context.Context, client *http.Client, method, url string) ([]byte, 
 	return body, err
 }
 
-// witness asks the upstream what it saw.
+// witness asks the upstream for its figures.
 func witness(ctx context.Context, client *http.Client, url string) (s upstream.Stats, err error) {
 	body, err := ask(ctx, client, http.MethodGet, url+"/_/stats")
 	if err != nil {
@@ -63,8 +63,7 @@ func scrape(ctx context.Context, client *http.Client, url string) (figures, erro
 	return f, lines.Err()
 }
 
-// mean is what a histogram's mean was between two scrapes; 0 when nothing was
-// observed.
+// mean is the mean of a histogram between two scrapes; 0 without an observation.
 func (f figures) mean(before figures, name, labels string) time.Duration {
 	n := f[name+"_count"+labels] - before[name+"_count"+labels]
 	if n == 0 {

@@ -6,7 +6,7 @@
 //
 // A notification is stored as a type and parameters. The API calls Text for each
 // reader. The pages do the same in the browser (notices.js) with the same texts, so
-// that what a stream brings is in the language of the page.
+// that live notifications are in the language of the page.
 //
 // # Texts
 //
@@ -22,8 +22,8 @@
 // parameters are read that way.
 //
 // Names and titles come from people: control characters and characters that turn the
-// direction of text become spaces, and what looks like a placeholder is left as it is.
-// A sentence is plain text. Pages escape it like any other text.
+// direction of text become spaces, and placeholders in them are not replaced. A
+// sentence is plain text. Pages escape it like any other text.
 //
 // A Korean particle depends on the last sound of the word before it, which a template
 // cannot know. No Korean text has a particle behind a placeholder: a fixed word stands
@@ -34,7 +34,7 @@
 //	any type and parameters make a sentence, in every language:
 //	not empty, on one line, no placeholder left, no direction
 //	turned                                                      TestAnyParams, FuzzText
-//	what was stored before has its message                      TestWithoutParams
+//	notifications without parameters have their message         TestWithoutParams
 //	no Korean particle follows a placeholder                    TestNoParticleBehindPlaceholders
 //	the pages say the same                                      TestPagesNoticeTexts (package browsertest)
 package notices

@@ -41,8 +41,9 @@ func TypeOf(eventType string) string {
 // prefix of the texts in the locales.
 const prefix = "notice.text."
 
-// Text is what a reader is told, in one of locales.Languages. message is used where
-// the parameters make no sentence. The result is one line of plain text, never empty.
+// Text is the sentence for a reader, in one of locales.Languages. message is used
+// where the parameters make no sentence. The result is one line of plain text, never
+// empty.
 func Text(lang, typ string, p events.NoticeParams, message string) string {
 	if text, ok := sentence(lang, typ, p); ok {
 		return text
@@ -70,7 +71,7 @@ func sentence(lang, typ string, p events.NoticeParams) (string, bool) {
 	return "", false
 }
 
-// keys are those of the texts that fit, the best one first.
+// keys are the keys of the texts that fit, the best one first.
 func keys(lang, typ string, p events.NoticeParams) (all []string) {
 	name := prefix + typ
 	names := []string{name}
@@ -91,7 +92,7 @@ func keys(lang, typ string, p events.NoticeParams) (all []string) {
 	return all
 }
 
-// and joins a list as people say it.
+// and joins a list into a phrase.
 func and(texts locales.Catalog, list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -113,8 +114,8 @@ func fill(text string, values map[string]string) (filled string, ok bool) {
 	return filled, ok
 }
 
-// clean makes text of what may hold more than that: one line that reads in the
-// direction of its letters.
+// clean turns any string into text: one line that reads in the direction of its
+// letters.
 func clean(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {

@@ -92,7 +92,7 @@ func TestWithoutParams(t *testing.T) {
 	}
 }
 
-// A name is text, whatever it holds.
+// Any name is text.
 func TestHostileNames(t *testing.T) {
 	p := events.NoticeParams{Member: "{show}\u202e\n<b>", Show: "$1 {member} \x00\u2028 \xff"}
 	if got := notices.Text("en", notices.PostLike, p, ""); got != "{show}  <b> likes $1 {member}    \ufffd" {
@@ -100,7 +100,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// judge says what is wrong with a sentence, given all that its parameters hold.
+// judge returns the fault of a sentence, given all that its parameters hold.
 func judge(text, params string) string {
 	switch {
 	case strings.TrimSpace(text) == "":

@@ -12,12 +12,12 @@ const (
 	// admittedShown is how many seconds of admissions a report has.
 	admittedShown = 120
 	// admittedGap is the longest time between two samples over which admissions are
-	// spread: what happened within a longer one is not known by the second.
+	// spread: those of a longer gap are not known by the second.
 	admittedGap = 5 * time.Second
 )
 
-// admissions is how many people a room had let in when it was asked, in order of
-// the store's clock.
+// admissions has the number of admissions of a room at each look, in order of the
+// store's clock.
 type admissions struct{ samples []admissionSample }
 
 type admissionSample struct {
@@ -26,7 +26,7 @@ type admissionSample struct {
 	entered int64
 }
 
-// add takes over what a room said. A clock that was put back begins anew.
+// add records the state of a room. A clock that was put back starts again.
 func (a *admissions) add(s queue.State) {
 	next := admissionSample{s.Now, s.Epoch, s.Entered}
 	if n := len(a.samples); n > 0 {
@@ -38,7 +38,7 @@ func (a *admissions) add(s queue.State) {
 		}
 	}
 	a.samples = append(a.samples, next)
-	const most = 4 * admittedShown // whatever the pace of those who ask
+	const most = 4 * admittedShown // at any rate of looks
 	oldest := next.at.Add(-admittedShown*time.Second - admittedGap)
 	from := max(0, len(a.samples)-most)
 	for a.samples[from].at.Before(oldest) {
@@ -47,14 +47,14 @@ func (a *admissions) add(s queue.State) {
 	a.samples = slices.Delete(a.samples, 0, from)
 }
 
-// admittedReport has a figure for each of the seconds that end at Until; null when
-// nobody looked then, and where the counts began anew.
+// admittedReport has a figure for each of the seconds that end at Until; null for
+// seconds without a look, and where the counts were reset.
 type admittedReport struct {
 	Until     int64      `json:"until"` // Unix seconds
 	PerSecond []*float64 `json:"perSecond"`
 }
 
-// perSecond spreads what was let in between two samples evenly over that time.
+// perSecond spreads the admissions between two samples evenly over that time.
 func (a *admissions) perSecond() admittedReport {
 	r := admittedReport{PerSecond: make([]*float64, admittedShown)}
 	if len(a.samples) == 0 {

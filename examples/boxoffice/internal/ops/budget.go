@@ -12,19 +12,19 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// BudgetConfig is where a report learns how the upstream's budget is used. Limits,
-// High and Low are required; the others are nil in a process that has no such
-// part, and what only they know is null in its reports.
+// BudgetConfig has the sources of a report on the upstream's budget. Limits, High and
+// Low are required; the others are nil in a process without such a part, and their
+// values are null in its reports.
 type BudgetConfig struct {
-	// Limits are those that every process's limiter is made with.
+	// Limits are the limits of every process's limiter.
 	Limits ratelimit.Limits
 	// Limiter is a [ratelimit.Limiter].
 	Limiter interface{ Stats() ratelimit.Stats }
 	// Coalescer is a [coalesce.Coalescer].
 	Coalescer interface{ Stats() coalesce.Stats }
-	// Calls tells the calls of the last n seconds, over all processes: the method
-	// Series of a [meter.Meter]. Each report asks for a minute of them and waits
-	// for as long as it takes.
+	// Calls returns the calls of the last n seconds, over all processes: the method
+	// Series of a [meter.Meter]. Each report asks for a minute of them and waits for the
+	// answer.
 	Calls func(ctx context.Context, n int) ([]meter.Second, error)
 	// Database is the state of the breaker before the artists' tables: "closed",
 	// "half-open" or "open".
@@ -50,14 +50,14 @@ func (c *BudgetConfig) validate(consumers []Consumer) (*ratelimit.Plan, error) {
 // callsShown is how many seconds of calls a report has.
 const callsShown = 60
 
-// budgetReport is how the budget stands. What is null is not known here.
+// budgetReport is the state of the budget. Unknown values are null.
 type budgetReport struct {
 	Plan planReport `json:"plan"`
-	// What this process's limiter did and knows.
+	// The figures of this process's limiter.
 	Granted   *byPriority[uint64]            `json:"granted"`
 	Denied    *byPriority[map[string]uint64] `json:"denied"` // by reason
 	Waiting   *byPriority[int]               `json:"waiting"`
-	Remaining *byPriority[int]               `json:"remaining"` // what each could have at once
+	Remaining *byPriority[int]               `json:"remaining"` // available to each at once
 	DayUsed   *int64                         `json:"dayUsed"`   // by all processes
 	Breakers  breakersReport                 `json:"breakers"`
 	Lag       byPriority[*int]               `json:"lag"`
@@ -107,7 +107,7 @@ type callsReport struct {
 	Low  int64 `json:"low"`
 }
 
-// budget reports; nil when nothing is known of a budget.
+// budget reports on the budget; nil when nothing is known of one.
 func (o *Ops) budget(ctx context.Context, f flow) *budgetReport {
 	c := o.cfg.Budget
 	if c == nil {
@@ -146,8 +146,8 @@ func (o *Ops) planned() planReport {
 	return r
 }
 
-// limiter takes over what a limiter knows. What its store said last is no more
-// true when it has not been asked for a second: others may have taken from the
+// limiter adds the figures of a limiter. The last answer of its store is outdated
+// when the store has not been asked for a second: others may have taken from the
 // buckets, or time filled them.
 func (r *budgetReport) limiter(s ratelimit.Stats, daily bool) {
 	const low, high = ratelimit.Low, ratelimit.High
@@ -173,7 +173,7 @@ func byReason(counts map[ratelimit.Reason]uint64) map[string]uint64 {
 	return out
 }
 
-// calls takes over the last minute, or why it is not known.
+// calls adds the calls of the last minute, or the reason why they are not known.
 func (r *budgetReport) calls(ctx context.Context, last func(context.Context, int) ([]meter.Second, error)) {
 	err := errors.New("this process does not know them")
 	var seconds []meter.Second

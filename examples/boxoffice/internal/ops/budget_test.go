@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// limiter and coalescer say what a test wants.
+// limiter and coalescer return the figures that a test sets.
 type (
 	limiter   ratelimit.Stats
 	coalescer coalesce.Stats
@@ -49,7 +49,7 @@ func withBudget(t *testing.T, b ops.BudgetConfig) *desk {
 	})
 }
 
-// budget is what the report says of it.
+// budget is the report's part on the budget.
 func (d *desk) budget(t *testing.T) string {
 	t.Helper()
 	report, err := d.ops.ReportNow(t.Context())
@@ -105,7 +105,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// What a process does not know is null, and no zero.
+// Values that a process does not know are null, not zero.
 func TestBudgetUnknown(t *testing.T) {
 	idle := ratelimit.Stats{StoreCalls: 3, Remaining: [2]int{7, 7}}
 	open := ratelimit.Stats{StoreCalls: 3, RPS: 9, Remaining: [2]int{7, 7}, Breaker: ratelimit.BreakerOpen}
@@ -132,8 +132,8 @@ func TestBudgetUnknown(t *testing.T) {
 	}
 }
 
-// The artists' groups are always at work, and each artist that the upstream does
-// not have is a dead letter: neither is for the books to judge.
+// The artists' groups are always at work, and each artist that the upstream does not
+// have is a dead letter: the books judge neither.
 func TestConsumersApart(t *testing.T) {
 	d := withBudget(t, ops.BudgetConfig{})
 	publish := func(topic string) {

@@ -1,9 +1,9 @@
 package ops
 
-// chatReport is how the chat of this process does. The counts are since its start.
+// chatReport has the figures of this process's chat. The counts are since its start.
 type chatReport struct {
 	Sockets int `json:"sockets"` // open
-	Rooms   int `json:"rooms"`   // with somebody in
+	Rooms   int `json:"rooms"`   // with an open socket
 	Backlog int `json:"backlog"` // events that wait for the live streams
 
 	Sent         int64 `json:"sent"` // accepted

@@ -15,13 +15,13 @@ const (
 	maxDeadShown = 20   // of each topic, the newest
 )
 
-// deadLetters is how a dead letter topic stands. Those that were redriven or
-// dropped do not count, wherever the transport keeps them.
+// deadLetters is the state of a dead letter topic. Redriven or dropped letters do not
+// count, wherever the transport keeps them.
 type deadLetters struct {
 	Topic      string       `json:"topic"`
 	Count      int          `json:"count"`
 	Recent     []deadLetter `json:"recent"`          // newest first
-	AgeSeconds *float64     `json:"ageSeconds"`      // of the figures; null when nobody has looked yet
+	AgeSeconds *float64     `json:"ageSeconds"`      // of the figures; null before the first look
 	Apart      bool         `json:"apart,omitempty"` // of no consumer of the books
 }
 
@@ -40,7 +40,7 @@ type deadLetter struct {
 	At            string `json:"at"` // of the last failure
 }
 
-// apartTopics are those that only consumers have which are no part of the books.
+// apartTopics are the topics that only consumers apart from the books have.
 func apartTopics(consumers []Consumer) map[string]bool {
 	apart := map[string]bool{}
 	for _, c := range consumers {
@@ -65,7 +65,7 @@ func present(l redrive.Letter) deadLetter {
 	return d
 }
 
-// deadLetterTopics are those of all consumers.
+// deadLetterTopics are the dead letter topics of all consumers.
 func deadLetterTopics(consumers []Consumer) (topics []string) {
 	for _, c := range consumers {
 		if !slices.Contains(topics, c.DeadLetters) {
@@ -75,8 +75,8 @@ func deadLetterTopics(consumers []Consumer) (topics []string) {
 	return topics
 }
 
-// buried is how many letters wait in a topic, where the lags say so: those of
-// the group that looks after them.
+// buried is how many letters wait in a topic, if the lags include that: the lag of
+// the group for dead letters.
 func buried(lags []bus.Lag, topic string) (n int, known bool) {
 	i := slices.IndexFunc(lags, func(l bus.Lag) bool { return l.Topic == topic && l.Group == bus.RedriveGroup })
 	if i < 0 {
@@ -85,8 +85,8 @@ func buried(lags []bus.Lag, topic string) (n int, known bool) {
 	return lags[i].Messages, true
 }
 
-// recentDead is what was seen last: of the lag and the last look at the letters
-// whichever is newer counts them.
+// recentDead are the last known dead letters: the newer one of the lag and the last
+// look at the letters counts them.
 func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
 	lagAt := time.Now().Add(-seen.Age)
 	all := make([]deadLetters, 0, len(o.topics))
@@ -104,8 +104,8 @@ func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
 	return all
 }
 
-// deadNow asks how many letters there are: the lags, or by a look at the letters
-// where those do not say.
+// deadNow returns the numbers of letters: by the lags, or by a look at the letters
+// where the lags do not include them.
 func (o *Ops) deadNow(ctx context.Context, lags []bus.Lag) ([]deadLetters, error) {
 	all := make([]deadLetters, 0, len(o.topics))
 	for _, topic := range o.topics {
@@ -123,8 +123,8 @@ func (o *Ops) deadNow(ctx context.Context, lags []bus.Lag) ([]deadLetters, error
 	return all, nil
 }
 
-// showRecent looks at the letters that were only counted. Those of the last look
-// stand where that fails.
+// showRecent looks at the letters that were only counted. If that fails, the letters
+// of the last look stay.
 func (o *Ops) showRecent(ctx context.Context, all []deadLetters) {
 	for i := range all {
 		d := &all[i]
@@ -159,7 +159,7 @@ func (l *letters) look(ctx context.Context) (listing, error) {
 	return seen, nil
 }
 
-// saw keeps a look that began at the time, unless a newer one is known.
+// saw keeps the result of a look that began at the time, unless a newer one is known.
 func (l *letters) saw(found listing, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,7 @@ func (l *letters) saw(found listing, at time.Time) {
 	}
 }
 
-// last is the last look; at is zero when there was none.
+// last is the last look; at is zero without one.
 func (l *letters) last() (count int, recent []deadLetter, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

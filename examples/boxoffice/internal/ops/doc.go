@@ -1,10 +1,10 @@
-// Package ops is what an operator sees: how the outbox, the consumers and the
-// gateway are doing, what was given up, and whether the books agree.
+// Package ops is the operator's view: the state of the outbox, the consumers and the
+// gateway, the dead letters, and whether the books agree.
 //
-// [Ops.Invariants] reads the tables in one snapshot and asks the gateway for
-// its own ledger. Each check lists what breaks it. While something is under way
-// (not Quiescent) a check may fail for a moment; once everything is quiet, each
-// failure is an error in the books. A comment that is not counted yet is under way.
+// [Ops.Invariants] reads the tables in one snapshot and asks the gateway for its own
+// ledger. Each check lists the breaches. While work is in flight (not Quiescent) a
+// check may fail for a moment; once everything is quiet, each failure is an error in
+// the books. A comment that is not counted yet is in flight.
 //
 //	check                       broken when
 //	sold-seats                  a sold seat is not of a CONFIRMED reservation, or the other way round
@@ -12,7 +12,7 @@
 //	held-seats                  a held seat is not of a PENDING reservation, or the other way round
 //	money                       a CONFIRMED reservation, completed transfer or active membership is without
 //	                            its payment, or a payment that was kept is without one of these
-//	gateway-ledger              the gateway charged something else than the payments say, or a key twice
+//	gateway-ledger              the gateway's charges differ from the payments, or a key was charged twice
 //	statistics                  a counter differs from the rows it counts
 //	handled-once                a consumer group took effect twice for one event
 //	nothing-lost                a consumer group has not handled an event that the rows say happened
@@ -21,69 +21,68 @@
 //	chat-places                 the places of a chat room have a gap, or are not those of its messages
 //	outbox-drained              events wait, or were parked
 //	consumers-drained           messages wait
-//	no-dead-letters             messages were given up, and nobody has redriven or dropped them
+//	no-dead-letters             there are dead letters that were neither redriven nor dropped
 //
-// Two ways of asking. [Ops.AuditNow], [Ops.ReportNow] and [Ops.InvariantsNow] ask
-// the transport and wait for its answer: whoever waits for rest needs one that is
-// true of that moment. [Ops.Report], [Ops.RecentInvariants] and [Ops.Metrics] are
-// for those who look all the time: they tell what the transport said last, as
-// [Ops.Run] has it in the background every 5 s, and how old that is. The lag is
+// There are two ways of asking. [Ops.AuditNow], [Ops.ReportNow] and
+// [Ops.InvariantsNow] ask the transport and wait for its answer: a caller that waits
+// for rest needs an answer of that moment. [Ops.Report], [Ops.RecentInvariants] and
+// [Ops.Metrics] are for frequent callers: they return the transport's last answer,
+// which [Ops.Run] refreshes in the background every 5 s, and its age. The lag is
 //
 //	known         the last answer, at most three rounds old
 //	stale         the last answer, older: the transport does not answer
 //	unknown       there was no answer yet
 //	unsupported   the transport can never tell
 //
-// [Published] counts what the relays of all processes published, in a row that
-// they share. A relay adds to it each second; one that is killed takes the count
-// of its last second along, never an event.
+// [Published] counts the events that the relays of all processes published, in a row
+// that they share. A relay adds to it each second; a killed relay loses the count of
+// its last second, never an event.
 //
-// The report's budget is that of the upstream of the artists: the plan, what this
-// process's limiter and coalescer did, what waits, and the calls of the last
-// minute by all processes. What a process does not know is null there, and no
-// zero: that of another process, and what a store said too long ago. Reading the
-// calls delays a report by the meter's timeout at most. Consumers of the artists
-// are apart from the books ([Consumer].Apart): they are always at work, and each
-// artist that the upstream does not have leaves a dead letter.
+// The report's budget is that of the upstream of the artists: the plan, the figures
+// of this process's limiter and coalescer, the waiting requests, and the calls of the
+// last minute by all processes. Values that a process does not know are null there,
+// not zero: those of another process, and outdated ones of a store. Reading the calls
+// delays a report by the meter's timeout at most. Consumers of the artists are apart
+// from the books ([Consumer].Apart): they are always at work, and each artist that
+// the upstream does not have leaves a dead letter.
 //
 // The report's rooms are the waiting rooms of the shows, and the gates before them,
-// as they were told last: they are asked once a second while somebody asks for
-// reports. What a store says too late stands with its age, and is no zero. Each
-// room has the admissions of the last two minutes by the second, spread between
-// two looks at it; where nobody looked, and where the room began anew, they are
-// null.
+// as of their last answers: they are asked once a second while reports are asked for.
+// An outdated answer of a store is shown with its age, and not as zero. Each room has
+// the admissions of the last two minutes by the second, spread between two looks at
+// it; where there was no look, and where the room was reset, they are null.
 //
-// The report's streams are the live streams of the process that is asked, since
-// its start; each process with the role api has its own. Nobody is asked for them.
-// So is the chat of the process: the role api has sockets and accepts messages, the
-// role worker stores them and tells the live streams.
+// The report's streams are the live streams of the process that is asked, since its
+// start; each process with the role api has its own. No other process is asked for
+// them. So is the chat of the process: the role api has sockets and accepts messages,
+// the role worker stores them and sends to the live streams.
 //
-// Dead letters are listed, shown, edited, redriven and dropped by package
-// redrive. A call that changes a topic works for Config.PassTime at most and
-// then says how far it came, so that an HTTP request can carry it; repeated with
-// what it says, it goes on, and leaves alone what has failed again meanwhile.
+// Dead letters are listed, shown, edited, redriven and dropped by package redrive. A
+// call that changes a topic works for Config.PassTime at most and then returns its
+// progress, so that an HTTP request can carry it. Repeated with that progress, it
+// goes on, and skips letters that have failed again meanwhile.
 //
 //	property                                                      proven by
 //	a sound box office passes every check                         TestSound
-//	each check fails when what it watches is broken               TestEachCheckCanFail
-//	a gateway that says something else is found out               TestLedgerDisagrees
+//	each check fails when its subject is broken                   TestEachCheckCanFail
+//	a gateway with another ledger is found                        TestLedgerDisagrees
 //	a transport that hangs delays no report, last audit or scrape TestNobodyWaitsForTheTransport
-//	a lag that nobody has told is no 0                            TestTransportHangsFromTheStart, TestTransportThatCannotTell
-//	the last audit follows what happens                           TestRecentInvariants
-//	every process sees what all relays published                  TestPublished
+//	an unknown lag is not shown as 0                              TestTransportHangsFromTheStart, TestTransportThatCannotTell
+//	the last audit follows the events                             TestRecentInvariants
+//	every process sees the events of all relays                   TestPublished
 //	every metric is there from the start                          TestMetrics
-//	the budget is told, and what is not known is null             TestBudget, TestBudgetUnknown
+//	the budget is reported, and unknown values are null           TestBudget, TestBudgetUnknown
 //	consumers apart from the books break none                     TestConsumersApart
-//	the rooms are told, and what is not known is null             TestRooms, TestRoomsUnknown
-//	admissions by the second add up to what the room counts       TestRoomsAdmissions
-//	a room that began anew, or was not looked at, shows no rate   TestRoomsBeginAnew, TestRoomsNotLookedAt
-//	what is kept of a room is bounded                             TestAdmissionsAreBounded
+//	the rooms are reported, and unknown values are null           TestRooms, TestRoomsUnknown
+//	admissions by the second add up to the room's count           TestRoomsAdmissions
+//	a reset room, or one without a look, shows no rate            TestRoomsBeginAnew, TestRoomsNotLookedAt
+//	the samples of a room are bounded                             TestAdmissionsAreBounded
 //	rooms that do not answer delay no report                      TestNobodyWaitsForTheRooms
-//	the live streams and the chat are told                        TestStreams, TestChat
-//	consumers' groups are told, and reset while they are stopped  TestGroups
-//	what was redriven or dropped counts no more                   TestDeadLetters
+//	the live streams and the chat are reported                    TestStreams, TestChat
+//	consumers' groups are listed, and reset while stopped         TestGroups
+//	redriven or dropped letters no longer count                   TestDeadLetters
 //	a dry run changes nothing                                     TestDeadLetters
 //	an edit keeps the event's id and key                          TestEditDeadLetter
-//	a pass that takes too long says so, and goes on               TestPassGoesOn
+//	a pass that takes too long reports that, and goes on          TestPassGoesOn
 //	one pass at a time changes a topic                            TestOnePassAtATime
 package ops

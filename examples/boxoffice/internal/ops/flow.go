@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// flow is what is on its way: in the outbox, on the topics, and given up.
+// flow has the pending messages of the outbox and the topics, and the dead letters.
 type flow struct {
 	backlog, parked int
 	oldest          time.Time
@@ -50,7 +50,7 @@ func (f flow) checks() []Check {
 	}
 }
 
-// recentFlow asks the database alone: what the transport said last is at hand.
+// recentFlow asks the database alone: the transport's last answer is in memory.
 func (o *Ops) recentFlow(ctx context.Context) (flow, error) {
 	f, err := o.outboxFlow(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (o *Ops) outboxFlow(ctx context.Context) (flow, error) {
 	return f, nil
 }
 
-// addLags takes over how far the consumers are behind; a transport also knows
-// groups that are not ours.
+// addLags adds how far the consumers are behind; a transport also knows groups that
+// are not ours.
 func (f *flow) addLags(consumers []Consumer, lags []bus.Lag) {
 	wanted := map[[2]string]bool{}
 	for _, c := range consumers {

@@ -18,7 +18,7 @@ type groupList struct {
 	Groups []group `json:"groups"`
 }
 
-// group is how a consumer group stands, as the transport says at this moment.
+// group is the state of a consumer group, by the transport's current answer.
 type group struct {
 	Topic string `json:"topic"`
 	Group string `json:"group"`
@@ -27,7 +27,7 @@ type group struct {
 }
 
 // Groups asks the transport for the groups of the consumers. The error is
-// errors.ErrUnsupported where it cannot tell.
+// errors.ErrUnsupported if the transport does not know them.
 func (o *Ops) Groups(ctx context.Context) (any, error) {
 	var topics []string
 	for _, c := range o.cfg.Consumers {
@@ -62,8 +62,8 @@ type resetReport struct {
 	Skipped int64  `json:"skipped"` // messages that it does not get any more
 }
 
-// ResetGroup moves a consumer's group that has no members; bus.ErrGroupLive says that it
-// has. What the group has handled it skips by its idempotency keys.
+// ResetGroup moves a consumer's group without members; for a group with members it
+// returns bus.ErrGroupLive. Handled messages are skipped by their idempotency keys.
 func (o *Ops) ResetGroup(ctx context.Context, topic, name string, r Reset) (any, error) {
 	if !o.consumes(topic, name) {
 		return nil, ErrNoGroup

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
 
-// The groups of the consumers are listed, and reset while they have no members; those of
-// other programs on the transport are neither.
+// The groups of the consumers are listed, and reset while they have no members; groups
+// of other programs on the transport are neither.
 func TestGroups(t *testing.T) {
 	d := newDesk(t, nil)
 	said := text(t)

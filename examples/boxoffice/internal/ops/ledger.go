@@ -52,7 +52,7 @@ func (o *Ops) ledger(ctx context.Context, payments map[string]paid) (Check, erro
 	return check(name, sound, breaches), nil
 }
 
-// disagree says how a payment and its charge differ, or "".
+// disagree describes how a payment and its charge differ, or is "".
 func disagree(p paid, c payment.Charge) string {
 	if p.amount != c.Amount {
 		return fmt.Sprintf("is %d, the gateway charged %d", p.amount, c.Amount)
@@ -60,7 +60,7 @@ func disagree(p paid, c payment.Charge) string {
 	ok := true
 	switch p.status {
 	case payment.Success:
-		// While the refund is under way the gateway may be ahead of us.
+		// While the refund is in flight the gateway may be ahead of us.
 		ok = c.Status == "APPROVED" && (!c.Refunded || p.refund == "REQUESTED")
 	case payment.Refunded:
 		ok = c.Status == "APPROVED" && c.Refunded
@@ -75,8 +75,8 @@ func disagree(p paid, c payment.Charge) string {
 	return fmt.Sprintf("is %s, the gateway says %s, refunded: %t", p.status, c.Status, c.Refunded)
 }
 
-// mustBeCharged reports whether the gateway must have heard of the payment. A
-// request that it refused leaves no charge, and an offer that was not accepted asks for none.
+// mustBeCharged reports whether the gateway must have a charge for the payment. A refused
+// request leaves no charge, and an offer that was not accepted asks for none.
 func mustBeCharged(p paid) bool {
 	switch p.status {
 	case payment.Success, payment.Refunded:

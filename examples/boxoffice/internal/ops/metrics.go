@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxprom"
 )
 
-// metrics are what an Ops shows to Prometheus.
+// metrics are the metrics of an Ops for Prometheus.
 type metrics struct {
 	monitor *outbox.Monitor
 	outbox  *outboxprom.Collector
@@ -27,7 +27,7 @@ func (o *Ops) newMetrics(log *slog.Logger) (m metrics, err error) {
 	var topics []string
 	for _, c := range o.cfg.Consumers {
 		consumers = append(consumers, busprom.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: c.DeadLetters})
-		// What is asked for apart from the books goes around the outbox.
+		// Requests of consumers apart from the books bypass the outbox.
 		if !c.Apart && !slices.Contains(topics, c.Topic) {
 			topics = append(topics, c.Topic)
 		}
@@ -41,7 +41,7 @@ func (o *Ops) newMetrics(log *slog.Logger) (m metrics, err error) {
 	return m, err
 }
 
-// buried counts the letters in a topic, as was seen last.
+// buried is the number of letters in a topic, by the last look.
 func (o *Ops) buried(topic string) int {
 	for _, d := range o.recentDead(o.lags.Snapshot()) {
 		if d.Topic == topic {
@@ -54,13 +54,13 @@ func (o *Ops) buried(topic string) int {
 // Hooks measure the consumers of this process; the Runner's.
 func (o *Ops) Hooks() bus.Hooks { return o.metrics.bus.Hooks() }
 
-// RelayHooks count what the relay of this process does; the relay's.
+// RelayHooks are the relay's hooks, which count the work of this process's relay.
 func (o *Ops) RelayHooks() outbox.Hooks {
 	return o.metrics.outbox.Hooks(outbox.Hooks{Published: o.cfg.Published.one})
 }
 
-// Collectors are how everything stands, for Prometheus. Every series is there from
-// the start, at 0; that of the lag is not over a transport that cannot tell. A scrape
+// Collectors have the state of everything, for Prometheus. Every series is there from
+// the start, at 0, except the lag on a transport that does not know it. A scrape
 // waits for neither the database nor the transport.
 func (o *Ops) Collectors() []prometheus.Collector {
 	all := []prometheus.Collector{o.metrics.outbox, o.metrics.bus}
@@ -75,7 +75,7 @@ var (
 	paymentsDesc = prometheus.NewDesc("payments_total", "What attempts at payments came to.", []string{"outcome"}, nil)
 )
 
-// payments collects what the executor of this process does.
+// payments collects the figures of this process's executor.
 type payments struct{ ops *Ops }
 
 // Describe implements prometheus.Collector.

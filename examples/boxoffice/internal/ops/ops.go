@@ -24,11 +24,11 @@ import (
 //go:embed sql/checks.sql
 var checksSQL string
 
-// Consumer names a consumer group on a topic, and where its dead letters go.
+// Consumer names a consumer group on a topic, and its dead letter topic.
 type Consumer struct {
 	Topic, Group, DeadLetters string
-	// Apart has it reported and left out of the books: what waits for it is no
-	// unrest, and dead letters that only such consumers have break no rule.
+	// Apart has the consumer reported and left out of the books: messages that wait for it
+	// are no unrest, and dead letters that only such consumers have break no rule.
 	Apart bool
 }
 
@@ -50,25 +50,25 @@ type Config struct {
 	Duplicates func(Consumer) int64
 	// Published counts the events that the relays published.
 	Published *Published
-	// Budget is that of the upstream of the artists; nil leaves it out of reports.
+	// Budget is the budget of the artists' upstream; nil leaves it out of reports.
 	Budget *BudgetConfig
 	// Rooms are the waiting rooms of the shows; nil leaves them out of reports.
 	Rooms *RoomsConfig
 	// Streams are the live streams of this process, an [sse.Hub]'s; nil leaves them
 	// out of reports.
 	Streams func() sse.Stats
-	// Chat is what the chat of this process does; nil leaves it out of reports.
+	// Chat returns the figures of this process's chat; nil leaves them out of reports.
 	Chat func() chat.Stats
 	// Every is how often the transport is asked in the background, 5 s when zero.
 	// That costs it a query per group and one per topic with dead letters, or a
 	// round trip to the broker.
 	Every time.Duration
-	// PassTime is how long one call of RedriveDeadLetters or DropDeadLetters may
-	// take before it says how far it came, 15 s when zero: less than the server
-	// gives a request.
+	// PassTime is how long one call of RedriveDeadLetters or DropDeadLetters may take
+	// before it returns its progress, 15 s when zero: less than the server gives a
+	// request.
 	PassTime time.Duration
-	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when
-	// zero; OpenFor how long a payment or refund may be under way, 2 min when zero.
+	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when zero;
+	// OpenFor how long a payment or refund may be in flight, 2 min when zero.
 	HoldGrace, OpenFor time.Duration
 	// CountGrace is how long after the last comment on a show its count may be
 	// wrong, 30 s when zero.
@@ -93,8 +93,8 @@ type statements struct {
 	Moving, Balance, Payments                                                                     string
 }
 
-// Ops answers an operator's questions: how things stood when the transport was
-// last asked, and with a word "Now" how they stand. It is safe for concurrent use.
+// Ops answers an operator's questions: by the transport's last answer, and in methods
+// with "Now" by its current one. It is safe for concurrent use.
 type Ops struct {
 	cfg     Config
 	sql     statements
@@ -106,8 +106,8 @@ type Ops struct {
 	rooms   *rooms          // nil without waiting rooms
 	books   *books
 	metrics metrics
-	look    chan struct{} // somebody wants to see the letters
-	asked   atomic.Int64  // when somebody last did, in Unix nanoseconds
+	look    chan struct{} // the letters are asked for
+	asked   atomic.Int64  // when that was last, in Unix nanoseconds
 	made    time.Time
 
 	mu      sync.Mutex // one audit at a time
@@ -171,17 +171,17 @@ func New(cfg Config) (*Ops, error) {
 	return o, nil
 }
 
-// Lags is what the transport said last about every group, as Run keeps it.
+// Lags is the transport's last answer about every group, as Run keeps it.
 func (o *Ops) Lags() *bus.LagMonitor { return o.lags }
 
-// Check is one rule and what broke it.
+// Check is one rule and its breaches.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
 
-// Audit is the outcome of all checks. Quiescent says that nothing was under way
+// Audit is the outcome of all checks. Quiescent reports that nothing was in flight
 // while they were made.
 type Audit struct {
 	OK        bool    `json:"ok"`
@@ -192,9 +192,8 @@ type Audit struct {
 // InvariantsNow is AuditNow for the API.
 func (o *Ops) InvariantsNow(ctx context.Context) (any, error) { return o.AuditNow(ctx) }
 
-// AuditNow checks the books, and asks the transport for it: what it says is true
-// of a moment after the call. Those who ask while an audit is under way share
-// the next one.
+// AuditNow checks the books, and asks the transport for it: its answer is of a moment
+// after the call. Calls that arrive while an audit runs share the next one.
 func (o *Ops) AuditNow(ctx context.Context) (Audit, error) {
 	asked := time.Now()
 	o.mu.Lock()

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ledger is a gateway that says what a test wants.
+// ledger is a gateway with the charges that a test sets.
 type ledger struct {
 	mu      sync.Mutex
 	charges []payment.Charge
@@ -444,7 +444,7 @@ func TestLedgerDisagrees(t *testing.T) {
 	}
 }
 
-// What the gateway refused leaves no charge, and what is under way may be there or not.
+// A refused charge is not in the ledger, and one in flight may or may not be.
 func TestLedgerOfOpenPayments(t *testing.T) {
 	d := newDesk(t, nil)
 	refused := d.Pay(t, d.Reserve(t, "ann", "A-1"), boxtest.Approve)
@@ -508,7 +508,7 @@ func TestMetrics(t *testing.T) {
 	requests := ops.NewRequests()
 	requests.Observe("/api/login", "POST", 200, 30*time.Millisecond)
 	requests.Observe("/api/login", "POST", 200, 20*time.Second)
-	// Nobody has asked the transport yet, and each series is there.
+	// The transport was not asked yet, and each series is there.
 	holds(t, "the first scrape", d.scrape(t, requests),
 		`millrace_outbox_backlog{shard="0"} 0`, `millrace_outbox_published_total{topic="payment.events"} 0`, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`,
 		"millrace_consumer_lag_age_seconds ", `millrace_dead_letters{topic="dlq.transfer"} 0`, `payments_total{outcome="approved"} 6`,
@@ -545,7 +545,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Those who ask at once share audits, and nobody is given an old one.
+// Concurrent callers share audits, and no caller gets an old one.
 func TestAuditsAreShared(t *testing.T) {
 	d := newDesk(t, nil)
 	var wg sync.WaitGroup

@@ -22,14 +22,14 @@ var (
 	publishedSQL string
 )
 
-// writeEvery is how often a relay writes down what it published: a relay that
-// is killed takes the count of so long with it.
+// writeEvery is how often a relay writes its count: a killed relay loses the count of
+// that time.
 const writeEvery = time.Second
 
-// Published counts what the relays of all processes published. The outbox keeps
-// positions, which are no numbers of events on every database, and forgets what
-// is old; so each relay adds to a row of the database that they share. It is
-// safe for concurrent use.
+// Published counts the events that the relays of all processes published. The outbox
+// keeps positions, which are no numbers of events on every database, and deletes old
+// events; so each relay adds to a row of the database that they share. It is safe for
+// concurrent use.
 type Published struct {
 	store *store.Store
 	log   *slog.Logger
@@ -91,11 +91,11 @@ func (p *Published) Own() int64 {
 // one counts an event, as a hook of the relay.
 func (p *Published) one(int, string, time.Duration) { p.Add(1) }
 
-// Total is how many events all processes published, other processes' last
-// second aside.
+// Total is how many events all processes published, except the last second of other
+// processes.
 func (p *Published) Total(ctx context.Context) (int64, error) {
-	// While this process writes down its own, the row may have them or not, and
-	// a look would wait for the writer: what others did can be a moment old.
+	// While this process writes its own count, the row may include that or not, and a
+	// read would wait for the writer: the counts of others can be a moment old.
 	if !p.saving.TryLock() {
 		if total, ok := p.lastTotal(); ok {
 			return total, nil
@@ -119,8 +119,8 @@ func (p *Published) lastTotal() (int64, bool) {
 	return p.others + p.own, p.looked
 }
 
-// Run writes down every second what this process published, until ctx ends, and
-// then once more.
+// Run writes every second the number of events that this process published, until ctx
+// ends, and then once more.
 func (p *Published) Run(ctx context.Context) error {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// Each process sees what all of them published, and remembers it over restarts.
+// Each process sees the events that all of them published, also after a restart.
 func TestPublished(t *testing.T) {
 	for db, url := range map[string]func(testing.TB) string{
 		"sqlite": boxtest.URL, "postgres": servicetest.PostgresURL, "mariadb": servicetest.MariaDBURL, "mysql": servicetest.MySQLURL,
@@ -74,7 +74,7 @@ func testPublished(t *testing.T, url string) {
 	}
 	second.Add(5)
 	stopFirst()
-	stopSecond() // what was not written down yet is written at the end
+	stopSecond() // the remaining count is written at the end
 	if n, later := total(api), total(process()); n != 12 || later != 12 {
 		t.Errorf("after the relays ended it is %d, for a new process %d, want 12", n, later)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Run keeps at hand what the transport, the outbox and the waiting rooms say, until
-// ctx ends: lags, dead letters and the backlog every Config.Every, an audit while somebody asks for the
-// last one, and the rooms every second while somebody asks for reports. A request
-// that is content with these never waits for any of them.
+// Run keeps the last answers of the transport, the outbox and the waiting rooms in memory until ctx
+// ends: lags, dead letters and the backlog every Config.Every, an audit while the last one is asked
+// for, and the rooms every second while reports are asked for. A request for these values never
+// waits for a server.
 func (o *Ops) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { o.metrics.monitor.Run(ctx) }) //nolint:errcheck // returns nil
@@ -27,7 +27,7 @@ func (o *Ops) Run(ctx context.Context) error {
 	return err
 }
 
-// What is known of the lag.
+// The states of the lag.
 const (
 	lagFresh       = "known"
 	lagStale       = "stale"       // the last answer is old: the transport does not answer
@@ -35,7 +35,7 @@ const (
 	lagUnsupported = "unsupported" // the transport can never tell
 )
 
-// lagReport says how far the lags are to be trusted.
+// lagReport states how reliable the lags are.
 type lagReport struct {
 	State      string   `json:"state"`
 	AgeSeconds *float64 `json:"ageSeconds"` // of the last answer; null when there was none
@@ -70,8 +70,8 @@ func seconds(d time.Duration) *float64 {
 }
 
 const (
-	// watchedFor is how long after somebody asked for a report the rooms are looked
-	// at, and the letters, and not only counted.
+	// watchedFor is how long after a report was asked for the rooms and the letters are looked at, and
+	// not only counted.
 	watchedFor = 30 * time.Second
 	// lookFor bounds a look at the letters of one topic: a transport that shows
 	// them only to a reader of the group takes 15 s to be sure of the last.
@@ -79,11 +79,11 @@ const (
 	// lookAfter bounds the look after a change, for which a request waits.
 	lookAfter = 5 * time.Second
 	auditFor  = 15 * time.Second
-	// firstAudit is how long one who asks waits for the very first audit.
+	// firstAudit is how long a caller waits for the very first audit.
 	firstAudit = time.Second
 )
 
-// watchLetters looks after the dead letters.
+// watchLetters counts the dead letters.
 func (o *Ops) watchLetters(ctx context.Context) {
 	tick := time.NewTicker(o.cfg.Every)
 	defer tick.Stop()
@@ -98,8 +98,8 @@ func (o *Ops) watchLetters(ctx context.Context) {
 	}
 }
 
-// watched notes that somebody sees the letters and the rooms; the first to do so
-// after a while has them looked at.
+// watched records that the letters and the rooms were asked for; the first call after a while
+// starts a look at them.
 func (o *Ops) watched() {
 	if now := time.Now().UnixNano(); now-o.asked.Swap(now) > int64(watchedFor) {
 		signal(o.look)
@@ -109,10 +109,10 @@ func (o *Ops) watched() {
 	}
 }
 
-// isWatched reports whether somebody asked for a report of late.
+// isWatched reports whether a report was asked for lately.
 func (o *Ops) isWatched() bool { return time.Now().UnixNano()-o.asked.Load() <= int64(watchedFor) }
 
-// signal wakes who waits for it; a signal that nobody has seen yet is enough.
+// signal wakes the receiver; one unread signal is enough.
 func signal(to chan<- struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -120,10 +120,9 @@ func signal(to chan<- struct{}) {
 	}
 }
 
-// awaitLags waits for the first word about the lags that names all topics, because it
-// says in which of them there is nothing to look at, and a look asks for all lags again.
-// A transport that tells of its own groups alone may never name them: it waits for two
-// answers at most.
+// awaitLags waits for the first lags that name all topics: they show which topics need no look, and
+// a look asks for all lags again. A transport that knows only its own groups may never name them:
+// awaitLags waits for two answers at most.
 func (o *Ops) awaitLags(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -140,7 +139,7 @@ func (o *Ops) awaitLags(ctx context.Context) {
 	}
 }
 
-// counted reports whether the lags say how many letters each topic has.
+// counted reports whether the lags include the number of letters of each topic.
 func (o *Ops) counted(s bus.LagSnapshot) bool {
 	return s.Known && !slices.ContainsFunc(o.topics, func(topic string) bool {
 		_, known := buried(s.Lags, topic)
@@ -163,9 +162,8 @@ func (o *Ops) lookAtLetters(ctx context.Context) {
 	}
 }
 
-// refresh looks at the letters of a topic now. What was seen last stands when
-// that fails: while another pass holds a queue that cannot be looked at
-// meanwhile, or the transport does not answer.
+// refresh looks at the letters of a topic now. After a failure the last result stays: while another
+// pass holds a queue that cannot be looked at meanwhile, or the transport does not answer.
 func (o *Ops) refresh(ctx context.Context, topic string, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -175,9 +173,9 @@ func (o *Ops) refresh(ctx context.Context, topic string, limit time.Duration) {
 	}
 }
 
-// books is the last audit, for those who would not wait for one.
+// books is the last audit, for callers that do not wait for one.
 type books struct {
-	wanted chan struct{} // somebody asks
+	wanted chan struct{} // the last one is asked for
 
 	mu    sync.Mutex
 	first chan struct{} // closed with the first outcome
@@ -196,7 +194,7 @@ type recentAudit struct {
 	Error      string   `json:"error"`      // why the latest did not work
 }
 
-// watchBooks audits while somebody asks, at most once in Every.
+// watchBooks audits while audits are asked for, at most once in Every.
 func (o *Ops) watchBooks(ctx context.Context) {
 	for {
 		select {
@@ -227,8 +225,8 @@ func (b *books) note(a Audit, err error) {
 	}
 }
 
-// RecentInvariants is the last audit and its age, and has the next one made. It
-// waits a moment for the first one alone, and never for the transport.
+// RecentInvariants returns the last audit and its age, and starts the next one. It waits a moment
+// for the first one alone, and never for the transport.
 func (o *Ops) RecentInvariants(ctx context.Context) (any, error) {
 	signal(o.books.wanted)
 	wait, cancel := context.WithTimeout(ctx, firstAudit)

@@ -34,7 +34,7 @@ func (d *desk) run(t *testing.T) {
 	})
 }
 
-// reports waits until the report says the words.
+// reports waits until the report contains the words.
 func (d *desk) reports(t *testing.T, words ...string) {
 	t.Helper()
 	var got string
@@ -66,8 +66,8 @@ func (d *desk) scrape(t *testing.T, requests *ops.Requests) string {
 	return answer.Body.String()
 }
 
-// hung is a transport that can stop answering questions, for good: it does not
-// mind their contexts either.
+// hung is a transport that can stop answering questions, for good: it ignores their
+// contexts too.
 type hung struct {
 	bus.Driver
 	hangs   atomic.Bool
@@ -92,8 +92,7 @@ func (h *hung) Pending(ctx context.Context, topic, group string, limit int) ([]*
 	return h.Driver.(bus.Pender).Pending(ctx, topic, group, limit)
 }
 
-// onHung is a desk whose transport may hang; it is released before the figures
-// end.
+// onHung is a desk whose transport may hang; it is released before the figures end.
 func onHung(t *testing.T) (*desk, *hung) {
 	t.Helper()
 	h := &hung{release: make(chan struct{})}
@@ -104,8 +103,7 @@ func onHung(t *testing.T) (*desk, *hung) {
 	return d, h
 }
 
-// atOnce gives up on what does not come although nothing but the transport
-// keeps it.
+// atOnce fails when an answer waits for the transport.
 func atOnce(t *testing.T, what string, get func() string) string {
 	t.Helper()
 	got := make(chan string, 1)
@@ -119,8 +117,8 @@ func atOnce(t *testing.T, what string, get func() string) string {
 	}
 }
 
-// A transport that stops answering delays nobody who is content with its last
-// answer, and its age is told.
+// A transport that stops answering delays no request for its last answer, and the age
+// of that is reported.
 func TestNobodyWaitsForTheTransport(t *testing.T) {
 	d, h := onHung(t)
 	requests := ops.NewRequests()
@@ -140,7 +138,7 @@ func TestNobodyWaitsForTheTransport(t *testing.T) {
 	before := h.asked.Load()
 	boxtest.WaitFor(t, "questions without an answer", func() bool { return h.asked.Load() > before })
 	for _, stale := range []bool{false, true} {
-		if stale { // the age shows while nobody answers
+		if stale { // the age shows while there is no answer
 			d.reports(t, `"lag":{"state":"stale","ageSeconds":`)
 		}
 		page := atOnce(t, "the report", func() string { return text(t)(d.ops.Report(t.Context())) })
@@ -152,7 +150,7 @@ func TestNobodyWaitsForTheTransport(t *testing.T) {
 	}
 }
 
-// A transport that has never answered is told apart from one with nothing to do.
+// A transport that has never answered differs from one without messages.
 func TestTransportHangsFromTheStart(t *testing.T) {
 	d, h := onHung(t)
 	h.hangs.Store(true)
@@ -170,7 +168,7 @@ func TestTransportHangsFromTheStart(t *testing.T) {
 	}
 }
 
-// blind is a transport that cannot tell its lag, ever.
+// blind is a transport that never knows its lag.
 type blind struct {
 	bus.Driver
 	bus.Pender
@@ -189,7 +187,7 @@ func TestTransportThatCannotTell(t *testing.T) {
 	}
 }
 
-// The last audit follows what happens, and says why there is no newer one.
+// The last audit follows the events, and names the reason if there is no newer one.
 func TestRecentInvariants(t *testing.T) {
 	d := newDesk(t, nil)
 	d.run(t)

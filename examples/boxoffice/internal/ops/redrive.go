@@ -19,7 +19,7 @@ var (
 	ErrPass = errors.New("ops: the dead letters of this topic are being redriven, dropped or edited")
 )
 
-// letters are those of one topic, changed by one call at a time.
+// letters are the letters of one topic, changed by one call at a time.
 type letters struct {
 	*redrive.Letters
 	pass sync.Mutex
@@ -37,14 +37,14 @@ func (o *Ops) lettersOf(topic string) (*letters, error) {
 	return l, nil
 }
 
-// Selection chooses dead letters: those with the ids, or all.
+// Selection chooses dead letters: by ids, or all.
 type Selection struct {
 	IDs    []string
 	All    bool
 	DryRun bool
 	Rate   float64 // a second; 0 for no bound
-	// Before leaves out what failed then or later, so that what fails again is
-	// not taken again by the call that goes on; zero for no bound.
+	// Before leaves out letters that failed at that time or later, so that the next call
+	// does not take letters again that failed again; zero for no bound.
 	Before time.Time
 }
 
@@ -81,7 +81,7 @@ type letterDetail struct {
 	EventError   string            `json:"eventError"` // why it is no event; "" when it is one
 	Metadata     map[string]string `json:"metadata"`
 	Payload      string            `json:"payload"`
-	Encoding     string            `json:"encoding"` // of the payload: utf-8, or base64 for what is no text
+	Encoding     string            `json:"encoding"` // of the payload: utf-8, or base64 for other bytes
 }
 
 // DeadLetter shows one letter with its payload.
@@ -110,8 +110,8 @@ func (o *Ops) DeadLetter(ctx context.Context, topic, id string) (any, error) {
 	return d, nil
 }
 
-// EditDeadLetter replaces a letter's payload. An event stays one, with its id
-// and key; redrive.ErrPayload says what does not fit.
+// EditDeadLetter replaces a letter's payload. An event stays one, with its id and
+// key; redrive.ErrPayload describes the mismatch.
 func (o *Ops) EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error {
 	l, err := o.lettersOf(topic)
 	if err != nil {
@@ -134,11 +134,11 @@ type passReport struct {
 	DryRun     bool          `json:"dryRun"`
 	Pending    int           `json:"pending"` // at the start
 	Matched    int           `json:"matched"`
-	Done       int           `json:"done"` // in a dry run: what would be
+	Done       int           `json:"done"` // in a dry run: how many would be
 	Duplicates int           `json:"duplicates"`
 	Failed     []passFailure `json:"failed"`
 	Complete   bool          `json:"complete"` // all that were pending were looked at
-	// More says that time was up: the same call, with Before, goes on.
+	// More means that the time was up: the same call, with Before, goes on.
 	More   bool       `json:"more"`
 	Before *time.Time `json:"before,omitempty"`
 }
@@ -148,13 +148,13 @@ type passFailure struct {
 	Error string `json:"error"`
 }
 
-// RedriveDeadLetters publishes letters to their original topics again. It works
-// for Config.PassTime at most and says how far it came.
+// RedriveDeadLetters publishes letters to their original topics again. It works for
+// Config.PassTime at most and returns its progress.
 func (o *Ops) RedriveDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
 	return o.change(ctx, topic, s, (*redrive.Letters).Redrive)
 }
 
-// DropDeadLetters gives letters up for good, in the way of RedriveDeadLetters.
+// DropDeadLetters deletes letters for good, with the limits of RedriveDeadLetters.
 func (o *Ops) DropDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
 	return o.change(ctx, topic, s, (*redrive.Letters).Drop)
 }
@@ -191,7 +191,7 @@ func (o *Ops) change(ctx context.Context, topic string, s Selection, run pass) (
 		out.More, out.Before, err = true, &s.Before, nil
 	}
 	if !s.DryRun {
-		o.refresh(ctx, topic, lookAfter) // who did it wants to see it
+		o.refresh(ctx, topic, lookAfter) // the operator wants to see the result
 	}
 	if err == nil && len(s.IDs) > 0 && res.Matched == 0 && res.Complete {
 		err = redrive.ErrNotFound

@@ -168,8 +168,8 @@ func TestEditDeadLetter(t *testing.T) {
 		`"done":0`, `"failed":[{"id":"bytes","error":"redrive: the letter does not say`)
 }
 
-// A pass that takes longer than a request may says so; the next call goes on,
-// and leaves alone what has failed again.
+// A pass that takes longer than a request may reports that; the next call goes on,
+// and skips letters that have failed again.
 func TestPassGoesOn(t *testing.T) {
 	d := newDesk(t, func(c *ops.Config) { c.PassTime = 300 * time.Millisecond })
 	d.bury(t, 12)

@@ -47,7 +47,7 @@ type consumerReport struct {
 type gatewayReport struct {
 	URL       string `json:"url"`
 	Reachable bool   `json:"reachable"`
-	// What this process's own calls came to; null when others make the calls.
+	// The outcomes of this process's own calls; null when others make the calls.
 	InFlight  *int64 `json:"inFlight"`
 	Approved  *int64 `json:"approved"`
 	Declined  *int64 `json:"declined"`
@@ -58,9 +58,9 @@ type gatewayReport struct {
 	Ledger    *payment.Ledger `json:"ledger"`
 }
 
-// Report says how everything stands, in the form of GET /api/admin/ops. What the
-// transport and the waiting rooms said is as old as the report says: nobody waits
-// for them.
+// Report is the state of the box office, in the form of GET /api/admin/ops. The
+// answers of the transport and the waiting rooms are as old as the report states:
+// Report does not wait for them.
 func (o *Ops) Report(ctx context.Context) (any, error) {
 	o.watched()
 	return o.report(ctx, o.recentFlow)

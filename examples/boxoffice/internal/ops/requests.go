@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Requests is a prometheus.Collector that counts HTTP requests by route, method and status, and how long they took:
-// live streams and WebSockets until their answer began, since they go on for as long as
-// the page is open.
+// Requests is a prometheus.Collector that counts HTTP requests by route, method and status, and
+// measures their duration: of live streams and WebSockets until their answer began, since they last
+// as long as the page is open.
 type Requests struct {
 	counts *prometheus.CounterVec
 	times  *prometheus.HistogramVec
@@ -39,8 +39,8 @@ func (r *Requests) Collect(ch chan<- prometheus.Metric) {
 	r.times.Collect(ch)
 }
 
-// Observe counts one request, which took so long. The route is a pattern, never a path, so that
-// the number of series is bounded.
+// Observe counts one request and its duration. The route is a pattern, never a path, so that the
+// number of series is bounded.
 func (r *Requests) Observe(route, method string, status int, took time.Duration) {
 	if route == "" {
 		route = "other"

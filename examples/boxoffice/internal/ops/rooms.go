@@ -12,16 +12,16 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-// RoomsConfig is where a report learns how the waiting rooms of the shows stand.
-// Room and Shows are required. They are asked in the background, once a second
-// while somebody asks for reports: each time a call of Shows, and for each show
-// one of Room and one of Gate.
+// RoomsConfig has the sources of a report on the waiting rooms of the shows. Room and
+// Shows are required. They are asked in the background, once a second while reports
+// are asked for: each time a call of Shows, and for each show one of Room and one of
+// Gate.
 type RoomsConfig struct {
 	// Room is a [queue.Room].
 	Room interface {
 		State(ctx context.Context, event string) (queue.State, error)
 	}
-	// Gate is a [frontgate.Gate]; nil where there is none.
+	// Gate is a [frontgate.Gate]; nil without one.
 	Gate interface {
 		Status(ctx context.Context, event string) (frontgate.State, error)
 	}
@@ -41,18 +41,17 @@ func (c *RoomsConfig) validate() error {
 
 const (
 	maxRooms = 50
-	// roomsEvery is how often the rooms are looked at, and roomsFor how long that may
-	// take.
+	// roomsEvery is how often the rooms are asked, and roomsFor how long that may take.
 	roomsEvery = time.Second
 	roomsFor   = 5 * time.Second
 	// roomsAtOnce is how many shows are asked for at a time.
 	roomsAtOnce = 8
 )
 
-// rooms is how the waiting rooms stood when they were last asked.
+// rooms has the last answers of the waiting rooms.
 type rooms struct {
 	cfg  *RoomsConfig
-	wake chan struct{} // somebody looks again, after a while
+	wake chan struct{} // reports are asked for again, after a while
 
 	mu    sync.Mutex
 	shows []RoomShow
@@ -60,7 +59,7 @@ type rooms struct {
 	seen  map[string]*room
 }
 
-// room is what is known of one. What was seen last stands when an answer fails.
+// room is the known state of a room. The last one stays when an answer fails.
 type room struct {
 	state    *queue.State // nil: no answer yet
 	at       time.Time    // when it was asked
@@ -74,7 +73,7 @@ func newRooms(cfg *RoomsConfig) *rooms {
 	return &rooms{cfg: cfg, wake: make(chan struct{}, 1), seen: map[string]*room{}}
 }
 
-// watchRooms looks at the rooms while somebody asks for reports.
+// watchRooms looks at the rooms while reports are asked for.
 func (o *Ops) watchRooms(ctx context.Context) {
 	for {
 		var pause <-chan time.Time
@@ -104,13 +103,13 @@ func (r *rooms) look(ctx context.Context) {
 	for _, show := range shows[:min(len(shows), maxRooms)] {
 		all.Go(func() error {
 			r.ask(ctx, show.ID)
-			return nil // what went wrong is in the report
+			return nil // the report has the error
 		})
 	}
 	_ = all.Wait()
 }
 
-// list takes over which shows there are, and forgets the others.
+// list sets the shows, and drops the others.
 func (r *rooms) list(shows []RoomShow, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +140,7 @@ func (r *rooms) ask(ctx context.Context, event string) {
 	defer r.mu.Unlock()
 	seen := r.seen[event]
 	if seen == nil || began.Before(seen.at) {
-		return // somebody else was told something newer
+		return // another look has a newer answer
 	}
 	if seen.err = err; err == nil {
 		seen.state, seen.at = &state, began
@@ -152,7 +151,7 @@ func (r *rooms) ask(ctx context.Context, event string) {
 	}
 }
 
-// roomsReport is how the waiting rooms stand.
+// roomsReport is the state of the waiting rooms.
 type roomsReport struct {
 	Shows []roomReport `json:"shows"`
 	Error string       `json:"error"` // why the shows are not known
@@ -169,7 +168,7 @@ type roomReport struct {
 	Admitted   admittedReport `json:"admitted"`
 }
 
-// roomState is what package queue says. The counts are since the epoch began.
+// roomState is the state by package queue. The counts are since the epoch began.
 type roomState struct {
 	Threshold int     `json:"threshold"`
 	Paused    bool    `json:"paused"`
@@ -189,10 +188,10 @@ type roomState struct {
 type gateState struct {
 	On       bool  `json:"on"`
 	Assigned int64 `json:"assigned"` // positions given out
-	Serving  int64 `json:"serving"`  // who has a position up to it may go on
+	Serving  int64 `json:"serving"`  // positions up to it may go on
 }
 
-// report reads what was seen last; nil without rooms.
+// report is the last known state; nil without rooms.
 func (r *rooms) report() *roomsReport {
 	if r == nil {
 		return nil

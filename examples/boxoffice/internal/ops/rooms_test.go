@@ -19,13 +19,13 @@ import (
 // begin is when the clock of a test's store starts.
 var begin = time.Date(2026, 3, 1, 19, 0, 0, 0, time.UTC)
 
-// lobby is waiting rooms that say what a test wants.
+// lobby has waiting rooms with the states that a test sets.
 type lobby struct {
 	mu     sync.Mutex
 	states map[string]queue.State
 	gates  map[string]frontgate.State
-	err    error // what rooms and gates answer
-	closed error // what the list of shows answers
+	err    error // the answer of rooms and gates
+	closed error // the answer of the list of shows
 	asked  int
 	hang   chan struct{} // nothing is answered until it is closed
 }
@@ -56,7 +56,7 @@ func (l *lobby) shows(context.Context) ([]ops.RoomShow, error) {
 	return []ops.RoomShow{{ID: "show-1", Title: "Moonlight Parade"}, {ID: "show-2", Title: "Paper Kites"}}, l.closed
 }
 
-// at has the room of show-1 count so many let in, so long after the beginning.
+// at sets the number of admissions of show-1 at a time after the beginning.
 func (l *lobby) at(after time.Duration, epoch uint64, entered int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,7 @@ type admitted struct {
 	PerSecond []*float64
 }
 
-// admitted is what a report says of show-1 after it has asked.
+// admitted is the part of a new report on show-1's admissions.
 func (d *desk) admitted(t *testing.T) admitted {
 	t.Helper()
 	var report struct {
@@ -88,7 +88,7 @@ func (d *desk) admitted(t *testing.T) admitted {
 	return report.Rooms.Shows[0].Admitted
 }
 
-// known are the figures that are no null, by how long after the beginning their
+// known are the figures that are not null, by how long after the beginning their
 // second ends.
 func (a admitted) known() map[int64]float64 {
 	out := map[int64]float64{}
@@ -119,7 +119,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// What is not known is null, and what was known stands with its age.
+// Unknown values are null, and the last known ones are shown with their age.
 func TestRoomsUnknown(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -141,12 +141,12 @@ func TestRoomsUnknown(t *testing.T) {
 	holds(t, "shows that nobody knows", text(t)(d.ops.ReportNow(t.Context())), `"waiting":77`, `"error":"catalog: gone"}`)
 }
 
-// The figures by the second add up to the counts between the first whole second
-// and the last, whenever the room is asked.
+// The figures by the second add up to the counts between the first whole second and
+// the last, for any times of the looks.
 func TestRoomsAdmissions(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
-	// 10 in each of the first two seconds, nobody in the third, then 5 within 2.5 s.
+	// 10 in each of the first two seconds, none in the third, then 5 within 2.5 s.
 	for _, s := range []struct {
 		after   time.Duration
 		entered int64
@@ -167,8 +167,8 @@ func TestRoomsAdmissions(t *testing.T) {
 	}
 }
 
-// A room that was cleared or lost its state counts from 0 again: nobody knows how
-// many it let in between.
+// A room that was cleared or lost its state counts from 0 again: the admissions in
+// between are unknown.
 func TestRoomsBeginAnew(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -182,19 +182,19 @@ func TestRoomsBeginAnew(t *testing.T) {
 	if got := d.admitted(t).known(); len(got) != 2 || got[1] != 10 || got[3] != 4 {
 		t.Errorf("%v, want 10 until second 1 and 4 until second 3", got)
 	}
-	// Another room under the same epoch, which is no room's way, shows no negative rate.
+	// Another count under the same epoch, which no room has, shows no negative rate.
 	l.at(4*time.Second, 2, 2)
 	if got := d.admitted(t).known(); len(got) != 2 {
 		t.Errorf("after a count that fell: %v", got)
 	}
-	// And a clock that was put back far begins anew.
+	// A clock that was put back far resets the samples too.
 	l.at(-time.Hour, 2, 9)
 	if got := d.admitted(t); len(got.known()) != 0 || got.Until != begin.Add(-time.Hour).Unix() {
 		t.Errorf("after the clock was put back: %v until %d", got.known(), got.Until-begin.Unix())
 	}
 }
 
-// What happened while nobody looked is not told by the second.
+// Admissions without a look at the room are not shown by the second.
 func TestRoomsNotLookedAt(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
@@ -208,15 +208,15 @@ func TestRoomsNotLookedAt(t *testing.T) {
 	if got := d.admitted(t).known(); len(got) != 2 || got[1] != 5 || got[61] != 6 {
 		t.Errorf("%v, want 5 until second 1 and 6 until second 61", got)
 	}
-	// Two minutes later what was before is no longer shown.
+	// Two minutes later the older admissions are no longer shown.
 	l.at(170*time.Second, 1, 400)
 	if got := d.admitted(t).known(); len(got) != 1 || got[61] != 6 {
 		t.Errorf("%v, want 6 until second 61 alone", got)
 	}
 }
 
-// TestNobodyWaitsForTheRooms: a report is there although no room answers, and the
-// rooms are looked at in the background while somebody asks.
+// TestNobodyWaitsForTheRooms: reports are available although no room answers, and the
+// rooms are looked at in the background while reports are asked for.
 func TestNobodyWaitsForTheRooms(t *testing.T) {
 	l := newLobby()
 	l.hang = make(chan struct{})

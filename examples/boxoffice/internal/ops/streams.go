@@ -2,12 +2,12 @@ package ops
 
 import "github.com/millrace-go/millrace/sse"
 
-// streamsReport is how the live streams of this process do. The counts are since
+// streamsReport has the figures of this process's live streams. The counts are since
 // its start.
 type streamsReport struct {
 	Open    int  `json:"open"`
-	Members int  `json:"members"` // who have one
-	Rooms   int  `json:"rooms"`   // with somebody in
+	Members int  `json:"members"` // with a stream
+	Rooms   int  `json:"rooms"`   // with a stream
 	Leased  bool `json:"leased"`  // streams can be opened
 	Hearing bool `json:"hearing"` // events of all processes are heard
 
@@ -18,7 +18,7 @@ type streamsReport struct {
 	Refused int64 `json:"refused"` // requests that got none because it was
 	Away    int64 `json:"away"`    // requests of tabs that had been evicted
 	Sent    int64 `json:"sent"`    // events
-	Dropped int64 `json:"dropped"` // events that nobody could be told of
+	Dropped int64 `json:"dropped"` // events that could not be sent
 }
 
 // streams reads the figures of this process; nil in one without streams.

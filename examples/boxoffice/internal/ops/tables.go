@@ -18,7 +18,7 @@ type paid struct {
 	amount                      int64
 }
 
-// tables is what one snapshot of the database says.
+// tables is the result of one snapshot of the database.
 type tables struct {
 	checks   []Check
 	moving   int
@@ -73,7 +73,7 @@ func (o *Ops) readTables(ctx context.Context) (t tables, err error) {
 	return t, err
 }
 
-// check makes a Check of what was found.
+// check makes a Check of the breaches that were found.
 func check(name, sound string, breaches []string) Check {
 	if len(breaches) == 0 {
 		return Check{Name: name, OK: true, Detail: sound}

@@ -2,7 +2,7 @@ package payment
 
 import "strings"
 
-// card is one of the gateway's test cards. Only its name is written down.
+// card is one of the gateway's test cards. Only its name is stored.
 type card struct{ name, number string }
 
 func (c card) last4() string { return c.number[len(c.number)-4:] }
@@ -28,8 +28,8 @@ func cardOf(number string) (card, error) {
 	return card{}, ErrUnknownCard
 }
 
-// cardNamed finds a card by what was written down; a name of another version
-// of the program gives a card without a number, which the gateway refuses.
+// cardNamed finds a card by its stored name; a name of another version of the program
+// gives a card without a number, which the gateway refuses.
 func cardNamed(name string) card {
 	for _, c := range cards() {
 		if c.name == name {

@@ -8,40 +8,40 @@ import (
 )
 
 var (
-	// ErrNotFound is returned for a payment that does not exist or is somebody
-	// else's.
+	// ErrNotFound is returned for a payment that does not exist or belongs to another
+	// member.
 	ErrNotFound = errors.New("payment: no such payment")
 	// ErrKeyReused is returned when a key was used for another request before.
 	ErrKeyReused = errors.New("payment: this Idempotency-Key was used for another request")
 	// ErrUnknownCard is returned for anything but a test card.
 	ErrUnknownCard = errors.New("payment: not a test card")
-	// ErrSelfTransfer is returned when a ticket would go to its own member.
+	// ErrSelfTransfer is returned for a transfer of a ticket to its own member.
 	ErrSelfTransfer = errors.New("payment: a ticket can't be transferred to its own member")
-	// ErrTransferring is returned while a ticket's transfer is under way.
+	// ErrTransferring is returned while a ticket's transfer is in progress.
 	ErrTransferring = errors.New("payment: a transfer of this ticket is under way")
-	// ErrNoTransfer is returned for a transfer that does not exist, or that is not the
-	// member's to decide about; the two are not told apart.
+	// ErrNoTransfer is returned for a transfer that does not exist, or that the member
+	// may not decide about; the two look the same.
 	ErrNoTransfer = errors.New("payment: no such transfer")
-	// ErrRefunding is returned when a ticket's money is on its way back.
+	// ErrRefunding is returned while a ticket is being refunded.
 	ErrRefunding = errors.New("payment: this ticket is being refunded")
 )
 
-// AmountError says that the amount is not what is to be paid.
+// AmountError is returned for an amount that differs from the price.
 type AmountError struct{ Got, Expected int64 }
 
 func (e *AmountError) Error() string {
 	return fmt.Sprintf("payment: the amount is %d, expected %d", e.Got, e.Expected)
 }
 
-// PaidBeforeError says that the reservation has a payment already.
+// PaidBeforeError is returned for a reservation that has a payment already.
 type PaidBeforeError struct{ PaymentID, Status string }
 
 func (e *PaidBeforeError) Error() string {
 	return fmt.Sprintf("payment: the reservation has the payment %s, %s", e.PaymentID, e.Status)
 }
 
-// HoldEndedError says that the reservation no longer waits for a payment.
-// Status is PENDING when its time is over and nobody has noticed yet.
+// HoldEndedError is returned when the reservation no longer waits for a payment.
+// Status is PENDING when its time is over and the sweep has not ended it yet.
 type HoldEndedError struct{ Status, Reason string }
 
 func (e *HoldEndedError) Error() string {
@@ -54,14 +54,14 @@ func (e *HoldEndedError) Error() string {
 	return "payment: the time to pay for the reservation is over"
 }
 
-// NotConfirmedError says that only a confirmed reservation can be handed on.
+// NotConfirmedError is returned when an unconfirmed reservation is to be transferred.
 type NotConfirmedError struct{ Status string }
 
 func (e *NotConfirmedError) Error() string {
 	return "payment: the reservation is " + e.Status + ", not CONFIRMED"
 }
 
-// NotRefundableError says that a payment can't be refunded: it has not
+// NotRefundableError is returned for a payment that can't be refunded: it has not
 // succeeded, or its type is never refunded on request.
 type NotRefundableError struct{ Type, Status string }
 
@@ -69,7 +69,7 @@ func (e *NotRefundableError) Error() string {
 	return fmt.Sprintf("payment: a %s payment that is %s can't be refunded", e.Type, e.Status)
 }
 
-// DecidedError says that a transfer is no open offer any more.
+// DecidedError is returned for a transfer that is no longer an open offer.
 type DecidedError struct{ Status, Reason string }
 
 func (e *DecidedError) Error() string {

@@ -19,8 +19,8 @@ import (
 type ExecutorConfig struct {
 	// Holder names this process in the leases of claimed payments; required.
 	Holder string
-	// Sole says that no other living process uses Holder, so that what an
-	// earlier one of that name had claimed can be taken over at once.
+	// Sole states that no other living process uses Holder, so that the claims of an
+	// earlier one of that name can be taken over at once.
 	Sole bool
 	// Concurrency is how many calls run at once; 128 when zero.
 	Concurrency int
@@ -31,11 +31,11 @@ type ExecutorConfig struct {
 	// Retry is the pause before the gateway is asked again; 500 ms × 2 up to
 	// 10 s, with jitter, when zero.
 	Retry backoff.Policy
-	// Look is how often an idle executor looks for what another process left;
-	// 1 s when zero. Payments of its own process wake it.
+	// Look is how often an idle executor looks for payments that another process left; 1
+	// s when zero. Payments of its own process wake it.
 	Look time.Duration
-	// Drain is how long Run waits for calls under way after its context has
-	// ended; 10 s when zero.
+	// Drain is how long Run waits for calls in flight after its context has ended; 10 s
+	// when zero.
 	Drain time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
@@ -75,7 +75,7 @@ func (c ExecutorConfig) withDefaults() ExecutorConfig {
 	return c
 }
 
-// ExecutorStatus is what an operator wants to know. Counters start at zero
+// ExecutorStatus has the executor's figures for an operator. Counters start at zero
 // with the process.
 type ExecutorStatus struct {
 	InFlight  int64 // calls under way
@@ -107,7 +107,7 @@ func NewExecutor(p *Payments, g *Gateway, cfg ExecutorConfig) (*Executor, error)
 	return &Executor{p: p, gateway: g, cfg: cfg.withDefaults()}, nil
 }
 
-// Status says how it is doing.
+// Status returns the executor's figures.
 func (x *Executor) Status() ExecutorStatus {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,8 +126,8 @@ type claimed struct {
 	attempts, token                              int64
 }
 
-// Run carries out what is due until ctx ends; then it claims nothing more and
-// waits for the calls under way. It returns nil.
+// Run carries out due payments until ctx ends; then it claims nothing more and waits
+// for the calls in flight. It returns nil.
 func (x *Executor) Run(ctx context.Context) error {
 	due, cancel := x.p.due.Subscribe()
 	defer cancel()
@@ -179,7 +179,7 @@ func (x *Executor) Run(ctx context.Context) error {
 	return nil
 }
 
-// claim takes up to limit due payments, and says how long until the next is due.
+// claim takes up to limit due payments, and returns the time until the next is due.
 func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Duration, error) {
 	// Most looks find nothing, and reading waits for no writer.
 	var ms sql.NullInt64
@@ -230,7 +230,7 @@ func (x *Executor) due(ctx context.Context, tx *sql.Tx, limit int) ([]claimed, e
 	return batch, rows.Err()
 }
 
-// reclaim takes over what a dead process of the same name had claimed.
+// reclaim takes over the claims of a dead process of the same name.
 func (x *Executor) reclaim(ctx context.Context) error {
 	return x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, x.p.sql.Reclaim, x.cfg.Holder)
@@ -238,7 +238,7 @@ func (x *Executor) reclaim(ctx context.Context) error {
 	})
 }
 
-// attempt makes the calls for one payment and writes down what came of it.
+// attempt makes the calls for one payment and writes the outcome.
 func (x *Executor) attempt(ctx context.Context, c claimed) {
 	var err error
 	switch {

@@ -31,7 +31,7 @@ func TestOutcomes(t *testing.T) {
 	declined := b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Decline)
 	late := b.Pay(t, b.Reserve(t, "ann", "A-3"), boxtest.Timeout)
 	b.Outbox.Take()
-	var looked atomic.Bool // until then nobody learns how the late one went
+	var looked atomic.Bool // until then the outcome of the late one is unknown
 	bank.set(func(r *http.Request) failure {
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, late.Key) && !looked.Load() {
 			return serverError
@@ -107,8 +107,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// The process dies at every point around the call; another takes over. In each
-// case there is one charge and one event.
+// The process dies at every point around the call; another takes over. Each case has
+// one charge and one event.
 func TestCrash(t *testing.T) {
 	for name, f := range map[string]failure{
 		"before the gateway hears of it": lostRequest, "after the gateway charged": lostAnswer, "the gateway is broken": serverError,
@@ -118,7 +118,7 @@ func TestCrash(t *testing.T) {
 			for _, card := range []string{boxtest.Approve, boxtest.Decline} {
 				p := b.Pay(t, b.Reserve(t, "ann", map[string]string{boxtest.Approve: "A-1", boxtest.Decline: "A-2"}[card]), card)
 				b.Outbox.Take()
-				// The first process claims, calls, and is gone: its claim lasts.
+				// The first process claims, calls, and dies: its claim lasts.
 				var first atomic.Bool
 				bank.set(func(*http.Request) failure {
 					if first.CompareAndSwap(false, true) {
@@ -172,7 +172,7 @@ func chargeRequest(t *testing.T, url string, p payment.Payment, card string) *ht
 	return r
 }
 
-// A restarted process that alone has its name does not wait for its own lease.
+// A restarted process whose name no other uses does not wait for its own lease.
 func TestSoleHolderTakesOverAtOnce(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
@@ -190,7 +190,7 @@ func TestSoleHolderTakesOverAtOnce(t *testing.T) {
 func TestTwoExecutors(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	other := boxtest.Open(t, b.URL)
-	// A lease that runs out under the holder: both work on the same payment.
+	// A lease that expires during the work: both work on the same payment.
 	var slow atomic.Bool
 	release := make(chan struct{})
 	bank.set(func(r *http.Request) failure {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a gateway says about a refusal goes into a log: it is text, and not long.
+// The gateway's detail of a refusal goes into a log: it is text, and not long.
 func FuzzDetail(f *testing.F) {
 	f.Add([]byte(`{"detail":"no such card"}`))
 	f.Add([]byte(`<html>`))

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxAnswer bounds what is read of one answer of the gateway.
+	// maxAnswer bounds the bytes read of one answer of the gateway.
 	maxAnswer = 4 << 20
-	// auditTimeout bounds one call of an audit, where nobody waits for money
-	// and a page of the ledger is large.
+	// auditTimeout bounds one call of an audit: no payment waits for it, and a page of
+	// the ledger is large.
 	auditTimeout = 5 * time.Second
 )
 
@@ -51,8 +51,7 @@ type Ledger struct {
 
 var errNoCharge = errors.New("payment: the gateway knows no charge of this key")
 
-// refusedError is the gateway's answer that it does not take this request,
-// now or later.
+// refusedError is the gateway's answer that it will never accept this request.
 type refusedError struct {
 	code   int
 	detail string
@@ -62,7 +61,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("payment: the gateway refuses (%d): %s", e.code, e.detail)
 }
 
-// Gateway speaks to the payment gateway. It is safe for concurrent use.
+// Gateway is a client of the payment gateway. It is safe for concurrent use.
 type Gateway struct {
 	url     string
 	timeout time.Duration
@@ -159,8 +158,8 @@ func (g *Gateway) send(ctx context.Context, method, path, key string, body, into
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if key != "" {
-		// The header also tells net/http that the request may be repeated when
-		// a kept connection turns out to be closed.
+		// With this header net/http also knows that the request may be repeated when a kept
+		// connection turns out to be closed.
 		req.Header.Set("Idempotency-Key", key)
 	}
 	res, err := g.http.Do(req)

@@ -11,7 +11,7 @@ import (
 // maxMemberships bounds a member's list; the newest come first.
 const maxMemberships = 100
 
-// Membership is a year among the members of the house.
+// Membership is a year's membership of the house.
 type Membership struct {
 	ID, PaymentID          string
 	Amount                 int64

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// notices tell the members about a transfer.
+// notices notify the members about a transfer.
 func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome string, at int64, members ...string) ([]event.Event, error) {
 	title, seats, err := p.ticketOf(ctx, tx, t.ReservationID)
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome 
 	return all, nil
 }
 
-// ticketOf is what a reservation is for.
+// ticketOf is the title and the seats of a reservation.
 func (p *Payments) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
 	rows, err := tx.QueryContext(ctx, p.sql.SeatsOf, reservation)
 	if err != nil {

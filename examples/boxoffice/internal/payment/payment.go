@@ -32,7 +32,7 @@ const (
 	Refunded   = "REFUNDED"
 )
 
-// MembershipPrice is what a year's membership costs, in won.
+// MembershipPrice is the price of a year's membership, in won.
 const MembershipPrice = 30_000
 
 // Appender writes events in the caller's transaction: the outbox.
@@ -40,7 +40,7 @@ type Appender interface {
 	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
 }
 
-// Reservations is what payments need of bookings.
+// Reservations is the part of bookings that payments need.
 type Reservations interface {
 	Lock(ctx context.Context, tx *sql.Tx, id string) (booking.Row, error)
 }
@@ -101,7 +101,7 @@ type Request struct {
 	Card          string // the number of a test card
 }
 
-// hash is what the key is bound to.
+// hash is the hash that the key is bound to.
 func (r Request) hash(c card) string {
 	text, err := json.Marshal([]any{r.Member, r.Type, r.ReservationID, r.ToMember, r.Amount, c.name})
 	if err != nil { // strings and a number
@@ -111,9 +111,9 @@ func (r Request) hash(c card) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Start accepts a payment; the executor carries it out. The same request under
-// the same key gives the payment that it gave the first time, whatever has
-// become of it. See the errors of this package for what is refused.
+// Start accepts a payment; the executor carries it out. The same request under the
+// same key returns the payment of the first request, in any state. See the errors of
+// this package for refused requests.
 func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
 	c, err := cardOf(r.Card)
 	if err != nil {
@@ -134,9 +134,8 @@ func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
 		return p.accept(ctx, tx, paymentID, hash, c, r)
 	})
 	if err != nil {
-		// The same request in another process may have come between our look and
-		// our insert, or our look and what it made us refuse. Now its payment is
-		// there to be seen.
+		// The same request in another process may have been committed between our look and
+		// our insert, or between our look and the refusal. Now its payment is visible.
 		known, lookErr := p.known(ctx, p.store.DB(), r.Key, hash)
 		if errors.Is(lookErr, ErrKeyReused) {
 			return Payment{}, lookErr
@@ -204,7 +203,8 @@ func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c ca
 	return nil
 }
 
-// checkReservation says whether this member may pay this for this reservation now.
+// checkReservation returns why this member may not pay this for this reservation now,
+// or nil.
 func (p *Payments) checkReservation(ctx context.Context, tx *sql.Tx, r Request) error {
 	row, err := p.own(ctx, tx, r)
 	if err != nil {
@@ -227,7 +227,7 @@ func (p *Payments) checkReservation(ctx context.Context, tx *sql.Tx, r Request) 
 	return nil
 }
 
-// own locks the request's reservation; somebody else's is as good as none.
+// own locks the request's reservation; another member's counts as unknown.
 func (p *Payments) own(ctx context.Context, tx *sql.Tx, r Request) (booking.Row, error) {
 	row, err := p.bookings.Lock(ctx, tx, r.ReservationID)
 	if err != nil {

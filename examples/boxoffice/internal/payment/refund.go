@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// RequestRefund asks for a payment's money back, inside tx. It does nothing
-// when that was asked before, or the payment did not succeed.
+// RequestRefund requests a payment's refund, inside tx. It does nothing when the
+// refund was requested before, or the payment did not succeed.
 func (p *Payments) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error {
 	correlation, causation := events.Causes(ctx)
 	res, err := tx.ExecContext(ctx, p.sql.RequestRefund, paymentID, reason, correlation, causation)

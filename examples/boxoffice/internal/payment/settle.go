@@ -18,13 +18,13 @@ const (
 
 var errOpen = errors.New("payment: the gateway has not decided yet")
 
-// charge finds out what becomes of a charge and writes it down. An error means
-// that it is not known yet.
+// charge finds out the outcome of a charge and writes it. An error means that the
+// outcome is not known yet.
 func (x *Executor) charge(ctx context.Context, c claimed) error {
 	var charge Charge
 	err := errNoCharge
 	if c.attempts > 1 {
-		// An earlier attempt may have reached the gateway, whatever it heard.
+		// An earlier attempt may have reached the gateway, whatever answer it received.
 		charge, err = x.gateway.find(ctx, c.key)
 	}
 	if errors.Is(err, errNoCharge) {
@@ -118,7 +118,7 @@ func (x *Executor) settle(ctx context.Context, c claimed, statement string, args
 		if err != nil {
 			return err
 		}
-		// A payment of a release that did not note them goes by what is paid for.
+		// Payments of an earlier release have no correlation id: their reference is used.
 		e.CorrelationID, e.CausationID = cmp.Or(c.correlation, c.reference), c.causation
 		moved = true
 		return x.p.outbox.Append(ctx, tx, e)

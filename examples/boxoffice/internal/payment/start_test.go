@@ -30,7 +30,7 @@ func TestKey(t *testing.T) {
 	if err != nil || again.ID != first.ID {
 		t.Errorf("the same request: %+v, %v", again, err)
 	}
-	// Whatever has become of it, and of the reservation.
+	// In any state of the payment, and of the reservation.
 	b.Deliver(t, b.NotPaid(t, first))
 	again, err = b.Payments.Start(t.Context(), request(r, "k"))
 	if err != nil || again.ID != first.ID || again.Status != payment.Failed || again.FailureReason != "card_declined" {

@@ -36,7 +36,7 @@ type failure int
 const (
 	none          failure = iota
 	lostRequest           // the gateway never hears of it
-	lostAnswer            // the gateway did it, and nobody heard
+	lostAnswer            // the gateway did it, and the answer was lost
 	serverError           // 503
 	deniedInvalid         // 422
 	deniedKey             // 409

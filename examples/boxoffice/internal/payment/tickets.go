@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// membershipLasts is what MembershipPrice buys.
+// membershipLasts is the duration of a membership for MembershipPrice.
 const membershipLasts = 365 * 24 * time.Hour
 
 // Consumers is the group that completes transfers and memberships after their
@@ -26,8 +26,8 @@ func (p *Payments) Consumers() []store.Consumer {
 	}}}
 }
 
-// checkTransfer says whether this member may hand this ticket on now. A ticket
-// is handed on at its price.
+// checkTransfer returns why this member may not transfer this ticket now, or nil. A
+// ticket is transferred at its price.
 func (p *Payments) checkTransfer(ctx context.Context, tx *sql.Tx, r Request) error {
 	row, err := p.own(ctx, tx, r)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *Payments) checkTransfer(ctx context.Context, tx *sql.Tx, r Request) err
 	return nil
 }
 
-// transferable says why a ticket can't be handed on now, or nil.
+// transferable returns why a ticket can't be transferred now, or nil.
 func (p *Payments) transferable(ctx context.Context, tx *sql.Tx, reservation string, row booking.Row) (refused, err error) {
 	if row.Status != booking.Confirmed {
 		return &NotConfirmedError{row.Status}, nil
@@ -75,7 +75,7 @@ func (p *Payments) transferable(ctx context.Context, tx *sql.Tx, reservation str
 	return nil, nil
 }
 
-// offer writes a transfer for the receiver to accept, and tells the receiver.
+// offer writes a transfer for the receiver to accept, and notifies the receiver.
 func (p *Payments) offer(ctx context.Context, tx *sql.Tx, id, paymentID string, r Request) error {
 	if _, err := tx.ExecContext(ctx, p.sql.InsertTransfer, id, paymentID, r.ReservationID, r.Member, r.ToMember, r.Amount); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (p *Payments) notPaid(ctx context.Context, tx *sql.Tx, e event.Event) (stri
 	return "not a ticket", nil
 }
 
-// handOn completes a transfer, or gives its money back when the ticket is no
-// longer there to be handed on, or the receiver never agreed.
+// handOn completes a transfer, or refunds it when the ticket can no longer be
+// transferred, or the receiver never agreed.
 func (p *Payments) handOn(ctx context.Context, tx *sql.Tx, e event.Event, paid events.Paid) (string, error) {
 	t, err := p.transferOf(ctx, tx, paid.PaymentID)
 	if err != nil {
@@ -199,7 +199,7 @@ func (p *Payments) endTransfer(ctx context.Context, tx *sql.Tx, cause event.Even
 	return p.outbox.Append(ctx, tx, all...)
 }
 
-// event is that of a transfer's end.
+// event is the event of a transfer's end.
 func (t Transfer) event(typ, reason string, at int64) (event.Event, error) {
 	return events.New(typ, "transfer", t.ID, t.From, false, events.Transferred{
 		TransferID: t.ID, ReservationID: t.ReservationID, FromMemberID: t.From, ToMemberID: t.To, Amount: t.Amount,

@@ -136,7 +136,7 @@ func TestTransfer(t *testing.T) {
 	if _, err := b.Booking.Get(t.Context(), "ann", r.ID); !errors.Is(err, booking.ErrNotFound) {
 		t.Errorf("ann still has it: %v", err)
 	}
-	// Nobody gets the money of a ticket that was handed on.
+	// A transferred ticket is not refunded.
 	if _, err := b.Payments.Refund(t.Context(), "ann", paid.ID); !errors.Is(err, booking.ErrHandedOn) {
 		t.Errorf("ann's refund: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestTransfer(t *testing.T) {
 	if s, err := b.Stats.All(t.Context()); err != nil || s["transfers_completed"] != 1 || s["transfer_amount"] != r.Amount {
 		t.Errorf("statistics: %v, %v", s, err)
 	}
-	// It can be handed on again.
+	// The ticket can be transferred again.
 	r.MemberID = "bob"
 	again := agreed(t, b, transfer(r, "t3", "cid"))
 	b.Deliver(t, b.Paid(t, again))
@@ -185,7 +185,7 @@ func TestTransferRefusals(t *testing.T) {
 	}
 }
 
-// The ticket is given back while the transfer's payment is under way.
+// The ticket is given back while the transfer's payment is in flight.
 func TestTransferTooLate(t *testing.T) {
 	b := boxtest.New(t)
 	r, paid := ticket(t, b, "ann", "A-1")

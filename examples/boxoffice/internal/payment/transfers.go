@@ -31,13 +31,13 @@ const (
 )
 
 // OfferEnded begins the failure reason of a payment whose offer was not accepted,
-// such as OFFER_DECLINED. The gateway has never heard of such a payment.
+// such as OFFER_DECLINED. The gateway never heard of such a payment.
 const OfferEnded = "OFFER_"
 
 // maxTransfers bounds a member's list; the newest come first.
 const maxTransfers = 100
 
-// Transfer hands the ticket of a reservation, with all its seats, to another member.
+// Transfer moves the ticket of a reservation, with all its seats, to another member.
 type Transfer struct {
 	ID, PaymentID, ReservationID string
 	From, To                     string // members
@@ -96,8 +96,8 @@ func (p *Payments) transfers(ctx context.Context, member string) ([]Transfer, er
 }
 
 // Accept is the receiver's consent: the payment is charged now. Accepting twice is
-// harmless. Errors: ErrNoTransfer, a *DecidedError; and when the ticket is no longer
-// there to be handed on, which ends the offer, a *NotConfirmedError, ErrRefunding or
+// harmless. Errors: ErrNoTransfer, a *DecidedError; and when the ticket can no longer
+// be transferred, which ends the offer, a *NotConfirmedError, ErrRefunding or
 // booking.ErrUsed.
 func (p *Payments) Accept(ctx context.Context, member, id string) (Transfer, error) {
 	return p.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error) {
@@ -180,8 +180,8 @@ func (p *Payments) expire(ctx context.Context, paymentID string) (ended bool, er
 	return t.Status == Cancelled, err
 }
 
-// decide lets one decision about a transfer be made at a time: under the lock of its
-// reservation, which a refund and the door take too. refused is an error that undoes
+// decide makes one decision about a transfer at a time: under the lock of its
+// reservation, which a refund and a scan take too. refused is an error that undoes
 // nothing.
 func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error)) (Transfer, error) {
 	// The reservation of a transfer never changes, so it can be read before its lock.
@@ -214,7 +214,7 @@ func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.
 	return found, refused
 }
 
-// endOffer ends an open offer and its payment, of which the gateway never hears.
+// endOffer ends an open offer and its payment, which never reaches the gateway.
 func (p *Payments) endOffer(ctx context.Context, tx *sql.Tx, t Transfer, reason string) error {
 	var at int64
 	if err := p.store.Update(ctx, tx, p.sql.EndOffer, []any{t.ID, reason}, &at); err != nil {

@@ -50,7 +50,7 @@ func transferNow(t *testing.T, b *boxtest.Box) string {
 		FROM transfers t JOIN payments p ON p.payment_id = t.payment_id ORDER BY t.created_at DESC LIMIT 1`)
 }
 
-// Nothing is charged, and no ticket moves, before the receiver agrees.
+// Nothing is charged or transferred before the receiver agrees.
 func TestConsent(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	r, p := offer(t, b)
@@ -58,7 +58,7 @@ func TestConsent(t *testing.T) {
 		t.Errorf("told: %s", got)
 	}
 	execute(t, b, bank.url, nil)
-	other := b.Pay(t, b.Reserve(t, "cid", "B-1"), boxtest.Approve) // what is due is carried out
+	other := b.Pay(t, b.Reserve(t, "cid", "B-1"), boxtest.Approve) // due payments are carried out
 	settled(t, b, other.ID, payment.Success)
 	if l := bank.ledger(t); l.Charges != 1 {
 		t.Fatalf("%d charges before the consent", l.Charges)
@@ -187,7 +187,7 @@ func TestOfferExpires(t *testing.T) {
 	}
 }
 
-// Of accepting, declining, withdrawing and running out at once, one happens.
+// Of accepting, declining, withdrawing and expiring at once, one happens.
 func TestOneDecision(t *testing.T) {
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

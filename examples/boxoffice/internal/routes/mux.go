@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Mux is an [http.ServeMux] that remembers its patterns. Like that one it is filled
-// first and serves then.
+// Mux is an [http.ServeMux] that remembers its patterns. As with http.ServeMux, all
+// handlers are registered before it serves.
 type Mux struct {
 	mux      *http.ServeMux
 	patterns []string
@@ -26,12 +26,11 @@ func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reque
 	m.Handle(pattern, http.HandlerFunc(h))
 }
 
-// Handler is who answers a request, and the pattern that found it; see
-// [http.ServeMux.Handler].
+// Handler is the handler of a request, and its pattern; see [http.ServeMux.Handler].
 func (m *Mux) Handler(r *http.Request) (h http.Handler, pattern string) { return m.mux.Handler(r) }
 
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
-// Patterns are those that were registered, in that order.
+// Patterns are the registered patterns, in the order of registration.
 func (m *Mux) Patterns() []string { return slices.Clone(m.patterns) }

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// topicsOfOffices are those of every box office on a broker.
+// topicsOfOffices are the topics of every box office on a broker.
 func topicsOfOffices() []string {
 	return []string{
 		events.Payments, events.Reservations, events.Transfers, events.Memberships, events.Likes, events.Orders,
@@ -35,9 +35,9 @@ func groupsOfOffices() []string {
 	}
 }
 
-// emptyKafka removes what earlier box offices left on the broker, and returns its
-// URL: the topics have fixed names, and their offsets would be taken for one's own.
-// It does so on this machine only.
+// emptyKafka removes the topics and groups that earlier box offices left on the
+// broker, and returns its URL: the names are fixed, and a new office would read the
+// old offsets as its own. It does so on this machine only.
 func emptyKafka(t testing.TB) string {
 	t.Helper()
 	brokers := servicetest.Kafka(t)
@@ -60,7 +60,7 @@ func emptyKafka(t testing.TB) string {
 	}
 }
 
-// sweepKafka deletes once, and returns what there was.
+// sweepKafka deletes once, and returns the number of deleted items.
 func sweepKafka(brokers []string) (left int, err error) {
 	conf := sarama.NewConfig()
 	conf.Version = sarama.V3_2_0_0

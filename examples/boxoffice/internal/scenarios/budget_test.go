@@ -15,11 +15,11 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// The low cap of one call a second is used up, and the global bucket is full:
-// however many low calls are refused, high can have all of it at once.
+// The low cap of one call a second is used up, and the global bucket is full: after
+// any number of refused low calls, high can have all of it at once.
 func TestScenario08LowCapExhausted(t *testing.T) {
 	limits := ratelimit.Limits{HardLimit: 100, Rate: 20, LowRate: 1, Burst: 20, LowBurst: 1}
-	// A limiter for each refusal, as a process of its own: one that remembers a
+	// A limiter for each refusal, as a process of its own: a limiter that remembers a
 	// refusal does not even ask.
 	run := func(t *testing.T, limiter func() *ratelimit.Limiter) {
 		full := func() (d ratelimit.Decision, err error) {
@@ -50,8 +50,8 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 		if granted == 0 || refused == 0 {
 			t.Fatalf("%d low calls were granted and %d refused, want some of both", granted, refused)
 		}
-		// The bucket lacks what low was granted within the last moment, and what came
-		// back too late; it fills twenty times as fast as low is granted.
+		// The bucket lacks the last grants of low, and tokens that came back too late; it
+		// fills twenty times as fast as low is granted.
 		n := limits.Burst - 3
 		if d, err := limiter().AllowN(t.Context(), ratelimit.High, n); err != nil || !d.Allowed {
 			t.Errorf("%d calls of high priority at once, after %d refused of low: %+v, %v", n, refused, d, err)
@@ -87,8 +87,8 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 	}
 }
 
-// On a Cluster of three nodes every script does its work, on each of them: none
-// touches keys of two slots, or one that it has not declared.
+// On a Cluster of three nodes every script works, on each of them: none touches keys
+// of two slots, or a key that it has not declared.
 func TestScenario14Cluster(t *testing.T) {
 	onServersOnly(t)
 	if proved(t) == servers {
@@ -120,7 +120,8 @@ func TestScenario14Cluster(t *testing.T) {
 	}
 }
 
-// oneOfEachNode finds a name whose keys lie there, for each of the three nodes.
+// oneOfEachNode finds a name for each of the three nodes, whose keys are on that
+// node.
 func oneOfEachNode(t *testing.T, client redis.UniversalClient) map[string]string {
 	t.Helper()
 	cluster, ok := client.(*redis.ClusterClient)
@@ -140,7 +141,7 @@ func oneOfEachNode(t *testing.T, client redis.UniversalClient) map[string]string
 	return names
 }
 
-// budgetScripts takes and gives back, in one of the two modes.
+// budgetScripts takes and returns permits, in one of the two modes.
 func budgetScripts(t *testing.T, l *ratelimit.Limiter, strict bool) {
 	t.Helper()
 	for _, p := range []ratelimit.Priority{ratelimit.High, ratelimit.Low} {

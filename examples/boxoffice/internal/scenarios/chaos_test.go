@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	goleak.VerifyTestMain(m,
-		// The Kafka client has one of those for the whole process, for good.
+		// The Kafka client has one for the whole process, for good.
 		goleak.IgnoreAnyFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"),
 		goleak.Cleanup(func(code int) {
 			if err := program.remove(); err != nil {
@@ -61,10 +61,10 @@ func TestMain(m *testing.M) {
 		}))
 }
 
-// refreshes is how many are asked for.
+// refreshes is the number of requested refreshes.
 const refreshes = 40
 
-// workAlone is a process that is a worker and nothing else.
+// workAlone is a process with the role worker only.
 func workAlone(ctx context.Context, url, api string) error {
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -95,8 +95,7 @@ func openFile(ctx context.Context, s *store.Store, url string) (*bus.Bus, error)
 	})).Open(ctx, url)
 }
 
-// newWorker makes a mirror and a worker on a database and a bus that others use
-// too.
+// newWorker makes a mirror and a worker on a database and a bus that others use too.
 func newWorker(s *store.Store, b *bus.Bus, api, name string) (*town, error) {
 	w := &town{bus: b}
 	var err error
@@ -135,7 +134,7 @@ func newWorker(s *store.Store, b *bus.Bus, api, name string) (*town, error) {
 }
 
 // A worker is killed (kill -9) while it waits for the upstream's answer to every
-// request. Another one takes over: all that was asked for is done.
+// request. Another one takes over: all requests are carried out.
 func TestScenario04Chaos(t *testing.T) { columns(t, chaosHere, chaosOnServers) }
 
 func chaosHere(t *testing.T) {

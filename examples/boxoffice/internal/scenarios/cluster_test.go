@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// ownCluster is a Redis Cluster of three nodes that may be hurt.
+// ownCluster is a Redis Cluster of three nodes, for faults.
 type ownCluster struct {
 	t     testing.TB
 	nodes []*redistest.Server
@@ -72,7 +72,7 @@ func (c *ownCluster) kill() {
 	}
 }
 
-// start has them run again, with what they had written.
+// start runs the nodes again, with their written data.
 func (c *ownCluster) start() {
 	for _, s := range c.nodes {
 		s.Start()

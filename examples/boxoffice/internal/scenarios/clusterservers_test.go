@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// scriptsOnServers has a crowd use an office whose Redis is a Cluster of its own: the
+// scriptsOnServers runs a crowd on an office whose Redis is a Cluster of its own: the
 // scripts of the waiting room, the streams, the counts, the limiter and the coalescer
 // run on all nodes, and none is refused because it touches keys of two slots.
 func scriptsOnServers(t *testing.T) {

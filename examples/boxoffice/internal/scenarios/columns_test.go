@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-// proveEnv chooses what the scenarios stand on. Set by scripts/prove; without it
-// they stand on what plain tests can have, in the time that plain tests have.
+// proveEnv chooses the servers of the scenarios. Set by scripts/prove; without it the
+// scenarios use the servers and the time of plain tests.
 const proveEnv = "MILLRACE_PROVE"
 
-// column is one of the two things that every scenario is proved on.
+// column is one of the two sets of servers for every scenario.
 type column string
 
 const (
@@ -21,7 +21,7 @@ const (
 	servers  column = "servers"  // Kafka, PostgreSQL and a Redis Cluster of three, in several processes
 )
 
-// proved is the column that is asked for, and "" in plain tests.
+// proved is the chosen column, and "" in plain tests.
 func proved(t testing.TB) column {
 	t.Helper()
 	c := column(os.Getenv(proveEnv))
@@ -31,7 +31,7 @@ func proved(t testing.TB) column {
 	return c
 }
 
-// columns runs a scenario on what is asked for. Plain tests take the embedded
+// columns runs a scenario on the chosen column. Plain tests take the embedded
 // defaults: servers are many processes, and minutes.
 func columns(t *testing.T, onEmbedded, onServers func(t *testing.T)) {
 	t.Helper()
@@ -51,8 +51,8 @@ func columnsBesideRedis(t *testing.T, onEmbedded, onServers func(t *testing.T)) 
 	t.Run(string(servers), onServers)
 }
 
-// onServersOnly fails where a scenario is asked for on the embedded defaults
-// though they rule it out: scripts/prove/columns.txt says why.
+// onServersOnly fails where a scenario is asked for on the embedded defaults though
+// they rule it out: scripts/prove/columns.txt has the reason.
 func onServersOnly(t *testing.T) {
 	t.Helper()
 	if proved(t) == embedded {
@@ -60,7 +60,7 @@ func onServersOnly(t *testing.T) {
 	}
 }
 
-// often is n where it is proved, and few in plain tests.
+// often is n with proveEnv, and few in plain tests.
 func often(t testing.TB, n, few int) int {
 	t.Helper()
 	if proved(t) == "" {
@@ -75,11 +75,11 @@ func measured(t testing.TB, format string, args ...any) {
 	t.Logf("measured: "+format, args...)
 }
 
-// The bound of what is to be unchanged, as a multiple of the unloaded control.
+// unchanged bounds a value that must not grow, as a multiple of the unloaded control.
 const unchanged = 1.2
 
-// rounds plays a control and what is judged in turn, three times where it is
-// proved, and returns the round whose ratio is the median.
+// rounds plays a control and the judged scenario in turn, three times with proveEnv,
+// and returns the round whose ratio is the median.
 func rounds(t testing.TB, control, judged func() time.Duration) (r round) {
 	t.Helper()
 	var all []round
@@ -103,7 +103,7 @@ type round struct{ control, judged time.Duration }
 
 func (r round) ratio() float64 { return float64(r.judged) / float64(max(r.control, 1)) }
 
-// The median is the middle one of three by its ratio, whatever its times.
+// The median is the middle one of three by its ratio, for any times.
 func TestRounds(t *testing.T) {
 	t.Setenv(proveEnv, string(servers))
 	controls := []time.Duration{10, 100, 1000}

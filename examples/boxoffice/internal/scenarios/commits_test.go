@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
-// figures marks what the stress tells of itself for the table.
+// figures marks the stress's own log lines for the table.
 type figures struct{ testing.TB }
 
 func (f figures) Log(args ...any) {
@@ -22,7 +22,7 @@ func (f figures) Log(args ...any) {
 
 // Sixteen writers commit out of the order of their ids, or roll back, beside a long
 // transaction that has nothing to do with them: nothing is lost, published twice or
-// out of its key's order, and the control, which reads what is above the last id,
+// out of its key's order, and the control, which reads the rows above the last id,
 // loses some. (SQLite has one writer, so that a control loses nothing there.)
 func TestScenario17OutOfOrderCommits(t *testing.T) {
 	span := time.Duration(often(t, 6, 2)) * time.Second
@@ -42,7 +42,7 @@ func TestScenario17OutOfOrderCommits(t *testing.T) {
 			Store: store, DB: db, Unrelated: reader, UnrelatedReads: true, Duration: span, UnrelatedFor: span * 3 / 4, MaxDelay: time.Millisecond,
 		})
 	}, func(t *testing.T) {
-		// Beside each other: most of it is waiting.
+		// In parallel: most of it is waiting.
 		t.Run("PostgreSQL", func(t *testing.T) {
 			t.Parallel()
 			db := servicetest.Postgres(t)

@@ -1,14 +1,14 @@
-// Package scenarios proves the sentences that must hold of the box office and of all
-// it stands on, one named test for each.
+// Package scenarios proves the requirements on the box office and on all servers that
+// it uses, with one named test for each.
 //
 //	go test -run 'TestScenario03' ./examples/boxoffice/internal/scenarios
 //	make prove
 //
-// Each stands on two things. The embedded defaults are what plain tests take. What
-// servers are is asked for with MILLRACE_PROVE=servers, which make prove sets:
-// processes of the real program, two of each role, on Kafka, PostgreSQL and a Redis
-// Cluster, with the simulated upstream as the judge of every rate; MILLRACE_PROVE=embedded
-// takes the embedded defaults alone, in full.
+// Each runs on two columns of servers. Plain tests take the embedded defaults. With
+// MILLRACE_PROVE=servers, which make prove sets, a scenario runs on servers: processes of
+// the real program, two of each role, on Kafka, PostgreSQL and a Redis Cluster, with the
+// simulated upstream as the judge of every rate; MILLRACE_PROVE=embedded takes the
+// embedded defaults alone, in full.
 //
 //	 #  scenario                                               test                           embedded stands on
 //	 1  high 50/s and low 200/s, reads at once                 TestScenario01Normal           virtual time
@@ -41,17 +41,16 @@
 //	30  a payment at the last moment, a slow gateway           TestScenario30LastMoment       a process
 //	    the round with the median ratio is the one judged      TestRounds
 //
-// docs/proofs.md says what each proves on servers, and which guard, taken out, makes
-// it fail.
+// docs/proofs.md says for each scenario which property it proves on servers, and without
+// which guard it fails.
 //
 // # Virtual time
 //
-// Scenarios of rates and waits run the mirror, its database (SQLite), bus,
-// limiter and workers, and the simulated upstream with its real HTTP server, in
-// one bubble of package testing/synctest, connected by pipes. Time passes there
-// only when everybody waits for it, so a rate is what the limiter made of it and
-// a wait is a wait for something, however loaded the machine is. What a read
-// takes in real time is logged.
+// Scenarios of rates and waits run the mirror, its database (SQLite), bus, limiter and
+// workers, and the simulated upstream with its real HTTP server, in one bubble of package
+// testing/synctest, connected by pipes. Time passes there only when all goroutines wait
+// for it, so rates depend on the limiter alone and waits on their reason alone, on a
+// machine under any load. The real time of a read is logged.
 //
 // # Servers
 //
@@ -61,8 +60,8 @@
 // Kafka before it starts, since their names are fixed: on a broker of this machine
 // only, and one office after the other.
 //
-// What a machine that is busy with something else cannot show is logged and not
-// judged: that all of a budget is used. That a limit holds is judged always.
+// A result that a busy machine cannot show is logged and not judged: that all of a budget
+// is used. That a limit holds is judged always.
 //
 // # Failure modes
 //

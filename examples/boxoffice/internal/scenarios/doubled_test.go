@@ -18,11 +18,11 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 )
 
-// skippedTwice counts what consumers had handled before.
+// skippedTwice counts the messages that consumers skipped as already handled.
 const skippedTwice = `millrace_idempotency_events_total{outcome="duplicate"}`
 
-// doubler publishes every message twice, and mixes those of different keys. Of
-// one key, they come in their order, and then in their order once more.
+// doubler publishes every message twice, and mixes those of different keys. The
+// messages of one key come in their order, and then in their order once more.
 type doubler struct {
 	message.Publisher
 	published, mixed atomic.Int64
@@ -116,14 +116,15 @@ func (o *office) runApp(roles string, opt app.Options) *app.App {
 
 // Every message is published twice, and those of different keys change places. Each
 // has one effect: the books, the ledger, the inboxes, the comments and the chat are
-// those of the crowd, and every consumer has skipped what came again.
+// those of the crowd, and every consumer has skipped the repeated messages.
 func TestScenario19Doubled(t *testing.T) {
 	twice := func(t *testing.T, o *office, d *doubler, skipped func() float64, urls ...string) {
 		v := o.visit(32, 19, urls...)
 		v.some(often(t, 200, 30))
 		v.leave()
 		n := d.published.Load()
-		// A message is skipped by every group that handles its type; some handle none.
+		// A message is skipped by every group that handles its type; some groups handle no
+		// message.
 		if again := skipped(); n < 100 || again < float64(n) {
 			t.Errorf("of %d messages that were published twice, consumers skipped %.0f", n, again)
 		}
@@ -152,7 +153,7 @@ func (d *doubler) around(next message.Publisher) (message.Publisher, error) {
 	return d, nil
 }
 
-// aroundArtists doubles as well, and counts apart.
+// aroundArtists doubles as well, and counts separately.
 func (d *doubler) aroundArtists(next message.Publisher) message.Publisher {
 	return &doubler{Publisher: next}
 }

@@ -31,10 +31,10 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// The primary is replaced by a replica that lacks its last 200 commits, while relays
-// of both kinds of stores, a consumer of the SQL transport and a flusher of counters
-// run. Everything that is in the new primary is published, handled and counted, also
-// what takes the ids and places of rows that were lost.
+// The primary is replaced by a replica that lacks its last 200 commits, while relays of
+// both kinds of stores, a consumer of the SQL transport and a flusher of counters run.
+// Everything that is in the new primary is published, handled and counted, also rows that
+// take the ids and places of lost ones.
 func TestScenario26Failover(t *testing.T) {
 	onServersOnly(t)
 	for _, db := range []string{"postgres", "mariadb", "mysql"} {
@@ -46,8 +46,8 @@ func TestScenario26Failover(t *testing.T) {
 const lag = 200
 
 // startDrill runs everything on a new pair of servers, and returns once the consumer has
-// handled a message: a table that it made later would be missing after a power loss,
-// because what is frozen are files, and a real server writes those of a new table at once.
+// handled a message: a table made later would be missing after a power loss, because the
+// files are frozen, and a real server writes those of a new table at once.
 func startDrill(t *testing.T, ctx context.Context, name string) (*pair.Pair, *drill) {
 	t.Helper()
 	p, err := pair.Start(ctx, name)
@@ -77,15 +77,15 @@ func failover(t *testing.T, name string) {
 	if err := p.Lag(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// What is lost is read, published and settled, but for what is in hand.
+	// The rows to be lost are read, published and settled, except for those in flight.
 	d.commits(ctx, lag)
 	d.through(ctx, p.Primary)
 	d.ends(ctx, "failover", p.Replica, p.Promote)
 }
 
-// A machine that flushes its log once a second loses power: rows, places and cursors
-// of the last second are gone together, and the server starts again as the one that
-// it was. The same promises hold.
+// A machine that flushes its log once a second loses power: rows, places and cursors of
+// the last second are lost together, and the server starts again as the same server. The
+// same promises hold.
 func TestPowerLossWithRelaxedFlushing(t *testing.T) {
 	onServersOnly(t)
 	for _, db := range []string{"mariadb", "mysql"} {
@@ -104,7 +104,7 @@ func TestPowerLossWithRelaxedFlushing(t *testing.T) {
 	}
 }
 
-// ends lets the fault happen, goes on writing, and judges the server at url.
+// ends lets the fault happen, continues to write, and judges the server at url.
 func (d *drill) ends(ctx context.Context, fault, url string, strike func(context.Context) error) {
 	d.t.Helper()
 	before := d.state(ctx, d.pair.Primary)
@@ -134,7 +134,7 @@ func (d *drill) ends(ctx context.Context, fault, url string, strike func(context
 	d.inOrder(d.state(ctx, url))
 }
 
-// drill is everything of ours that keeps a position in a database.
+// drill has all parts of ours that keep a position in a database.
 type drill struct {
 	t    *testing.T
 	pair *pair.Pair
@@ -162,7 +162,7 @@ const (
 	drillKeys  = 10
 )
 
-// silent is for what says of an outage what is expected.
+// silent is a logger for expected messages of an outage.
 func silent() *slog.Logger {
 	if os.Getenv("MILLRACE_FAULTTEST_LOG") != "" {
 		return slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -325,7 +325,7 @@ func (d *drill) consume(ctx context.Context) (err error) {
 			if err != nil {
 				continue
 			}
-			// What fails is in the table or not; the table says what is owed.
+			// A failed message may or may not be in the table; the table has the expected ones.
 			_ = b.Publisher().Publish(drillTopic, message.NewMessage(e.ID, []byte("{}")))
 			select {
 			case <-tick.C:
@@ -392,7 +392,7 @@ func (d *drill) commits(ctx context.Context, n int64) {
 	})
 }
 
-// until asks until nothing is missing.
+// until polls until nothing is missing.
 func (d *drill) until(ctx context.Context, missing func() string) {
 	d.t.Helper()
 	limit := time.After(90 * time.Second)
@@ -412,7 +412,7 @@ func (d *drill) until(ctx context.Context, missing func() string) {
 	}
 }
 
-// state is what a server has, and owes.
+// state has the rows of a server, and the pending work.
 type state struct {
 	cursor, status, bus []string // ids in the order of their rows
 	pending             int      // events of the status outbox that are not PUBLISHED
@@ -467,7 +467,7 @@ func (d *drill) through(ctx context.Context, url string) {
 	d.until(ctx, func() string { return d.missing(s) })
 }
 
-// missing says what of a state is not published, handled or counted.
+// missing describes the parts of a state that are not published, handled or counted.
 func (d *drill) missing(s state) string {
 	unpublished := func(kind string, ids []string) (n int) {
 		seen := d.order(kind)

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
-// ask sends requests for one key from all instances at once, and returns what
-// was published. Nobody ends a run before all have their answer.
+// ask sends requests for one key from all instances at once, and returns the
+// published ones. No run ends before all have their answer.
 func ask(t *testing.T, all []*coalesce.Coalescer, requests int) (published []coalesce.Ticket) {
 	t.Helper()
 	var mu sync.Mutex
@@ -103,8 +103,7 @@ func TestScenario03Herd(t *testing.T) {
 	})
 }
 
-// Ten instances ask for one key at once, again and again: one of them publishes
-// each time.
+// Ten instances ask for one key at once, repeatedly: one of them publishes each time.
 func TestScenario12TenInstances(t *testing.T) {
 	if proved(t) == servers {
 		t.Run("servers", tenOnServers)
@@ -123,8 +122,8 @@ func TestScenario12TenInstances(t *testing.T) {
 	})
 }
 
-// versions has every instance take some versions of one key, each under the lock
-// that another gave back, and returns them in their order.
+// versions makes every instance take some versions of one key, each under the lock
+// that another released, and returns them in their order.
 func versions(t *testing.T, all []*coalesce.Coalescer, each int) (list []int64) {
 	t.Helper()
 	var mu sync.Mutex
@@ -140,7 +139,7 @@ func versions(t *testing.T, all []*coalesce.Coalescer, each int) (list []int64) 
 				if !d.Mine() {
 					continue
 				}
-				mu.Lock() // whoever has the coalescer's lock is alone, until it gives it back
+				mu.Lock() // the holder of the coalescer's lock is alone, until it releases the lock
 				list = append(list, d.Ticket.Version)
 				mu.Unlock()
 				n++
@@ -167,8 +166,8 @@ func growing(t *testing.T, list []int64, want int) {
 	}
 }
 
-// Ten instances take versions of one key. None comes twice, and none is below an
-// earlier one, also when Redis has lost everything in between.
+// Ten instances take versions of one key. No version is repeated, and none is below
+// an earlier one, also when Redis has lost everything in between.
 func TestScenario13Versions(t *testing.T) {
 	const each = 5
 	if proved(t) == servers {
@@ -178,7 +177,7 @@ func TestScenario13Versions(t *testing.T) {
 		growing(t, versions(t, all, each), each*len(all))
 	})
 	if proved(t) == embedded {
-		return // nobody can flush what is in the process
+		return // the state in the process cannot be flushed
 	}
 	t.Run("FLUSHALL", func(t *testing.T) {
 		server := redistest.StartServer(t)
@@ -196,8 +195,8 @@ func TestScenario13Versions(t *testing.T) {
 	})
 }
 
-// Of twenty that release one run through ten instances, one does; and none that
-// has an earlier one takes it from its holder.
+// Of twenty that release one run through ten instances, one does; and an instance
+// with an earlier run does not take it from its holder.
 func TestScenario15ConcurrentRelease(t *testing.T) {
 	if proved(t) == servers {
 		t.Run("servers", releaseByProcesses)

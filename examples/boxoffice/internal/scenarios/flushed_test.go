@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
-// comments has members write comments, a quarter of which they delete, until told.
+// comments makes members write comments and delete a quarter of them, until stopped.
 type comments struct {
 	written, deleted atomic.Int64
 	unknown          atomic.Int64 // deletions that were not answered, and may have happened
@@ -24,8 +24,8 @@ type comments struct {
 	members          sync.WaitGroup
 }
 
-// comment has members act on the URLs in turn. What is not answered is asked about in
-// the database: it may have been written.
+// comment makes members act on the URLs in turn. After a lost answer the database is
+// asked: the comment may have been written.
 func (o *office) comment(members int) *comments {
 	o.t.Helper()
 	c := &comments{stop: make(chan struct{})}
@@ -60,15 +60,15 @@ func (o *office) comment(members int) *comments {
 	return c
 }
 
-// some waits until so many more comments were written.
+// some waits until n more comments were written.
 func (c *comments) some(t testing.TB, n int64) {
 	t.Helper()
 	want := c.written.Load() + n
 	eventually(t, "comments are written", func() bool { return c.written.Load() >= want })
 }
 
-// flushed loses what Redis has in the middle of comments, twice, and wants the totals
-// to be those of the rows afterwards.
+// flushed deletes the data of Redis in the middle of comments, twice, and wants the
+// totals to be those of the rows afterwards.
 func flushed(t *testing.T, o *office, db *sql.DB, lose func()) {
 	c := o.comment(4)
 	count := func(query string) (n int64) {
@@ -98,8 +98,8 @@ func flushed(t *testing.T, o *office, db *sql.DB, lose func()) {
 	}
 	total := `SELECT COALESCE(SUM(total), 0) FROM count_totals WHERE counter = 'comment' AND counter_key = 'show-1'`
 	took := eventually(t, "the total is that of the rows", func() bool { return count(total) == rows && shown() == rows })
-	// One more change shows that nothing is still under way that would be added: the
-	// flusher takes what there is in order, and this comes last.
+	// One more change shows that no earlier one is still in flight: the flusher takes
+	// changes in order, and this comes last.
 	token := o.login(o.apis()[0], "last")
 	if err := o.json(http.MethodPost, o.apis()[0]+"/api/shows/show-1/comments", token, strings.NewReader(`{"text":"last"}`), nil); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func flushed(t *testing.T, o *office, db *sql.DB, lose func()) {
 // and delete: the totals are those of the rows after recovery.
 func TestScenario24RedisFlushed(t *testing.T) {
 	columns(t, func(t *testing.T) {
-		// What Redis keeps is in the office's process, and is lost with it.
+		// The state of the embedded Redis is in the office's process, and is lost with it.
 		o := openOffice(t, officePlan{})
 		db, err := sqlitedb.OpenReader(filepath.Join(o.dir, "boxoffice.db"), sqlitedb.Config{})
 		if err != nil {

@@ -25,8 +25,8 @@ import (
 // The process that is one of ten instances.
 const childInstance = "SCENARIOS_CHILD_INSTANCE"
 
-// instance is a process with a coalescer of its own, which does what it is told line
-// by line.
+// instance is a process with a coalescer of its own, which reads its commands line by
+// line.
 type instance struct {
 	t     *testing.T
 	in    io.WriteCloser
@@ -130,7 +130,7 @@ func obey(ctx context.Context, c *coalesce.Coalescer, client redis.UniversalClie
 			if !d.Mine() {
 				continue
 			}
-			// Whoever has the lock is alone, so the list is in the order of the versions' use.
+			// The lock has one holder, so the list is in the order of the versions' use.
 			if err := client.RPush(ctx, prefix+"taken", d.Ticket.Version).Err(); err != nil {
 				return nil, err
 			}
@@ -144,7 +144,7 @@ func obey(ctx context.Context, c *coalesce.Coalescer, client redis.UniversalClie
 	return nil, fmt.Errorf("unknown command %q", command)
 }
 
-// versionsOfProcesses has ten processes take versions of one key at once.
+// versionsOfProcesses makes ten processes take versions of one key at once.
 func versionsOfProcesses(t *testing.T) {
 	const each = 20
 	all, client, prefix := startInstances(t)
@@ -161,7 +161,7 @@ func versionsOfProcesses(t *testing.T) {
 	measured(t, "%d versions taken by %d processes, each above the last", len(list), len(all))
 }
 
-// releaseByProcesses has ten processes release one run at once.
+// releaseByProcesses makes ten processes release one run at once.
 func releaseByProcesses(t *testing.T) {
 	const often = 20
 	all, _, _ := startInstances(t)

@@ -15,9 +15,9 @@ import (
 // killSeed chooses the moments and the victims.
 const killSeed = 18
 
-// Relay, consumer, flusher and admitter are killed (kill -9) at random moments
-// while a crowd books, pays, comments and waits in line: what the crowd was told
-// holds, and so do the books and the payment gateway's own ledger.
+// Relay, consumer, flusher and admitter are killed (kill -9) at random moments while
+// a crowd books, pays, comments and waits in line: the answers to the crowd hold, and
+// so do the books and the payment gateway's own ledger.
 func TestScenario18Kills(t *testing.T) {
 	columns(t, func(t *testing.T) {
 		// On the embedded defaults all four are one process. The command kills it, and
@@ -44,7 +44,7 @@ func TestScenario18Kills(t *testing.T) {
 		draw := rand.New(rand.NewPCG(killSeed, 'k'))
 		hit, flushers := map[string]int{}, map[string]bool{}
 		for n := range 100 {
-			// The jobs in their turns, so that each has its share.
+			// The jobs take turns, so that each has its share.
 			job := []string{"relay", "consumer", "flusher", "admitter"}[n%4]
 			victim := ""
 			switch job {
@@ -55,8 +55,8 @@ func TestScenario18Kills(t *testing.T) {
 			case "consumer":
 				victim = o.called("worker")[draw.IntN(2)]
 			case "flusher":
-				// It is in one of the workers, under a name of its own: another name says
-				// that the last one was hit.
+				// The flusher is in one of the workers, under a name of its own: another name
+				// shows that the last one was hit.
 				victim = o.called("worker")[draw.IntN(2)]
 				var holder string
 				if err := db.QueryRowContext(t.Context(), flusherLease).Scan(&holder); err != nil {
@@ -92,5 +92,5 @@ func TestScenario18Kills(t *testing.T) {
 	})
 }
 
-// flusherLease is who has the lease of the comment counts.
+// flusherLease reads the holder of the lease of the comment counts.
 const flusherLease = `SELECT holder FROM count_flushers ORDER BY leased_until DESC LIMIT 1`

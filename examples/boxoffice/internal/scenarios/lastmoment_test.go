@@ -8,8 +8,8 @@ import (
 )
 
 // Fans pay within half a second of the end of their holds, by a gateway that takes three
-// seconds to decide, while others let theirs run out, so that the sweep passes by. Every
-// payment that was accepted buys its seats.
+// seconds to decide, while others let theirs expire, so that the sweep runs. Every
+// accepted payment buys its seats.
 func TestScenario30LastMoment(t *testing.T) {
 	play := func(t *testing.T, o *office) {
 		v := o.visitBy(crowd.Config{

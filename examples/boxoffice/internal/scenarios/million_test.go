@@ -26,7 +26,7 @@ type line struct {
 	store queue.Store
 	rules queue.Rules
 	users []string
-	die   func() // lets the grace of all who wait be over
+	die   func() // ends the grace of all that wait
 }
 
 func (l *line) visit(kind queue.Kind, users ...string) {
@@ -39,7 +39,7 @@ func (l *line) visit(kind queue.Kind, users ...string) {
 	}
 }
 
-// joins lines all up, through four at a time in calls of 500.
+// joins lets all line up, four at a time in calls of 500.
 func (l *line) joins() {
 	var all sync.WaitGroup
 	quarter := (len(l.users) + 3) / 4
@@ -70,8 +70,8 @@ func (l *line) each(n int, call func(i int)) time.Duration {
 	return p99[1]
 }
 
-// tour plays with the line. scripts says what the longest of a hundred scripts took
-// by the server's clock since it was last asked; nil without a server.
+// tour tests the line. scripts returns the time within which 99 of 100 scripts ended
+// since its last call, by the server's clock; nil without a server.
 func (l *line) tour(scripts func() time.Duration) {
 	began := time.Now()
 	l.joins()
@@ -91,7 +91,7 @@ func (l *line) tour(scripts func() time.Duration) {
 		report += fmt.Sprintf(" (script %v)", script.Round(time.Microsecond))
 	}
 	if scripts != nil {
-		// Five hundred people are more than one, and the steps of the histogram double.
+		// Five hundred people take longer than one, and the steps of the histogram double.
 		if script := scripts(); script > 2*scriptWithin {
 			l.t.Errorf("joins by 500: 99 of 100 scripts took up to %v, want at most %v", script, 2*scriptWithin)
 		} else {
@@ -115,7 +115,7 @@ func (l *line) tour(scripts func() time.Duration) {
 		l.t.Error("nobody was admitted")
 	}
 	// A crowd that may enter all at once enters a chunk at a time, or Redis would serve
-	// nobody else meanwhile.
+	// no other call meanwhile.
 	l.rules.Threshold, l.rules.Batch = 40_000+len(l.users)/5, 10_000
 	judge("admit of 10000", l.each(10, func(int) { admit() }), callWithin)
 	walk := l.sweep()
@@ -127,7 +127,7 @@ func (l *line) tour(scripts func() time.Duration) {
 	if want := len(l.users) + 600 - admitted; walk.removed != 0 || waiting != want {
 		l.t.Errorf("%d wait and %d were swept away, want %d and nobody: all are alive", waiting, walk.removed, want)
 	}
-	// All go away, and nobody says so.
+	// All leave without a message.
 	l.die()
 	l.rules.SweepEvery = time.Microsecond // the last walk began a moment ago
 	walk = l.sweep()
@@ -154,7 +154,7 @@ type sweep struct {
 
 func (l *line) sweep() *sweep { return &sweep{line: l} }
 
-// step sweeps a part of the line, and begins anew at its end.
+// step sweeps a part of the line, and restarts at its end.
 func (s *sweep) step() {
 	swept, err := s.store.Sweep(context.Background(), "e", s.rules, s.from)
 	if err != nil {
@@ -186,9 +186,9 @@ func newLine(t *testing.T, store queue.Store, n int) *line {
 	return l
 }
 
-// A million wait for one event. Whoever joins or polls is answered as ever, the first
-// are let in, and the sweep, which walks over all of them, keeps nobody out for more
-// than a few milliseconds, by Redis's own clock where there is one.
+// A million wait for one event. Joins and polls are answered as always, the first are
+// let in, and the sweep, which walks over all of them, delays no caller for more than
+// a few milliseconds, by Redis's own clock where there is one.
 func TestScenario21Million(t *testing.T) {
 	n := often(t, 1_000_000, 30_000)
 	columns(t, func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestScenario21Million(t *testing.T) {
 	})
 }
 
-// forgetSeen deletes the bitmaps of who was heard of in which minute, which is what
-// becomes of them when the grace is over.
+// forgetSeen deletes the bitmaps of the members seen in each minute, as their expiry
+// does when the grace is over.
 func forgetSeen(t *testing.T, nodes []*redistest.Server) {
 	t.Helper()
 	deleted := 0
@@ -240,8 +240,9 @@ func forgetSeen(t *testing.T, nodes []*redistest.Server) {
 	}
 }
 
-// scriptTimes is what 99 of 100 scripts took at most, by the servers' own histogram,
-// which begins anew. Its steps double, so that it says up to twice as much.
+// scriptTimes is the longest duration of 99 of 100 scripts, by the servers' own
+// histogram, which it resets. The steps of the histogram double, so the result is up
+// to twice as long.
 func scriptTimes(t *testing.T, nodes []*redistest.Server) (p99 time.Duration) {
 	t.Helper()
 	type bucket struct{ µs, calls int64 }

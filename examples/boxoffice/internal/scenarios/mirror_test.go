@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 )
 
-// Somebody holds the database for ten seconds. The breaker opens, so that few
-// calls are spent on what cannot be written; no request is acknowledged or given
-// up; readers wait for nothing; and afterwards all is done by itself.
+// A lock holds the database for ten seconds. The breaker opens, so that few calls are spent on
+// results that cannot be written; no request is acknowledged or dropped; readers wait for nothing;
+// and afterwards all is done by itself.
 func TestScenario05SlowDatabase(t *testing.T) {
 	columns(t, slowDatabaseInABubble, slowDatabaseOnServers)
 }
@@ -26,7 +26,8 @@ func TestScenario05SlowDatabase(t *testing.T) {
 func slowDatabaseInABubble(t *testing.T) {
 	const artists = 20
 	s := setup{worker: artist.WorkerConfig{
-		// One batch at a time, whose failed writes open the breaker though the reads between them go well.
+		// One batch at a time, whose failed writes open the breaker though the reads between them
+		// succeed.
 		HighBatch: 5, HighBatches: 1, WriteTimeout: 500 * time.Millisecond, Breaker: artist.BreakerConfig{Open: 2 * time.Second},
 	}}
 	bubble(t, s, func(t *testing.T, w *town) {
@@ -80,8 +81,8 @@ func slowDatabaseInABubble(t *testing.T) {
 	})
 }
 
-// What has not changed is checked and not written, and its age is that of the
-// check: asked for once, and not again and again.
+// An unchanged artist is checked and not written, and its age is that of the check: it is asked for
+// once, and not repeatedly.
 func TestScenario06UnchangedData(t *testing.T) { columns(t, unchangedInABubble, unchangedOnServers) }
 
 func unchangedInABubble(t *testing.T) {
@@ -127,8 +128,8 @@ func unchangedInABubble(t *testing.T) {
 	})
 }
 
-// A low refresh waits in its queue when a reader comes: the high one takes over
-// at once, and the low one is skipped when its turn comes.
+// A low refresh waits in its queue when a reader comes: the high one runs at once, and the low one
+// is skipped when its turn comes.
 func TestScenario07PriorityInversion(t *testing.T) {
 	columns(t, inversionInABubble, inversionOnServers)
 }
@@ -181,8 +182,8 @@ func (s *slowly) Publish(topic string, all ...*message.Message) error {
 	return s.Publisher.Publish(topic, all...)
 }
 
-// While each publish takes a second, reads take what the database takes: of what
-// is there, and of what is not.
+// While each publish takes a second, reads take as long as the database: reads of known artists,
+// and of unknown ones.
 func TestScenario09SlowBroker(t *testing.T) { columns(t, slowBrokerInABubble, slowBrokerOnServers) }
 
 func slowBrokerInABubble(t *testing.T) {

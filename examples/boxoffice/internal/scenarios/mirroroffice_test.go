@@ -31,7 +31,7 @@ type mirror struct {
 	*office
 	rows  *sql.DB
 	kafka *bus.Bus
-	locks *coalesce.Coalescer // the office's own: who asks here is one more of its processes
+	locks *coalesce.Coalescer // the office's own: this test is one more of its processes
 }
 
 // openMirror starts one. latency is the upstream's.
@@ -90,7 +90,7 @@ func (m *mirror) ask(id string, p event.Priority) error {
 	return err
 }
 
-// asks asks for n artists from an id on, as fast as it goes.
+// asks asks for n artists from an id on, as fast as possible.
 func (m *mirror) asks(from, n int, p event.Priority) {
 	m.t.Helper()
 	ids := make(chan string)
@@ -109,7 +109,7 @@ func (m *mirror) asks(from, n int, p event.Priority) {
 	askers.Wait()
 }
 
-// paced calls do so many times a second, for a time, each in a goroutine of its own.
+// paced calls do perSecond times a second, for a time, each in a goroutine of its own.
 func paced(perSecond int, span time.Duration, do func(i int)) {
 	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
@@ -142,14 +142,14 @@ func (m *mirror) fresh(id string) time.Duration {
 	return eventually(m.t, "artist "+id+" is fresh", func() bool { return m.must(id).Freshness == artist.Fresh })
 }
 
-// reads reads artists, one id after the other, so many a second, for a time, from the
+// reads reads artists, one id after the other, perSecond a second, for a time, from the
 // APIs in turn, and returns the p95.
 func (m *mirror) reads(from, perSecond int, span time.Duration, bases ...string) time.Duration {
 	m.t.Helper()
 	return m.readsAmong(from, int(span/time.Second)*perSecond, perSecond, span, bases...)
 }
 
-// readsAmong reads n artists again and again.
+// readsAmong reads n artists repeatedly.
 func (m *mirror) readsAmong(from, n, perSecond int, span time.Duration, bases ...string) time.Duration {
 	m.t.Helper()
 	var mu sync.Mutex
@@ -175,13 +175,13 @@ func readsWithin(t *testing.T, r round, bound time.Duration) {
 	measured(t, "reads p95 %v, without load %v", r.judged.Round(100*time.Microsecond), r.control.Round(100*time.Microsecond))
 }
 
-// done waits until nothing is left to be fetched.
+// done waits until no artist is left to be fetched.
 func (m *mirror) done() time.Duration {
 	m.t.Helper()
 	return eventually(m.t, "all is fetched", func() bool { return m.behind(artist.TopicHigh)+m.behind(artist.TopicLow) == 0 })
 }
 
-// kept fails when the upstream's limit did not hold or a refresh was given up.
+// kept fails when the upstream's limit did not hold or a refresh became a dead letter.
 func (m *mirror) kept() upstream.Stats {
 	m.t.Helper()
 	s := m.upstreamStats()
@@ -210,8 +210,8 @@ func (m *mirror) age(id string, by time.Duration) {
 	m.query(`UPDATE artists SET last_checked_at = last_checked_at - $2, last_updated_at = last_updated_at - $2 WHERE artist_id = $1 RETURNING artist_id`, id, by.Milliseconds())
 }
 
-// elsewhere is which share of the processors somebody else uses, asked before there is
-// an office; 0 where there is no /proc. A miss on a busy machine says so.
+// elsewhere is the share of the processors that other programs use, measured before
+// there is an office; 0 without /proc. A miss on a busy machine reports it.
 func elsewhere(t *testing.T) float64 {
 	t.Helper()
 	busy := func() (at, all float64, ok bool) {
@@ -247,8 +247,8 @@ func elsewhere(t *testing.T) float64 {
 // loses tokens. That all of it can be used is exact in virtual time.
 const used = 0.9
 
-// share judges how much of a rate was used: atLeast of what is wanted. others is what
-// elsewhere said.
+// share judges how much of a rate was used: at least the part atLeast of want. others
+// is the result of elsewhere.
 func share(t *testing.T, what string, rates []float64, want, atLeast, others float64) {
 	t.Helper()
 	slices.Sort(rates)

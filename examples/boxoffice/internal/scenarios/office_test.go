@@ -47,7 +47,7 @@ type member struct {
 
 func (m *member) url() string { return "http://" + m.addr }
 
-// officePlan says what is opened.
+// officePlan describes the office to open.
 type officePlan struct {
 	processes [][2]string                   // name, roles; the embedded defaults when nil
 	redis     func(testing.TB) string       // another Redis than the shared Cluster
@@ -149,11 +149,11 @@ func openOffice(t testing.TB, p officePlan) *office {
 	return o
 }
 
-// readyWithin is far beyond what a start takes.
+// readyWithin is far longer than a start takes.
 const readyWithin = time.Minute
 
 // open starts a process for the first time, and chooses its port. On a busy machine
-// another program may take it first; then there are others.
+// another program may take the port first; then it tries others.
 func (o *office) open(name string) {
 	o.t.Helper()
 	m := o.each[name]
@@ -195,7 +195,7 @@ func (o *office) begin(name string) {
 	m.process = p
 }
 
-// ready waits for a process that was begun.
+// ready waits for a started process.
 func (o *office) ready(name string) {
 	o.t.Helper()
 	m := o.each[name]
@@ -287,7 +287,7 @@ func (o *office) startUpstream(flags []string) {
 	}
 }
 
-// upstreamStats asks the upstream what it saw.
+// upstreamStats asks the upstream for its figures.
 func (o *office) upstreamStats() (s upstream.Stats) {
 	o.t.Helper()
 	if err := o.json(http.MethodGet, o.up+"/_/stats", "", nil, &s); err != nil {
@@ -322,7 +322,7 @@ func (o *office) json(method, url, token string, body io.Reader, into any) error
 	return json.Unmarshal(text, into)
 }
 
-// metric sums the series of a name, of those that have a label, over processes.
+// metric sums the series of a name with a label, over processes.
 func (o *office) metric(series string, names ...string) (sum float64) {
 	o.t.Helper()
 	for _, name := range names {

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
-// slowDatabaseOnServers has the workers reach PostgreSQL through a proxy that holds
-// everything back, so that each answer takes ten seconds.
+// slowDatabaseOnServers lets the workers reach PostgreSQL through a proxy that delays
+// everything, so that each answer takes ten seconds.
 func slowDatabaseOnServers(t *testing.T) {
 	const artists = 20
 	var proxy *tcpproxy.Proxy
@@ -69,7 +69,7 @@ func slowDatabaseOnServers(t *testing.T) {
 			return m.logged(breakerTo+"open") > before
 		})
 		opened = max(opened, time.Since(began))
-		// The readers' processes have a database that is as ever.
+		// The readers' processes have an undisturbed database.
 		p := m.readsAmong(from, artists, 50, span, m.apis()...)
 		if n := m.behind(artist.TopicHigh); n != artists {
 			t.Errorf("%d of %d are unacknowledged after the breaker opened", n, artists)
@@ -93,8 +93,8 @@ func slowDatabaseOnServers(t *testing.T) {
 		opened.Round(100*time.Millisecond), back.Round(100*time.Millisecond), high.Round(time.Millisecond))
 }
 
-// breakerTo is what a worker logs. Its metrics wait for the database too, while it is
-// this slow.
+// breakerTo is in the log of a worker. Its metrics wait for the database too, while
+// it is this slow.
 const breakerTo = `the breaker of the database changed" from=closed to=`
 
 // logged is how often the office has logged something.
@@ -126,7 +126,7 @@ func redisDownOnServers(t *testing.T) {
 			t.Errorf("artist %s: %+v, want %s and no promise", one, v, want)
 		}
 	}
-	// Writes that need Redis are refused, and say when to come back.
+	// Writes that need Redis are refused, with the time to retry.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.apis()[0]+"/api/queue/check/show-1", http.NoBody)
 	if err != nil {
 		t.Fatal(err)

@@ -52,10 +52,10 @@ func (s step) message(t testing.TB) *message.Message {
 	return m
 }
 
-// What is wrong with a message, in its metadata.
+// The faults of a message, in its metadata.
 const (
 	poison   = "poison"
-	hopeless = "hopeless" // nobody can handle it
+	hopeless = "hopeless" // no handler can handle it
 	slow     = "slow"     // it takes longer than the consumer's timeout
 	verbose  = "verbose"  // its failure has a long text
 	deadly   = "deadly"   // it kills the process
@@ -63,7 +63,7 @@ const (
 
 const poisoned = 3 // the exit code of a process that was killed by a message
 
-// journal notes what was handled, in its order.
+// journal records the handled messages, in order.
 type journal struct {
 	mu  sync.Mutex
 	all []entry
@@ -113,7 +113,7 @@ func (r rows) read(t testing.TB) (all []entry) {
 	return all
 }
 
-// swallow handles a message that something is wrong with.
+// swallow handles a message with a fault.
 func swallow(m *message.Message) error {
 	switch what := m.Metadata.Get(poison); what {
 	case slow:
@@ -148,10 +148,10 @@ func randomText(n int) string {
 	return base64.StdEncoding.EncodeToString(noise)[:n]
 }
 
-// poisonTimeout is what a handler may take.
+// poisonTimeout bounds a handler's duration.
 const poisonTimeout = time.Second
 
-// consumes is a consumer that cannot handle the poison and notes the rest.
+// consumes is a consumer that cannot handle the poison and records the rest.
 func consumes(b *bus.Bus, topic string, note func(context.Context, step) error) (*bus.Runner, error) {
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
 	if err != nil {
@@ -178,8 +178,8 @@ const (
 	poisonAt    = 10 // of the first key
 )
 
-// poisons publishes the steps of all keys, one of them poison, and holds what
-// became of them against the promise.
+// poisons publishes the steps of all keys, one of them poison, and compares the
+// outcomes with the promise.
 func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []entry) {
 	t.Helper()
 	for n := 1; n <= poisonSteps; n++ {
@@ -234,9 +234,9 @@ func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []ent
 		last.Sub(first).Round(time.Second), others, (poisonKeys-1)*poisonSteps)
 }
 
-// An event that nobody can handle is tried for its time and dead-lettered, once. What
-// comes after it in its key waits for that and is handled in order; other keys do not
-// wait.
+// An event that no handler can handle is tried for its time and becomes a dead
+// letter, once. Later events of its key wait for that and are handled in order; other
+// keys do not wait.
 func TestScenario20Poison(t *testing.T) {
 	columns(t, func(t *testing.T) {
 		url := "sqlite://" + freshFile(t)

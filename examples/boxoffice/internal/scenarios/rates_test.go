@@ -17,15 +17,15 @@ func between(a, b upstream.Stats, class string) int {
 	return int(b.Classes[class].Calls - a.Classes[class].Calls)
 }
 
-// Both priorities ask for less than the budget: each gets what it asks for, and
-// readers wait for nothing, though the upstream takes its time.
+// Both priorities ask for less than the budget: each gets all its calls, and readers
+// wait for nothing, though the upstream is slow.
 func TestScenario01Normal(t *testing.T) { columns(t, normalInABubble, normalOnServers) }
 
 func normalInABubble(t *testing.T) {
 	const span = 3 * time.Second
 	bubble(t, setup{latency: 100 * time.Millisecond}, func(t *testing.T, w *town) {
 		w.works(t)
-		w.due(t, 5001, 200*3) // what 200/s can do in the same time
+		w.due(t, 5001, 200*3) // the artists of 200/s in the same time
 		w.prefetches(t, 200)
 		reads := w.read(t, 1, 50, span)
 		if took := eventually(t, "all is done", func() bool {
@@ -48,9 +48,9 @@ func normalInABubble(t *testing.T) {
 	})
 }
 
-// Both ask for more than the budget: high gets all it asks for, low the rest, and
-// nothing of the 450/s is left unused nor exceeded, also right after a rest, when
-// the bucket is full and a backlog is there.
+// Both ask for more than the budget: high gets all its calls, low the rest, and the
+// 450/s are neither left unused nor exceeded, also right after a rest, when the
+// bucket is full and a backlog is there.
 func TestScenario02Peak(t *testing.T) { columns(t, peakInABubble, peakOnServers) }
 
 func peakInABubble(t *testing.T) {
@@ -81,7 +81,7 @@ func peakInABubble(t *testing.T) {
 	})
 }
 
-// Low alone has its cap, whatever it asks for.
+// Low alone has its cap, for any demand.
 func TestScenario11LowOnly(t *testing.T) { columns(t, lowOnlyInABubble, lowOnlyOnServers) }
 
 func lowOnlyInABubble(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
-// planOf is what the office makes of the upstream's limit for so many workers.
+// planOf is the office's plan for the upstream's limit with so many workers.
 func planOf(t *testing.T, workers int) ratelimit.Plan {
 	t.Helper()
 	store, err := memratelimit.New(memratelimit.Config{})
@@ -30,7 +30,7 @@ func planOf(t *testing.T, workers int) ratelimit.Plan {
 func normalOnServers(t *testing.T) {
 	m := openMirror(t, 100*time.Millisecond, officePlan{})
 	const span = 4 * time.Second
-	// What is there, for the control.
+	// Known artists, for the control.
 	m.reads(9001, 50, span, m.apis()...)
 	m.done()
 	before := m.upstreamStats()
@@ -48,8 +48,8 @@ func normalOnServers(t *testing.T) {
 	})
 	readsWithin(t, r, 50*time.Millisecond)
 	s := m.kept()
-	// Prefetch may find an artist that was just read and not yet fetched, and ask for it
-	// as well; each got what it asked for.
+	// Prefetch may find an artist that was just read and not yet fetched, and ask for it as
+	// well; both requests are carried out.
 	if high, low := between(before, s, "high"), between(before, s, "low"); high < 200*n || high > 210*n || low < 800*n || low > 850*n {
 		t.Errorf("%d calls of high and %d of low priority, want %d and %d", high, low, 200*n, 800*n)
 	}

@@ -18,7 +18,7 @@ type waits struct {
 	virtual, real []time.Duration
 }
 
-// read reads artists, one id after the other, so many a second, for a time.
+// read reads artists, one id after the other, perSecond a second, for a time.
 func (w *town) read(t *testing.T, from, perSecond int, span time.Duration) *waits {
 	t.Helper()
 	all := &waits{}

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-// silence is for the client's own words about servers that are gone.
+// silence drops the client's own log about unreachable servers.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
@@ -37,7 +37,7 @@ func openRedis(t testing.TB, url string) redis.UniversalClient {
 func clusterURL(t testing.TB) string { t.Helper(); return "redis://" + servicetest.RedisCluster(t) }
 
 // redisServers are the shared servers, by URL: none of them is an embedded default,
-// and a column of servers has the Cluster.
+// and the column of servers has the Cluster.
 func redisServers(t testing.TB) map[string]func(t testing.TB) string {
 	t.Helper()
 	switch proved(t) {
@@ -49,7 +49,7 @@ func redisServers(t testing.TB) map[string]func(t testing.TB) string {
 	return map[string]func(t testing.TB) string{"redis": servicetest.Redis, "cluster": clusterURL}
 }
 
-// unique is a name that nobody else uses.
+// unique is a name that no other test uses.
 func unique() string { return "s" + strings.ToLower(rand.Text()) }
 
 // eachFleet runs a scenario for ten instances on one store of each kind.
@@ -84,10 +84,10 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 	})
 }
 
-// theKey is what all of a fleet ask for.
+// theKey is the key that all of a fleet ask for.
 const theKey = "7"
 
-// fleetConfig has locks that outlive the test, however long it takes.
+// fleetConfig has locks that outlive the test.
 func fleetConfig() coalesce.Config {
 	return coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// Redis is killed under the mirror. Reads are served from the database and
-// promise nothing; requests and permits are refused with an error that says so;
-// nothing is published, given up or called. With Redis back, all goes on.
+// Redis is killed under the mirror. Reads are served from the database and promise
+// nothing; requests and permits are refused with a clear error; nothing is published,
+// dead-lettered or called. With Redis back, all goes on.
 func TestScenario10RedisDown(t *testing.T) { columnsBesideRedis(t, redisDownHere, redisDownOnServers) }
 
 func redisDownHere(t *testing.T) {
@@ -57,7 +57,7 @@ func redisDownHere(t *testing.T) {
 
 	w.get(t, "1")
 	eventually(t, "it is there", func() bool { return w.get(t, "1").Freshness == artist.Fresh })
-	// Who asked last may still be about to publish.
+	// The last asker may still be about to publish.
 	eventually(t, "all was asked for, and is acknowledged", func() bool { return w.mirror.Stats().Waiting == 0 && w.behind(t, artist.TopicHigh) == 0 })
 	w.age(t, "1", 2*time.Hour)
 	server.Kill()

@@ -18,7 +18,7 @@ import (
 
 func id(n int) string { return strconv.Itoa(n) }
 
-// workersStop stops the workers, so that what is asked for stays to be counted.
+// workersStop stops the workers, so that the requests stay to be counted.
 func (m *mirror) workersStop() { m.t.Helper(); m.stop(m.called("worker")...) }
 func (m *mirror) workersStart() {
 	m.t.Helper()
@@ -27,7 +27,7 @@ func (m *mirror) workersStart() {
 	}
 }
 
-// herdOnServers has a thousand members read one unknown artist at once.
+// herdOnServers: a thousand members read one unknown artist at once.
 func herdOnServers(t *testing.T) {
 	m := openMirror(t, 50*time.Millisecond, officePlan{})
 	m.workersStop()
@@ -36,7 +36,7 @@ func herdOnServers(t *testing.T) {
 		t.Errorf("%d events for one artist, want 1", n)
 	}
 	m.workersStart()
-	m.done() // nobody reads meanwhile: on a slow machine the lock may be over
+	m.done() // no reads meanwhile: on a slow machine the lock may be over
 	if v := m.must("7"); v.Freshness != artist.Fresh {
 		t.Errorf("the artist is %s", v.Freshness)
 	}
@@ -46,8 +46,8 @@ func herdOnServers(t *testing.T) {
 	measured(t, "1000 concurrent requests through %d processes: 1 event, 1 call", len(m.apis()))
 }
 
-// crowdAsks has so many read an artist at once, from all processes, and waits until
-// each process has its answer of the coalescer.
+// crowdAsks makes n read an artist at once, from all processes, and waits until each
+// process has its answer of the coalescer.
 func (m *mirror) crowdAsks(artistID string, n int) {
 	m.t.Helper()
 	names := m.called("api")
@@ -72,7 +72,7 @@ func (m *mirror) crowdAsks(artistID string, n int) {
 	})
 }
 
-// tenOnServers has ten processes asked for one artist at once, again and again.
+// tenOnServers asks ten processes for one artist at once, repeatedly.
 func tenOnServers(t *testing.T) {
 	p := officePlan{processes: [][2]string{{"relay", "relay"}}}
 	for n := range 10 {
@@ -89,7 +89,7 @@ func tenOnServers(t *testing.T) {
 	measured(t, "%d rounds of ten processes: %d events", often, m.behind(artist.TopicHigh))
 }
 
-// chaosOnServers kills one of two workers in the middle of what it fetches.
+// chaosOnServers kills one of two workers in the middle of its fetches.
 func chaosOnServers(t *testing.T) {
 	const asked = 300
 	m := openMirror(t, time.Second, officePlan{})
@@ -150,7 +150,7 @@ func unchangedOnServers(t *testing.T) {
 	measured(t, "%d calls; only last_checked_at differs", s.Calls)
 }
 
-// inversionOnServers has a reader come while a low refresh waits in its queue.
+// inversionOnServers reads an artist while its low refresh waits in its queue.
 func inversionOnServers(t *testing.T) {
 	m := openMirror(t, 20*time.Millisecond, officePlan{})
 	m.workersStop()
@@ -177,7 +177,7 @@ func inversionOnServers(t *testing.T) {
 	measured(t, "1 call of high, none of low, 1 event skipped as obsolete")
 }
 
-// slowedBroker takes its time while it is told to.
+// slowedBroker is slow while it is told to be.
 type slowedBroker struct {
 	message.Publisher
 	by atomic.Int64 // nanoseconds
@@ -194,7 +194,7 @@ func (s *slowedBroker) Publish(topic string, all ...*message.Message) error {
 }
 
 // slowBrokerOnServers reads through a process of the API for which each publish takes
-// a second. Brokers name their own addresses, so no proxy can stand before them.
+// a second. Brokers announce their own addresses, so a proxy is not possible.
 func slowBrokerOnServers(t *testing.T) {
 	m := openMirror(t, 20*time.Millisecond, officePlan{})
 	broker := &slowedBroker{}
@@ -214,7 +214,7 @@ func slowBrokerOnServers(t *testing.T) {
 	r := rounds(t, func() time.Duration { return read(0) }, func() time.Duration { return read(time.Second) })
 	readsWithin(t, r, 100*time.Millisecond)
 	broker.by.Store(0)
-	m.fresh(id(next - 1)) // what was asked for while it was slow is done
+	m.fresh(id(next - 1)) // requests of the slow time are done
 	m.kept()
 	if res, err := m.http.Get(api.URL() + "/readyz"); err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("ready: %v, %v", res, err)

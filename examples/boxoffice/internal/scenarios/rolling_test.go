@@ -24,8 +24,8 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// look asks whether it is ready. One that does not answer stays what it was: a port
-// that is closed is found out by whoever wants a connection.
+// look asks whether the process is ready. Without an answer the state stays: clients
+// notice a closed port when they connect.
 func (b *backend) look(ctx context.Context, client *http.Client) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.addr+"/readyz", nil)
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *backend) look(ctx context.Context, client *http.Client) {
 
 // balancer stands before the API as a load balancer does: it asks each process whether
 // it is ready, takes the next one when one is not or accepts no connection, passes on
-// what is answered, and notes what a client must never see.
+// the answers, and records those that a client must never see.
 type balancer struct {
 	*httptest.Server
 	apis      []*backend
@@ -75,7 +75,7 @@ func balance(t *testing.T, o *office) *balancer {
 			}
 		})
 	}
-	// A connection for each request, and another process when there is none to be had:
+	// A connection for each request, and another process when the connection fails:
 	// nothing has been sent by then.
 	b.transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
 		var dialer net.Dialer
@@ -128,9 +128,9 @@ func (b *balancer) broken(format string, args ...any) {
 	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
 }
 
-// Every process is restarted, one after the other, while a crowd books, pays, talks
-// and waits in line: no event is lost, and no request is answered with 5xx but for
-// 503 with Retry-After.
+// Every process is restarted, one after the other, while a crowd books, pays, chats
+// and waits in line: no event is lost, and no request is answered with 5xx except 503
+// with Retry-After.
 func TestScenario25RollingRestart(t *testing.T) {
 	onServersOnly(t)
 	if proved(t) == "" {

@@ -17,9 +17,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// A report holds a snapshot for as long as the relay runs, so the database can clean
-// up nothing. The time from commit to publish stays what it was, and on PostgreSQL,
-// which counts them, so do the pages that a round touches.
+// A report holds a snapshot for as long as the relay runs, so the database cannot
+// clean up. The time from commit to publish stays the same, and on PostgreSQL, which
+// counts them, so do the pages that a round touches.
 func TestScenario27HeldSnapshot(t *testing.T) {
 	onServersOnly(t)
 	for _, db := range []string{"postgres", "mariadb", "mysql"} {
@@ -28,8 +28,8 @@ func TestScenario27HeldSnapshot(t *testing.T) {
 }
 
 func heldSnapshot(t *testing.T, name string) {
-	// Rounds after which an index has the height that it keeps, where time is judged. The
-	// pages grow with each round where they do; some hundred rounds tell.
+	// Where time is judged: the rounds until an index has its final height. If the pages
+	// grow, they grow with each round, so some hundred rounds show it.
 	grown, many := often(t, 2000, 500), often(t, 9000, 1000)
 	run := startSnapshotRun(t, name)
 	run.rounds(often(t, grown, 100))
@@ -61,7 +61,8 @@ func heldSnapshot(t *testing.T, name string) {
 }
 
 // steps is an outbox whose rounds are played statement by statement: a relay makes
-// now one look more and now one less, and the pages of a round vary with that.
+// sometimes one look more and sometimes one less, and the pages of a round vary with
+// that.
 type steps struct {
 	t     *testing.T
 	db    *sql.DB
@@ -120,8 +121,8 @@ func (s *steps) pages(n int) float64 {
 	return (s.touched() - before) / float64(n)
 }
 
-// touched reads the server's count. A session tells it what it touched up to ten
-// seconds later, if it is not made to.
+// touched reads the server's count. A session reports its pages up to ten seconds
+// later, unless it is made to.
 func (s *steps) touched() float64 {
 	s.t.Helper()
 	_, err := s.db.ExecContext(s.t.Context(), `SELECT pg_stat_force_next_flush()`)
@@ -146,7 +147,7 @@ type snapshotRun struct {
 	snapshot *sql.Tx
 }
 
-// arrivals is a publisher that tells when an event came.
+// arrivals is a publisher that records when an event arrived.
 type arrivals chan time.Time
 
 // Publish implements message.Publisher.

@@ -30,9 +30,9 @@ import (
 // The process that serves streams beside another one.
 const childStreams = "SCENARIOS_CHILD_STREAMS"
 
-// streaming is a hub behind a server whose kernel holds little for its clients, so
-// that one that does not read stalls at once. Nothing ends the write to it: were it
-// waited for, it would be for good.
+// streaming is a hub behind a server whose kernel buffers little for its clients, so
+// that a client that does not read stalls at once. The write to it has no deadline:
+// waiting for it would never end.
 func streaming(ctx context.Context, limit sse.Cap, broker sse.Broker, ready func(*sse.Hub, string)) error {
 	hub, err := sse.New(limit, broker, sse.Config{
 		WriteTimeout: time.Hour, Ping: time.Hour, Lifetime: 24 * time.Hour, MaxBytes: 1 << 30, MaxFrames: 1 << 20,
@@ -77,7 +77,7 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// onRedis is what processes share of streams.
+// onRedis has the shared state of the processes' streams.
 func onRedis(url, prefix string) (*redissse.Cap, *redissse.Broker, func() error, error) {
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
 	if err != nil {
@@ -110,7 +110,7 @@ func serveStreamsAlone(text string) error {
 	return errors.Join(err, end())
 }
 
-// listeners are many who read all that comes.
+// listeners are many clients that read all events.
 type listeners struct {
 	t     *testing.T
 	hub   *sse.Hub // that sends
@@ -149,7 +149,7 @@ func listen(t *testing.T, hub *sse.Hub, n int, addresses ...string) *listeners {
 	l := &listeners{t: t, hub: hub, n: n, heard: make(chan struct{}, n)}
 	t.Cleanup(func() {
 		for _, conn := range l.conns {
-			_ = conn.Close() // whoever reads it ends
+			_ = conn.Close() // its reader ends
 		}
 		l.read.Wait()
 	})
@@ -181,9 +181,9 @@ func (l *listeners) hears(lines *bufio.Reader) {
 	}
 }
 
-// tell sends events to all, each when all have the one before it: if one of them, or
-// the hub, waited for the stalled one, the first would be the last. It returns the
-// median of the deliveries.
+// tell sends events to all, each when all have the one before it: if the hub, or one
+// of them, waited for the stalled one, the first event would be the last. It returns
+// the median of the deliveries.
 func (l *listeners) tell(events int) time.Duration {
 	l.t.Helper()
 	l.mu.Lock()
@@ -226,15 +226,15 @@ func stalls(t *testing.T, hub *sse.Hub, addresses ...string) {
 		check(t, "send", hub.ToMember(t.Context(), member, sse.Event{Data: bytes.Repeat([]byte("x"), 900<<10)}))
 		return l.tell(events)
 	})
-	// That all hear is shown by each event above; how soon, where it is proved.
+	// Each event above shows that all receive it; how soon is judged with proveEnv.
 	if proved(t) != "" && r.ratio() > unchanged {
 		t.Errorf("others hear after %v beside a stalled reader, after %v without: %.2f times, at most %.1f", r.judged, r.control, r.ratio(), unchanged)
 	}
 	measured(t, "%d others hear after %v beside a stalled reader, %v without: %.2f times", readers, r.judged.Round(time.Microsecond), r.control.Round(time.Microsecond), r.ratio())
 }
 
-// Somebody opens a stream and reads nothing, and nothing ends the write to them. The
-// others hear every event, as soon as without.
+// A client opens a stream and reads nothing, and the write to it has no deadline. The
+// others receive every event, as soon as without that client.
 func TestScenario23StalledReader(t *testing.T) {
 	columns(t, func(t *testing.T) {
 		limit, err := memsse.NewCap(memsse.Config{})

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// tab is one of a browser, which comes back by itself whenever its stream ends, as
-// an EventSource does: until it is answered 204.
+// tab is one of a browser, which reconnects by itself whenever its stream ends, as an
+// EventSource does: until it is answered 204.
 type tab struct {
 	heard   chan string // ids of notifications
 	opened  atomic.Int64
 	refused chan struct{} // closed when it was answered 204
 }
 
-// follow keeps the tab's stream open. It comes to the URLs in turn.
+// follow keeps the tab's stream open. It uses the URLs in turn.
 func (b *tab) follow(ctx context.Context, client *http.Client, ticket string, from int, urls []string) {
 	for n := from; ctx.Err() == nil; n++ {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, urls[n%len(urls)]+"/api/notifications/stream?ticket="+url.QueryEscape(ticket), http.NoBody)
@@ -68,7 +68,7 @@ func (o *office) login(base, member string) (token string) {
 	return in.Token
 }
 
-// fourTabs has a member open four, where three may be.
+// fourTabs: a member opens four tabs, where three may be open.
 func fourTabs(t *testing.T, o *office) {
 	urls := o.apis()
 	ann, bea := o.login(urls[0], "ann"), o.login(urls[0], "bea")
@@ -98,7 +98,7 @@ func fourTabs(t *testing.T, o *office) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the oldest of four tabs was not sent away")
 	}
-	// Three hear everything, again and again, and nobody sends anybody away any more.
+	// Three tabs receive everything, repeatedly, and none is evicted any more.
 	for n := range 5 {
 		who := bea
 		if n > 0 {
@@ -131,8 +131,8 @@ func fourTabs(t *testing.T, o *office) {
 	measured(t, "%.0f streams opened, %.0f sent away, three hear everything", opened, victims)
 }
 
-// A member opens four tabs, and three may be open. The oldest is told and stays away;
-// the others stay, over all processes.
+// A member opens four tabs, and three may be open. The oldest is evicted and stays
+// closed; the others stay open, over all processes.
 func TestScenario22FourTabs(t *testing.T) {
 	columns(t, func(t *testing.T) { fourTabs(t, openOffice(t, officePlan{})) },
 		func(t *testing.T) { fourTabs(t, openOffice(t, officePlan{processes: apart()})) })

@@ -35,10 +35,10 @@ import (
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
-// The process that is killed by what it consumes.
+// The process that is killed by a message it consumes.
 const childVictim = "SCENARIOS_CHILD_VICTIM"
 
-// victim is what this process is told.
+// victim is the configuration of this process.
 type victim struct {
 	URL, Topic, Ledger string
 	Refuse             int // letters of more bytes; 0 where the transport refuses by itself
@@ -49,10 +49,11 @@ type poisonPlace struct {
 	name   string
 	column column
 	url    func(t *testing.T, topic string) string
-	// bounded is what the transport bounds, the payload or the metadata; "" for neither.
+	// bounded is the part that the transport bounds, the payload or the metadata; "" for
+	// neither.
 	bounded string
-	// survives: how often a partition was started without progress is counted where it
-	// survives a crash. Elsewhere a message that kills its process kills every one of them.
+	// survives: the transport counts the starts of a partition without progress where the
+	// count survives a crash. Elsewhere a deadly message kills every process that gets it.
 	survives bool
 }
 
@@ -81,7 +82,7 @@ var poisonPlaces = []poisonPlace{
 // scratch is a topic beside another one.
 func scratch(topic string) string { return topic + "-scratch" }
 
-// openPlace opens a transport for a process that comes back under its name.
+// openPlace opens a transport for a process that restarts under its name.
 func openPlace(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	const ttl = 2 * time.Second
 	return allbus.NewOpener(allbus.Config{
@@ -175,7 +176,7 @@ func (l ledger) read(t testing.TB) (all []entry) {
 	return all
 }
 
-// firsts are the first handlings of what was handled, some of it again after a death.
+// firsts are the first handlings of messages, some of which were repeated after a death.
 func firsts(all []entry) (first []entry) {
 	seen := map[step]bool{}
 	for _, e := range all {
@@ -187,8 +188,8 @@ func firsts(all []entry) (first []entry) {
 }
 
 // Of three messages one is slower than its timeout, one fails so that its dead letter is
-// refused, and one kills its process. The healthy flow on, and the three become dead
-// letters that say why.
+// refused, and one kills its process. The healthy ones are handled, and the three become
+// dead letters with their reasons.
 func TestScenario28ThreePoisons(t *testing.T) {
 	for _, p := range poisonPlaces {
 		if c := proved(t); c == "" || c == p.column {
@@ -205,7 +206,8 @@ const (
 	roundEvery  = 100 * time.Millisecond
 )
 
-// flow is what is published: rounds of healthy messages, a poison in the tenth of some keys.
+// flow has the published messages: rounds of healthy ones, a poison in the tenth of some
+// keys.
 type flow struct {
 	t       *testing.T
 	bus     *bus.Bus
@@ -214,8 +216,8 @@ type flow struct {
 	began   []time.Time                 // when each round was published
 }
 
-// round publishes the next message of each key. Keys with poison have thirty: those
-// behind the poison wait for it, and take room in the window.
+// round publishes the next message of each key. Keys with poison have thirty: the messages
+// after the poison wait for it, and take room in the window.
 func (f *flow) round() {
 	f.t.Helper()
 	n := len(f.began) + 1
@@ -338,7 +340,7 @@ func threePoisons(t *testing.T, p poisonPlace) {
 	f.judge(p, found, firsts(all.read(t)), deaths)
 }
 
-// untilDead runs the consumer, and again when it was killed, and goes on publishing, until
+// untilDead runs the consumer, restarts it when it was killed, and publishes on, until
 // each poison has become a dead letter. Then it ends with the test.
 func (f *flow) untilDead(told victim, letters <-chan *message.Message) (found map[string]*message.Message, deaths int) {
 	f.t.Helper()
@@ -379,7 +381,7 @@ func (f *flow) untilDead(told victim, letters <-chan *message.Message) (found ma
 	return found, deaths
 }
 
-// judge holds what became of all messages against the promise.
+// judge compares the outcomes of all messages with the promise.
 func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []entry, deaths int) {
 	t := f.t
 	t.Helper()
@@ -423,9 +425,9 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 	if !p.survives {
 		return
 	}
-	// A process has little time before it dies, and from the third start on the messages of
-	// a partition are handled one at a time: how much gets through meanwhile is measured, no
-	// promise. That all of it does is.
+	// A process has little time before it dies, and from the third start on the messages of a
+	// partition are handled one at a time: the number handled meanwhile is measured, and not
+	// promised. That all are handled is promised.
 	beside := 0
 	for _, e := range all {
 		if f.poisons[e.Key] == nil && e.N <= poisonAt && e.at.Before(last[deadly]) {
@@ -433,8 +435,8 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 		}
 	}
 	handled, published = f.flowed(all, time.Time{}, last[deadly])
-	// Four starts without progress, and one for each that made some: there are some thirty
-	// messages before the deadly one in its partition.
+	// Four starts without progress, and one for each that made some: some thirty messages are
+	// before the deadly one in its partition.
 	if deaths < 4 || deaths > 40 {
 		t.Errorf("%d processes died, want 4 to 40", deaths)
 	}

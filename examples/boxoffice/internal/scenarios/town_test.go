@@ -33,7 +33,7 @@ const (
 	lowRate   = 350
 )
 
-// setup is what a scenario changes of a town.
+// setup has a scenario's changes to a town.
 type setup struct {
 	latency   time.Duration // of the upstream
 	mirror    artist.Config
@@ -41,7 +41,7 @@ type setup struct {
 	publisher func(message.Publisher) message.Publisher
 }
 
-// town is the mirror and all it stands on, in a bubble.
+// town is the mirror with all its servers, in a bubble.
 type town struct {
 	box       *boxtest.Box
 	bus       *bus.Bus
@@ -216,7 +216,7 @@ func lagOf(t *testing.T, b *bus.Bus, topic string) (n int) {
 	return n
 }
 
-// patience is far beyond what anything here takes.
+// patience is far longer than anything here takes.
 const patience = 2 * time.Minute
 
 // eventually waits until done, in the bubble's time where there is one, and
@@ -234,7 +234,8 @@ func eventually(t testing.TB, what string, done func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// kept fails when the upstream's limit did not hold or a refresh was given up.
+// kept fails when the upstream's limit did not hold or a refresh became a dead
+// letter.
 func (w *town) kept(t *testing.T) upstream.Stats {
 	t.Helper()
 	s := w.api.Stats(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// visitors are a crowd in an office, which holds the office to what it was told.
+// visitors are a crowd in an office. They compare the office's state with its answers.
 type visitors struct {
 	t     testing.TB
 	o     *office
@@ -20,13 +20,13 @@ type visitors struct {
 	left  bool
 }
 
-// visit has fans come until they are told to leave. They act on the URLs, in turn.
+// visit runs fans until leave is called. They act on the URLs, in turn.
 func (o *office) visit(concurrency int, seed uint64, urls ...string) *visitors {
 	o.t.Helper()
 	return o.visitBy(crowd.Config{Concurrency: concurrency, Seed: seed, Churn: true}, urls...)
 }
 
-// visitBy is visit for another crowd; one of so many fans need not be told to leave.
+// visitBy is visit for another crowd; a crowd with a number of fans ends by itself.
 func (o *office) visitBy(cfg crowd.Config, urls ...string) *visitors {
 	o.t.Helper()
 	cfg.URL, cfg.Others, cfg.Patience, cfg.Think = urls[0], urls[1:], 2*time.Minute, 100*time.Millisecond
@@ -50,15 +50,16 @@ func (o *office) visitBy(cfg crowd.Config, urls ...string) *visitors {
 	return v
 }
 
-// some waits until so many fans have been through.
+// some waits until n fans have finished.
 func (v *visitors) some(n int) {
 	v.t.Helper()
 	eventually(v.t, "fans have been through", func() bool { return v.fans.Progress().Done >= n })
 }
 
-// leave lets the fans finish, waits until nothing moves, and wants every check of
-// the demo's audit to hold: the books, the gateway's ledger one by one, the inboxes,
-// the comments, the chat, and that nothing was given up. It returns the operator's figures.
+// leave lets the fans finish, waits until nothing moves, and wants every check of the
+// demo's audit to hold: the books, the gateway's ledger one by one, the inboxes, the
+// comments, the chat, and that there are no dead letters. It returns the operator's
+// figures.
 func (v *visitors) leave() audit.Ops {
 	v.t.Helper()
 	if v.fans.Progress().Fans == 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// artistID is what can be an artist's id; the API takes no other.
+// artistID matches possible ids of artists; the API accepts no other.
 var artistID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // artistCard is a link to an artist.
@@ -20,14 +20,14 @@ type artistCard struct {
 	Poster template.HTML
 }
 
-// suggested are artists for those who know no id, with pictures that differ.
+// suggested are artists for visitors that know no id, with pictures that differ.
 var suggested = []string{"42", "113", "1004", "2025", "5151", "9997"}
 
-// artistPoster is the picture of an artist, who has none in the mirror.
+// artistPoster is the picture of an artist; the mirror has none.
 func artistPoster(id string) template.HTML { return poster("artist-" + id) }
 
-// artist shows one artist. Who it is and how fresh that is the page's script asks
-// the API for: whether there is such an artist is only known after a while.
+// artist shows one artist. The page's script asks the API for the artist and its
+// freshness: whether there is such an artist is only known after a while.
 func (s *site) artist(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !artistID.MatchString(id) {
@@ -42,7 +42,7 @@ func (s *site) artist(w http.ResponseWriter, r *http.Request) {
 }
 
 // coming are the shows in which an artist is to play, the next one first. The page of
-// an artist does without them while they cannot be read.
+// an artist omits them while they cannot be read.
 func (s *site) coming(ctx context.Context, v view, artist string) (all []showView) {
 	shows, err := s.backend.Shows(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *site) coming(ctx context.Context, v view, artist string) (all []showVie
 	return all
 }
 
-// findArtist is the form that leads to an artist, and to some to begin with. It
-// works without a script.
+// findArtist handles the form that leads to an artist, and suggests some. It works
+// without a script.
 func (s *site) findArtist(w http.ResponseWriter, r *http.Request) {
 	wanted := strings.TrimSpace(r.URL.Query().Get("id"))
 	if artistID.MatchString(wanted) {

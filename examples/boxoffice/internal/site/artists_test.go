@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFindArtist goes from a number to its page, without a script.
+// TestFindArtist leads from a number to its page, without a script.
 func TestFindArtist(t *testing.T) {
 	h := handler(t, tonight())
 	for query, want := range map[string]string{"42": "/artists/42", "%2042%09": "/artists/42", "A_b-9": "/artists/A_b-9"} {

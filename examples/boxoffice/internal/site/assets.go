@@ -36,8 +36,8 @@ type asset struct {
 	contentType string
 }
 
-// contentTypes are named here because the mime package asks the machine it
-// runs on, which may know less.
+// contentTypes are named here because the mime package reads the machine's own list,
+// which may have fewer.
 var contentTypes = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".js":    "text/javascript; charset=utf-8",
@@ -128,8 +128,8 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.PathValue("hash") != a.hash {
-		// A page of another version: what it loads from here on comes from the
-		// folder that it is sent to, so at least its modules fit each other.
+		// A page of another version: it is redirected to the current folder, from which its
+		// modules load each other, so at least the modules fit.
 		w.Header().Set("Cache-Control", "no-store")
 		http.Redirect(w, r, a.base()+"/"+name, http.StatusTemporaryRedirect)
 		return
@@ -157,6 +157,6 @@ func (a *assets) write(w http.ResponseWriter, r *http.Request, file asset) {
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+		_, _ = w.Write(body) // the client may be gone
 	}
 }

@@ -40,8 +40,8 @@ func TestContentSecurityPolicy(t *testing.T) {
 
 var inlineCode = regexp.MustCompile(`(?i)\sstyle\s*=|\son\w+\s*=\s*["']|<style|javascript:|<script(?:>|\s[^>]*>)\s*[^<\s]|https?://[^"]*\.(?:js|css|woff2|png)`)
 
-// TestTemplatesHaveNoInlineCode keeps out what the policy would stop anyway,
-// so that it is found here and not as a page that does not work.
+// TestTemplatesHaveNoInlineCode refuses code that the policy would stop anyway, so
+// that it is found here and not as a page that does not work.
 func TestTemplatesHaveNoInlineCode(t *testing.T) {
 	for _, bad := range []string{`<p style="x">`, `<p onclick="x()">`, `<style>`, `<script>x()</script>`, `<script src="https://cdn.example/x.js">`} {
 		if !inlineCode.MatchString(bad) {
@@ -214,7 +214,7 @@ func TestWorker(t *testing.T) {
 	for _, lang := range locales.Languages() {
 		kept["/static/"+hash[1]+"/i18n/"+lang+".js"] = true
 	}
-	// What the waiting page loads must be in the worker's cache.
+	// The files that the waiting page loads must be in the worker's cache.
 	for _, m := range regexp.MustCompile(`(?:href|src)="(/static/[^"]+)"`).FindAllStringSubmatch(get(h, "/offline").Body.String(), -1) {
 		if !kept[m[1]] {
 			t.Errorf("the waiting page needs %s, which the worker does not keep", m[1])

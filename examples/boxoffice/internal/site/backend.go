@@ -10,13 +10,13 @@ import (
 // site answers it with a 404 page.
 var ErrNotFound = errors.New("site: no such show")
 
-// Show is what everybody may know about a show.
+// Show has the public facts of a show.
 type Show struct {
 	ID    string
 	Title string
 	Seats Seats
 
-	// What is not known is zero, and not on the page.
+	// Unknown facts are zero, and not on the page.
 	StartsAt, DoorsAt time.Time
 	Venue             Venue
 	Currency          string // of the prices: ISO 4217
@@ -42,7 +42,7 @@ type Seats struct {
 	Total, Available, Held, Sold int
 }
 
-// Backend is what rendering a page on the server needs. Its methods are called
+// Backend has the data for rendering a page on the server. Its methods are called
 // once per page view and should answer within a few milliseconds.
 type Backend interface {
 	// Shows lists all shows in the order in which the site presents them.

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
-// TestBellEverywhere: every page has the bell, its panel and the place for news, and
-// what their scripts look for. The waiting page has not: nobody would answer it.
+// TestBellEverywhere: every page has the bell, its panel, the place for news, and the
+// elements of their scripts. The waiting page has none: it has no server to ask.
 func TestBellEverywhere(t *testing.T) {
 	h := handler(t, tonight())
 	for target := range everyPage() {
@@ -29,8 +29,8 @@ func TestBellEverywhere(t *testing.T) {
 	}
 }
 
-// TestShowHasPlaces: what the scripts of a show look for by its id is there, in both
-// languages, also where every seat is sold.
+// TestShowHasPlaces: the elements that the scripts of a show find by id are there, in
+// both languages, also where every seat is sold.
 func TestShowHasPlaces(t *testing.T) {
 	h := handler(t, tonight())
 	for _, lang := range locales.Languages() {
@@ -48,7 +48,7 @@ func TestShowHasPlaces(t *testing.T) {
 
 var wantedPlace = regexp.MustCompile(`\$\('#([\w-]+)`)
 
-// places checks that a page has what scripts look for by an id.
+// places checks that a page has the elements that scripts find by an id.
 func places(t *testing.T, target, page string, least int, scripts ...string) {
 	t.Helper()
 	seen := 0

@@ -7,13 +7,12 @@ import (
 
 var errEdge = errors.New("the gate before the page can't be asked")
 
-// behind puts a page behind a gate. A gate that can't be asked lets nobody pass,
-// and answers in the words of a program; people are shown the page that looks
-// again by itself.
+// behind puts a page behind a gate. A gate that can't be asked lets nobody pass, and
+// answers for programs; people get a page that retries by itself.
 func (s *site) behind(edge func(http.Handler) http.Handler, page http.Handler) http.Handler {
 	guarded := edge(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e, ok := w.(*edgeWriter); ok {
-			w = e.ResponseWriter // what the page answers is its own
+			w = e.ResponseWriter // the page's answer is its own
 		}
 		page.ServeHTTP(w, r)
 	}))
@@ -26,7 +25,7 @@ func (s *site) behind(edge func(http.Handler) http.Handler, page http.Handler) h
 	})
 }
 
-// edgeWriter passes on what a gate answers, except that it is away.
+// edgeWriter passes on a gate's answers, except those of an outage.
 type edgeWriter struct {
 	http.ResponseWriter
 	away bool

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
-// Every id has a poster: a picture, and nothing of the id in it.
+// Every id has a poster: a picture without any text of the id.
 func FuzzPoster(f *testing.F) {
 	for _, s := range []string{"show-1", "", "\"><script>alert(1)</script>", "99999999999999999999", "\xff\x00", "ä7"} {
 		f.Add(s)
@@ -32,7 +32,7 @@ func FuzzPoster(f *testing.F) {
 	})
 }
 
-// Whatever a browser wants, it gets one of the languages; the cookie holds that alone.
+// Any browser gets one of the languages; the cookie holds that alone.
 func FuzzLanguage(f *testing.F) {
 	f.Add("ko-KR,ko;q=0.9,en;q=0.8", "lang=ko", "fr")
 	f.Add(strings.Repeat("ko-", 300), "lang=\"; Path=/x", "ko")

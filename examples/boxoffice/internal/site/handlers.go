@@ -33,7 +33,7 @@ func (s *site) seats(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// withShow renders a page about one show; fill adds what is the page's own.
+// withShow renders a page about one show; fill adds the page's own data.
 func (s *site) withShow(w http.ResponseWriter, r *http.Request, page, id string, fill func(*view)) {
 	show, err := s.backend.Show(r.Context(), id)
 	if errors.Is(err, ErrNotFound) {
@@ -58,7 +58,7 @@ func (s *site) checkout(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusOK, v)
 }
 
-// plain serves a page that needs nothing from the backend.
+// plain serves a page without data of the backend.
 func (s *site) plain(page, title string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := s.view(r, page)
@@ -67,8 +67,8 @@ func (s *site) plain(page, title string) http.HandlerFunc {
 	}
 }
 
-// scan serves the page for the door, the only one that may use the camera. It knows
-// the shows, so that it works from its first moment.
+// scan serves the page for scans at the entrance, the only one that may use the
+// camera. It has the shows, so that it works from its first moment.
 func (s *site) scan(w http.ResponseWriter, r *http.Request) {
 	shows, err := s.backend.Shows(r.Context())
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *site) notFound(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusNotFound, v)
 }
 
-// unavailable answers for a backend that failed. The page looks again by
-// itself, at the pace that Retry-After asks of everybody else.
+// unavailable answers for a backend that failed. The page retries by itself, at the
+// pace of its Retry-After.
 func (s *site) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		s.log.ErrorContext(r.Context(), "page without its data", "path", r.URL.Path, "error", err)
@@ -110,7 +110,7 @@ func (s *site) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 func (s *site) poster(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "image/svg+xml")
 	w.Header().Set("Cache-Control", "public, max-age=86400")
-	_, _ = w.Write([]byte(poster(r.PathValue("id")))) // the client may be gone; there is nobody to tell
+	_, _ = w.Write([]byte(poster(r.PathValue("id")))) // the client may be gone
 }
 
 // manifest lets a phone keep the site on its home screen.
@@ -133,5 +133,5 @@ func (s *site) manifest(w http.ResponseWriter, r *http.Request) {
 			"src": v.Static + "/img/icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": "any",
 		}},
 	})
-	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // the client may be gone
 }

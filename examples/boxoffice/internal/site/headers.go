@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// contentSecurityPolicy lets a page run and load only what this site serves as
-// a file, and lets scripts build elements only node by node: the sinks that
-// parse text as markup are closed by Trusted Types. The one policy that is
-// allowed names the service worker's address.
+// contentSecurityPolicy lets a page run and load only files that this site serves,
+// and lets scripts build elements only node by node: the sinks that parse text as
+// markup are closed by Trusted Types. The one permitted policy names the service
+// worker's address.
 var contentSecurityPolicy = strings.Join([]string{
 	"default-src 'none'",
 	"script-src 'self'",
@@ -25,7 +25,7 @@ var contentSecurityPolicy = strings.Join([]string{
 	"trusted-types boxoffice-worker",
 }, "; ")
 
-// secure sets what every answer of the site carries, also errors.
+// secure sets the headers of every answer of the site, also of errors.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -39,7 +39,8 @@ func secure(next http.Handler) http.Handler {
 	})
 }
 
-// permissions is the policy of a page; camera says who may use the camera.
+// permissions is the policy of a page; camera lists the origins that may use the
+// camera.
 func permissions(camera string) string {
 	return "camera=" + camera + ", geolocation=(), microphone=(), payment=(), usb=()"
 }

@@ -41,8 +41,8 @@ func TestCatalogsAgree(t *testing.T) {
 	}
 }
 
-// TestUsedKeysExist reads the sources for keys: a text that is used must exist,
-// and one that is not used must go.
+// TestUsedKeysExist searches the sources for keys: a used text must exist, and an
+// unused one must be deleted.
 func TestUsedKeysExist(t *testing.T) {
 	texts := locales.Of("en")
 	used := map[string]bool{}
@@ -75,7 +75,7 @@ func TestUsedKeysExist(t *testing.T) {
 	}
 	look(templateFiles, "templates", ".html", regexp.MustCompile(`T "([\w.-]+)"`), nil, nil)
 	look(staticFiles, "static/js", ".js", regexp.MustCompile(`\bt\('([\w.-]+)'`), regexp.MustCompile(`\btn\('([\w.-]+)'`), regexp.MustCompile("`((?:theme|artist\\.(?:attribute|value|refresh)|problem|scan|transfer|membership\\.state|notice\\.text)\\.)\\$\\{"))
-	// In Go, and behind a condition in a script.
+	// Keys in Go, and behind a condition in a script.
 	for _, key := range []string{"home.title", "seats.title", "checkout.title", "tickets.title", "login.title", "ops.title", "artist.title", "offline.page.title", "seats.added", "seats.removed", "site.name", "site.short",
 		"date.at", "date.day", "date.time", "date.am", "date.pm", "money.other", "show.class", "show.where.city", "list.and"} {
 		used[key] = true

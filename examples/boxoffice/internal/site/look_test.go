@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestContrast checks the colours that text is set in against what it is set
-// on, in both themes: 4.5 is what WCAG 2.2 AA asks for.
+// TestContrast checks the colours of text against those of its background, in both
+// themes: WCAG 2.2 AA asks for 4.5.
 func TestContrast(t *testing.T) {
 	css, err := staticFiles.ReadFile("static/css/base.css")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestPosters(t *testing.T) {
 			t.Errorf("%q has no poster", id)
 		}
 	}
-	// The first five of a series differ in what they show, not only in detail.
+	// The first five of a series show different scenes, not only different details.
 	skies := map[string]bool{}
 	for n := range 5 {
 		skies[regexp.MustCompile(`<rect[^>]*fill="(#\w+)"`).FindStringSubmatch(string(poster(fmt.Sprint("show-", n+1))))[1]] = true
@@ -113,7 +113,7 @@ func TestPosters(t *testing.T) {
 	}
 }
 
-// Only the page for the door may use the camera.
+// Only the page for scans may use the camera.
 func TestCamera(t *testing.T) {
 	h := handler(t, tonight())
 	for target := range everyPage() {

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestOpsHasPlaces: what the operator's scripts look for by its id is on the page,
-// in both languages, and so are the waiting rooms' heading and the dialog that asks.
+// TestOpsHasPlaces: the elements that the operator's scripts find by id are on the
+// page, in both languages, and so are the waiting rooms' heading and the dialog that
+// asks.
 func TestOpsHasPlaces(t *testing.T) {
 	h := handler(t, tonight())
 	wanted := regexp.MustCompile(`\$\('#([\w-]+)'`)

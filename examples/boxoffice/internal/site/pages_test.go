@@ -39,8 +39,8 @@ func TestPagesRender(t *testing.T) {
 	}
 }
 
-// wellFormed checks nesting, that ids are unique, and that what refers to an id
-// refers to one that is there.
+// wellFormed checks nesting, that ids are unique, and that references to an id have a
+// target.
 func wellFormed(page string) error {
 	decoder := xml.NewDecoder(strings.NewReader(page))
 	decoder.Strict = false

@@ -19,8 +19,8 @@ const (
 	posterHeight = 500
 )
 
-// palette is what a poster is printed with. Posters keep their colours in both
-// themes, as paper would.
+// palette has the colours of a poster. Posters keep their colours in both themes, as
+// paper would.
 type palette struct {
 	sky, glow, far, mid, near, line string
 }
@@ -36,8 +36,8 @@ var palettes = []palette{
 // motifs draw a poster's subject over its sky.
 var motifs = []func(*canvas){moonlitWaves, kites, millWheel, ripples, reeds}
 
-// canvas collects the shapes of one poster. Only numbers and the palette's
-// colours go into it, so what it holds needs no escaping.
+// canvas collects the shapes of one poster. Only numbers and the palette's colours go
+// into it, so its content needs no escaping.
 type canvas struct {
 	strings.Builder
 	palette
@@ -200,7 +200,7 @@ func millWheel(c *canvas) {
 	}
 }
 
-// ripples are what is left of two drops in a still pond.
+// ripples are the rings of two drops in a still pond.
 func ripples(c *canvas) {
 	drops := [][3]float64{{c.between(230, 290), 240, 13}, {c.between(540, 600), 320, 9}}
 	for d, drop := range drops {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
-// waitingPages are those of the line, and of the gate before it. They are the same
-// for every event and visitor, so that a crowd costs nothing but bytes.
+// waitingPages are the pages of the line, and of the gate before it. They are the
+// same for every event and visitor, so that a crowd costs only bytes.
 func waitingPages(font string) (line, gate http.Handler, err error) {
 	cfg := queuepage.Config{
 		Bearer: queuepage.Bearer{Key: "boxoffice.session", Field: "token"},
@@ -21,7 +21,7 @@ func waitingPages(font string) (line, gate http.Handler, err error) {
 	if line, err = queuepage.New(cfg); err != nil {
 		return nil, nil, fmt.Errorf("site: the waiting page: %w", err)
 	}
-	// Nobody has to sign in for a number.
+	// A number needs no sign-in.
 	cfg.Kind, cfg.Bearer, cfg.SignIn, cfg.EntryKey = queuepage.Gate, queuepage.Bearer{}, "", ""
 	if gate, err = queuepage.New(cfg); err != nil {
 		return nil, nil, fmt.Errorf("site: the page of the gate: %w", err)
@@ -29,7 +29,7 @@ func waitingPages(font string) (line, gate http.Handler, err error) {
 	return line, gate, nil
 }
 
-// brand is what base.css has; TestBrand compares them.
+// brand repeats the values of base.css; TestBrand compares them.
 func brand(font string) queuepage.Brand {
 	return queuepage.Brand{
 		Title: "Millrace Box Office", Home: "/",
@@ -44,8 +44,8 @@ func brand(font string) queuepage.Brand {
 	}
 }
 
-// room leads to the waiting room of ?event=, which is where a program is sent that
-// has no entry token.
+// room redirects to the waiting room of ?event=, the address for a program without an
+// entry token.
 func (s *site) room(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	event := query.Get("event")

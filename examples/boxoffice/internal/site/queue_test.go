@@ -29,7 +29,7 @@ func TestWaitingPages(t *testing.T) {
 			t.Errorf("the waiting page does not know %s", key)
 		}
 	}
-	// What the page expects of the site is there.
+	// The parts of the site that the page expects are there.
 	for file, text := range map[string]string{"session.js": "'boxoffice.session'", "entry.js": "`boxoffice.entry.${event}`"} {
 		source, err := staticFiles.ReadFile("static/js/" + file)
 		if err != nil || !strings.Contains(string(source), text) {
@@ -57,7 +57,7 @@ func TestQueueLeadsToTheRoom(t *testing.T) {
 	}
 }
 
-// The seats are behind the gate, and nothing else is.
+// Only the seats are behind the gate.
 func TestEdge(t *testing.T) {
 	var stopped []string
 	h, err := New(Config{Backend: tonight(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Edge: func(http.Handler) http.Handler {
@@ -82,7 +82,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// A gate that can't be asked lets nobody pass, and people are shown a page.
+// A gate that can't be asked lets nobody pass, and people get a page.
 func TestEdgeAway(t *testing.T) {
 	away := true
 	h, err := New(Config{Backend: tonight(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Edge: func(next http.Handler) http.Handler {
@@ -113,7 +113,7 @@ func TestEdgeAway(t *testing.T) {
 	}
 }
 
-// The waiting pages are in the site's colours, though they stand alone.
+// The waiting pages have the site's colours, though they do not use its style sheets.
 func TestBrand(t *testing.T) {
 	css, err := staticFiles.ReadFile("static/css/base.css")
 	if err != nil {

@@ -20,7 +20,7 @@ var templateFiles embed.FS
 // script and perhaps a style sheet of its own name under static/.
 type pages map[string]*template.Template
 
-// pageStyles lists what a page's own look needs beside the shared sheets.
+// pageStyles lists the style sheets of a page beside the shared ones.
 var pageStyles = map[string][]string{
 	"home":        {"shows"},
 	"show":        {"shows", "community"},
@@ -49,15 +49,15 @@ func loadPages() (pages, error) {
 	return parsed, nil
 }
 
-// view is what a template sees. Its methods give texts in the page's language.
+// view is the data of a template. Its methods give texts in the page's language.
 type view struct {
 	Page    string
 	Styles  []string
 	Lang    string
-	Theme   string // "light", "dark", or "" for what the system prefers
+	Theme   string // "light", "dark", or "" for the system's choice
 	Static  string
 	Version string
-	Heading string // what the title shows before the site's name
+	Heading string // the title before the site's name
 	EventID string
 	ID      string // of the reservation, on the checkout page; of the artist
 	Status  int    // of an error page
@@ -67,7 +67,7 @@ type view struct {
 	Poster  template.HTML // of the artist
 	Artists []artistCard
 	Coming  []showView // of the artist
-	Wanted  string     // what was asked for and can be no artist's id
+	Wanted  string     // the request that can be no artist's id
 
 	catalog locales.Catalog
 	address *url.URL
@@ -100,10 +100,10 @@ func (v view) Reference() string {
 	return strings.ToUpper(v.ID[max(0, len(v.ID)-8):])
 }
 
-// Here tells whether a navigation entry names the current page.
+// Here reports whether a navigation entry names the current page.
 func (v view) Here(page string) bool { return v.Page == page }
 
-// view starts a page's view from what the request says about its reader.
+// view starts a page's view from the reader's settings in the request.
 func (s *site) view(r *http.Request, page string) view {
 	lang := locales.Negotiate(r)
 	v := view{
@@ -121,8 +121,8 @@ func (s *site) view(r *http.Request, page string) view {
 	return v
 }
 
-// render writes a page. The template runs into memory first, so that one that
-// fails leaves an error and not half a page.
+// render writes a page. The template runs into memory first, so that a failing
+// template leaves an error and not half a page.
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, v view) {
 	var body bytes.Buffer
 	if err := s.pages[v.Page].ExecuteTemplate(&body, "layout", v); err != nil {
@@ -140,7 +140,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, v view
 	h.Set("Vary", "Accept-Language, Cookie")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = body.WriteTo(w) // the client may be gone; there is nobody to tell
+		_, _ = body.WriteTo(w) // the client may be gone
 	}
 }
 
@@ -151,8 +151,8 @@ type showView struct {
 	// PercentLeft is the share of seats that are available, for the meter.
 	PercentLeft int
 
-	// Texts in the page's language, and dates by the clock of the venue; "" for what is
-	// not known. Machine and DoorsMachine are the same for programs.
+	// Texts in the page's language, and dates by the clock of the venue; "" for unknown
+	// facts. Machine and DoorsMachine are the same for programs.
 	When, Machine, Doors, DoorsMachine, Zone, Where string
 
 	Prices     []priceView

@@ -9,12 +9,12 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
-// Config says what the site stands on.
+// Config has the dependencies and settings of the site.
 type Config struct {
-	// Backend answers what pages render on the server. Required.
+	// Backend has the data of pages that are rendered on the server. Required.
 	Backend Backend
-	// Edge stands before the pages of the seats, as the front gate does; nil lets
-	// everybody look. Its 503 is shown as a page.
+	// Edge is the gate before the pages of the seats; nil lets all visitors pass. Its 503
+	// is shown as a page.
 	Edge func(http.Handler) http.Handler
 	// Version is shown in the footer; empty shows none.
 	Version string
@@ -30,7 +30,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// site holds what all handlers share; nothing in it changes after New.
+// site holds the shared state of all handlers; nothing in it changes after New.
 type site struct {
 	backend Backend
 	version string
@@ -48,9 +48,9 @@ type Site struct {
 // Routes are the patterns of all pages; the last one, "GET /", is the 404 page.
 func (s *Site) Routes() []string { return s.mux.Patterns() }
 
-// New returns the handler of the whole site: its pages, /static/, /posters/,
-// /sw.js and /manifest.webmanifest. Mount it at "/"; whatever it does not know is answered
-// with a 404 page. It reads only files embedded in the binary.
+// New returns the handler of the whole site: its pages, /static/, /posters/, /sw.js and
+// /manifest.webmanifest. Mount it at "/"; it answers unknown paths with a 404 page. It
+// reads only files embedded in the binary.
 func New(cfg Config) (*Site, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// place is the time zone of a venue. One that nobody knows is UTC: a page that says so
-// is better than none.
+// place is the time zone of a venue. An unknown zone is UTC, which the page shows.
 func place(zone string) *time.Location {
 	where, err := time.LoadLocation(zone)
 	if err != nil {
@@ -40,7 +39,7 @@ func (v view) clock(t time.Time) string {
 	return v.T("date.time", "hour", (t.Hour()+11)%12+1, "minute", fmt.Sprintf("%02d", t.Minute()), "half", v.T(half))
 }
 
-// zoneName is what the clock of t is called there, such as KST.
+// zoneName is the local name of the clock of t, such as KST.
 func zoneName(t time.Time) string {
 	name, _ := t.Zone()
 	if name == "" || name[0] == '+' || name[0] == '-' {

@@ -54,7 +54,7 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// billed is a show with everything that is known of it.
+// billed is a show with all facts.
 func billed(id, title string, starts time.Time) Show {
 	return Show{
 		ID: id, Title: title, Seats: Seats{Total: 500, Available: 500}, StartsAt: starts, DoorsAt: starts.Add(-time.Hour),
@@ -90,7 +90,7 @@ func TestShowSaysWhenAndWhere(t *testing.T) {
 	}
 }
 
-// An artist's page has the shows to come, the next one first, and no others.
+// An artist's page has the coming shows, the next one first, and no others.
 func TestComingShows(t *testing.T) {
 	now := time.Now()
 	others := billed("show-4", "Without them", now.Add(time.Hour))
@@ -120,7 +120,7 @@ func TestComingShows(t *testing.T) {
 	}
 }
 
-// What comes from the database is text.
+// Facts from the database are shown as text.
 func TestHostileFacts(t *testing.T) {
 	const evil = `"><script>alert(1)</script>`
 	show := billed("show-1", "x", time.Now().Add(time.Hour))

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
 
-// Comment is what a member wrote about a show.
+// Comment is a member's comment on a show.
 type Comment struct {
 	ID, ShowID, MemberID, Text string
 	CreatedAt                  time.Time
@@ -51,7 +51,7 @@ func (x *Social) Comment(ctx context.Context, member, show, text string) (Commen
 	return c, nil
 }
 
-// DeleteComment takes the member's own comment away. The row stays, with the time.
+// DeleteComment deletes the member's own comment. The row stays, with the time.
 // Deleting it twice is harmless.
 func (x *Social) DeleteComment(ctx context.Context, member, id string) error {
 	return x.write(ctx, "delete a comment", func(ctx context.Context, tx *sql.Tx) error {
@@ -77,8 +77,8 @@ func (x *Social) DeleteComment(ctx context.Context, member, id string) error {
 	})
 }
 
-// counted notes that a show has a comment more or less, for good in a change row and
-// for the next readers in an event, which goes out with others.
+// counted records that a show has a comment more or less: in a change row for the
+// total, and in an event for the next readers, which is sent with others.
 func (x *Social) counted(ctx context.Context, tx *sql.Tx, c Comment, n int64, others ...event.Event) error {
 	if err := x.changes.Append(ctx, tx, counter.Change{Key: c.ShowID, N: n}); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (x *Social) counted(ctx context.Context, tx *sql.Tx, c Comment, n int64, ot
 }
 
 // Comments lists a show's comments, newest first: those before the comment with the
-// id before, or the newest when that is "".
+// id before, or the newest when before is "".
 func (x *Social) Comments(ctx context.Context, show, before string, limit int) ([]Comment, error) {
 	if err := x.catalog.Exists(ctx, show); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (x *Social) Comments(ctx context.Context, show, before string, limit int) (
 	return all, nil
 }
 
-// notice makes an event that members are notified of, ordered by who acted.
+// notice makes an event that members are notified of, ordered by the actor.
 func notice(typ, about, member, ref string, p events.NoticeParams, at int64) (event.Event, error) {
 	return events.New(typ, "notice", about, member, member != "", events.Noticed{
 		MemberID: member, RefID: ref, Params: p, Message: notices.Text("en", notices.TypeOf(typ), p, ""), At: events.Time(at),

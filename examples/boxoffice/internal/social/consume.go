@@ -21,8 +21,8 @@ const viewShows = 5
 
 var errNoShow = fault.MarkPermanent(errors.New("social: the event names no show"))
 
-// Consumers are the groups that count, and the one that has a sold-out show read
-// anew.
+// Consumers are the groups that count, and the one that makes a sold-out show be read
+// again.
 func (x *Social) Consumers() []store.Consumer {
 	return []store.Consumer{
 		{Topic: events.Likes, Group: events.GroupLikes, Handlers: map[string]store.Handler{
@@ -69,7 +69,7 @@ func (x *Social) ordered(ctx context.Context, tx *sql.Tx, e event.Event) (string
 	return x.add(ctx, tx, x.sql.AddSales, e.AggregateID, int64(order.Seats))
 }
 
-// byOrder is the key of an order: a second event about it has no second effect.
+// byOrder is the key of an order: a second event about it has no effect.
 func byOrder(group string, e event.Event) (string, error) {
 	var order events.Ordered
 	if err := e.UnmarshalData(&order); err != nil {
@@ -88,7 +88,7 @@ func namesShow(e event.Event) error {
 	return nil
 }
 
-// viewed adds up a batch. Views of what is no show are nobody's.
+// viewed adds up a batch. Views of an unknown show are dropped.
 func (x *Social) viewed(ctx context.Context, tx *sql.Tx, all []event.Event) (string, error) {
 	views := map[string]int64{}
 	for _, e := range all {
@@ -119,9 +119,9 @@ func (x *Social) soldOut(ctx context.Context, _ *sql.Tx, e event.Event) (string,
 	return "evicted", nil
 }
 
-// counts has readers see a comment before the next round counts it. The addition is
-// made when its key is committed, so that a transaction which is tried again makes
-// none; its failure fails nothing.
+// counts makes readers see a comment before the next round counts it. The addition is
+// made when its key is committed, so that a transaction that is retried adds once;
+// its failure fails nothing.
 func (x *Social) counts(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
 	var c events.Counted
 	if err := e.UnmarshalData(&c); err != nil {
@@ -130,7 +130,7 @@ func (x *Social) counts(ctx context.Context, _ *sql.Tx, e event.Event) (string, 
 	if e.AggregateID == "" {
 		return "", errNoShow
 	}
-	// The commit is over: nobody's deadline is to keep it from being seen.
+	// The commit is done: a caller's deadline must not prevent the addition.
 	detached := context.WithoutCancel(ctx)
 	sqltx.AfterCommit(ctx, func() {
 		if err := x.counter.Add(detached, e.AggregateID, c.Delta); err != nil {

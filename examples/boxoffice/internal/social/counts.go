@@ -46,7 +46,7 @@ func (x *Social) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// toShows brings the shows' own columns along with the totals.
+// toShows updates the shows' own columns along with the totals.
 func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []counter.Delta) error {
 	deltas = slices.Clone(deltas)
 	slices.SortFunc(deltas, func(a, b counter.Delta) int { return cmp.Compare(a.Key, b.Key) }) // rows are locked in one order
@@ -59,14 +59,14 @@ func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []cou
 	return nil
 }
 
-// Collector is what the counter and its flusher of this process do, for a
+// Collector has the figures of this process's counter and flusher, for a
 // prometheus.Registerer.
 func (x *Social) Collector() (prometheus.Collector, error) {
 	return counterprom.New(counterprom.Config{Counters: []*counter.Counter{x.counter}, Flushers: []*counter.Flusher{x.flusher}})
 }
 
-// Pending is how many comments of each show are not in its count yet, as far as that
-// is known.
+// Pending is how many comments of each show are not in its count yet, as far as
+// known.
 func (x *Social) Pending(ctx context.Context, shows ...string) (map[string]int64, error) {
 	return x.counter.Pending(ctx, shows...)
 }

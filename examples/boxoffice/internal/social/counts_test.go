@@ -117,7 +117,7 @@ func TestSoldOut(t *testing.T) {
 	}
 }
 
-// live is how many comments the rows say a show has.
+// live is how many comments a show has by the rows.
 func live(t *testing.T, b *boxtest.Box, id string) string {
 	t.Helper()
 	return b.Query(t, `SELECT COUNT(*) FROM comments WHERE show_id = $1 AND deleted_at IS NULL`, id)
@@ -137,14 +137,15 @@ func TestCommentCounts(t *testing.T) {
 	if got := b.Query(t, `SELECT comment_count FROM shows WHERE show_id = 'show-1'`); got != "2" || show(t, b, "show-1").Comments != 2 {
 		t.Errorf("after the round: %s, shown %d", got, show(t, b, "show-1").Comments)
 	}
-	// An event that comes again after its row was counted is seen until the next round.
+	// An event redelivered after its row was counted is counted twice until the next
+	// round.
 	b.Deliver(t, made...)
 	if s := show(t, b, "show-1"); s.Comments != 4 {
 		t.Errorf("with the repeated additions: %d", s.Comments)
 	}
 	flush(t, b)
 	boxtest.WaitFor(t, "the count without them", func() bool { return show(t, b, "show-1").Comments == 2 })
-	// An addition that was lost is in the total all the same.
+	// An addition that was lost is still in the total.
 	if err := b.Social.DeleteComment(t.Context(), "ann", first.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func flush(t *testing.T, b *boxtest.Box) counter.Round {
 	return r
 }
 
-// Writers, consumers and rounds side by side; the total is the rows.
+// Writers, consumers and rounds run concurrently; the total is the rows.
 func TestCommentCountsOfMany(t *testing.T) {
 	b := boxtest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -203,7 +204,7 @@ func TestCommentCountsOfMany(t *testing.T) {
 	}
 }
 
-// away is a store of deltas that cannot be reached.
+// away is a store of deltas that is unreachable.
 type away struct{ *memcounter.Store }
 
 func (away) Add(context.Context, string, string, int64) error {

@@ -1,8 +1,8 @@
-// Package social is what members do around a show: comments, likes, follows, and the
-// vote on the setlist. What they do is in the database when they are answered, and
-// the events that follow from it are in the outbox, in the same transaction.
+// Package social has the members' actions around a show: comments, likes, follows,
+// and the vote on the setlist. An action is in the database when it is answered, and
+// its events are in the outbox, in the same transaction.
 //
-//	table     what changes it                     events
+//	table     changed by                          events
 //	comments  Comment, DeleteComment (soft)       CommentCreated, CommentCountDeltaPublished
 //	likes     Like, Unlike                        ShowLiked and PostLiked, ShowUnliked
 //	follows   Follow, Unfollow                    MemberFollowed
@@ -16,7 +16,7 @@
 // show one event at a time, that of product-events adds view_count in batches, each
 // in the transaction that notes the events' keys: each event counts once. A sale is
 // an order by its reservation, so a second event of one order counts nothing; a sale
-// whose money is given back stays one.
+// whose money is refunded stays one.
 //
 // Comments are counted by package counter: a change row in the comment's transaction
 // is the truth, and [Social.RunCounts] adds the rows to comment_count every few
@@ -33,15 +33,16 @@
 //	likes and follows asked twice happen once                 TestLike, TestFollow
 //	… also at the same moment                                 TestOneLikeOfMany
 //	counts follow the events, each once                       TestCounts
-//	… views in batches, what is malformed alone               TestMalformedView (package app)
+//	… views in batches, malformed ones alone                  TestMalformedView (package app)
 //	comment counts are exact after the rounds                 TestCommentCounts
 //	a vote ends once, at its deadline or before               TestVote, TestVoteEnds
 //	… by one process of many, while it has the lease          TestOneSweeper
-//	a sold-out show is read anew                              TestSoldOut
+//	a sold-out show is read again                             TestSoldOut
 //
 // # Failure modes
 //
-// The database away: nothing can be done, and nothing is. Redis away: comments are
-// written as ever, and comment counts are as late as the round. No worker: counts
-// stand still and votes end late, but no ballot is taken after the deadline.
+// During an outage of the database no action is possible. During an outage of Redis
+// comments are written as always, and comment counts are as late as the round.
+// Without a worker counts stand still and votes end late, but no ballot is taken
+// after the deadline.
 package social

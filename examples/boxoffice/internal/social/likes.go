@@ -12,7 +12,7 @@ import (
 // maxFollows bounds how many members Follows names.
 const maxFollows = 1000
 
-// Like notes that the member likes the show. Liking it twice is harmless.
+// Like records that the member likes the show. Liking it twice is harmless.
 func (x *Social) Like(ctx context.Context, member, show string) error {
 	return x.once(ctx, "like", func(ctx context.Context, tx *sql.Tx) error {
 		title, err := x.catalog.Title(ctx, tx, show)
@@ -38,7 +38,7 @@ func (x *Social) Like(ctx context.Context, member, show string) error {
 	})
 }
 
-// Unlike takes the like back, if there is one.
+// Unlike removes the like, if there is one.
 func (x *Social) Unlike(ctx context.Context, member, show string) error {
 	return x.write(ctx, "unlike", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := x.catalog.Title(ctx, tx, show); err != nil {
@@ -69,7 +69,7 @@ func (x *Social) Liked(ctx context.Context, member string) ([]string, error) {
 	return x.list(ctx, x.sql.Liked, member)
 }
 
-// Follow has the member told of what the other one does. Following twice is harmless.
+// Follow has the member notified of the other's actions. Following twice is harmless.
 func (x *Social) Follow(ctx context.Context, member, other string) error {
 	if member == other {
 		return ErrSelf
@@ -97,7 +97,7 @@ func (x *Social) Follow(ctx context.Context, member, other string) error {
 	})
 }
 
-// Unfollow ends that, and nobody is told.
+// Unfollow ends that, without a notification.
 func (x *Social) Unfollow(ctx context.Context, member, other string) error {
 	return x.write(ctx, "unfollow", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, x.sql.Unfollow, other, member)
@@ -105,12 +105,12 @@ func (x *Social) Unfollow(ctx context.Context, member, other string) error {
 	})
 }
 
-// Follows are the members whom the member follows, the first thousand of them.
+// Follows are the members that the member follows, the first thousand of them.
 func (x *Social) Follows(ctx context.Context, member string) ([]string, error) {
 	return x.list(ctx, x.sql.Follows, member, maxFollows)
 }
 
-// View notes that a show's page was seen, by a member or by nobody known ("").
+// View records a view of a show's page, by a member or an unknown visitor ("").
 func (x *Social) View(ctx context.Context, member, show string) error {
 	if err := x.catalog.Exists(ctx, show); err != nil {
 		return err

@@ -25,17 +25,17 @@ var socialSQL string
 var (
 	// ErrNoComment is returned for an id that names no comment.
 	ErrNoComment = errors.New("social: no such comment")
-	// ErrNotYours is returned for a comment that somebody else wrote.
+	// ErrNotYours is returned for a comment that another member wrote.
 	ErrNotYours = errors.New("social: somebody else wrote the comment")
-	// ErrNoMember is returned for a member who never signed in.
+	// ErrNoMember is returned for a member that never signed in.
 	ErrNoMember = errors.New("social: no such member")
-	// ErrSelf is returned to who would follow themselves.
+	// ErrSelf is returned to a member that would follow itself.
 	ErrSelf = errors.New("social: nobody follows themselves")
-	// ErrNoVote is returned where there is nothing to vote on.
+	// ErrNoVote is returned for a show without a vote.
 	ErrNoVote = errors.New("social: no such vote")
-	// ErrNoOption is returned for a vote for what cannot be voted for.
+	// ErrNoOption is returned for a vote for an unknown option.
 	ErrNoOption = errors.New("social: no such option")
-	// ErrVoteClosed is returned for a vote that comes too late.
+	// ErrVoteClosed is returned for a late vote.
 	ErrVoteClosed = errors.New("social: the vote is over")
 )
 
@@ -54,13 +54,13 @@ type statements struct {
 
 // Config of a [Social].
 type Config struct {
-	// Holder names this process in the lease of who ends votes; required.
+	// Holder names this process in the lease for ending votes; required.
 	Holder string
 	// Vote is how long a vote lasts from when Open begins it; a week when zero.
 	Vote time.Duration
-	// LeaseTTL is how long the lease lasts without a sign of life; 10 s when zero. A
-	// crash delays the end of votes by as much, and comment counts too, unless the
-	// same Holder comes back.
+	// LeaseTTL is how long the lease lasts without a renewal; 10 s when zero. A crash
+	// delays the end of votes by as much, and comment counts too, unless the same Holder
+	// comes back.
 	LeaseTTL time.Duration
 	// Flush is how often comments are counted; 3 s when zero.
 	Flush time.Duration
@@ -123,7 +123,7 @@ func (x *Social) now(ctx context.Context, tx *sql.Tx) (ms int64, err error) {
 	return ms, err
 }
 
-// write runs fn in a transaction and says in its error what was tried.
+// write runs fn in a transaction and names the attempted action in its error.
 func (x *Social) write(ctx context.Context, what string, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	err := x.store.Write(ctx, fn)
 	if err == nil || known(err) {
@@ -132,7 +132,7 @@ func (x *Social) write(ctx context.Context, what string, fn func(ctx context.Con
 	return fmt.Errorf("social: %s: %w", what, err)
 }
 
-// known are the errors that callers tell apart.
+// known are the errors that callers distinguish.
 func known(err error) bool {
 	for _, k := range []error{ErrNoComment, ErrNotYours, ErrNoMember, ErrSelf, ErrNoVote, ErrNoOption, ErrVoteClosed, catalog.ErrNoShow} {
 		if errors.Is(err, k) {
@@ -142,7 +142,7 @@ func known(err error) bool {
 	return false
 }
 
-// once runs an insert that somebody else may have done before, or does at the same
+// once runs an insert that another request may have done before, or does at the same
 // moment: then nothing happens, and that is no error.
 func (x *Social) once(ctx context.Context, what string, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	err := x.write(ctx, what, fn)
@@ -152,7 +152,7 @@ func (x *Social) once(ctx context.Context, what string, fn func(ctx context.Cont
 	return err
 }
 
-// changed runs a statement and says how many rows it met.
+// changed runs a statement and returns the number of its rows.
 func changed(ctx context.Context, tx *sql.Tx, statement string, args ...any) (int64, error) {
 	res, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {

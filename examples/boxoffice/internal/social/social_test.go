@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { boxtest.Main(m) }
 
-// told returns the types and keys of what was appended since the last look.
+// told returns the types and keys of the events appended since the last look.
 func told(b *boxtest.Box) (all []event.Event, types string) {
 	all = b.Outbox.Take()
 	var names []string
@@ -113,7 +113,7 @@ func TestDeleteComment(t *testing.T) {
 	if _, types := told(b); types != "" {
 		t.Error(types)
 	}
-	// Many at once: it goes once.
+	// Many at once: it is deleted once.
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

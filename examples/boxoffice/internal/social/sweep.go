@@ -14,7 +14,7 @@ const (
 )
 
 // Run ends votes at their deadlines, while it has the lease of that job, until ctx
-// ends. A database that fails is tried again.
+// ends. After a failure of the database it tries again.
 func (x *Social) Run(ctx context.Context) error {
 	return x.store.NewJob(sweepLease, x.cfg.Holder, x.cfg.LeaseTTL, x.cfg.Logger).Run(ctx, store.Work{
 		Next: x.sql.NextVote,
@@ -25,8 +25,8 @@ func (x *Social) Run(ctx context.Context) error {
 	})
 }
 
-// Sweep ends up to limit votes whose time is over and returns how many. It fails with
-// store.ErrLeaseLost, and then has done nothing.
+// Sweep ends up to limit overdue votes and returns their number. When it fails with
+// store.ErrLeaseLost, it has done nothing.
 func (x *Social) Sweep(ctx context.Context, lease store.Lease, limit int) (n int, err error) {
 	err = x.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n = 0

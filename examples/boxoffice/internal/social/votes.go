@@ -16,7 +16,7 @@ func Options() []string {
 	return []string{"First Light", "Paper Lanterns", "Northbound", "Slow Tide", "One More Song"}
 }
 
-// Poll is how a vote stands. ClosedAt is zero until those who voted were told.
+// Poll is the state of a vote. ClosedAt is zero until the voters were notified.
 type Poll struct {
 	ShowID             string
 	Open               bool
@@ -58,8 +58,8 @@ func (x *Social) Vote(ctx context.Context, member, show, option string) error {
 	return x.write(ctx, "vote", cast)
 }
 
-// lockVote finds a vote: ballots of one show are cast one after the other, and none
-// while it ends.
+// lockVote finds a vote and locks it: ballots of one show are cast one after the
+// other, and none while it ends.
 func (x *Social) lockVote(ctx context.Context, tx *sql.Tx, show string) (over bool, at int64, err error) {
 	err = tx.QueryRowContext(ctx, x.sql.LockVote, show).Scan(&over, &at)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -84,7 +84,7 @@ func (x *Social) Open(ctx context.Context) error {
 	})
 }
 
-// Close ends a vote before its time, and has those who voted told. Closing it twice is
+// Close ends a vote before its time, and has the voters notified. Closing it twice is
 // harmless.
 func (x *Social) Close(ctx context.Context, show string) error {
 	return x.write(ctx, "close the vote", func(ctx context.Context, tx *sql.Tx) error {
@@ -123,7 +123,7 @@ func (x *Social) close(ctx context.Context, tx *sql.Tx, show string) error {
 	return x.outbox.Append(ctx, tx, closed)
 }
 
-// won names what most voted for; nothing when nobody voted.
+// won names the options with the most votes; none without votes.
 func won(tally []Tally) (first []string) {
 	var most int64
 	for _, t := range tally {
@@ -167,7 +167,7 @@ func (x *Social) tally(ctx context.Context, q querier, show string) ([]Tally, er
 	return all, rows.Err()
 }
 
-// Poll says how a show's vote stands; member may be "".
+// Poll returns the state of a show's vote; member may be "".
 func (x *Social) Poll(ctx context.Context, member, show string) (Poll, error) {
 	if err := x.catalog.Exists(ctx, show); err != nil {
 		return Poll{}, err

@@ -105,7 +105,7 @@ func TestVoteEnds(t *testing.T) {
 	vote(t, b, "ann", options[2])
 	vote(t, b, "bob", options[3])
 	b.Exec(t, `UPDATE votes SET closes_at = now_ms() - 1 WHERE show_id = 'show-1'`)
-	// Over, though nobody has ended it yet.
+	// The vote is over, though no sweep has ended it yet.
 	if err := b.Social.Vote(t.Context(), "cid", "show-1", options[0]); !errors.Is(err, social.ErrVoteClosed) {
 		t.Error(err)
 	}

@@ -1,7 +1,7 @@
-// Package stats counts what happened, from events alone: a consumer group adds
-// each event to its counter, in the transaction that also notes the event as
-// handled. So the counters equal the rows of the tables they count as soon as
-// nothing is under way, and stay equal under redelivery and crashes.
+// Package stats counts the box office's events, from the events alone: a consumer
+// group adds each event to its counter, in the transaction that also notes the event
+// as handled. So the counters equal the rows of the tables they count as soon as
+// nothing is in flight, and stay equal under redelivery and crashes.
 //
 //	counter                  event                  adds
 //	reservations_created     ReservationCreated     1

@@ -44,7 +44,7 @@ func TestCounters(t *testing.T) {
 	if len(got) != 8 {
 		t.Errorf("counters: %v", got)
 	}
-	// What is none of its business has no effect.
+	// Events of other subjects have no effect.
 	e, err := events.New(events.PaymentSuccess, "payment", "1", "ann", true, nil)
 	if err != nil {
 		t.Fatal(err)

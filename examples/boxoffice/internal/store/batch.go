@@ -43,7 +43,7 @@ func (b *batcher) do(ctx context.Context, fn writeFunc) error {
 	_, err := b.units.Do(ctx, u)
 	switch {
 	case errors.Is(err, batch.ErrUnknown):
-		<-u.done // fn is running, and may use what the caller has
+		<-u.done // fn is running, and may use the caller's variables
 	case err != nil:
 		return err
 	}
@@ -53,7 +53,7 @@ func (b *batcher) do(ctx context.Context, fn writeFunc) error {
 	return u.err
 }
 
-// write runs the units, whose outcomes stand in them.
+// write runs the units and sets their outcomes.
 func (b *batcher) write(_ context.Context, units []*unit) ([]struct{}, error) {
 	for _, u := range units {
 		defer close(u.done)
@@ -67,7 +67,7 @@ func (b *batcher) run(units []*unit) {
 		b.alone(units[0])
 		return
 	}
-	// The transaction belongs to all: it has nobody's deadline and nobody's values.
+	// The transaction belongs to all writers: it has no writer's deadline or values.
 	err := sqltx.Do(context.Background(), b.db, func(ctx context.Context, tx *sql.Tx) error {
 		for _, u := range units {
 			if err := u.behindSavepoint(ctx, b.db, tx); err != nil {
@@ -87,8 +87,8 @@ func (b *batcher) run(units []*unit) {
 	}
 }
 
-// told runs the hooks of a unit whose transaction has committed. A hook that
-// panics does so in its own writer.
+// told runs the hooks of a unit whose transaction has committed. A panic of a hook is
+// raised in its own writer.
 func (u *unit) told() {
 	defer func() { u.crashed = recover() }()
 	u.part.Committed()
@@ -104,8 +104,8 @@ func (b *batcher) alone(u *unit) {
 }
 
 // behindSavepoint runs one unit so that its failure undoes its own work only, and
-// drops its own hooks only.
-// The error it returns means that the transaction itself is broken.
+// drops its own hooks only. The error it returns means that the transaction itself is
+// broken.
 func (u *unit) behindSavepoint(ctx context.Context, db *sql.DB, tx *sql.Tx) error {
 	if u.err = u.ctx.Err(); u.err != nil {
 		return nil

@@ -10,7 +10,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Column returns what a query finds, texts of one column; never nil.
+// Column returns the rows of a query, texts of one column; never nil.
 func Column(ctx context.Context, q Querier, query string, args ...any) ([]string, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

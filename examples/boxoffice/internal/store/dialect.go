@@ -19,15 +19,15 @@ import (
 type dialect struct {
 	name       string
 	migrations func() (migrate.Set, error)
-	// rewrite turns the shared SQL into the database's own.
+	// rewrite converts the shared SQL to the database's own.
 	rewrite  func(text string) string
 	open     func(url string) (writer, reader *sql.DB, err error)
 	check    func(u *url.URL) error // of a URL, before anything is opened
 	classify fault.Classifier
 	isUnique func(error) bool
-	// groupCommit says whether writers share commits (see Store.Write).
+	// groupCommit reports whether writers share commits (see Store.Write).
 	groupCommit bool
-	// returns says whether UPDATE … RETURNING is known (see Store.Update).
+	// returns reports whether UPDATE … RETURNING is supported (see Store.Update).
 	returns bool
 }
 
@@ -50,8 +50,8 @@ func Schemes() []string {
 	return all
 }
 
-// CheckURL says what is wrong with a database URL, before anything is opened.
-// It never repeats what may be a password.
+// CheckURL returns the mistake in a database URL, before anything is opened. The
+// error never repeats a part that may be a password.
 func CheckURL(raw string) error {
 	_, err := dialectOf(raw)
 	return err

@@ -1,16 +1,15 @@
-// Package store opens the box office's database: the pools, the migrations, the
-// shows and seats it begins with, and what every part of the business shares:
-// SQL kept in files, transactions, the leases of singletons and the audit trail
-// of consumers.
+// Package store opens the box office's database: the pools, the migrations, the first shows
+// and seats, and the parts that the whole business shares: SQL kept in files, transactions,
+// the leases of singletons and the audit trail of consumers.
 //
 //	property                                                        proven by
 //	writers that come together share one commit                     TestWritersShareACommit
 //	a failing writer undoes its own work only                       TestFailingWriterIsAlone
-//	a nested transaction that fails spoils nobody else's            TestDoomedWriterIsAlone
+//	a failing nested transaction fails no other writer's            TestDoomedWriterIsAlone
 //	hooks run for the writers that have committed, and no others    TestHooksOfWritersThatShareACommit
-//	a writer that gives up while it waits writes nothing            TestCancelledWriter
+//	a writer cancelled while it waits writes nothing                TestCancelledWriter
 //	one holder of a lease at a time, and a late one is fenced off   TestLease
-//	what falls due is done by one process, whatever fails           TestJob
+//	due work is done by one process, after any failure              TestJob
 //	one process per data folder with embedded defaults              TestFolderLock
 //	opening twice changes nothing                                   TestOpenTwice
 //	a show has its dates, performers and classes of seats, counted
@@ -19,11 +18,10 @@
 // # Writing
 //
 // SQLite has one writer, and each commit waits for the disk. [Store.Write]
-// therefore runs the writers that arrive while a commit is under way in one
+// therefore runs the writers that arrive during a commit in one
 // transaction, in order of arrival, each behind a savepoint of its own (package
 // batch). A writer that is alone does not wait. A function given to Write may run more than
-// once, so it must set its results anew each time and touch nothing but the
-// transaction.
+// once, so it must set its results again each time and touch nothing but the transaction.
 //
 // # Two databases
 //

@@ -8,27 +8,28 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// Handler is what a part of the business does about an event: its effect on
-// the database, inside tx, and what to call that effect in the audit trail. An
-// event that changes nothing has an effect too, such as "late".
+// Handler is the reaction of a part of the business to an event: its effect on the
+// database, inside tx, and the name of that effect in the audit trail. An event that
+// changes nothing has an effect too, such as "late".
 type Handler func(ctx context.Context, tx *sql.Tx, e event.Event) (effect string, err error)
 
-// BatchHandler is a Handler of many events at once, of which none was handled
-// before. They share their effect.
+// BatchHandler is a Handler of many events at once, none of which was handled before.
+// They share their effect.
 type BatchHandler func(ctx context.Context, tx *sql.Tx, all []event.Event) (effect string, err error)
 
-// Consumer is a group's handlers by type of event, or its handler of batches. Other
-// types are none of its business.
+// Consumer is a group's handlers by type of event, or its handler of batches. It does
+// not handle other types.
 type Consumer struct {
 	Topic, Group string
 	Handlers     map[string]Handler
-	// Batch, when set, handles events of the BatchTypes instead of Handlers. Check says
-	// which of them can never be handled; nothing is checked when it is nil.
+	// Batch, when set, handles events of the BatchTypes instead of Handlers. Check
+	// returns an error for an event that can never be handled; nothing is checked when
+	// it is nil.
 	Batch      BatchHandler
 	BatchTypes []string
 	Check      func(e event.Event) error
-	// Key names the effect of an event: what has one key is handled once. The event's
-	// id is it when nil.
+	// Key names the effect of an event: events of one key are handled once. When Key is
+	// nil, the key is the event's id.
 	Key func(group string, e event.Event) (string, error)
 	// GaveUp, when set, is called for each message that became a dead letter.
 	GaveUp func()

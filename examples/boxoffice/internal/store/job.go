@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// jobLook is how often a process looks at what is due next: others make work too.
+// jobLook is how often a process looks for due work: others make work too.
 const jobLook = time.Second
 
-// Job is one that a process does at a time, while it has the job's lease. It is not
-// safe for concurrent use.
+// Job is a job that one process at a time does, while it has the job's lease. It is
+// not safe for concurrent use.
 type Job struct {
 	store        *Store
 	name, holder string
@@ -27,8 +27,8 @@ func (s *Store) NewJob(name, holder string, ttl time.Duration, log *slog.Logger)
 	return &Job{store: s, name: name, holder: holder, ttl: ttl, log: log}
 }
 
-// Take gets the lease, or fails with ErrLeaseHeld. One that is this process's already
-// is renewed by the job's own transactions.
+// Take gets the lease, or fails with ErrLeaseHeld. If this process has the lease
+// already, the job's own transactions renew it.
 func (j *Job) Take(ctx context.Context) (Lease, error) {
 	if j.lease == nil {
 		l, err := j.store.TakeLease(ctx, j.name, j.holder, j.ttl)
@@ -40,12 +40,12 @@ func (j *Job) Take(ctx context.Context) (Lease, error) {
 	return *j.lease, nil
 }
 
-// Lost forgets a lease that went to another process, or is of unknown state: Take takes
-// it anew.
+// Lost drops a lease that went to another process, or is of unknown state: Take takes
+// it again.
 func (j *Job) Lost() { j.lease = nil }
 
 // GiveBack releases the lease, also after ctx has ended, so that another process need
-// not wait for it to run out.
+// not wait for it to expire.
 func (j *Job) GiveBack(ctx context.Context) {
 	if j.lease == nil {
 		return
@@ -58,21 +58,20 @@ func (j *Job) GiveBack(ctx context.Context) {
 	j.lease = nil
 }
 
-// Work is what falls due.
+// Work is work that falls due.
 type Work struct {
-	// Next is a query of how many milliseconds it is until something is due; NULL when
-	// there is nothing.
+	// Next is a query for the milliseconds until work is due; NULL when there is none.
 	Next string
 	// Args are the query's.
 	Args []any
-	// Do does some of what is due. It may fail with ErrLeaseLost, and then has done
+	// Do does some of the due work. It may fail with ErrLeaseLost, and then has done
 	// nothing.
 	Do func(ctx context.Context, lease Lease) error
-	// Made has something when work was made in this process; may be nil.
+	// Made receives a value when work was made in this process; may be nil.
 	Made <-chan struct{}
 }
 
-// Run does what falls due until ctx ends. What fails is tried again. It returns nil.
+// Run does due work until ctx ends. Failed work is tried again. It returns nil.
 func (j *Job) Run(ctx context.Context, w Work) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -93,7 +92,7 @@ func (j *Job) Run(ctx context.Context, w Work) error {
 	}
 }
 
-// do does all that is due and returns when to look again.
+// do does all due work and returns when to look again.
 func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
 	for {
 		wait, err := j.untilDue(ctx, w)
@@ -116,8 +115,7 @@ func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
 	}
 }
 
-// untilDue returns how long it is until something is due, capped at jobLook; 0 when it
-// is.
+// untilDue returns the time until work is due, capped at jobLook; 0 when work is due.
 func (j *Job) untilDue(ctx context.Context, w Work) (time.Duration, error) {
 	var ms sql.NullInt64
 	if err := j.store.Reader().QueryRowContext(ctx, w.Next, w.Args...).Scan(&ms); err != nil {

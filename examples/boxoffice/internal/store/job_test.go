@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// One of two processes does what falls due, whatever fails meanwhile, and gives its
-// lease back at the end.
+// One of two processes does the due work, through any failure, and gives its lease
+// back at the end.
 func TestJob(t *testing.T) {
 	s, _ := open(t)
 	counter(t, s)

@@ -14,15 +14,15 @@ var ErrLeaseHeld = errors.New("store: the lease is held by another process")
 // ErrLeaseLost is returned by Lease.Keep when the lease went to another holder.
 var ErrLeaseLost = errors.New("store: the lease was lost to another process")
 
-// Lease is the right to do a job of which there is one.
+// Lease is the right to do a job that one process at a time does.
 type Lease struct {
 	store        *Store
 	name, holder string
 	token        int64
 }
 
-// TakeLease takes the lease of a job for ttl by the database's clock, or fails
-// with ErrLeaseHeld. A holder that has it already gets it anew.
+// TakeLease takes the lease of a job for ttl by the database's clock, or fails with
+// ErrLeaseHeld. If the holder has the lease already, TakeLease renews it.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error) {
 	l := Lease{store: s, name: name, holder: holder}
 	err := s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -72,7 +72,7 @@ func (l Lease) Renew(ctx context.Context, ttl time.Duration) error {
 	return l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return l.Keep(ctx, tx, ttl) })
 }
 
-// Drop gives the lease up early. A lost lease is no error.
+// Drop releases the lease early. A lost lease is no error.
 func (l Lease) Drop(ctx context.Context) error {
 	err := l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, l.store.sql.DropLease, l.name, l.holder, l.token)

@@ -11,8 +11,8 @@ import (
 // ErrFolderInUse is returned by LockFolder while another process has the folder.
 var ErrFolderInUse = errors.New("store: the data folder is in use by another process")
 
-// FolderLock says that this process alone works on a data folder. The system
-// gives it back when the process ends, however it ends.
+// FolderLock makes this process the only one on a data folder. The system releases
+// the lock when the process ends, in any way.
 type FolderLock struct{ file *os.File }
 
 // LockFolder takes the folder, or fails with ErrFolderInUse and names the
@@ -24,7 +24,7 @@ func LockFolder(dir string) (*FolderLock, error) {
 		return nil, fmt.Errorf("store: lock the data folder: %w", err)
 	}
 	if err := lockFile(f); err != nil {
-		text, _ := os.ReadFile(path) // whoever has it wrote its id; without it the message is shorter
+		text, _ := os.ReadFile(path) // the holder wrote its id; without it the message is shorter
 		_ = f.Close()
 		if pid := strings.TrimSpace(string(text)); pid != "" {
 			return nil, fmt.Errorf("%w, id %s", ErrFolderInUse, pid)

@@ -13,9 +13,9 @@ import (
 //go:embed sql/mysql/*.sql
 var mysqlMigrations embed.FS
 
-// mysql is MariaDB and MySQL. The pool that writes speaks the shared SQL's
-// numbered parameters and its ||; the same pool serves the packages that bring
-// SQL of their own.
+// mysql is MariaDB and MySQL. The writing pool accepts the shared SQL's numbered
+// parameters and its ||; the same pool serves the packages that bring SQL of their
+// own.
 func mysql() dialect {
 	return dialect{
 		name:       "mysql",
@@ -39,9 +39,8 @@ func openMySQL(url string) (writer, reader *sql.DB, err error) {
 
 var doNothing = regexp.MustCompile(`ON CONFLICT \((\w+)[^)]*\) DO NOTHING`)
 
-// forMySQL rewrites what MySQL says otherwise. A row that is there already is
-// left as it is by setting a column to itself: INSERT IGNORE would hide other
-// errors too.
+// forMySQL rewrites the clauses in which MySQL differs. An existing row is kept by
+// setting a column to itself: INSERT IGNORE would hide other errors too.
 func forMySQL(text string) string {
 	text = doNothing.ReplaceAllString(text, "ON DUPLICATE KEY UPDATE $1 = $1")
 	return strings.ReplaceAll(text, "now_ms()", "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")

@@ -21,7 +21,7 @@ type seeded struct {
 	performers             []string
 }
 
-// zone is that of all venues.
+// zone is the time zone of all venues.
 const zone = "Asia/Seoul"
 
 // doorsBefore is how long before the start the doors open.
@@ -59,8 +59,8 @@ func price(row int) int64 {
 	return all[len(all)-1].price
 }
 
-// seed makes what is missing of the shows, their seats, and what is known of them. A
-// show that has all costs one read.
+// seed makes the missing shows, their seats, and their facts. A complete show costs
+// one read.
 func (s *Store) seed(ctx context.Context) error {
 	for i, show := range shows() {
 		var seats int
@@ -102,8 +102,8 @@ func (s *Store) seedSeats(ctx context.Context, tx *sql.Tx, show string) error {
 	return nil
 }
 
-// bill says when and where a show is, who plays, and what seats cost, unless that is
-// known already: the dates count from the first start.
+// bill sets the time, place, performers and prices of a show, unless they are known
+// already: the dates count from the first start.
 func (s *Store) bill(ctx context.Context, tx *sql.Tx, show seeded) error {
 	place, err := time.LoadLocation(zone)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // Each show has its dates in the future, in the evening of its venue, and its seats
-// cost what their classes cost.
+// have the prices of their classes.
 func TestSeedBillsShows(t *testing.T) {
 	s, _ := open(t)
 	rows, err := s.Reader().QueryContext(t.Context(), `SELECT show_id, venue, city, time_zone, currency, doors_at, starts_at FROM shows ORDER BY position`)

@@ -109,7 +109,7 @@ func TestProcessesStartTogether(t *testing.T) {
 	})
 }
 
-// Writers that lock the same rows in opposite orders all get through.
+// Writers that lock the same rows in opposite orders all succeed.
 func TestDeadlocksAreTriedAgain(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		s := reopen(t, url)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Load fills the string fields of into with the statements of text, a SQL file
-// whose statements each stand below a line "-- name: Field", rewritten for the
-// database. Lines that are comments are left out, so that what looks like a
-// parameter there is none. A statement without a field, or a field without a
-// statement, is an error: it would otherwise show only when it is run.
+// Load fills the string fields of into with the statements of text, a SQL file whose
+// statements each stand below a line "-- name: Field", rewritten for the database.
+// Comment lines are left out, so that they contain no parameters. A statement without
+// a field, or a field without a statement, is an error: it would otherwise show only
+// when it is run.
 func (s *Store) Load(text string, into any) error {
 	return load(text, s.dialect.rewrite, into)
 }
@@ -21,7 +21,7 @@ func load(text string, rewrite func(string) string, into any) error {
 	seen := map[string]bool{}
 	for i, part := range strings.Split("\n"+text, "\n-- name: ") {
 		if i == 0 {
-			continue // what stands before the first name is a comment
+			continue // the text before the first name is a comment
 		}
 		name, body, _ := strings.Cut(part, "\n")
 		name = strings.TrimSpace(name)

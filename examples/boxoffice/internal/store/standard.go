@@ -30,8 +30,8 @@ func (c standard) Connect(ctx context.Context) (driver.Conn, error) {
 	return numbered{inner}, nil
 }
 
-// driverConn is what database/sql asks of a connection, in full: hiding one of
-// these methods would change how the pool treats it.
+// driverConn has all the methods that database/sql asks of a connection: hiding one
+// of these would change how the pool treats it.
 type driverConn interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -95,7 +95,7 @@ func (s numberedStmt) QueryContext(ctx context.Context, args []driver.NamedValue
 
 var parameter = regexp.MustCompile(`\$[1-9][0-9]*`)
 
-// positional turns $n into ? and says which argument each ? stands for.
+// positional converts $n to ? and returns the argument of each ?.
 func positional(query string) (text string, order []int) {
 	text = parameter.ReplaceAllStringFunc(query, func(p string) string {
 		n, err := strconv.Atoi(p[1:])

@@ -81,7 +81,7 @@ func (s *Store) Dialect() string { return s.dialect.name }
 // Classify judges the driver's errors.
 func (s *Store) Classify(err error) fault.Class { return s.dialect.classify(err) }
 
-// IsUnique reports whether err says that a unique key exists already.
+// IsUnique reports whether err is a violation of a unique key.
 func (s *Store) IsUnique(err error) bool { return s.dialect.isUnique(err) }
 
 // Ping reports whether the database answers.
@@ -92,11 +92,11 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Write runs fn in a transaction and returns when it is on the disk, or with
-// fn's error and nothing changed. The context that fn is given carries the
-// transaction (package sqltx), so that hooks run after the commit. fn may run
-// more than once: writers meet on the same seats in any order, and the database
-// ends a deadlock by rolling one of them back.
+// Write runs fn in a transaction and returns when it is on the disk, or with fn's
+// error and nothing changed. The context of fn carries the transaction (package
+// sqltx), so that hooks run after the commit. fn may run more than once: writers lock
+// the same seats in any order, and the database ends a deadlock by rolling one of
+// them back.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	if _, joined := sqltx.From(ctx); !joined && s.dialect.groupCommit {
 		return s.batch.do(ctx, fn)

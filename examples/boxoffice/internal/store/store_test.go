@@ -220,8 +220,8 @@ func TestFailingWriterIsAlone(t *testing.T) {
 	}
 }
 
-// A nested transaction that fails takes its own writer along, also when the writer
-// swallows the failure, and nobody else.
+// A nested transaction that fails also fails its own writer, even if the writer
+// ignores the failure, and no other writer.
 func TestDoomedWriterIsAlone(t *testing.T) {
 	s, _ := open(t)
 	counter(t, s)
@@ -261,8 +261,8 @@ func TestDoomedWriterIsAlone(t *testing.T) {
 	}
 }
 
-// Hooks belong to their writer: they go with its failure, and when one panics the
-// others' run and nobody is left waiting.
+// Hooks belong to their writer: they are dropped with its failure, and when one
+// panics the others' run and no writer is left waiting.
 func TestHooksOfWritersThatShareACommit(t *testing.T) {
 	s, _ := open(t)
 	counter(t, s)
@@ -373,7 +373,7 @@ func TestLease(t *testing.T) {
 	if err != nil || theirs.Token() <= mine.Token() {
 		t.Errorf("an expired lease: %v, token %d after %d", err, theirs.Token(), mine.Token())
 	}
-	// The late holder's work is not kept.
+	// The late holder's work is rolled back.
 	counter(t, s)
 	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := add(s, "late")(ctx, tx); err != nil {

@@ -10,10 +10,10 @@ import (
 // returning is the shape of a statement that [Store.Update] can take apart.
 var returning = regexp.MustCompile(`(?s)^(?:--[^\n]*\n)*(UPDATE (\w+) SET .*\sWHERE (\w+) = \$1\b.*?)\s+RETURNING (.*)$`)
 
-// Update runs an UPDATE … WHERE key = $1 AND … RETURNING … inside tx and scans
-// what it returns, or fails with sql.ErrNoRows when its conditions did not hold.
-// The key must be the table's primary key. Where the database cannot return what
-// it updated, the row is read again; it is locked by then.
+// Update runs an UPDATE … WHERE key = $1 AND … RETURNING … inside tx and scans the
+// returned row, or fails with sql.ErrNoRows when its conditions did not hold. The key
+// must be the table's primary key. Where the database cannot return an updated row,
+// the row is read again; it is locked by then.
 func (s *Store) Update(ctx context.Context, tx *sql.Tx, statement string, args []any, into ...any) error {
 	if s.dialect.returns {
 		return tx.QueryRowContext(ctx, statement, args...).Scan(into...)

@@ -7,11 +7,11 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// MaxCode is the longest code that is looked at, in bytes; those of this package are
+// MaxCode is the longest code that is parsed, in bytes; the codes of this package are
 // some 300 long.
 const MaxCode = 1024
 
-// Why a code is refused. These words stand in answers.
+// Why a code is refused. Answers contain these words.
 var (
 	ErrMalformed  = errors.New("malformed")     // no ticket of any office
 	ErrUnknownKey = errors.New("unknown_key")   // signed by a key that is not, or no longer, listed
@@ -21,7 +21,7 @@ var (
 // typ is in the header of every code: no other token can be taken for a ticket.
 const typ = "ticket"
 
-// Ticket is one seat of a confirmed reservation, as its code says it.
+// Ticket is one seat of a confirmed reservation, as in its code.
 type Ticket struct {
 	ID     string // the reservation and the seat
 	ShowID string
@@ -30,8 +30,8 @@ type Ticket struct {
 	Generation int64
 }
 
-// claims are those of a code. They are few and their names short: each byte makes the
-// picture finer. A ticket has no times of its own: the show's doors decide.
+// claims are the claims of a code. They are few and their names short: each byte makes
+// the picture finer. A ticket has no times of its own: the show's doors decide.
 type claims struct {
 	Ticket     string `json:"tkt"`
 	Show       string `json:"show"`

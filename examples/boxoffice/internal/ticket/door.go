@@ -16,10 +16,10 @@ import (
 //go:embed sql/ticket.sql
 var ticketSQL string
 
-// Status is what a scan finds.
+// Status is the result of a scan.
 type Status string
 
-// What a scan finds.
+// The results of a scan.
 const (
 	Valid       Status = "VALID" // let the holder in; the ticket is used now
 	Used        Status = "USED"
@@ -29,15 +29,15 @@ const (
 )
 
 var (
-	// ErrNotFound is returned for a reservation that does not exist or is somebody
-	// else's.
+	// ErrNotFound is returned for a reservation that does not exist or belongs to another
+	// member.
 	ErrNotFound = errors.New("ticket: no such reservation")
-	// ErrUnknownTicket is returned for a genuine code of which this office's database
-	// has no reservation. The word stands in answers.
+	// ErrUnknownTicket is returned for a genuine code of which this office's database has
+	// no reservation. Answers contain the word.
 	ErrUnknownTicket = errors.New("unknown_ticket")
 )
 
-// NotConfirmedError says that a reservation has no tickets, or no longer.
+// NotConfirmedError is returned for a reservation that has no tickets, or no longer.
 type NotConfirmedError struct{ Status string }
 
 func (e *NotConfirmedError) Error() string {
@@ -52,7 +52,7 @@ type Issued struct {
 	UsedAt  time.Time // zero until then
 }
 
-// Scan is what was found at the door.
+// Scan is a scanned ticket and its result.
 type Scan struct {
 	Ticket
 	Status Status
@@ -80,7 +80,7 @@ func New(s *store.Store, keys *Keys) (*Door, error) {
 	return d, nil
 }
 
-// Keys are those that verify codes.
+// Keys are the public keys that verify codes.
 func (d *Door) Keys() PublicKeys { return d.keys.Public() }
 
 // Issue returns the tickets of the member's reservation, one for each seat. Errors:
@@ -126,10 +126,10 @@ func (d *Door) Issue(ctx context.Context, member, reservation string) ([]Issued,
 // idOf names a ticket. A reservation's id holds no dot; a seat's may.
 func idOf(reservation, seat string) string { return reservation + "." + seat }
 
-// Scan checks a code at the door of a show, and lets the ticket be used once: of any
-// number of scans, at once or later, one finds VALID. key names the request: repeated
-// with the same key, because the answer was lost, it finds VALID again; "" is never the
-// same. Errors: those of [Verify], and ErrUnknownTicket.
+// Scan checks a code at the entrance of a show, and lets the ticket be used once: of
+// any number of scans, at once or later, one returns VALID. key names the request: if
+// it is repeated with the same key, because the answer was lost, it returns VALID
+// again; "" is never the same. Errors: those of [Verify], and ErrUnknownTicket.
 func (d *Door) Scan(ctx context.Context, code, show, key string) (Scan, error) {
 	t, err := Verify(d.keys.Public(), code)
 	if err != nil {

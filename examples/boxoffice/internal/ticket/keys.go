@@ -49,13 +49,13 @@ func ParseKeys(text string) (*Keys, error) {
 	return k, nil
 }
 
-// String tells no key.
+// String contains no key.
 func (k *Keys) String() string { return fmt.Sprintf("%d ticket keys", len(k.public)) }
 
 // GoString is String.
 func (k *Keys) GoString() string { return k.String() }
 
-// keyID names a key by its hash, so that nobody has to make up names. It is short
+// keyID names a key by its hash, so that operators need not invent names. It is short
 // because every ticket carries it.
 func keyID(key ed25519.PublicKey) string {
 	sum := sha256.Sum256(key)
@@ -88,7 +88,7 @@ func (p PublicKeys) MarshalJSON() ([]byte, error) {
 	return json.Marshal(set)
 }
 
-// UnmarshalJSON reads a JSON Web Key Set. Keys of another kind are passed over.
+// UnmarshalJSON reads a JSON Web Key Set. Keys of another kind are skipped.
 func (p *PublicKeys) UnmarshalJSON(data []byte) error {
 	var set jwkSet
 	if err := json.Unmarshal(data, &set); err != nil {

@@ -42,7 +42,7 @@ func sign(t testing.TB, k *ticket.Keys, x ticket.Ticket) string {
 	return code
 }
 
-// published is what a scanner fetches once: the public keys, through their JSON.
+// published are the public keys as a scanner fetches them once, through their JSON.
 func published(t testing.TB, k *ticket.Keys) ticket.PublicKeys {
 	t.Helper()
 	text, err := json.Marshal(k.Public())
@@ -209,7 +209,7 @@ func TestParseKeys(t *testing.T) {
 	}
 }
 
-// The path paints the modules of the code's QR code, and nothing in the frame.
+// The path paints the modules of the code's QR code, and leaves the frame empty.
 func TestPicture(t *testing.T) {
 	code := sign(t, keys(t, newSeed), seat)
 	picture, err := ticket.Draw(code)

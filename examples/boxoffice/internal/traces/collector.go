@@ -15,25 +15,25 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxRequest bounds what one request to a Collector may bring, in bytes.
+// maxRequest bounds the size of one request to a Collector, in bytes.
 const maxRequest = 16 << 20
 
 // Collector keeps the spans that it is sent by OTLP over HTTP, in protobuf. It is an
-// http.Handler, for whatever path it is put on. Use [NewCollector].
+// http.Handler for any path. Use [NewCollector].
 type Collector struct {
 	max int
 
 	mu      sync.Mutex
 	spans   []Span
 	dropped int
-	more    chan struct{} // closed, and made anew, when spans have come
+	more    chan struct{} // closed, and made again, when spans have come
 }
 
-// NewCollector makes a Collector that keeps up to max spans; those that come later
-// are counted only.
+// NewCollector makes a Collector that keeps up to max spans; later ones are only
+// counted.
 func NewCollector(max int) *Collector { return &Collector{max: max, more: make(chan struct{})} }
 
-// Spans returns what it has, and how many it had no room for.
+// Spans returns the kept spans, and the number of dropped ones.
 func (c *Collector) Spans() (spans []Span, dropped int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func readSpan(s *otlp.Span, from string) Span {
 	return made
 }
 
-// idOf reads ids; what is too short has zeros at its end.
+// idOf reads ids; short ones have zeros at their end.
 func idOf(traceID, spanID []byte) (id ID) {
 	copy(id.Trace[:], traceID)
 	copy(id.Span[:], spanID)

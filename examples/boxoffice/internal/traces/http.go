@@ -15,13 +15,13 @@ import (
 
 type requestKey struct{}
 
-// HTTP makes a span for each request but those that quiet names; next itself when
-// provider is nil.
+// HTTP makes a span for each request except those that quiet selects; it returns next
+// itself when provider is nil.
 //
-// The instrumentation is shown a request of which only the method, the protocol, the
-// length and the trace context are left: addresses of clients, queries with tickets
-// and ids in paths are not its business. The route, which a request has once it was
-// handled, stands for its path.
+// The instrumentation gets a request with only the method, the protocol, the length
+// and the trace context: addresses of clients, queries with tickets and ids in paths
+// are left out. The route, which a request has once it was handled, replaces its
+// path.
 func HTTP(provider trace.TracerProvider, quiet func(*http.Request) bool, next http.Handler) http.Handler {
 	if provider == nil {
 		return next

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// traced serves mux under HTTP; what is below /quiet is quiet. A span ends with its
+// traced serves mux under HTTP; paths below /quiet are quiet. A span ends with its
 // handler, which may be after the answer: ended waits for that.
 func traced(t *testing.T, mux http.Handler) (url string, ended func() []sdktrace.ReadOnlySpan) {
 	t.Helper()
@@ -64,7 +64,7 @@ func TestRequestsTellNoSecrets(t *testing.T) {
 		if sc := trace.SpanContextFromContext(r.Context()); !sc.IsValid() {
 			t.Error("no span in the context")
 		}
-		// All of the request is there for who handles it.
+		// The handler gets the whole request.
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, r.PathValue("id"), r.URL.Query().Get("ticket"), r.Header.Get("Authorization"), string(body), r.RemoteAddr != "")
 	})
@@ -145,7 +145,7 @@ func TestRequestsLetThrough(t *testing.T) {
 		names = append(names, s.Name())
 	}
 	slices.Sort(names)
-	// Who panics has its route in http.route alone: a span is named after its handler.
+	// After a panic the route is in http.route alone: a span is named after its handler.
 	if want := []string{"GET", "GET /flush", "GET /take"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Sampler keeps a part of the traces: a span with a parent is kept when its parent
-// is, and one without a parent that links to others, as a relay's and a batch's do,
-// when one of these is. Otherwise chance decides.
+// is, and a span without a parent that links to others, as a relay's and a batch's
+// do, when one of these is. Otherwise the decision is random.
 func Sampler(ratio float64) sdktrace.Sampler {
 	return sdktrace.ParentBased(byLinks{sdktrace.TraceIDRatioBased(ratio)})
 }

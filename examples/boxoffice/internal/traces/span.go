@@ -30,7 +30,7 @@ type Span struct {
 	Attrs  map[string]string
 }
 
-// Of reads spans of the SDK, such as those of an exporter in memory.
+// Of converts spans of the SDK, such as those of an exporter in memory.
 func Of(spans []sdktrace.ReadOnlySpan) []Span {
 	all := make([]Span, 0, len(spans))
 	for _, s := range spans {
@@ -55,7 +55,7 @@ func Of(spans []sdktrace.ReadOnlySpan) []Span {
 	return all
 }
 
-// byStart sorts spans as they began; those that began together as they ended, the
+// byStart sorts spans by their start; spans with the same start by their end, the
 // longest first.
 func byStart(spans []Span) {
 	slices.SortStableFunc(spans, func(a, b Span) int {

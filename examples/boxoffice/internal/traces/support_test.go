@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// exporterFunc is an exporter that does nothing but fail or wait, or not.
+// exporterFunc is an exporter that only fails or waits, or succeeds.
 type exporterFunc func(context.Context) error
 
 func (f exporterFunc) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {

@@ -20,15 +20,16 @@ type Config struct {
 	Service string
 	// Version is the service.version; none when empty.
 	Version string
-	// Instance tells processes apart; none when empty.
+	// Instance identifies the process; none when empty.
 	Instance string
-	// Timeout bounds one try to reach the collector, and the end, which sends what is
-	// left; 3 s when zero. What the collector does not take in that time is lost.
+	// Timeout bounds one try to reach the collector, and Close, which sends the
+	// remaining spans; 3 s when zero. Spans that the collector does not accept in that
+	// time are lost.
 	Timeout time.Duration
 	// Delay is how long a span waits for others to be sent with; 1 s when zero.
 	Delay time.Duration
-	// Logger is told when the collector goes away and comes back; slog.Default() when
-	// nil.
+	// Logger logs when the collector becomes unreachable and reachable again;
+	// slog.Default() when nil.
 	Logger *slog.Logger
 }
 
@@ -47,7 +48,8 @@ type Traces struct {
 	log      *slog.Logger
 }
 
-// Open makes a Traces. It connects to nothing; a collector that is away loses spans.
+// Open makes a Traces. It connects to nothing; an outage of the collector loses
+// spans.
 func Open(rawURL string, cfg Config) (*Traces, error) {
 	to, err := parse(rawURL)
 	if err != nil {
@@ -69,7 +71,7 @@ func Open(rawURL string, cfg Config) (*Traces, error) {
 		otlptracehttp.WithEndpointURL(to.endpoint),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
 		otlptracehttp.WithTimeout(cfg.Timeout),
-		// Trying again is of little use to spans, and holds up those that come after.
+		// Retries are of little use to spans, and delay later ones.
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
 	)
 	if err != nil {
@@ -109,8 +111,8 @@ func (t *Traces) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Close sends what is left, for as long as Config.Timeout. Spans that end later are
-// lost. That the collector did not take them is logged, and nobody's failure.
+// Close sends the remaining spans, for as long as Config.Timeout. Spans that end
+// later are lost. A refusal by the collector is logged, and is no error.
 func (t *Traces) Close() {
 	if t == nil {
 		return
@@ -123,10 +125,10 @@ func (t *Traces) Close() {
 	}
 }
 
-// exports says once that spans cannot be sent, and once that they are again. Errors
-// end here: the SDK would print each of them. The SDK would also go on with what is
-// in its queue after Close has given up, for as long as a collector that hangs lets
-// each batch wait; with end the rest is dropped at once.
+// exports logs once that spans cannot be sent, and once that they are again. Errors
+// end here: the SDK would print each of them. The SDK would also go on with its queue
+// after Close has returned, for as long as a collector that hangs lets each batch
+// wait; with end the rest is dropped at once.
 type exports struct {
 	sdktrace.SpanExporter
 	log    *slog.Logger

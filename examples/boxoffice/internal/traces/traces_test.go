@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// logged is what was logged, by whichever goroutine.
+// logged collects the log of any goroutine.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -112,7 +112,7 @@ func TestCollectorIsBounded(t *testing.T) {
 	}
 }
 
-// manySpans makes spans, and says how long the longest took.
+// manySpans makes spans, and returns the longest duration of one.
 func manySpans(t *testing.T, traces *Traces, n int) (longest time.Duration) {
 	t.Helper()
 	tracer := traces.Provider().Tracer("test")
@@ -137,7 +137,7 @@ func TestCollectorAway(t *testing.T) {
 	}
 }
 
-// hanging is a collector that answers nobody.
+// hanging is a collector that never answers.
 func hanging(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -162,8 +162,8 @@ func TestCollectorThatHangs(t *testing.T) {
 	}
 }
 
-// TestCloseLeavesNothingBehind has more batches wait than a collector that hangs
-// lets go in the time that is given to the end.
+// TestCloseLeavesNothingBehind has more batches waiting than a hanging collector
+// accepts in the time of Close.
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	var out logged
 	var batches atomic.Int32

@@ -9,16 +9,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Node is a span with what came of it.
+// Node is a span with the spans that followed from it.
 type Node struct {
 	Span
 	Linked   bool // it is of another trace, and links to the span above
 	Children []*Node
 }
 
-// Tree puts a trace together, with the spans of other traces that link to it where
-// they do. Its roots are the spans whose parent is not among spans: of a whole trace
-// one.
+// Tree puts a trace together, and adds the spans of other traces that link to it at
+// their links. Its roots are the spans whose parent is not among spans: one for a
+// whole trace.
 func Tree(spans []Span, of trace.TraceID) (roots []*Node) {
 	spans = slices.Clone(spans)
 	byStart(spans)
@@ -47,8 +47,8 @@ func Tree(spans []Span, of trace.TraceID) (roots []*Node) {
 	return roots
 }
 
-// Render draws trees as text: each span with when it began after the first, how long
-// it took, and who made it.
+// Render draws trees as text: each span with its start after the first, its duration,
+// and its service.
 func Render(roots []*Node) string {
 	if len(roots) == 0 {
 		return ""

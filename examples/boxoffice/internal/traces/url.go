@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// target is what a URL asks for.
+// target has the parts of a URL.
 type target struct {
 	endpoint string // without the parameters
 	ratio    float64
 }
 
-// Check says what is wrong with the URL of a collector.
+// Check returns the mistake in the URL of a collector.
 func Check(raw string) error {
 	_, err := parse(raw)
 	return err

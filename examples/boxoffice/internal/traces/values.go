@@ -6,8 +6,8 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
-// text is an attribute's value; lists and maps, which nothing here makes, are told as
-// protobuf tells them.
+// text is an attribute's value; lists and maps, which this program does not make,
+// have protobuf's form.
 func text(v *common.AnyValue) string {
 	switch v := v.GetValue().(type) {
 	case *common.AnyValue_StringValue:

@@ -8,11 +8,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Whole says what is missing of a trace that goes from an HTTP request to a frame of
-// a live stream, in this order: the request; the event that it created; the send of
-// that event, which links to it and is of a trace of its own; the consumer that
-// processed it, its child; and the delivery of what came of it, below that consumer.
-// No span of it is without its parent but the first.
+// Whole names the missing part of a trace that goes from an HTTP request to a frame
+// of a live stream, in this order: the request; the event that it created; the send
+// of that event, which links to it and is of a trace of its own; the consumer that
+// processed it, its child; and the delivery that follows, below that consumer. No
+// span of it is without its parent but the first.
 func Whole(spans []Span, of trace.TraceID) error {
 	roots := Tree(spans, of)
 	if len(roots) == 0 {
@@ -58,7 +58,7 @@ func Whole(spans []Span, of trace.TraceID) error {
 	return errors.Join(errs...)
 }
 
-// all are the nodes below n for which is holds.
+// all returns the nodes below n for which is returns true.
 func (n *Node) all(is func(*Node) bool) (found []*Node) {
 	for _, c := range n.Children {
 		if is(c) {
@@ -69,7 +69,7 @@ func (n *Node) all(is func(*Node) bool) (found []*Node) {
 	return found
 }
 
-// among is a child of n for which is holds.
+// among returns a child of n for which is returns true.
 func (n *Node) among(is func(*Node) bool) *Node {
 	for _, c := range n.Children {
 		if is(c) {

@@ -11,7 +11,7 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// span makes the n-th of a trace; the second trace's are those of the relay.
+// span makes the n-th span of a trace; the second trace has the spans of the relay.
 func span(of, n, parent byte, name string, kind trace.SpanKind, links ...ID) Span {
 	s := Span{ID: id(of, n), Name: name, Kind: kind, Links: links, From: "office", Start: start.Add(time.Duration(n) * time.Millisecond), End: start.Add(time.Duration(n+1) * time.Millisecond)}
 	if parent > 0 {

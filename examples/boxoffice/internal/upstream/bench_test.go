@@ -85,7 +85,7 @@ func child(b *testing.B, size int) (addr string, cpu func() float64) {
 	}
 }
 
-// hammer makes calls on one connection while more says so.
+// hammer makes calls on one connection while more returns true.
 func hammer(addr string, more func() bool, size int) error {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -121,7 +121,7 @@ func BenchmarkArtist(b *testing.B) {
 	}
 }
 
-// BenchmarkArrive is what the lock costs.
+// BenchmarkArrive measures the cost of the lock.
 func BenchmarkArrive(b *testing.B) {
 	u := open(b, Config{Limit: 1 << 40})
 	b.ReportAllocs()

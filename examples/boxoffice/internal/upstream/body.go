@@ -11,7 +11,7 @@ import (
 const (
 	// variants is how many histories there are; artists share them.
 	variants = 8
-	// slotsAt is what the fields around the figures may need at most.
+	// slotsAt bounds the bytes that the fields around the figures need.
 	slotsAt = 420
 )
 
@@ -80,7 +80,7 @@ func newTail(size, variant int) []byte {
 	}
 }
 
-// artist is what an artist's parts depend on.
+// artist has the inputs of an artist's parts.
 type artist struct {
 	id       int
 	revision uint64
@@ -99,7 +99,7 @@ func (a artist) updatedAt() time.Time {
 
 var genres = [...]string{"trot", "indie rock", "ballad", "hip-hop", "jazz", "city pop", "k-pop", "folk"}
 
-// headOf writes the head of an artist. Give it back with free.
+// headOf writes the head of an artist. Return it with free.
 func (b *bodies) headOf(a artist) *[]byte {
 	seed := a.seed()
 	p := b.pool.Get().(*[]byte)

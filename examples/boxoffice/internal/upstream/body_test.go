@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// checkBody reads a body and checks what holds for all of them.
+// checkBody reads a body and checks the rules of all bodies.
 func checkBody(t *testing.T, body []byte, id, size int) document {
 	t.Helper()
 	if len(body) != size {

@@ -14,7 +14,7 @@ import (
 // slowStep is how often a slow body gets its next piece.
 const slowStep = 50 * time.Millisecond
 
-// call answers whatever is not a control request, and counts it.
+// call answers all requests except control requests, and counts them.
 func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
 	t := u.gate.arrival(r)
 	u.gate.identify(t, identityOf(r.Header))
@@ -46,7 +46,7 @@ func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
 	u.send(w, r, u.revisions.current(n), e)
 }
 
-// artistOf returns the id in the path, and whether there is such an artist.
+// artistOf returns the id in the path, and whether the artist exists.
 func artistOf(r *http.Request) (id string, known bool) {
 	id, ok := strings.CutPrefix(r.URL.Path, "/artists/")
 	if !ok {
@@ -62,7 +62,7 @@ func artistNumber(id string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= Artists && strconv.Itoa(n) == id
 }
 
-// refuse says no to a call that is over a limit.
+// refuse is the answer to a call over a limit.
 func (u *Upstream) refuse(t ticket) *problem {
 	switch {
 	case t.banned > 0:
@@ -82,7 +82,7 @@ func (u *Upstream) refuse(t ticket) *problem {
 	return nil
 }
 
-// problemOf is the error answer to a call that was let in, if it gets one.
+// problemOf is the error answer to a permitted call, if it gets one.
 func problemOf(r *http.Request, e effect, known bool) *problem {
 	switch {
 	case e.kind == FaultStatus:
@@ -107,7 +107,7 @@ func problemOf(r *http.Request, e effect, known bool) *problem {
 
 func (u *Upstream) latency() time.Duration { return u.cfg.Latency + rand.N(u.cfg.Jitter+1) }
 
-// send writes an artist, with what goes wrong about it.
+// send writes an artist, with its faults.
 func (u *Upstream) send(w http.ResponseWriter, r *http.Request, a artist, e effect) {
 	head := u.bodies.headOf(a)
 	defer u.bodies.free(head)
@@ -124,7 +124,7 @@ func (u *Upstream) send(w http.ResponseWriter, r *http.Request, a artist, e effe
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	if e.kind == FaultDrop {
-		// The connection ends either way; the flush has it end within the body.
+		// The connection ends either way; with the flush it ends within the body.
 		_ = write(r.Context(), w, e.bytesPerSecond, parts[0])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
@@ -161,7 +161,7 @@ func write(ctx context.Context, w http.ResponseWriter, bytesPerSecond int64, par
 	return nil
 }
 
-// pause passes simulated time. It ends early when the client has gone or the
+// pause waits for simulated time. It ends early when the client has gone or the
 // service stops.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {

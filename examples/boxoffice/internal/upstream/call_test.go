@@ -201,8 +201,8 @@ func TestDelayAndLatency(t *testing.T) {
 	})
 }
 
-// A long delay is served to its end over a network, and a client that goes away
-// ends it.
+// A long delay is served to its end over a network, and ends when the client
+// disconnects.
 func TestDelayOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, _, c := bubble(t, Config{})
@@ -251,8 +251,8 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// A body that takes minutes does not hold up the end of the service: the rest
-// of it is sent at once.
+// A body that takes minutes does not delay the end of the service: the rest of it is
+// sent at once.
 func TestEndHurriesSlowBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, p := open(t, Config{}), boxtest.NewPipes()

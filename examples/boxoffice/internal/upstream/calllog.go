@@ -5,10 +5,10 @@ import "time"
 // chunkCalls is how many calls the log stores, drops and copies at once.
 const chunkCalls = 4096
 
-// maxInstances bounds how many instances are told apart.
+// maxInstances bounds how many instances have names of their own.
 const maxInstances = 1000
 
-// record is one call of the log. sent is 0 when the caller did not say.
+// record is one call of the log. sent is 0 when the caller did not state it.
 type record struct {
 	arrival, sent time.Duration
 	instance      uint16
@@ -16,8 +16,8 @@ type record struct {
 	class         class
 }
 
-// callLog keeps the newest calls in the order of their arrival. A call's
-// number stays its own: numbers go on after a reset. The gate's lock guards it.
+// callLog keeps the newest calls in the order of their arrival. A call's number is
+// unique: numbers continue after a reset. The gate's lock guards it.
 type callLog struct {
 	limit  int
 	chunks []*[chunkCalls]record
@@ -78,9 +78,9 @@ func (l *callLog) intern(name string) uint16 {
 	return n
 }
 
-// read visits the logged calls that arrived after a time, oldest first, with
-// the names of their instances. It holds the lock for one chunk at a time, so
-// that arrivals are not held up; calls that arrive meanwhile are left out.
+// read visits the logged calls that arrived after a time, oldest first, with the
+// names of their instances. It holds the lock for one chunk at a time, so that
+// arrivals are not delayed; calls that arrive meanwhile are left out.
 func (g *gate) read(after time.Duration, visit func(records []record, names []string) error) error {
 	g.mu.Lock()
 	seq, end, epoch := g.log.first, g.log.next, g.log.floor
@@ -88,7 +88,7 @@ func (g *gate) read(after time.Duration, visit func(records []record, names []st
 	buf := make([]record, 0, chunkCalls)
 	for seq < end {
 		g.mu.Lock()
-		if g.log.floor != epoch { // a reset: what was asked for is gone
+		if g.log.floor != epoch { // a reset: the calls are gone
 			g.mu.Unlock()
 			return nil
 		}

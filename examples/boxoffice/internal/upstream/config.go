@@ -30,14 +30,14 @@ type Config struct {
 	// Latency passes before every artist is answered, and up to Jitter more,
 	// drawn evenly. Default 0.
 	Latency, Jitter time.Duration
-	// ReviseEvery changes every artist once in this time, each at a moment of
-	// its own; at least 1 s. Default 0: only when told to.
+	// ReviseEvery changes every artist once in this time, each at a moment of its own;
+	// at least 1 s. Default 0: only on request.
 	ReviseEvery time.Duration
 	// LogCalls is how many of the newest calls the log keeps. Default
 	// 2,000,000; a call takes 24 bytes, and memory grows with use.
 	LogCalls int
-	// Clock is the time of arrivals. Default [boottime.Now], which is what
-	// callers send in [HeaderSentAt].
+	// Clock is the time of arrivals. Default [boottime.Now], the clock that callers use
+	// for [HeaderSentAt].
 	Clock func() time.Duration
 }
 

@@ -26,11 +26,10 @@ func (l listener) Accept() (net.Conn, error) {
 	return newConn(c, l.gate), nil
 }
 
-// conn takes the time of a call where its first bytes are read. Which bytes
-// those are it knows without parsing: on a connection without pipelining, the
-// first that are read after the connection began, or after something was
-// written, begin a request. The handler takes the ticket; a request that finds
-// none was pipelined and arrives there, late.
+// conn takes the time of a call where its first bytes are read. It recognises those
+// bytes without parsing: on a connection without pipelining, the first bytes read
+// after the connection began, or after a write, begin a request. The handler takes
+// the ticket; a request without one was pipelined and arrives there, late.
 //
 // As with any net.Conn under net/http, one goroutine reads at a time.
 type conn struct {
@@ -53,9 +52,9 @@ func newConn(c net.Conn, g *gate) *conn {
 	return wrapped
 }
 
-// Read hands on what the connection brings. net/http watches a connection
-// between requests with a buffer of one byte; this reads on in a buffer of its
-// own then, because a call is only told from a control request by its path.
+// Read passes on the bytes of the connection. net/http watches a connection between
+// requests with a buffer of one byte; this reads on in a buffer of its own then,
+// because a call is only told from a control request by its path.
 func (c *conn) Read(p []byte) (int, error) {
 	for len(c.ahead) == 0 {
 		n, err := c.Conn.Read(c.store[len(c.start):])
@@ -65,7 +64,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			break // an error comes again with the next read
 		}
 		if err != nil {
-			// A deadline in the middle of these few bytes keeps them.
+			// A deadline in the middle of these few bytes does not lose them.
 			if ne, ok := err.(net.Error); !ok || !ne.Timeout() { //nolint:errorlint // net's own, as net/http looks at it
 				c.ahead, c.start = c.start, nil
 				if len(c.ahead) > 0 {
@@ -80,8 +79,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// told reports whether what was read can be handed on, and lets a call arrive
-// if it begins one.
+// told reports whether the bytes read so far can be passed on, and lets a call arrive
+// if they begin one.
 func (c *conn) told() bool {
 	if !c.wrote.Load() {
 		return true // more of the same request
@@ -102,8 +101,8 @@ func (c *conn) told() bool {
 	return true
 }
 
-// control tells a control request by its first bytes, or says that there are
-// too few. Anything that is not surely one is a call.
+// control recognises a control request by its first bytes, or reports that there are
+// too few. Anything else is a call.
 func control(b []byte) (isControl, known bool) {
 	const method = 16 // longer than any
 	space := bytes.IndexByte(b, ' ')
@@ -116,8 +115,8 @@ func control(b []byte) (isControl, known bool) {
 	return bytes.HasPrefix(b[space+1:], []byte(controlPrefix)), true
 }
 
-// Write notes that whatever is read next begins a request. It does so first:
-// the caller may answer before the write returns here.
+// Write notes that the next bytes read begin a request. It does so first: the caller
+// may answer before the write returns here.
 func (c *conn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 100 ")) {
 		c.wrote.Store(true)

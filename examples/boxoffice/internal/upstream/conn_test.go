@@ -125,13 +125,13 @@ func TestSplitRequests(t *testing.T) {
 		} else {
 			at = got[0].Arrival
 		}
-		// "GET /_/faults…" took its milliseconds, then "GET /_a" tells a call.
+		// "GET /_/faults…" took its milliseconds, then "GET /_a" shows a call.
 		control := len("GET /_/faults HTTP/1.1\r\nHost: x\r\n\r\n")
 		if want := time.Duration(control+len("GET /_a")-1) * time.Millisecond; at != want {
 			t.Errorf("it arrived at %v, want %v", at, want)
 		}
-		// What begins like a control request and ends is a call to nobody, and
-		// the service goes on.
+		// A request that begins like a control request and is cut is no call, and the
+		// service goes on.
 		w.send("GET /")
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func TestEveryRequestCountsOnce(t *testing.T) {
 		want, late = want+2, late+1
 		check("pipelined")
 
-		// What is not HTTP is a call all the same.
+		// A request that is not HTTP is a call all the same.
 		exchange("FLOOD FLOOD FLOOD\r\n\r\n", 400, 1)
 		_ = w.Close()
 		w = dialWire(t, p)
@@ -290,7 +290,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// An end while a control request's first bytes are looked at is passed on.
+// An end of the connection during a control request's first bytes is passed on.
 func TestConnPassesErrorsOn(t *testing.T) {
 	var s staged
 	mine, theirs := net.Pipe()
@@ -312,7 +312,7 @@ func TestConnPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// net/http ends a pending read by a deadline. What the read had is not lost.
+// net/http ends a pending read by a deadline. The bytes of the read are not lost.
 func TestDeadlineKeepsBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s staged

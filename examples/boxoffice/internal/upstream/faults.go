@@ -28,8 +28,8 @@ const (
 	maxRate    = 1_000_000_000 // bytes a second
 )
 
-// Fault is a rule: what goes wrong, for which calls, how often, how many times.
-// Delays of several rules add up; of the other kinds the oldest rule decides.
+// Fault is a rule: the fault, its calls, its rate and its number. Delays of several
+// rules add up; of the other kinds the oldest rule decides.
 type Fault struct {
 	ID   int64  `json:"id"` // given by the upstream
 	Kind string `json:"kind"`
@@ -89,7 +89,7 @@ type rules struct {
 
 func newRules() *rules { return &rules{roll: rand.Float64, given: map[string]int64{}} }
 
-// effect is what goes wrong with one call.
+// effect has the faults of one call.
 type effect struct {
 	delay          time.Duration
 	kind           string // of status, truncated, malformed and drop

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A fault is one within its bounds or is refused, and a refused one changes nothing.
+// A fault is within its bounds or is refused, and a refused one changes nothing.
 func FuzzFault(f *testing.F) {
 	for _, s := range []string{`{"kind":"status","status":500}`, `{"kind":"delay","delayMs":-1}`, `{"kind":"malformed","calls":1}{}`, `{"kind":"none"}`, `{"rate":1e400}`, `[`, ``} {
 		f.Add(s)

@@ -23,7 +23,7 @@ type gate struct {
 	tally
 }
 
-// tally is what a reset forgets.
+// tally has the counts that a reset clears.
 type tally struct {
 	since       time.Duration
 	last        time.Duration
@@ -44,7 +44,7 @@ type tally struct {
 	handler     histogram
 }
 
-// ticket is a call that has arrived and what was decided about it.
+// ticket is a call that has arrived and the decision about it.
 type ticket struct {
 	seq     uint64
 	arrival time.Duration
@@ -59,8 +59,8 @@ func newGate(cfg Config) *gate {
 	return g
 }
 
-// reset forgets what was counted, and the ban. Calls that have arrived and are
-// not answered yet are not counted again.
+// reset clears the counts, and the ban. Calls that have arrived and are not answered
+// yet are not counted again.
 func (g *gate) reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,8 +71,8 @@ func (g *gate) reset() {
 	}
 }
 
-// arrive counts a call that arrives now. late says that its time could not be
-// taken where its first bytes were read.
+// arrive counts a call that arrives now. late means that its time could not be taken
+// where its first bytes were read.
 func (g *gate) arrive(late bool) ticket {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +102,7 @@ func (g *gate) arrive(late bool) ticket {
 	return t
 }
 
-// identify adds to a call what its headers say, when the handler begins.
+// identify adds the headers' values to a call, when the handler begins.
 func (g *gate) identify(t ticket, h identity) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,7 +118,7 @@ func (g *gate) identify(t ticket, h identity) {
 	}
 }
 
-// decide adds how a call is answered, before it is: whoever has the answer
+// decide adds how a call is answered, before it is: a caller that has the answer
 // finds the call counted.
 func (g *gate) decide(t ticket, status int) {
 	g.mu.Lock()

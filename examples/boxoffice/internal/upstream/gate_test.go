@@ -108,7 +108,7 @@ func TestBan(t *testing.T) {
 		{11*second + 6, 429, "10"},
 		{15 * second, 429, "7"},
 		{15 * second, 429, "7"},
-		{15 * second, 429, "10"}, // a violation begins the ban anew
+		{15 * second, 429, "10"}, // a violation restarts the ban
 		{25*second - 1, 429, "1"},
 		{25 * second, 200, ""},
 	} {

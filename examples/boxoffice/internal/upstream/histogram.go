@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Quantiles of a time, in microseconds. They are exact to 1 part in 16, and
-// never below what was measured.
+// Quantiles of a time, in microseconds. They are exact to 1 part in 16, and never
+// below the measured value.
 type Quantiles struct {
 	Count int64 `json:"count"`
 	P50   int64 `json:"p50Us"`

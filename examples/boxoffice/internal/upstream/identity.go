@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The headers of a call that say who calls. All may be missing.
+// The headers of a call that identify its caller. All may be missing.
 const (
 	// HeaderPriority is "high" or "low"; calls are counted by it.
 	HeaderPriority = "X-Priority"
@@ -42,8 +42,8 @@ func classOf(name string) class {
 	return classNone
 }
 
-// identity is who calls. What is missing or makes no sense is zero: a real
-// service would not refuse a call for it.
+// identity is the caller of a call. Missing or malformed values are zero: a real
+// service would not refuse a call for them.
 type identity struct {
 	class    class
 	instance string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Call is one line of the log. Sent is 0 when the caller did not say, Status
+// Call is one line of the log. Sent is 0 when the caller did not state it, Status
 // while the call is not answered and when its connection was broken on purpose.
 type Call struct {
 	Arrival  time.Duration
@@ -23,9 +23,9 @@ type Call struct {
 // logHead is the first line of a log, with the columns and their order.
 const logHead = "#arrival_ns\tsent_ns\tpriority\tstatus\tinstance\n"
 
-// WriteLog writes the calls of the last time, oldest first, or all that the log
-// still has when last is 0: one line per call with tabs between the columns.
-// Arrivals go on meanwhile.
+// WriteLog writes the calls of the last time, oldest first, or all that the log still
+// has when last is 0: one line per call with tabs between the columns. Calls still
+// arrive meanwhile.
 func (u *Upstream) WriteLog(w io.Writer, last time.Duration) error {
 	after := time.Duration(-1 << 62)
 	if last > 0 {
@@ -56,8 +56,8 @@ func (u *Upstream) WriteLog(w io.Writer, last time.Duration) error {
 	})
 }
 
-// ReadLog reads what [Upstream.WriteLog] and GET /_/log write. A log that ends
-// in the middle of a line is an error, so that a cut download is noticed.
+// ReadLog reads the output of [Upstream.WriteLog] and GET /_/log. A log that ends in
+// the middle of a line is an error, so that a cut download is noticed.
 func ReadLog(r io.Reader) ([]Call, error) {
 	br := bufio.NewReader(r)
 	head, err := br.ReadString('\n')

@@ -51,8 +51,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// checkFlags is Config.validate in the words of the command line, where 0 was
-// typed and does not stand for a default.
+// checkFlags is Config.validate in the words of the command line, where a typed 0 is
+// no default.
 func checkFlags(cfg Config) error {
 	switch {
 	case cfg.BodyBytes < minBody || cfg.BodyBytes > maxBody:

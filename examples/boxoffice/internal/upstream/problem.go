@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// statusBanned is the answer of a service that has had enough.
+// statusBanned is the status of all calls during a ban.
 const statusBanned = http.StatusTooManyRequests
 
 // problem is an error answer.
@@ -24,7 +24,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.name + ": " + p.detail }
 
-// invalid is a control request that is not what its route takes.
+// invalid is a control request that its route does not accept.
 func invalid(field, format string, args ...any) *problem {
 	return &problem{
 		status: http.StatusBadRequest, name: "invalid-request", title: "The request is not what this route takes",

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// revisions says which revision of an artist is current: how often it was
-// revised by hand, and how many periods of ReviseEvery it has been through.
-// They start at 0 with the process.
+// revisions has the current revision of each artist: how often it was revised by
+// hand, plus the number of its periods of ReviseEvery. They start at 0 with the
+// process.
 type revisions struct {
 	every time.Duration
 	clock func() time.Duration
@@ -30,7 +30,7 @@ func (r *revisions) current(id int) artist {
 	return artist{id: id, revision: n}
 }
 
-// revise changes an artist and returns what it is now.
+// revise changes an artist and returns its new state.
 func (r *revisions) revise(id int) artist {
 	r.hand[id].Add(1)
 	return r.current(id)

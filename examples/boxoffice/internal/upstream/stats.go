@@ -13,8 +13,8 @@ const (
 	maxRates   = 10 * time.Minute
 )
 
-// Stats is what the upstream has seen since it started or was reset. Times are
-// nanoseconds of the clock that callers send in [HeaderSentAt].
+// Stats are the upstream's figures since it started or was reset. Times are
+// nanoseconds of the clock that callers use for [HeaderSentAt].
 type Stats struct {
 	Now         time.Duration `json:"nowNs"`
 	Since       time.Duration `json:"sinceNs"`
@@ -22,17 +22,17 @@ type Stats struct {
 	DailyBudget int64         `json:"dailyBudget"`
 	BodyBytes   int           `json:"bodyBytes"`
 
-	// Calls are all arrivals, Violations those at which the window that ends
-	// there is over the limit. Refused were answered with 429 for that or for
-	// the day. A ban that a violation prolongs is still one of Bans.
+	// Calls are all arrivals, Violations the arrivals at which the window that ends
+	// there is over the limit. Refused were answered with 429 for that or for the day. A
+	// ban that a violation prolongs is still one of Bans.
 	Calls       int64         `json:"calls"`
 	Violations  int64         `json:"violations"`
 	Worst       window.Window `json:"worst"`
 	Bans        int64         `json:"bans"`
 	BannedUntil time.Duration `json:"bannedUntilNs"` // 0 without a ban
 	Refused     int64         `json:"refused"`
-	// Today are the calls of the day (UTC), OverBudget those that came after a
-	// day's budget was used up.
+	// Today are the calls of the day (UTC), OverBudget those after a day's budget was
+	// used up.
 	Today      int64 `json:"today"`
 	OverBudget int64 `json:"overBudget"`
 	// Late are calls whose time was taken in the handler: pipelined ones, and
@@ -49,7 +49,7 @@ type Stats struct {
 	Queue   Quantiles `json:"queue"`
 	Handler Quantiles `json:"handler"`
 
-	// Log says how much of it the rest is about.
+	// Log describes the part of the log that the rest is about.
 	Log   Logged `json:"log"`
 	Sent  Sent   `json:"sent"`
 	Rates Rates  `json:"rates"`
@@ -63,9 +63,8 @@ type Class struct {
 	WorstSent window.Window `json:"worstSent"`
 }
 
-// Logged is the part of the log that was looked at. Lost are the calls that
-// were dropped to make room: when it is above 0, they are in no figure from the
-// log.
+// Logged is the part of the log that was read. Lost are the calls that were dropped
+// to make room: when it is above 0, they are in no figure from the log.
 type Logged struct {
 	Calls int64         `json:"calls"`
 	From  time.Duration `json:"fromNs"`
@@ -90,8 +89,8 @@ type Rates struct {
 	Calls    map[string][]int `json:"calls"`
 }
 
-// Stats reports. last is how far back it looks in the log, which costs time and
-// memory by the call; 0 is all of it. The counts beside that cost nothing.
+// Stats reports. last is how far back it reads the log, which costs time and memory
+// by the call; 0 is all of it. The other counts cost nothing.
 func (u *Upstream) Stats(last time.Duration) Stats {
 	s := u.gate.counts()
 	s.DailyBudget, s.BodyBytes, s.Faults = u.cfg.DailyBudget, u.cfg.BodyBytes, u.rules.counts()
@@ -134,7 +133,7 @@ func (g *gate) counts() Stats {
 	return s
 }
 
-// addLog adds the figures that take the log.
+// addLog adds the figures that need the log.
 func (u *Upstream) addLog(s *Stats, after time.Duration) {
 	var arrived, sent [classCount][]time.Duration
 	var transit histogram

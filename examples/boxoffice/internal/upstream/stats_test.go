@@ -54,7 +54,7 @@ func TestStatsByClass(t *testing.T) {
 	if st.Classes["low"].Calls != 30 || st.Classes["low"].Worst.Calls != 0 || st.Classes["high"].Worst.Calls != 5 || st.Log.Calls != 6 || len(st.Rates.Calls["high"]) != 11 {
 		t.Errorf("the last second: %+v", st)
 	}
-	// Years do not make the series longer.
+	// The series is no longer after years.
 	s.set(10_000 * time.Hour)
 	if st := u.Stats(0); len(st.Rates.Calls["low"]) != 6001 || st.Classes["low"].Worst.Calls != 20 {
 		t.Errorf("%d buckets, %+v", len(st.Rates.Calls["low"]), st.Classes)
@@ -90,7 +90,7 @@ func TestSentSeries(t *testing.T) {
 	if st.Violations != 10 || st.Sent.Above != 10 || st.Sent.Worst != (window.Window{Calls: 20, End: 30 * second}) {
 		t.Errorf("sent at once: %d violations, %+v", st.Violations, st.Sent)
 	}
-	// A header that makes no sense is as good as none.
+	// A malformed header counts as none.
 	for _, bad := range []string{"", "soon", "-5", "1e9"} {
 		s.set(s.clock() + second)
 		do(t, u, "GET", "/artists/1", "", HeaderSentAt, bad)

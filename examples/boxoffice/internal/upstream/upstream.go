@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// drainFor bounds the graceful end: simulated time is cut short by then, and
-// what is left is the sending of a body.
+// drainFor bounds the graceful end: simulated time is cut short by then, and only the
+// sending of a body remains.
 const drainFor = 10 * time.Second
 
 // Upstream is the simulated artist API. Its methods may be called concurrently.

@@ -1,6 +1,6 @@
-// Package archive keeps what is rarely read out of the database: one object for
-// each id and tier, in a folder ([Dir]) or in a bucket of an object store that
-// speaks Amazon's S3 protocol ([S3]). [Open] makes the one that a URL names:
+// Package archive keeps rarely read data outside the database: one object for each id
+// and tier, in a folder ([Dir]) or in a bucket of an object store that speaks
+// Amazon's S3 protocol ([S3]). [Open] makes the one that a URL names:
 //
 //	s, err := archive.Open(ctx, "s3://snapshots/artists?region=eu-central-1")
 //	…
@@ -10,11 +10,11 @@
 //	an object is whole or not there, whenever the power fails   TestPutIsAtomic
 //	putting again replaces, deleting again is no error          TestStore
 //	any id is a safe file name                                  TestNames
-//	S3: each request is signed, and so is what it carries       TestStore, TestS3Refusals
+//	S3: each request is signed, its body included               TestStore, TestS3Refusals
 //	S3: a server that is busy, slow or breaks off is asked
 //	again, and an upload that it did not confirm has failed     TestS3Trouble
 //	S3: no error names a secret                                 TestS3Refusals, TestOpenRefuses
-//	a bad URL is refused with what to write instead             TestOpenRefuses
+//	a bad URL is refused with an example of a good one          TestOpenRefuses
 //
 // # Failure modes
 //
@@ -22,9 +22,9 @@
 // then fails. Of an object that is larger than 16 MiB it reads nothing. It knows
 // nothing of a bucket's versioning and lifecycle rules.
 //
-// [Dir] needs a file system that renames atomically and keeps what was synced; a
-// network file system may do neither. A writer that is killed leaves at most one
-// temporary file per object, which the next Put of that object replaces.
+// [Dir] needs a file system that renames atomically and keeps synced data; a network
+// file system may do neither. A writer that is killed leaves at most one temporary
+// file per object, which the next Put of that object replaces.
 package archive
 
 import (
@@ -39,7 +39,7 @@ import (
 var ErrNotFound = errors.New("archive: no such object")
 
 // Store keeps objects. When Put returns nil the object outlives a crash of the
-// machine. Put replaces; Delete of what is not there is no error.
+// machine. Put replaces; Delete of a missing object is no error.
 type Store interface {
 	Put(ctx context.Context, tier int, id string, data []byte) error
 	Get(ctx context.Context, tier int, id string) ([]byte, error)

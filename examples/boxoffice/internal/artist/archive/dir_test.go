@@ -27,7 +27,7 @@ func open(t testing.TB, root string) *archive.Dir {
 	return d
 }
 
-// TestStore is what every Store does.
+// TestStore tests the contract of every Store.
 func TestStore(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "deep", "archive")
 	folder := func() archive.Store { return open(t, root) }
@@ -75,7 +75,7 @@ func keeps(t *testing.T, of func() archive.Store) {
 	}
 }
 
-// A writer that dies leaves the old object, or none; the next Put clears up.
+// A writer that dies leaves the old object, or none; the next Put cleans up.
 func TestPutIsAtomic(t *testing.T) {
 	root := t.TempDir()
 	d := open(t, root)
@@ -84,7 +84,7 @@ func TestPutIsAtomic(t *testing.T) {
 	}
 	var file string
 	find(t, root, func(path string) { file = path })
-	// As a killed writer leaves it: half of the new one beside the old.
+	// The files of a killed writer: half of the new object beside the old.
 	if err := os.WriteFile(file+".tmp", []byte("hal"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestPutIsAtomic(t *testing.T) {
 	if got, err := d.Get(t.Context(), 1, "7"); err != nil || !bytes.Equal(got, []byte("new")) || n != 1 {
 		t.Errorf("got %q, %v, in %d files", got, err, n)
 	}
-	// What cannot be written leaves nothing, and the old object.
+	// A failed write leaves no temporary file, and the old object.
 	if err := os.Mkdir(file+".tmp", 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Hurry has s ask again soon.
+// Hurry shortens the pauses between the tries of s.
 func (s *S3) Hurry() {
 	s.pause = bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond}
 }

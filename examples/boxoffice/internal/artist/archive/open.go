@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
-// Open makes the Store that a URL names. It does no I/O beyond what finds the
+// Open makes the Store that a URL names. It does no I/O except to find the
 // credentials.
 //
 //	/folder or file:///folder                        a [Dir]
@@ -38,14 +38,14 @@ func Open(ctx context.Context, raw string) (Store, error) {
 	return at.open(ctx, raw)
 }
 
-// Check says what is wrong with a URL, before anything is opened. It never repeats
-// what may be a secret.
+// Check returns the mistake in a URL, before anything is opened. The error never
+// repeats a part that may be secret.
 func Check(raw string) error {
 	_, err := parse(raw)
 	return err
 }
 
-// address is what a URL says.
+// address has the parts of a URL.
 type address struct {
 	folder string // of a Dir; the rest is of an S3
 

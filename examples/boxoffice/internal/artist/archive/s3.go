@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	// s3Tries is how often a request is made that the server may take later.
+	// s3Tries is how often a request is made that may succeed later.
 	s3Tries = 4
 	// s3Most bounds an object that is read, in bytes.
 	s3Most = 16 << 20
 )
 
 // S3 is a [Store] in a bucket of an object store that speaks Amazon's protocol.
-// Requests name the bucket in the path, and are signed (Signature Version 4) with
-// the hash of what they carry, so that the server takes no object that was damaged
-// on its way.
+// Requests name the bucket in the path, and are signed (Signature Version 4) with the
+// hash of their body, so that the server refuses an object that was damaged in
+// transit.
 type S3 struct {
 	address
 	raw         string // the URL, to hide its secrets in errors
@@ -153,7 +153,7 @@ func (s *S3) request(ctx context.Context, method string, tier int, id string, da
 	return body, nil
 }
 
-// refusal is an answer that says no.
+// refusal is an answer with an error status.
 type refusal struct {
 	status int
 	code   string // as S3 names it; "" when the answer does not say

@@ -46,8 +46,8 @@ func openS3(t *testing.T, rest string) *archive.S3 {
 	return s3
 }
 
-// A server that is busy, answers late, breaks off or is gone for a moment is asked
-// again; one that stays so fails, and nothing counts as put that it did not take.
+// A server that is busy, slow, breaks off or is briefly gone is asked again; one that
+// stays so fails, and an upload that it did not accept does not count as put.
 func TestS3Trouble(t *testing.T) {
 	busy := func(status int, code string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, _ *http.Request) bool { s3fake.Refuse(w, status, code); return true }
@@ -111,8 +111,8 @@ func TestS3Trouble(t *testing.T) {
 	}
 }
 
-// What will not pass by itself fails at once, and says what to do; no error names
-// the secret.
+// A permanent failure is returned at once, with the next step; no error names the
+// secret.
 func TestS3Refusals(t *testing.T) {
 	server, good := bucket(t, "")
 	at := httptest.NewServer(server)
@@ -144,7 +144,7 @@ func TestS3Refusals(t *testing.T) {
 			t.Errorf("%s: %d requests, want 3", name, n)
 		}
 	}
-	// What was damaged on its way is refused by the hash that is signed.
+	// An object damaged in transit is refused by the signed hash.
 	server.Set(func(_ http.ResponseWriter, r *http.Request) bool {
 		r.Body = io.NopCloser(strings.NewReader("damaged"))
 		return false
@@ -159,7 +159,7 @@ func TestS3Refusals(t *testing.T) {
 	if err := good.Put(t.Context(), 1, "7", []byte("x")); err == nil || !strings.Contains(err.Error(), "?region=") {
 		t.Errorf("a redirect: %v", err)
 	}
-	// A proxy's page names a secret; nobody shall read it in a log.
+	// A proxy's page contains a secret, which must not reach a log.
 	server.Set(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, "<Error><Code>"+theSecret+"</Code></Error>")
@@ -177,7 +177,7 @@ func TestS3Refusals(t *testing.T) {
 	}
 }
 
-// A caller that goes is not kept.
+// A cancelled call returns at once.
 func TestS3Canceled(t *testing.T) {
 	server, s := bucket(t, "")
 	ctx, cancel := context.WithCancel(t.Context())

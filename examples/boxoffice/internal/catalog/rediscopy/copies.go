@@ -33,8 +33,8 @@ type Copies struct {
 
 var _ catalog.Copies = (*Copies)(nil)
 
-// New makes Copies on a client, which stays the caller's to close. The prefix stands
-// before the keys. It sends nothing.
+// New makes Copies on a client, which the caller closes. The keys begin with the
+// prefix. It sends nothing.
 func New(client redis.UniversalClient, prefix string) *Copies {
 	key := prefix + "cache:{shows:" + layout(reflect.TypeFor[catalog.Show]()) + "}"
 	return &Copies{
@@ -43,7 +43,7 @@ func New(client redis.UniversalClient, prefix string) *Copies {
 	}
 }
 
-// layout tells types with other fields apart.
+// layout differs for types with other fields.
 func layout(t reflect.Type) string {
 	h := fnv.New32a()
 	var fields func(t reflect.Type)

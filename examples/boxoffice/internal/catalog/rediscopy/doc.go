@@ -11,8 +11,8 @@
 //
 //	property                                                     proven by
 //	a copy is kept, and gone after an eviction                   TestCopies
-//	what was read before an eviction is not kept                 TestCopies
-//	a copy ends by itself, whatever became of its eviction       TestCopies
+//	a copy read before an eviction is not kept                   TestCopies
+//	a copy expires by itself, even if its eviction failed        TestCopies
 //	in a Cluster all of it is in one slot                        TestCopies
 //
 // Failure modes: an eviction that does not reach Redis leaves the copy for its 2 s. A

@@ -11,24 +11,24 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// Subject is what to audit.
+// Subject is the box office to audit.
 type Subject struct {
 	Office     Office
 	GatewayURL string        // without it the ledger's checks are left out
 	Patience   time.Duration // for coming to rest
 	Crowd      *crowd.Crowd  // has ended
-	// Foreign says that others use the box office too: charges and tickets
-	// that no fan knows are then not judged.
+	// Foreign states that others use the box office too: charges and tickets that no fan
+	// knows are then not judged.
 	Foreign bool
-	// Lines has the waiting rooms judged: while the crowd was there nobody changed
-	// how many may be inside, and no waiting room was lost.
+	// Lines has the waiting rooms judged: during the run no capacity was changed, and no
+	// waiting room was lost.
 	Lines bool
 }
 
 // Result of an audit.
 type Result struct {
 	Own     []Check // the box office's own invariants
-	Outside []Check // what fans and the ledger say
+	Outside []Check // by fans and the ledger
 }
 
 // OK reports whether every check holds.
@@ -74,7 +74,7 @@ type audit struct {
 	payments []payment
 }
 
-// Run waits for rest and audits. The error is not nil only when ctx ended.
+// Run waits for rest and audits. The error is non-nil only when ctx ended.
 func Run(ctx context.Context, s Subject) (Result, error) {
 	a := &audit{s: s, find: newFindings(), records: s.Crowd.Records(), tickets: map[string]crowd.Ticket{}, owners: map[string]string{}}
 	start := time.Now()
@@ -108,8 +108,8 @@ func ownChecks(inv Invariants) []Check {
 	return checks
 }
 
-// judgeOps looks for events that were given up, and at the crowd's complaints. What
-// is apart from the books, as requests for artists are, may wait or be given up.
+// judgeOps checks for dead letters, and the load generator's complaints. Events apart
+// from the books, such as requests for artists, may wait or be dead letters.
 func (a *audit) judgeOps(ctx context.Context) {
 	ops, err := a.s.Office.Ops(ctx)
 	a.find.announce(checkGivenUp, "%d published, backlog %d", ops.Outbox.Published, ops.Outbox.Backlog)

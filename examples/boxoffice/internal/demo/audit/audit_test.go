@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// verdict is what an audit of one fake box office found.
+// verdict is the result of an audit of one fake box office.
 type verdict struct {
 	audit.Result
 	err error

@@ -9,7 +9,7 @@ import (
 // posted is a comment or a chat message as the box office has it.
 type posted struct{ id, place, text string }
 
-// judgeCommunity holds the shows and their rooms to what fans were told.
+// judgeCommunity compares the shows and their rooms with the answers to fans.
 func (a *audit) judgeCommunity(ctx context.Context) {
 	comments, messages, known := 0, 0, map[string]bool{}
 	for _, rec := range a.records {
@@ -74,9 +74,9 @@ func (a *audit) judgeCommunity(ctx context.Context) {
 	}
 }
 
-// judgePosted compares what is there with what fans were told. What a fan sent more
-// than once, or has no answer for, may be there as often as it was sent; no two of
-// them have the same text.
+// judgePosted compares the stored posts with the answers to fans. A post that a fan
+// sent more than once, or has no answer for, may be stored as often as it was sent;
+// no two posts of a fan have the same text.
 func (a *audit) judgePosted(check string, there []posted, told func(*crowd.Record) []*crowd.Said) {
 	ids, texts := map[string]int{}, map[posted]int{}
 	for _, p := range there {
@@ -89,7 +89,7 @@ func (a *audit) judgePosted(check string, there []posted, told func(*crowd.Recor
 			copies, most := texts[at], s.Sent
 			delete(texts, at)
 			switch n := ids[s.ID]; {
-			case s.ID == "": // nobody knows what was done
+			case s.ID == "": // the outcome is unknown
 			case s.Deleted:
 				most-- // the one that it deleted
 				if n > 0 {
@@ -109,8 +109,8 @@ func (a *audit) judgePosted(check string, there []posted, told func(*crowd.Recor
 	}
 }
 
-// judgeOrder compares the order in each room with that in which each fan was told
-// that its messages were accepted; each was sent after the answer to the last.
+// judgeOrder compares the order in each room with the order in which each fan's
+// messages were accepted; each was sent after the answer to the last.
 func (a *audit) judgeOrder(said []posted) {
 	place := map[string]int{}
 	for i, p := range said { // rooms one after the other, and a fan is in one

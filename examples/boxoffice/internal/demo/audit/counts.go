@@ -14,7 +14,7 @@ import (
 const (
 	// page is how much of a list is asked for at once.
 	page = 100
-	// countedWithin is how long shows may go on telling an old count.
+	// countedWithin is how long shows may have an old count.
 	countedWithin = 10 * time.Second
 )
 
@@ -57,8 +57,8 @@ func (v *visitor) room(ctx context.Context, room string) (all []crowd.Message, e
 	}
 }
 
-// judgeCounts compares what the shows tell with what is listed. They may tell an
-// old count for a moment.
+// judgeCounts compares the counts of the shows with the listed items. A show may have
+// an old count for a moment.
 func (a *audit) judgeCounts(ctx context.Context, v visitor, listed map[string]int64) {
 	told := map[string]int64{}
 	for since := time.Now(); ; {

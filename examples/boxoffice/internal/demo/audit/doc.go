@@ -1,7 +1,7 @@
-// Package audit holds a box office to what it told its fans. It waits until
-// nothing moves any more, then compares three witnesses that do not know each
-// other: the box office's own invariants, the fans' records, and the payment
-// gateway's ledger, row by row.
+// Package audit compares a box office with its answers to its fans. It waits until
+// nothing moves any more, then compares three witnesses that do not know each other:
+// the box office's own invariants, the fans' records, and the payment gateway's
+// ledger, row by row.
 //
 //	check                                   broken when                                       proven by
 //	came to rest                            work is still open at the deadline                TestAuditFindsWhatIsBroken
@@ -14,7 +14,7 @@
 //	no accepted payment came too late       one is refunded that its fan did not give back    same
 //	the seat plan is the fans' tickets      a SOLD seat without ticket, or the reverse        same
 //	nothing is left open                    PENDING or PROCESSING at rest                     same
-//	likes and follows are as told           a fan likes or follows what it was not told         same
+//	likes and follows are as told           a like or follow differs from its answer            same
 //	every booking is in the inbox once      a confirmed reservation has no notice, or two       same
 //	nothing came twice on one stream        a live stream told the same twice                   same
 //	what came live is kept                  a stream or the inbox told what is not there now    same

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// findings collects what is wrong under the name of a check, in the order in
-// which checks were announced. It is safe for concurrent use.
+// findings collects faults under the name of a check, in the order in which checks
+// were announced. It is safe for concurrent use.
 type findings struct {
 	mu     sync.Mutex
 	order  []string
@@ -20,7 +20,7 @@ func newFindings() *findings {
 	return &findings{detail: map[string]string{}, wrong: map[string][]string{}, count: map[string]int{}}
 }
 
-// announce adds a check that is true until something is found.
+// announce adds a check that holds until a fault is found.
 func (f *findings) announce(name, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -28,7 +28,7 @@ func (f *findings) announce(name, format string, args ...any) {
 	f.detail[name] = fmt.Sprintf(format, args...)
 }
 
-// found breaks a check. An empty text finds nothing.
+// found adds a fault to a check. An empty text adds none.
 func (f *findings) found(name, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if text == "" {

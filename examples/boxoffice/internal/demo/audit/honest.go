@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// judgeLimits counts what each fan had of each show: what it bought in the end, handed on
-// or not, and what it had when it grasped at more.
+// judgeLimits counts the seats that each fan had of each show: the seats that it bought in
+// the end, transferred or not, and those that it had when it tried to take more.
 func (a *audit) judgeLimits(ctx context.Context) {
 	v := visitor{client: a.s.Office.Client}
 	shows, err := v.arrive(ctx)

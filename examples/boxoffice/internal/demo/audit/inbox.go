@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// announceInboxes says what the checks of the fans' own lists are about.
+// announceInboxes announces the checks of the fans' own lists with their numbers.
 func (a *audit) announceInboxes() {
 	likes, follows, bookings, streams, live := 0, 0, 0, 0, 0
 	for _, rec := range a.records {
@@ -30,7 +30,7 @@ func (a *audit) announceInboxes() {
 	a.find.announce(checkKept, "%d notifications and %d chat messages came live", live, len(a.s.Crowd.Alerts()))
 }
 
-// askCommunity asks, as a fan, for what it likes, whom it follows, and its inbox.
+// askCommunity reads, as a fan, the fan's likes, follows and inbox.
 func (a *audit) askCommunity(ctx context.Context, rec *crowd.Record) {
 	get := func(check, path string, into any) bool {
 		_, err := a.s.Office.Client.Do(ctx, crowd.Call{Method: http.MethodGet, Path: path, Token: rec.Token}, into)
@@ -78,7 +78,7 @@ func (a *audit) readInbox(ctx context.Context, rec *crowd.Record) (all []crowd.N
 	}
 }
 
-// judgeInbox wants one notice of each booking, and all that the fan was shown.
+// judgeInbox wants one notice of each booking, and all that the fan's stream had.
 func (a *audit) judgeInbox(rec *crowd.Record, box []crowd.Notice) {
 	ids, booked := map[string]int{}, map[string]int{}
 	for _, n := range box {
@@ -112,7 +112,7 @@ func (a *audit) judgeInbox(rec *crowd.Record, box []crowd.Notice) {
 	}
 }
 
-// judgeAlerts wants what streams told of the rooms to be there.
+// judgeAlerts checks that the chat alerts of streams are in the rooms.
 func (a *audit) judgeAlerts(said []posted) {
 	rooms := map[string]string{}
 	for _, p := range said {

@@ -2,7 +2,7 @@ package audit
 
 import "github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 
-// payment is what the box office says in the end about a fan's payment.
+// payment is the box office's last answer about a fan's payment.
 type payment struct {
 	crowd.Payment
 	member string

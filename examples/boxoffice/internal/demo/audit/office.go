@@ -65,8 +65,8 @@ func (o Office) Invariants(ctx context.Context) (inv Invariants, err error) {
 	return inv, err
 }
 
-// Ops asks for the operator's figures, and the transport for its part of them:
-// the judge wants none that are seconds old.
+// Ops asks for the operator's figures, and the transport for its part of them: the
+// audit needs current ones.
 func (o Office) Ops(ctx context.Context) (ops Ops, err error) {
 	_, err = o.Client.Do(ctx, crowd.Call{Method: http.MethodGet, Path: "/api/admin/ops?fresh=true", Token: o.Admin}, &ops)
 	return ops, err

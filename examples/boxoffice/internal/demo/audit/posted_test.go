@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// What a fan said, and what there is of it.
+// A fan's posts, compared with the stored ones.
 func TestPosted(t *testing.T) {
 	is := func(ids ...string) (there []posted) {
 		for _, id := range ids {

@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// seenBefore is how old what a waiting room says may be: it answers whoever waits
-// by the line as it saw it up to so long before.
+// seenBefore is how old a waiting room's answer may be: the room answers by a view of
+// the line that may be so old.
 const seenBefore = 3 * time.Second
 
-// judgeRooms holds the waiting rooms to what they told those who waited.
+// judgeRooms compares the waiting rooms with their answers to waiting fans.
 func (a *audit) judgeRooms() {
 	if !a.s.Lines {
 		return
@@ -40,8 +40,8 @@ func (a *audit) judgeRooms() {
 }
 
 // overtaken are pairs of which the first stood in line when the second came, and
-// still did when the second was inside. What overlaps is left out, and what can be
-// told by an old view of the line.
+// still did when the second was inside. Pairs that overlap are left out, and pairs
+// that an old view of the line explains.
 func overtaken(passages []crowd.Passage) (pairs [][2]crowd.Passage) {
 	events := map[string][]crowd.Passage{}
 	for _, p := range passages {
@@ -51,7 +51,7 @@ func overtaken(passages []crowd.Passage) (pairs [][2]crowd.Passage) {
 		first := slices.DeleteFunc(slices.Clone(all), func(p crowd.Passage) bool { return !p.Waited() })
 		slices.SortFunc(first, func(a, b crowd.Passage) int { return a.Told.Compare(b.Told) })
 		slices.SortFunc(all, func(a, b crowd.Passage) int { return a.Asked.Compare(b.Asked) })
-		var last crowd.Passage // of those who stood in line before, the one who waited until last
+		var last crowd.Passage // of those in line before, the one that waited longest
 		next := 0
 		for _, p := range all {
 			for ; next < len(first) && first[next].Told.Before(p.Asked); next++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// passage is one of show-1, in seconds; queued is 0 for who never waited.
+// passage is one of show-1, in seconds; queued is 0 for a fan that never waited.
 func passage(asked, told, queued, entered float64) crowd.Passage {
 	at := func(s float64) time.Time {
 		return time.Unix(1_772_366_400, 0).Add(time.Duration(s * float64(time.Second)))

@@ -30,7 +30,7 @@ func (a *audit) judgeSeats(ctx context.Context) {
 	}
 }
 
-// seatPlans reads every show's seats and compares them with what is promised.
+// seatPlans reads every show's seats and compares them with the promised ones.
 func (a *audit) seatPlans(ctx context.Context, promised map[string]string) (sold int, err error) {
 	v := visitor{client: a.s.Office.Client}
 	shows, err := v.arrive(ctx)
@@ -43,7 +43,7 @@ func (a *audit) seatPlans(ctx context.Context, promised map[string]string) (sold
 		if err != nil {
 			return sold, err
 		}
-		if plan == nil { // nobody is let in any more: every seat is sold, and so has a ticket
+		if plan == nil { // nobody is admitted any more: every seat is sold, and so has a ticket
 			mine := ofShow(promised, show.ID)
 			if mine != show.Seats.Total && !a.s.Foreign {
 				a.find.found(checkPlan, "%s is sold out with %d seats and fans have tickets for %d", show.ID, show.Seats.Total, mine)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// askFans asks, as every fan, for its tickets and payments.
+// askFans reads, as every fan, the fan's tickets and payments.
 func (a *audit) askFans(ctx context.Context) {
 	holds, payments := 0, 0
 	for _, rec := range a.records {
@@ -73,7 +73,7 @@ func (a *audit) askTickets(ctx context.Context, member, token string) {
 	}
 }
 
-// judgeTold compares what a fan was told about a payment with what is said now.
+// judgeTold compares an earlier answer about a payment with the current one.
 func (a *audit) judgeTold(told crowd.Payment, is crowd.PaymentAnswer) {
 	switch {
 	case is.PaymentID != told.ID || is.Amount != told.Amount:
@@ -87,7 +87,8 @@ func (a *audit) judgeTold(told crowd.Payment, is crowd.PaymentAnswer) {
 	}
 }
 
-// judgeReservations compares every hold that a fan was told of with its tickets.
+// judgeReservations compares every hold in the answers to a fan with the fan's
+// tickets.
 func (a *audit) judgeReservations() {
 	for _, rec := range a.records {
 		for _, told := range rec.Reservations {

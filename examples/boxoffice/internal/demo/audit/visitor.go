@@ -33,7 +33,7 @@ func (v *visitor) shows(ctx context.Context) (shows []crowd.Show, err error) {
 	return shows, err
 }
 
-// plan reads a show's seats; nil when the show is sold out, and nobody is let in.
+// plan reads a show's seats; nil when the show is sold out, and admits nobody.
 func (v *visitor) plan(ctx context.Context, show crowd.Show) ([]crowd.Seat, error) {
 	at := func(does string) string { return "/api/queue/" + does + "/" + url.PathEscape(show.ID) }
 	var place crowd.Place

@@ -1,6 +1,6 @@
 // Package built builds the boxoffice binary for tests that start and kill real
-// processes. A binary of its own is what users run; and one without the race
-// detector starts in a tenth of a second, where the test binary takes three.
+// processes. Users run the same binary; without the race detector it starts in a
+// tenth of a second, the test binary in three.
 package built
 
 import (
@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// Boxoffice builds the command into dir and returns its path. It needs the go
-// tool, which runs the tests anyway.
+// Boxoffice builds the command into dir and returns its path. It needs the go tool,
+// which runs the tests anyway.
 func Boxoffice(dir string) (path string, err error) {
 	path = filepath.Join(dir, "boxoffice")
 	cmd := exec.Command("go", "build", "-o", path, "github.com/millrace-go/millrace/examples/boxoffice")

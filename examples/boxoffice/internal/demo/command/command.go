@@ -1,5 +1,5 @@
-// Package command is what the commands that start a box office have in common:
-// exit codes, the program to start, and Ctrl-C.
+// Package command has the common parts of the commands that start a box office: exit
+// codes, the program to start, and Ctrl-C.
 package command
 
 import (

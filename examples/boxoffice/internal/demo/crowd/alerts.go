@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// alerts are the chat messages that streams told of, each once however many heard
-// it. It is safe for concurrent use.
+// alerts are the chat messages of all streams, each once. It is safe for concurrent
+// use.
 type alerts struct {
 	mu    sync.Mutex
 	rooms map[string]string // by message
@@ -21,8 +21,8 @@ func (a *alerts) add(id, room string) {
 	a.rooms[id] = room
 }
 
-// Alerts returns the chat messages that any stream told of: their rooms by their
-// ids. Call it after Run.
+// Alerts returns the chat messages of all streams: their rooms by their ids. Call it
+// after Run.
 func (c *Crowd) Alerts() map[string]string {
 	c.alerts.mu.Lock()
 	defer c.alerts.mu.Unlock()

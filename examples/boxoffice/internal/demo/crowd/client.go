@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of an answer; a show's 500 seats are 25 kB.
+// maxAnswer bounds the bytes read of an answer; a show's 500 seats are 25 kB.
 const maxAnswer = 4 << 20
 
 // errLost means that a request which must not be repeated blindly got no answer.
@@ -27,13 +27,13 @@ type StatusError struct {
 	Detail       string // the problem's detail, or the start of the body
 }
 
-// Error names the request, the status and what the server said.
+// Error names the request, the status and the server's text.
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s %s answered %d: %s", e.Method, e.Path, e.Code, e.Detail)
 }
 
-// Client speaks to a box office, and repeats what was not answered. It is safe
-// for concurrent use.
+// Client calls a box office, and repeats unanswered requests. It is safe for
+// concurrent use.
 type Client struct {
 	URL      string   // without a slash at the end
 	Others   []string // more processes of the same box office; requests take turns
@@ -44,7 +44,7 @@ type Client struct {
 	turn atomic.Uint64
 }
 
-// next is the process whose turn it is, as a load balancer would choose.
+// next is the next process in turn, as a load balancer would choose.
 func (c *Client) next() string {
 	n := c.turn.Add(1) % uint64(len(c.Others)+1)
 	if n == 0 {
@@ -55,7 +55,7 @@ func (c *Client) next() string {
 
 // Call is one request.
 type Call struct {
-	Step         string // what the meter calls it
+	Step         string // the meter's name of it
 	Method, Path string
 	Token        string // sign-in
 	Entry        string // that the waiting room has let in

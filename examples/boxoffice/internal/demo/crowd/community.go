@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// guest is a fan among the others, beside its plan. One goroutine owns it.
+// guest is a fan with its share, beside its plan. One goroutine owns it.
 type guest struct {
 	fan    *fan
 	share  Share
@@ -24,8 +24,8 @@ func (g *guest) call(ctx context.Context, call Call, into any) (int, error) {
 	return g.fan.client.Do(ctx, call, into)
 }
 
-// mingle does the fan's share. What can be repeated is, when an answer is lost; a
-// comment and a message cannot, since each request makes another one.
+// mingle does the fan's share. Idempotent requests are repeated when an answer is
+// lost; a comment and a message are not, since each request makes another one.
 func (g *guest) mingle(ctx context.Context) error {
 	show, err := g.choose(ctx)
 	if show == "" || err != nil {
@@ -40,7 +40,7 @@ func (g *guest) mingle(ctx context.Context) error {
 		if !act.wanted {
 			continue
 		}
-		// People do not all talk in the moment in which the doors open.
+		// The fans do not all act at the moment when the sale begins.
 		if err := think(ctx, g.chance, 3*g.fan.crowd.cfg.Think); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (g *guest) like(ctx context.Context, show string) error {
 	return nil
 }
 
-// follow follows a fan who came before. One who has not signed in yet is nobody.
+// follow follows an earlier fan. A fan that has not signed in yet is unknown.
 func (g *guest) follow(ctx context.Context, _ string) error {
 	other := g.fan.crowd.member(g.fan.index - g.share.Follow)
 	code, err := g.call(ctx, Call{Step: "follow", Method: http.MethodPost, Path: "/api/members/" + url.PathEscape(other) + "/follow",
@@ -120,7 +120,7 @@ func (g *guest) comment(ctx context.Context, show string) error {
 	return nil
 }
 
-// chat says something in the show's room, each message after the answer to the last.
+// chat sends messages to the show's room, each after the answer to the last.
 func (g *guest) chat(ctx context.Context, show string) error {
 	room := "/api/rooms/" + url.PathEscape(show)
 	if _, err := g.call(ctx, Call{Step: "join room", Method: http.MethodPost, Path: room + "/join"}, nil); err != nil {
@@ -147,7 +147,7 @@ func (g *guest) chat(ctx context.Context, show string) error {
 	return nil
 }
 
-// unlessLost takes a lost answer for what it is: nobody knows what was done.
+// unlessLost ignores a lost answer: the outcome is unknown.
 func unlessLost(err error) error {
 	if errors.Is(err, errLost) {
 		return nil
@@ -155,7 +155,7 @@ func unlessLost(err error) error {
 	return err
 }
 
-// readInbox is what a fan does last.
+// readInbox is the fan's last action.
 func (f *fan) readInbox(ctx context.Context) error {
 	var box Inbox
 	_, err := f.client.Do(ctx, Call{Step: "inbox", Method: http.MethodGet, Path: "/api/notifications", Token: f.rec.Token}, &box)

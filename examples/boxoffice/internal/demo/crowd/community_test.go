@@ -61,7 +61,7 @@ func TestCommunity(t *testing.T) {
 	}
 }
 
-// Each answer to a comment or a message is lost: nobody sends one again.
+// Each answer to a comment or a message is lost: no fan sends one again.
 func TestLostComments(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100, Drop: func(r *http.Request) bool {
 		return r.Method == http.MethodPost && (strings.HasSuffix(r.URL.Path, "/comments") || strings.HasSuffix(r.URL.Path, "/messages"))
@@ -107,7 +107,7 @@ func TestWhatIsNotTakenIsSentAgain(t *testing.T) {
 	}
 }
 
-// Every stream breaks after each event that it told.
+// Every stream breaks after each event.
 func TestStreamComesBack(t *testing.T) {
 	var mu sync.Mutex
 	cuts, back := map[string]int{}, 0
@@ -156,7 +156,7 @@ func TestStreamNonsense(t *testing.T) {
 		mux.HandleFunc("GET /api/shows", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[]`)) })
 		var c *crowd.Crowd
 		mux.HandleFunc("GET /api/notifications", func(w http.ResponseWriter, r *http.Request) {
-			for !strings.Contains(wrong(c), says) { // nobody leaves before a stream was found wrong
+			for !strings.Contains(wrong(c), says) { // no fan leaves before a stream was found wrong
 				if crowd.Sleep(r.Context(), time.Millisecond) != nil {
 					return
 				}

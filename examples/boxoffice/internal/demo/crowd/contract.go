@@ -142,8 +142,8 @@ type Notice struct {
 	RefID   string `json:"refId"`
 }
 
-// NoticeBooking is the type of those about a member's own seats, and Booked the outcome
-// that says they are the member's.
+// NoticeBooking is the type of notices about a member's own seats, and Booked the
+// outcome of a confirmed booking.
 const (
 	NoticeBooking = "RESERVATION"
 	Booked        = "CONFIRMED"

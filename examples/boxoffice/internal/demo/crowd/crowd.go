@@ -14,19 +14,19 @@ type Config struct {
 	URL string
 	// Others are more processes of the same box office; requests take turns.
 	Others []string
-	// Fans who come; 0 means they keep coming until [Crowd.LastCall].
+	// Fans is the number of fans; with 0 they keep coming until [Crowd.LastCall].
 	Fans int
-	// Concurrency is how many fans act at a time. Default 256, and never more
-	// than Fans. Each costs up to three connections and goroutines: for its plan, for
-	// what it does among the others, and for a live stream.
+	// Concurrency is how many fans act at a time. Default 256, and never more than Fans.
+	// Each costs up to three connections and goroutines: for its plan, for its share,
+	// and for a live stream.
 	Concurrency int
-	// Seed makes plans, choices and payment keys the same in every run. What
-	// happens between fans still depends on timing.
+	// Seed makes plans, choices and payment keys the same in every run. The interaction
+	// of fans still depends on timing.
 	Seed uint64
-	// Run tells members and payment keys of several crowds on one box office
-	// apart. Default "0".
+	// Run distinguishes the members and payment keys of several crowds on one box
+	// office. Default "0".
 	Run string
-	// Plans are what fans do, in turn; the usual mix when empty.
+	// Plans are the plans of fans, in turn; the usual mix when empty.
 	Plans []Plan
 	// Think is the longest pause of a fan between two steps. Default 200 ms;
 	// negative for none.
@@ -37,7 +37,7 @@ type Config struct {
 	// Churn makes most fans give their tickets back, so that a long run never
 	// sells out.
 	Churn bool
-	// Membership is what a membership costs in won. Default 30,000.
+	// Membership is the price of a membership in won. Default 30,000.
 	Membership int64
 }
 
@@ -99,7 +99,7 @@ type Crowd struct {
 	violated   int
 }
 
-// New makes a crowd; nobody comes before [Crowd.Run].
+// New makes a crowd; its fans start with [Crowd.Run].
 func New(cfg Config) (*Crowd, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func New(cfg Config) (*Crowd, error) {
 	}, nil
 }
 
-// Run lets the fans come, at most Concurrency at a time, and returns when the
-// last one has left. When ctx ends, fans stop at their next step, and Run
-// returns the context's error.
+// Run starts the fans, at most Concurrency at a time, and returns when the last one
+// has finished. When ctx ends, fans stop at their next step, and Run returns the
+// context's error.
 func (c *Crowd) Run(ctx context.Context) error {
 	defer c.client.HTTP.CloseIdleConnections()
 	places := make(chan struct{}, c.cfg.Concurrency)
@@ -143,7 +143,7 @@ func (c *Crowd) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// LastCall lets no more fans in. Those inside finish their visits.
+// LastCall starts no more fans. The active ones finish their visits.
 func (c *Crowd) LastCall() { c.lastOnce.Do(func() { close(c.last) }) }
 
 func (c *Crowd) plan(i int) Plan {
@@ -180,7 +180,7 @@ func (c *Crowd) visit(ctx context.Context, i int) {
 	c.mu.Unlock()
 }
 
-// violate notes something that a correct box office never does.
+// violate records an observation that a correct box office never causes.
 func (c *Crowd) violate(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,15 +190,15 @@ func (c *Crowd) violate(format string, args ...any) {
 	}
 }
 
-// Violations returns what fans saw that a correct box office never does: the
-// first 20, and how many there were.
+// Violations returns observations that a correct box office never causes: the first
+// 20, and their number.
 func (c *Crowd) Violations() ([]string, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.violations...), c.violated
 }
 
-// Records returns what every fan was told. Call it after Run.
+// Records returns the answers to every fan. Call it after Run.
 func (c *Crowd) Records() []*Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,8 +216,8 @@ type Progress struct {
 	Ends   map[End]int
 
 	Requests, Lost, Busy, Conflicts, PaidTwice, Violations int
-	// Comments written, chat messages accepted, notifications that came live, and live
-	// streams that broke and came back.
+	// Comments written, chat messages accepted, live notifications received, and live
+	// streams that reconnected.
 	Comments, Messages, Notices, Reopened int
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// A box office that has nothing to sell.
+// A box office without shows.
 func ExampleNew() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"token":"t"}`) })

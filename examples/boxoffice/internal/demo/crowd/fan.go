@@ -28,8 +28,8 @@ type fan struct {
 	inside map[string]bool   // or in line, by event
 }
 
-// visit is all that a fan does: its plan, and beside it its share among the others,
-// with a live stream open. It leaves no place behind that others wait for.
+// visit is all that a fan does: its plan, and beside it its share, with a live stream
+// open. It leaves no place behind that others wait for.
 func (f *fan) visit(ctx context.Context) (end End, err error) {
 	if f.rec.Token, err = f.signIn(ctx, f.rec.Member); err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func (f *fan) visit(ctx context.Context) (end End, err error) {
 	return end, err
 }
 
-// carryOut does what the plan says.
+// carryOut carries out the plan.
 func (f *fan) carryOut(ctx context.Context) (_ End, err error) {
 	if f.rec.Plan == PlanMembership {
 		return f.buyMembership(ctx)
@@ -96,7 +96,7 @@ func (f *fan) carryOut(ctx context.Context) (_ End, err error) {
 	return f.payFor(ctx, held)
 }
 
-// payFor pays for a hold and does afterwards what the plan says.
+// payFor pays for a hold and then carries out the rest of the plan.
 func (f *fan) payFor(ctx context.Context, held *Reservation) (End, error) {
 	card := CardApproved
 	switch f.rec.Plan {
@@ -172,7 +172,7 @@ func (f *fan) settle(ctx context.Context, held *Reservation, p *Payment, start t
 		f.crowd.meter.Observe(stepName("ticket confirmed", p.Card), time.Since(start))
 		return EndConfirmed, nil
 	}
-	// The hold had ended before the money came: it must go back.
+	// The hold had ended before the payment: the money must be refunded.
 	return EndLate, f.awaitPayment(ctx, p, Success)
 }
 
@@ -228,7 +228,7 @@ func (f *fan) refund(ctx context.Context, held *Reservation, p *Payment) (End, e
 		return "", fmt.Errorf("payment %s was refunded and is %s", p.ID, p.Status)
 	}
 	f.crowd.meter.Observe("refund", time.Since(start))
-	held.Status = Confirmed // what was told last; now it must change
+	held.Status = Confirmed // the last answer; now it must change
 	err := f.poll(ctx, func() (bool, error) {
 		err := f.askReservation(ctx, held)
 		return held.Status == Cancelled, err
@@ -251,7 +251,7 @@ func think(ctx context.Context, chance *rand.Rand, longest time.Duration) error 
 
 var errStuck = errors.New("nothing changed within the fan's patience")
 
-// poll asks until done, more seldom the longer it takes.
+// poll polls until done, less often the longer it takes.
 func (f *fan) poll(ctx context.Context, done func() (bool, error)) error {
 	deadline := time.Now().Add(f.crowd.cfg.Patience)
 	for wait := 60 * time.Millisecond; ; wait = min(wait*5/4, 500*time.Millisecond) {

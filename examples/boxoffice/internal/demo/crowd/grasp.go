@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// A fan that grasps sends so many holds at once, of so many seats each. With what it
-// holds already they are more than shows allow.
+// A fan that grasps sends so many holds at once, of so many seats each. Together with its
+// first hold they exceed the limits of shows.
 const (
 	grasps     = 4
 	graspSeats = 3
 )
 
-// grasp asks for many more seats of a show at once, notes what the fan has then, and gives
-// back all but what it had before.
+// grasp asks for many more seats of a show at once, records the fan's seats then, and
+// gives back all but the earlier ones.
 func (f *fan) grasp(ctx context.Context, event string) error {
 	var plan Seats
 	call := Call{Step: "seats", Method: http.MethodGet, Path: "/api/seats/" + url.PathEscape(event)}
@@ -48,7 +48,7 @@ func (f *fan) grasp(ctx context.Context, event string) error {
 	return f.letGo(ctx, event, len(ids))
 }
 
-// graspAt asks for some seats. The fan's tickets say what came of it.
+// graspAt asks for some seats. The fan's tickets show the outcome.
 func (f *fan) graspAt(ctx context.Context, event string, seats []string) error {
 	_, err := f.client.Do(ctx, Call{
 		Step: "grasp", Method: http.MethodPost, Path: "/api/seats/reserve", Once: true, Token: f.rec.Token, Entry: f.entry[event],
@@ -60,7 +60,7 @@ func (f *fan) graspAt(ctx context.Context, event string, seats []string) error {
 	return err
 }
 
-// letGo notes what the fan has of a show, and gives back what it did not have before.
+// letGo records the fan's seats of a show, and gives back all but the earlier ones.
 func (f *fan) letGo(ctx context.Context, event string, asked int) error {
 	var mine Tickets
 	if _, err := f.client.Do(ctx, Call{Step: "ask", Method: http.MethodGet, Path: "/api/me/tickets", Token: f.rec.Token}, &mine); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/officetest"
 )
 
-// A fan that grasps at more seats notes what it had at once, gives back what it got beside
+// A fan that grasps at more seats records its seats of that moment, gives back all beside
 // its first hold, and pays for that.
 func TestGrasp(t *testing.T) {
 	for fault, greedy := range map[officetest.Fault]bool{officetest.None: false, officetest.NoLimits: true} {
@@ -38,7 +38,7 @@ func TestGrasp(t *testing.T) {
 	}
 }
 
-// Seats that are let go while their payment is under way end as too late.
+// Seats that are freed while their payment is in flight end as too late.
 func TestLate(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Fault: officetest.LetGo})
 	c := run(t, o, crowd.Config{Fans: 10, Plans: []crowd.Plan{crowd.PlanLastMoment}})

@@ -21,11 +21,11 @@ func (f *fan) signIn(ctx context.Context, member string) (token string, err erro
 	return login.Token, err
 }
 
-// errSoldOut means that nobody else is let in, since there is nothing left.
+// errSoldOut means that nobody is admitted any more, since all seats are sold.
 var errSoldOut = errors.New("the show is sold out")
 
-// enter passes the waiting room of a show. It comes again when it is told to, and
-// gives up when it has not come nearer for as long as a fan is patient.
+// enter passes the waiting room of a show. It polls when it is told to, and stops
+// when its position has not improved for as long as a fan is patient.
 func (f *fan) enter(ctx context.Context, event string) error {
 	start := time.Now()
 	nearest, since := math.MaxInt, start
@@ -55,7 +55,7 @@ func (f *fan) enter(ctx context.Context, event string) error {
 			f.entry[event] = place.EntryToken
 			passage.Entered = time.Now()
 			f.crowd.meter.Observe("waiting room", passage.Entered.Sub(start))
-			if fresh { // who was inside already passes nobody by
+			if fresh { // a fan that was inside already overtakes no other
 				f.crowd.rooms.passed(passage)
 			}
 			return nil
@@ -78,7 +78,7 @@ func (f *fan) enter(ctx context.Context, event string) error {
 }
 
 // leave gives the place in a show back, so that the next fan comes in. The entry
-// token still opens what only reads.
+// token still opens reads.
 func (f *fan) leave(ctx context.Context, event string) error {
 	if !f.inside[event] {
 		return nil
@@ -90,9 +90,9 @@ func (f *fan) leave(ctx context.Context, event string) error {
 	return err
 }
 
-// guarded sends a call that needs the entry token of a show, and passes the
-// waiting room (again) when there is none or it has run out. code, when not
-// nil, receives the status.
+// guarded sends a call that needs the entry token of a show, and passes the waiting
+// room (again) when there is none or it has expired. code, when not nil, receives the
+// status.
 func (f *fan) guarded(ctx context.Context, event string, call Call, into any, code *int) error {
 	call.Token = f.rec.Token
 	for fresh := false; ; fresh = true {
@@ -118,7 +118,7 @@ func (f *fan) guarded(ctx context.Context, event string, call Call, into any, co
 // nil when everything is sold out.
 func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 	want := 1 + f.chance.IntN(4)
-	for range 3 { // what is held now may come back: look again
+	for range 3 { // held seats may come back: look again
 		var shows []Show
 		if _, err := f.client.Do(ctx, Call{Step: "shows", Method: http.MethodGet, Path: "/api/shows"}, &shows); err != nil {
 			return nil, err
@@ -136,8 +136,8 @@ func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 				err = f.grasp(ctx, show.ID)
 			}
 			if err == nil {
-				// A fan who waits for another show while it keeps its place here
-				// could wait for one who does the opposite.
+				// A fan that waits for another show while it keeps its place here could wait for
+				// a fan that does the opposite.
 				err = f.leave(ctx, show.ID)
 			}
 			if held != nil || err != nil {
@@ -148,7 +148,7 @@ func (f *fan) holdSeats(ctx context.Context) (*Reservation, error) {
 	return nil, nil
 }
 
-// holdIn tries to hold seats of one show, elsewhere after every conflict.
+// holdIn tries to hold seats of one show, with other seats after every conflict.
 func (f *fan) holdIn(ctx context.Context, event string, want int) (*Reservation, error) {
 	for try := range 6 {
 		var plan Seats
@@ -176,8 +176,8 @@ func (f *fan) holdIn(ctx context.Context, event string, want int) (*Reservation,
 	return nil, nil
 }
 
-// pick chooses neighbouring free seats; everybody prefers the front rows, and
-// looks further back after a conflict.
+// pick chooses neighbouring free seats; all fans prefer the front rows, and look
+// further back after a conflict.
 func (f *fan) pick(seats []Seat, want, try int) (ids []string, amount int64) {
 	free := slices.DeleteFunc(slices.Clone(seats), func(s Seat) bool { return s.Status != "AVAILABLE" })
 	if len(free) == 0 {
@@ -218,7 +218,7 @@ func (f *fan) reserve(ctx context.Context, event string, seats []string, amount 
 	return f.keep(&Reservation{ID: hold.ReservationID, EventID: event, SeatIDs: seats, Amount: amount, Expires: hold.HoldExpiresAt, Status: Held}), nil
 }
 
-// findHold looks whether a hold was made whose answer was lost.
+// findHold looks for a hold whose answer was lost.
 func (f *fan) findHold(ctx context.Context, event string, seats []string, amount int64) (*Reservation, error) {
 	var mine Tickets
 	if _, err := f.client.Do(ctx, Call{Step: "ask", Method: http.MethodGet, Path: "/api/me/tickets", Token: f.rec.Token}, &mine); err != nil {

@@ -20,22 +20,22 @@ const streamPath = "/api/notifications/stream"
 // maxLine bounds a line of a stream.
 const maxLine = 1 << 20
 
-// errStreamOver ends a stream that the server wants no more.
+// errStreamOver ends a stream that the server has closed for good.
 var errStreamOver = errors.New("the stream is over")
 
-// listener is a fan's tab with a live stream, which comes back as a browser's does.
+// listener is a fan's tab with a live stream, which reconnects as a browser's does.
 // One goroutine owns it.
 type listener struct {
 	fan  *fan
 	told *Stream
 	last string        // id to come back with
-	wait time.Duration // before coming back; what the server said
+	wait time.Duration // before reconnecting; set by the server
 	seen map[string]bool
 }
 
 // listen keeps the stream open until ctx ends.
 func (l *listener) listen(ctx context.Context) {
-	// A stream has no end that a client's timeout could wait for.
+	// A client's timeout would end the stream.
 	client := &http.Client{Transport: l.fan.client.HTTP.Transport}
 	for fails := 0; ctx.Err() == nil; {
 		l.seen = map[string]bool{}
@@ -119,7 +119,7 @@ func (l *listener) read(body io.Reader) error {
 	return lines.Err()
 }
 
-// heard takes over an event.
+// heard records an event.
 func (l *listener) heard(f frame) error {
 	switch f.name {
 	case "notification":
@@ -146,8 +146,8 @@ func (l *listener) heard(f frame) error {
 	return nil
 }
 
-// first reports whether this stream has not had it before. A stream that comes back
-// is another one, and may repeat what the last one had at its end.
+// first reports whether this stream has the event for the first time. A reconnected
+// stream is another one, and may repeat the last events of the one before.
 func (l *listener) first(name, id string) bool {
 	key := name + " " + id
 	if l.seen[key] {

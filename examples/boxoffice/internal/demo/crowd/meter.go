@@ -7,7 +7,7 @@ import (
 )
 
 // Buckets of a [Histogram] grow by 2 %, from 10 µs to beyond 10 minutes, so a
-// percentile is at most 2 % off and memory is fixed however long a run lasts.
+// percentile is at most 2 % off and memory is fixed for a run of any duration.
 const (
 	growth   = 1.02
 	shortest = 10 * time.Microsecond
@@ -55,7 +55,7 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.max
 }
 
-// Meter gathers what a crowd measures. It is safe for concurrent use.
+// Meter collects the measurements of a crowd. It is safe for concurrent use.
 type Meter struct {
 	mu     sync.Mutex
 	order  []string

@@ -81,7 +81,7 @@ func (f *fan) buyMembership(ctx context.Context) (End, error) {
 	return EndMember, err
 }
 
-// transfer offers a confirmed reservation to a friend, who accepts it.
+// transfer offers a confirmed reservation to a friend, and the friend accepts it.
 func (f *fan) transfer(ctx context.Context, held *Reservation, paid *Payment) (_ End, err error) {
 	friend := &Friend{Member: f.rec.Member + "-friend"}
 	if friend.Token, err = f.signIn(ctx, friend.Member); err != nil {

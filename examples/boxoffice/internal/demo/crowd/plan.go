@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Plan is what a fan intends to do once it holds seats.
+// Plan is the intention of a fan once it holds seats.
 type Plan string
 
 // The plans.
@@ -48,7 +48,7 @@ func planOf(seed uint64, fan int) Plan {
 	return PlanPay
 }
 
-// chance is the random source of one fan, independent of what others draw.
+// chance is the random source of one fan, independent of the others.
 func chance(seed uint64, fan int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(fan)+1))
 }

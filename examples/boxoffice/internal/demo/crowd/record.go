@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Record is what one fan asked for and was told. A record is complete once the
-// crowd has ended; nobody may change it.
+// Record has the requests of one fan and their answers. A record is complete once the
+// crowd has ended, and read-only.
 type Record struct {
 	Member       string
 	Token        string // sign-in, to ask again as the same member
@@ -14,27 +14,27 @@ type Record struct {
 	End          End
 	Err          string // why a fan gave up
 	Reservations []*Reservation
-	Grasp        *Grasp // what it had when it grasped at more seats, if it did
+	Grasp        *Grasp // its seats when it grasped at more, if it did
 	Payments     []*Payment
-	Friend       *Friend // who got the fan's ticket, if anybody
+	Friend       *Friend // the receiver of the fan's ticket, if any
 	Community    Community
 	Stream       Stream
 }
 
-// Community is what a fan did among the others, and was told of it.
+// Community has the actions of a fan's share, and their answers.
 type Community struct {
 	Like     *Like
-	Follows  string // a member whom it follows, if any
+	Follows  string // a followed member, if any
 	Comment  *Said
 	Messages []*Said  // in the order in which it sent them
 	Read     []string // the notifications it found in its inbox at the end
 }
 
-// Like is what a fan thinks of a show.
+// Like is a fan's like of a show.
 type Like struct {
 	Show  string
 	Told  bool // its last wish was answered
-	Likes bool // what it wished last
+	Likes bool // its last wish
 }
 
 // Said is a comment on a show, or a message in its room. No two have the same text.
@@ -43,21 +43,21 @@ type Said struct {
 	Text  string
 	ID    string // empty when no answer ever came
 	Sent  int    // how often it was sent: each time may have made one
-	// Deleting says that the fan asked to delete it, and Deleted that this was
+	// Deleting means that the fan asked to delete it, and Deleted that this was
 	// answered.
 	Deleting, Deleted bool
 }
 
-// Stream is what a fan was told live.
+// Stream has the events of a fan's live stream.
 type Stream struct {
 	Opened  int      // how often: it comes back when it breaks
 	Notices []string // ids of notifications, each once
-	Twice   []string // what came twice between opening and end
+	Twice   []string // events that came twice between opening and end
 }
 
 func (s *Stream) has(notice string) bool { return slices.Contains(s.Notices, notice) }
 
-// Friend is a member whom a fan gave its ticket to.
+// Friend is the receiver of a fan's ticket.
 type Friend struct {
 	Member, Token string
 }
@@ -70,7 +70,7 @@ type Reservation struct {
 	SeatIDs []string
 	Amount  int64
 	Expires time.Time
-	Status  string    // what the fan was told last
+	Status  string    // the last answer
 	Bought  time.Time // when the fan was told that it is confirmed; zero when it was not
 }
 
@@ -89,7 +89,7 @@ type Payment struct {
 	Subject   string // the reservation it pays for, if any
 	Card      string
 	Amount    int64
-	Status    string // what the fan was told last
+	Status    string // the last answer
 	Confirmed bool   // the fan saw its reservation confirmed, or its transfer or membership paid
 	GaveBack  bool   // the fan asked for a refund or gave the ticket away
 }

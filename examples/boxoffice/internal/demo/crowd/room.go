@@ -9,10 +9,10 @@ import (
 // Passage is how a fan got into the sale of a show that it was not inside of.
 type Passage struct {
 	Event string
-	// Asked is when the fan came, and Told when it had the first answer: somewhere
+	// Asked is when the fan arrived, and Told when it had the first answer: somewhere
 	// between it was let in, or lined up.
 	Asked, Told time.Time
-	// Queued is when it last asked and was told to wait; zero when it never was.
+	// Queued is when it was last told to wait; zero when it never was.
 	Queued time.Time
 	// Entered is when it knew that it was inside.
 	Entered time.Time
@@ -21,9 +21,9 @@ type Passage struct {
 // Waited reports whether the fan stood in line.
 func (p Passage) Waited() bool { return !p.Queued.IsZero() }
 
-// Rooms is what fans saw of the waiting rooms.
+// Rooms has the fans' observations of the waiting rooms.
 type Rooms struct {
-	Passages []Passage // of those who got inside
+	Passages []Passage // of fans that got inside
 	Longest  int       // the most people in one line, in any answer
 	Fullest  int       // the most places taken in one show
 	Places   int       // that there were then
@@ -31,20 +31,20 @@ type Rooms struct {
 	// few, and how many there were.
 	Beyond  []string
 	Beyonds int
-	// Back are answers that moved somebody further back in the line: the first few,
-	// and how many there were. Processes that took turns may know the line of another
-	// moment; then none is noted.
+	// Back are answers that moved a fan further back in the line: the first few, and
+	// Backs their number. Processes that take turns may know the line of another moment;
+	// then none is recorded.
 	Back  []string
 	Backs int
 }
 
-// rooms gathers it. It is safe for concurrent use.
+// rooms collects the observations. It is safe for concurrent use.
 type rooms struct {
 	mu   sync.Mutex
 	seen Rooms
 }
 
-// answered takes over what a room told anybody.
+// answered records an answer of a room.
 func (r *rooms) answered(event string, p Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *rooms) answered(event string, p Place) {
 	}
 }
 
-// moved takes over where somebody stood who had been told of another position.
+// moved records a fan whose position in the line went back.
 func (r *rooms) moved(event string, from, to int) {
 	if to <= from {
 		return
@@ -79,7 +79,7 @@ func (r *rooms) passed(p Passage) {
 	r.seen.Passages = append(r.seen.Passages, p)
 }
 
-// Rooms returns what fans saw of the waiting rooms. Call it after Run.
+// Rooms returns the fans' observations of the waiting rooms. Call it after Run.
 func (c *Crowd) Rooms() Rooms {
 	c.rooms.mu.Lock()
 	defer c.rooms.mu.Unlock()

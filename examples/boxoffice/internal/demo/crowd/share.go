@@ -2,8 +2,8 @@ package crowd
 
 import "math/rand/v2"
 
-// Share is what a fan does beside its plan: its part in what people say about the
-// shows. It depends on the seed and the fan alone.
+// Share has a fan's actions beside its plan: its part in the community of the shows.
+// It depends on the seed and the fan alone.
 type Share struct {
 	Show int // which show it is about: that many behind the first
 	View bool
@@ -12,16 +12,16 @@ type Share struct {
 	// Comment, and Delete it again.
 	Comment, Delete bool
 	Say             int  // messages in the show's chat room, one after the other
-	Follow          int  // who came so many fans before; 0 for nobody
+	Follow          int  // the fan so many places before; 0 for none
 	Listen          bool // keep a live stream open during the visit
 }
 
-// mingling is the random source of a fan among the others. It has one of its own, so
-// that what its plan draws stays what it is.
+// mingling is the random source of a fan's share. The share has one of its own, so
+// that it does not change the draws of the plan.
 func mingling(seed uint64, fan int) *rand.Rand { return rand.New(rand.NewPCG(seed, ^uint64(fan))) }
 
-// shareOf draws a fan's share. It is little: what people say goes through the same
-// outbox as what they book, and must not be all that is in it.
+// shareOf draws a fan's share. It is small: comments and messages go through the same
+// outbox as bookings, and must not fill it.
 func shareOf(chance *rand.Rand, fan int) Share {
 	of := func(percent int) bool { return chance.IntN(100) < percent }
 	s := Share{Show: chance.IntN(1000), View: of(25), Like: of(25), Comment: of(20), Listen: of(75)}

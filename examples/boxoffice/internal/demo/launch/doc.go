@@ -8,7 +8,7 @@
 //	Stop asks first and kills after the deadline                    TestStopAsks, TestStopKillsTheDeaf
 //	a terminal's Ctrl-C reaches the parent only                     TestChildHasItsOwnGroup
 //	a child does not outlive its parent (Linux)                     TestChildDiesWithItsParent
-//	what a child prints is kept, bounded                            TestTailIsBounded
+//	the output of a child is kept, bounded                          TestTailIsBounded
 //
 // Only processes that this package started are ever ended, by their handle.
 package launch

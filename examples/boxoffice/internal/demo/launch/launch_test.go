@@ -43,7 +43,7 @@ func child(role string) {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		<-time.After(time.Hour) // a timer, or the runtime sees that nobody is left to go on
+		<-time.After(time.Hour) // a timer, or the runtime reports a deadlock
 	case "child-polite":
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)

@@ -25,7 +25,7 @@ type Office struct {
 	Env     map[string]string // more environment for the box office
 	Hold    time.Duration     // how long a hold lasts, whole seconds
 	Admin   string            // admin token
-	Log     io.Writer         // what all of them print, may be nil
+	Log     io.Writer         // the output of all of them, may be nil
 	Gateway string            // the gateway's URL, once it was started
 }
 
@@ -66,8 +66,8 @@ func (o *Office) StartServe(ctx context.Context, name, roles, addr string, withi
 	return p, nil
 }
 
-// Serve starts one process of the box office and does not wait for it. more is
-// environment for this process alone.
+// Serve starts one process of the box office and does not wait for it. more is the
+// environment of this process alone.
 func (o *Office) Serve(name, roles, addr string, more map[string]string) (*Process, error) {
 	env := map[string]string{
 		"BOXOFFICE_ADDR": addr, "BOXOFFICE_DATA_DIR": o.Dir, "BOXOFFICE_ROLES": roles,
@@ -99,10 +99,10 @@ func environment(more map[string]string) []string {
 	return env
 }
 
-// FreeAddr finds a free port on the loopback interface, below those that the
-// system gives to connections and to who asks for any: it is free for a restart
-// too. Another process could take it before it is used; the child then says so
-// and ends.
+// FreeAddr finds a free port on the loopback interface, below those that the system
+// assigns to connections and to listeners on any port: the port is free for a restart
+// too. Another process could take it before it is used; the child then reports an
+// error and ends.
 func FreeAddr() (string, error) {
 	const first, ports, tries = 15_000, 7_000, 50
 	var err error

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// parentChild starts a child of its own, says which, and waits to be killed.
+// parentChild starts a child of its own, prints its process id, and waits to be
+// killed.
 func parentChild() {
 	p, err := Start(Spec{Name: "grandchild", Path: os.Args[0], Args: []string{"child-deaf"}, Env: os.Environ()})
 	if err != nil {
@@ -41,8 +42,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs; one that ended and was not yet asked
-// for its status does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

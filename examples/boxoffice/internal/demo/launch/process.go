@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Spec says what to start.
+// Spec describes the process to start.
 type Spec struct {
 	Name string   // for messages
 	Path string   // the program
@@ -34,15 +34,15 @@ type Process struct {
 	err  error // of Wait; valid once done is closed
 }
 
-// Start starts a child. What it prints goes to spec.Log, when set, and its last
-// part is kept for error messages.
+// Start starts a child. Its output goes to spec.Log, when set, and the last part is
+// kept for error messages.
 func Start(spec Spec) (*Process, error) {
 	out := &tail{next: spec.Log, first: make(chan struct{})}
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = attributes()
-	// A grandchild that keeps the pipe open must not keep us.
+	// A grandchild that keeps the pipe open must not block Wait.
 	cmd.WaitDelay = 2 * time.Second
 	p := &Process{name: spec.Name, cmd: cmd, out: out, done: make(chan struct{})}
 	started := make(chan error, 1)
@@ -71,8 +71,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Done is closed when the child has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// End says how the child ended, once Done is closed: "exit status 1",
-// "signal: killed".
+// End is how the child ended, once Done is closed: "exit status 1", "signal: killed".
 func (p *Process) End() string {
 	select {
 	case <-p.done:
@@ -82,7 +81,7 @@ func (p *Process) End() string {
 	}
 }
 
-// Tail returns the last part of what the child printed.
+// Tail returns the last part of the child's output.
 func (p *Process) Tail() string { return p.out.String() }
 
 // Kill ends the child at once, as kill -9 does, and waits until it is gone. It
@@ -131,8 +130,8 @@ func (p *Process) FirstLine(ctx context.Context) (string, error) {
 	}
 }
 
-// Ready waits until url answers 200. A child that ends instead is an error that
-// carries its last words.
+// Ready waits until url answers 200. If the child ends instead, the error has its
+// last output.
 func (p *Process) Ready(ctx context.Context, url string) error {
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	last := errors.New("not asked yet")
@@ -169,10 +168,10 @@ func (p *Process) ended() error {
 	return fmt.Errorf("launch: %s ended early (%s):\n%s", p.name, p.End(), p.Tail())
 }
 
-// keep is how much of a child's words is kept in memory.
+// keep is how much of a child's output is kept in memory.
 const keep = 16 << 10
 
-// tail keeps the end of what is written, and passes everything on.
+// tail keeps the end of the written text, and passes all of it on.
 type tail struct {
 	mu    sync.Mutex
 	next  io.Writer

@@ -11,16 +11,16 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// community is what members do around the shows.
+// community has the members' actions around the shows.
 type community struct {
-	known    map[string]bool // who signed in
+	known    map[string]bool // members that signed in
 	comments map[string][]crowd.Comment
 	likes    map[string][]string // shows by member
 	follows  map[string][]string // members by member
 	rooms    map[string][]crowd.Message
 	joined   map[string][]string // members by room
 	inboxes  map[string][]crowd.Notice
-	feeds    map[string][]string // what the streams of a member are told, by member
+	feeds    map[string][]string // the events of a member's streams, by member
 	news     chan struct{}       // closed when a feed has more
 }
 
@@ -105,7 +105,7 @@ func (o *Office) deleteComment(r *http.Request) (int, any) {
 	return 204, nil
 }
 
-// few is how many comments and messages one answer has: less than there are.
+// few is how many comments and messages one answer has: fewer than there are.
 const few = 3
 
 func (o *Office) comments(r *http.Request) (int, any) {
@@ -172,7 +172,7 @@ func (o *Office) messages(r *http.Request) (int, any) {
 	return 200, crowd.Messages{Messages: all[:min(few, len(all))]}
 }
 
-// booked tells the owner of a confirmed reservation.
+// booked notifies the owner of a confirmed reservation.
 func (o *Office) booked(res *reservation) {
 	text := fmt.Sprintf("Your seats for %s are booked", res.EventID)
 	if !o.strikes(LoseNotice) {
@@ -183,7 +183,7 @@ func (o *Office) booked(res *reservation) {
 	}
 }
 
-// notify puts a notification into an inbox, and tells the streams.
+// notify puts a notification into an inbox, and sends it to the streams.
 func (o *Office) notify(who, kind, ref, text string) {
 	n := crowd.Notice{ID: rand.Text() + "/" + who, Type: kind, Message: text, RefID: ref}
 	if kind == crowd.NoticeBooking {
@@ -198,7 +198,7 @@ func (o *Office) tellNotice(who string, n crowd.Notice) {
 	o.tell(who, fmt.Sprintf("event: notification\nid: %s\ndata: %s\n\n", n.ID, data))
 }
 
-// tell adds to what the streams of a member are told.
+// tell adds an event to the streams of a member.
 func (o *Office) tell(who, event string) {
 	o.community.feeds[who] = append(o.community.feeds[who], event)
 	close(o.community.news)

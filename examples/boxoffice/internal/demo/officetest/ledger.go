@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
 )
 
-// settleAfter is when a timed-out charge is approved. It is longer than what fans who pay
-// in the last moment leave of their hold: they are late where seats are let go.
+// settleAfter is when a timed-out charge is approved. Fans that pay in the last moment
+// have less left of their hold: they are late at an office that frees the seats.
 const settleAfter = 600 * time.Millisecond
 
 // ledger is a payment gateway in memory. Its HTTP side answers audits only.

@@ -90,7 +90,7 @@ func (o *Office) charge(p *payment) {
 		res.Status = crowd.Confirmed
 		o.mark(res.ReservationID, "SOLD")
 		o.booked(res)
-		if o.fault == TakeBack { // of whoever it is: the fan may have meant to give it back
+		if o.fault == TakeBack { // of any fan: it may have meant to give it back
 			o.later(200*time.Millisecond, func() { o.end(res.ReservationID, crowd.Confirmed) })
 		}
 	default: // too late

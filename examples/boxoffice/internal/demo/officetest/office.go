@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// Fault is one way to be wrong.
+// Fault is one fault of the fake box office.
 type Fault string
 
 // The faults.
@@ -114,12 +114,11 @@ type Config struct {
 	Fault Fault
 	Seats int           // per show; 0 means 40
 	Hold  time.Duration // 0 means 1 s
-	// Threshold is how many may be inside an event at once; 0 means everybody,
-	// -1 nobody.
+	// Threshold is how many may be inside an event at once; 0 means any number, -1 none.
 	Threshold int
 	// Drop chooses requests whose answer gets lost after they took effect.
 	Drop func(*http.Request) bool
-	// Cut chooses live streams that break once they have told so many events.
+	// Cut chooses live streams that break after told events.
 	Cut func(r *http.Request, told int) bool
 }
 
@@ -313,7 +312,7 @@ func (o *Office) has(member, event string) (n int) {
 	return n
 }
 
-// timeOver ends a hold, unless a payment has it.
+// timeOver ends a hold, unless it has a payment.
 func (o *Office) timeOver(id string) {
 	if res := o.reservations[id]; res != nil && (!res.paying || o.fault == LetGo) {
 		o.end(id, crowd.Held)

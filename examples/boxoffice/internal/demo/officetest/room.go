@@ -61,7 +61,7 @@ func (o *Office) leave(r *http.Request) (int, any) {
 	return 204, nil
 }
 
-// Inside says how many are inside the events or in line, and how many there ever
+// Inside returns how many are inside the events or in line, and the most that ever
 // were inside one.
 func (o *Office) Inside() (now, most int) {
 	o.mu.Lock()

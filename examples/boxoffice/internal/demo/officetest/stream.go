@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// stream tells a member live. It begins behind the event that the client saw last.
+// stream sends a member's events live, after the last one that the client saw.
 func (o *Office) stream(w http.ResponseWriter, r *http.Request) {
 	if o.drop != nil && o.drop(r) {
 		panic(http.ErrAbortHandler)
@@ -61,7 +61,7 @@ func (o *Office) welcome(who, last string) int {
 	return 0
 }
 
-// fed is what a stream has yet to be told, and a signal for when there is more.
+// fed has the next events of a stream, and a signal for more.
 func (o *Office) fed(who string, from int) ([]string, <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

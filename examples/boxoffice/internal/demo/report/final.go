@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
 )
 
-// Crowd is what the fans did, and how long each step took them.
+// Crowd has the results of the fans, and the durations of their steps.
 func Crowd(s *screen.Screen, p crowd.Progress, steps []crowd.Step, elapsed time.Duration) string {
 	var b strings.Builder
 	seconds := max(elapsed.Seconds(), 0.001)

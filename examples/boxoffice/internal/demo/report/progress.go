@@ -69,7 +69,7 @@ func Line(elapsed time.Duration, p crowd.Progress, rate float64, ops audit.Ops) 
 	return line
 }
 
-// talk is what fans said, and what they were told live.
+// talk has the numbers of the fans' comments, messages and live notices.
 func talk(p crowd.Progress) string {
 	text := fmt.Sprintf("%s comments, %s chat messages, %s live notices", thousands(p.Comments), thousands(p.Messages), thousands(p.Notices))
 	if p.Reopened > 0 {

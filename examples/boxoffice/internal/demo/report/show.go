@@ -35,8 +35,8 @@ func (p *Progress) Show(ctx context.Context, done, ended <-chan error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 
-	// The figures of the office come from a goroutine of their own: an office
-	// that is slow or away must not stop the display.
+	// The figures of the office come from a goroutine of their own: a slow or
+	// unreachable office must not stop the display.
 	asking, stop := context.WithCancel(ctx)
 	latest := make(chan audit.Ops, 1)
 	asked := make(chan struct{})

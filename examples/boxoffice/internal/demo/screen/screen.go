@@ -57,12 +57,12 @@ func (s *Screen) Draw(lines []string) {
 		b.WriteString(Fit(line, width-1))
 		b.WriteString("\x1b[K\n")
 	}
-	b.WriteString("\x1b[J") // what a longer frame left below
+	b.WriteString("\x1b[J") // the rest of a longer frame below
 	s.drawn = len(lines)
 	_, _ = io.WriteString(s.w, b.String())
 }
 
-// Print removes the frame and prints below what stays.
+// Print removes the frame and prints a line that stays.
 func (s *Screen) Print(format string, args ...any) {
 	var b strings.Builder
 	s.back(&b)

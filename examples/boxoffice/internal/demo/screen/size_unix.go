@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalSize returns zeros for what is no terminal.
+// terminalSize returns zeros for a file that is no terminal.
 func terminalSize(f *os.File) (width, height int) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

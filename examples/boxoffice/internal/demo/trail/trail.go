@@ -18,7 +18,7 @@ import (
 // Check is the name of the check.
 const Check = "one trace from a request to the stream"
 
-// maxSpans bounds what is kept, some 1 kB each.
+// maxSpans bounds the kept spans, some 1 kB each.
 const maxSpans = 50_000
 
 // Trail keeps the spans of a box office.
@@ -41,7 +41,7 @@ func Start() (*Trail, error) {
 	return t, nil
 }
 
-// URL is where processes send their spans: of about so many fans' requests, and of
+// URL is where processes send their spans: of about that many fans' requests, and of
 // each request whose caller asks for it.
 func (t *Trail) URL(fans, of int) string {
 	ratio := min(1, float64(fans)/float64(max(of, 1)))
@@ -86,7 +86,7 @@ func (t *Trail) Follow(ctx context.Context, url, run string, patience time.Durat
 	}
 }
 
-// told is what a trace comes to.
+// told is the summary of a trace.
 func told(root *traces.Node, kept int) string {
 	n, last, by := 0, root.End, map[string]bool{}
 	var walk func(*traces.Node)

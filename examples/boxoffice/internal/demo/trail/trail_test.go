@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// office answers as a box office does, and makes the spans of a visit as one with
-// everything but what is left out.
+// office answers as a box office does, and makes the spans of a visit to an office
+// with all parts, except those left out.
 type office struct {
 	t       *testing.T
 	leaves  string

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
 )
 
-// visit is one member who follows another.
+// visit is one member that follows another.
 type visit struct {
 	url   string
 	http  *http.Client
@@ -34,7 +34,7 @@ func newVisit(url string) *visit {
 	return v
 }
 
-// make makes the visit, and returns when the one who is followed was told so.
+// make makes the visit, and returns when the followed member was notified.
 func (v *visit) make(ctx context.Context, run string) error {
 	followed, follower := run+"-followed", run+"-follower"
 	herToken, err := v.signIn(ctx, followed)
@@ -80,8 +80,8 @@ func (v *visit) signIn(ctx context.Context, member string) (token string, err er
 	return told.Token, nil
 }
 
-// ask makes a request until it is answered well, or ctx ends; the crowd that has just
-// left may have kept the office busy. The caller closes the body.
+// ask repeats a request until it succeeds, or ctx ends; the crowd before it may have
+// left the office busy. The caller closes the body.
 func (v *visit) ask(ctx context.Context, method, path, token, parent string, body any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {

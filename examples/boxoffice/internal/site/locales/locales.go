@@ -1,12 +1,12 @@
-// Package locales holds the texts of the box office in each of its languages, and
-// finds the language of a request. The pages are rendered with these texts on the
-// server and in the browser, and package notice makes sentences of them.
+// Package locales holds the texts of the box office in each of its languages, and finds
+// the language of a request. The pages are rendered with these texts on the server and in
+// the browser, and package notices makes sentences of them.
 //
 //	lang := locales.Negotiate(r)
 //	locales.Of(lang).Text("seats.row", "row", "A") // "Row A", "A열"
 //
-// A language is one file, LANGUAGE.json. TestCatalogsAgree of package site proves that
-// all files have the same keys with the same placeholders.
+// A language is one file, LANGUAGE.json. TestCatalogsAgree of package site proves that all
+// files have the same keys with the same placeholders.
 package locales
 
 import (
@@ -29,8 +29,8 @@ var files embed.FS
 // Cookie keeps the choice that a reader made with ?lang=.
 const Cookie = "lang"
 
-// Languages are the site's languages. The first one is used when a browser asks for
-// none of them.
+// Languages are the site's languages. The first one is used when a browser asks for other
+// ones only.
 func Languages() []string { return []string{"en", "ko"} }
 
 // Catalog is the texts of one language by key. A text may hold {name} placeholders.
@@ -62,9 +62,9 @@ func Of(lang string) Catalog { return parsed()[lang] }
 // Known reports whether lang is one of the [Languages].
 func Known(lang string) bool { return slices.Contains(Languages(), lang) }
 
-// Text returns the text of a key with its placeholders filled from args, which
-// alternate name and value. An unknown key is returned as it is: a page with one
-// odd word is better than none, and TestUsedKeysExist keeps it from happening.
+// Text returns the text of a key with its placeholders filled from args, which alternate
+// name and value. An unknown key is returned unchanged: a page with one odd word is better
+// than none, and TestUsedKeysExist prevents it.
 func (c Catalog) Text(key string, args ...any) string {
 	text, ok := c[key]
 	if !ok {

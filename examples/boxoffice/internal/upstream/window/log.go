@@ -24,8 +24,8 @@ func Worst(times []time.Duration, width time.Duration) Window {
 	return worst
 }
 
-// Above returns at how many calls of a log the window that ends there holds
-// more than limit calls; 0 says that no window is over the limit.
+// Above returns at how many calls of a log the window that ends there holds more than
+// limit calls; 0 means that no window is over the limit.
 func Above(times []time.Duration, width time.Duration, limit int) int {
 	n := 0
 	each(times, width, func(w Window) {

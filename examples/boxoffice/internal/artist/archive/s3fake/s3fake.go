@@ -1,6 +1,6 @@
 // Package s3fake is an object store in memory that speaks as much of Amazon's S3 as
 // the archive needs, for tests. It checks signatures by its own arithmetic, keeps
-// what it has confirmed and nothing else, and gets into trouble when it is told to.
+// exactly the objects that it has confirmed, and fails on request.
 package s3fake
 
 import (
@@ -19,8 +19,8 @@ import (
 // Server is an http.Handler. The zero value has no bucket.
 type Server struct {
 	Bucket, Region, Key, Secret string
-	// Trouble is asked before a request is carried out; nil, or one that returns
-	// false, makes none. It may answer by itself.
+	// Trouble is called before a request is carried out; nil, or a result of false,
+	// means no trouble. It may answer by itself.
 	Trouble func(w http.ResponseWriter, r *http.Request) bool
 
 	mu       sync.Mutex
@@ -28,7 +28,7 @@ type Server struct {
 	requests int
 }
 
-// Objects are the names of what is there.
+// Objects are the names of the stored objects.
 func (s *Server) Objects() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Server) Requests() int {
 	return s.requests
 }
 
-// Set changes the trouble while requests come.
+// Set changes the trouble while requests arrive.
 func (s *Server) Set(trouble func(w http.ResponseWriter, r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +104,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check verifies the signature as "Authenticating Requests: Using the
-// Authorization Header (AWS Signature Version 4)" in Amazon's S3 API Reference says.
+// check verifies the signature by "Authenticating Requests: Using the Authorization
+// Header (AWS Signature Version 4)" in Amazon's S3 API Reference.
 func (s *Server) check(r *http.Request, body []byte) (status int, code string) {
 	fields := map[string]string{}
 	kind, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -171,7 +171,8 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Keep keeps what a request carries, as a server does whose answer is lost.
+// Keep stores the body of a request, like a server that stores it and then loses the
+// answer.
 func (s *Server) Keep(r *http.Request) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
