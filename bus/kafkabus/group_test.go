@@ -2,6 +2,7 @@ package kafkabus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -348,7 +349,8 @@ func TestStaticInstance(t *testing.T) {
 		}
 	}
 	restarted := openBus(t, cfg("b"), url)
-	other := subscribe(t, subscriber(t, restarted, group, 100), topic)
+	reader := subscriber(t, restarted, group, 100)
+	other := subscribe(t, reader, topic)
 	both(other)
 	const keys = 20
 	send := func(payload string) {
@@ -380,7 +382,7 @@ func TestStaticInstance(t *testing.T) {
 	if mine == 0 || mine == keys {
 		t.Fatalf("the instance that stays got %d of %d messages, want those of its partition", mine, keys)
 	}
-	if err := restarted.Close(); err != nil {
+	if err := errors.Join(reader.Close(), restarted.Close()); err != nil { // in this order, as a Bus does
 		t.Fatal(err)
 	}
 	send("after")
