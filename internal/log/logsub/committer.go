@@ -157,7 +157,7 @@ func (c *committer) extend(ctx context.Context) error {
 	}, func(l *lane) { l.extended(now) })
 }
 
-// movedTogether is how many cursors are moved in one transaction. On a busy server moving one
+// movedTogether is how many cursors are moved in one transaction. On a busy server a transaction
 // takes a tenth of a second, and the other leases must not expire meanwhile.
 const movedTogether = 16
 
