@@ -88,6 +88,14 @@ const leastWait = 10 * time.Millisecond
 
 // judge records a failure of one message and returns the verdict; done means a dead letter.
 func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) verdict {
+	if class == fault.Busy { // nothing has failed
+		d.pauses++
+		d.delay = c.retry.Probe.Delay(d.pauses)
+		if wait := fault.Wait(err); wait > 0 {
+			d.delay = min(d.delay, max(wait, leastWait))
+		}
+		return retryLater
+	}
 	now := time.Now()
 	if d.firstFailure.IsZero() {
 		d.firstFailure = now
@@ -103,13 +111,6 @@ func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) v
 		// A dependency went down while this handler ran. The next attempt, after the pause,
 		// shows whether the message itself is at fault.
 		return afterPause
-	case class == fault.Busy:
-		d.pauses++
-		d.delay = c.retry.Probe.Delay(d.pauses)
-		if wait := fault.Wait(err); wait > 0 {
-			d.delay = min(d.delay, max(wait, leastWait))
-		}
-		return retryLater
 	case class == fault.Transient && d.attempts < c.retry.MaxRetries:
 		d.attempts++
 		d.delay = c.retry.Backoff.Delay(d.attempts)

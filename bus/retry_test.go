@@ -129,6 +129,37 @@ func TestABusyMessageWaits(t *testing.T) {
 	}
 }
 
+// A wait for another worker is no failure: the dead letter's first failure comes after it.
+func TestABusyMessageHasNotFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, began := memBus(t), time.Now()
+		r := start(t, b, bus.RunnerConfig{}, bus.Consumer{
+			Topic: "orders", Group: "g",
+			Handler: func(*message.Message) error {
+				if left := 20*time.Second - time.Since(began); left > 0 {
+					return fault.MarkBusy(errors.New("taken"), left)
+				}
+				return fault.MarkPermanent(errors.New("sold out"))
+			},
+		})
+		publish(t, b, "orders", keyed("k", 1))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if last := r.Status()[0].LastError; strings.Contains(last, "taken") {
+			t.Errorf("the last error is %q", last)
+		}
+		r.stop(t)
+		dead := browse(t, b, "orders.DLT")
+		if len(dead) != 1 {
+			t.Fatalf("dead letters: %v", dead)
+		}
+		first, err := time.Parse(time.RFC3339Nano, dead[0].Metadata[bus.DLQFirstFailure])
+		if err != nil || first.Before(began.Add(20*time.Second)) || dead[0].Metadata[bus.DLQAttempts] != "1" {
+			t.Errorf("it failed first after %v (%v), in %s attempts; want after 20 s, in one", first.Sub(began), err, dead[0].Metadata[bus.DLQAttempts])
+		}
+	})
+}
+
 func TestDefaultRetryHasJitterAndACap(t *testing.T) {
 	p := bus.DefaultRetry()
 	if p.MaxRetries != 3 {

@@ -78,12 +78,14 @@ func (c *consumer) traceBatch(ctx context.Context, b *batch, messages []*message
 	return ctx
 }
 
-// failing records a failure and its class in the span.
+// failing records a failure and its class in the span. A wait for another worker is none.
 func (d *delivery) failing(err error, class fault.Class) {
 	if d.span == nil {
 		return
 	}
-	otelmsg.Fail(d.span, errorType(err, class))
+	if class != fault.Busy {
+		otelmsg.Fail(d.span, errorType(err, class))
+	}
 	d.span.SetAttributes(otelmsg.FaultClass.String(class.String()))
 }
 

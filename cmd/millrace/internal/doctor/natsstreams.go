@@ -140,7 +140,7 @@ func (e *examination) judgeStreams(streams []natsStream, leaderless []string, cl
 			lagging = append(lagging, c.Name)
 		}
 	}
-	e.several(Error, "storage", memory, "kept in memory: a restart of the server loses the messages", "a stream's storage cannot be changed: copy what is needed, delete the stream, and restart the processes, which make it anew")
+	e.several(Error, "storage", memory, "kept in memory: a restart of the server loses the messages", "a stream's storage cannot be changed: copy its messages, delete the stream, and restart the processes, which make it again")
 	e.several(Error, "replication", single, "one copy only: what is accepted is lost with one disk, and the stream stands while its server is absent", "nats stream edit NAME --replicas 3; new topics by ?replicas=3")
 	e.several(Error, "retention", short, "the stream has limits of its own: messages may be discarded that a group has not handled", "remove max-age, max-msgs, max-bytes and max-msgs-per-subject with nats stream edit NAME; the transport prunes by ?retention=")
 	e.several(Error, "settings", changed, "batches or direct reads are off: the transport refuses the stream", "nats stream edit NAME --allow-batch --allow-direct")
