@@ -1,4 +1,4 @@
--- Lets in who is first while there are places.
+-- Admits users from the front of the line while there are places.
 -- KEYS[1] queue  KEYS[2] seen  KEYS[3] active: as in check.lua
 -- ARGV[1] now, ms  ARGV[2] threshold  ARGV[3] time inside, ms  ARGV[4] most at once
 -- returns how many

@@ -1,6 +1,6 @@
 -- Joins or polls, as scripts usually do it.
--- KEYS[1] queue: ZSET of who waits by the time of arrival  KEYS[2] seen: ZSET of
--- who waits by the last sign of life  KEYS[3] active: ZSET by expiry
+-- KEYS[1] queue: ZSET of waiting users by the time of arrival  KEYS[2] seen: ZSET of
+-- waiting users by the last sign of life  KEYS[3] active: ZSET by expiry
 -- ARGV[1] user  ARGV[2] now, ms  ARGV[3] threshold  ARGV[4] time inside, ms
 -- returns 1 active or 0 waiting, how many are before, how many wait, how many are active
 local user, now = ARGV[1], tonumber(ARGV[2])

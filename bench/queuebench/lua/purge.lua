@@ -1,4 +1,4 @@
--- Removes those who wait and gave no sign of life.
+-- Removes waiting users without a sign of life.
 -- KEYS[1] queue  KEYS[2] seen: as in check.lua
 -- ARGV[1] since when, ms
 -- returns how many

@@ -1,4 +1,4 @@
--- Says what a group has done of a partition, and extends the lease.
+-- Writes the progress of a group in a partition, and extends the lease.
 -- KEYS[1] the stream, KEYS[2] the lease
 -- ARGV[1] the holder, ARGV[2] the token
 -- ARGV[3] the group
@@ -16,7 +16,7 @@ if ARGV[4] ~= '' then
     set[6], set[7] = 'ENTRIESREAD', ARGV[5]
   end
   if redis.pcall(unpack(set)).err then
-    -- Somebody has destroyed the group under its reader.
+    -- The group was destroyed under its reader.
     redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[3], ARGV[4], 'MKSTREAM')
   end
 end

@@ -4,7 +4,7 @@
 --   It counts only beside that lock, and lasts a second longer, so that no
 --   rounding of TTLs lets it go first.
 -- ARGV[1] priority, HIGH or LOW  ARGV[2] TTL of its lock, ms
--- ARGV[3] TTL of the version, ms  ARGV[4] '1' leaves a mark when somebody is at it
+-- ARGV[3] TTL of the version, ms  ARGV[4] '1' leaves a mark when the lock is held
 -- returns {'published' | 'upgraded' | 'processing', lock}
 local lock = redis.call('GET', KEYS[1])
 local held, version = string.match(lock or '', '^(%u+):(%d+)$')

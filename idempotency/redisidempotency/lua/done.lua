@@ -1,7 +1,7 @@
 -- Marks a key that the caller holds as handled.
--- KEYS[1] the key, a string  ARGV[1] what the caller wrote  ARGV[2] the mark
+-- KEYS[1] the key, a string  ARGV[1] the caller's value  ARGV[2] the mark
 -- ARGV[3] kept for, ms
--- returns 1, or 0 when somebody else has the key, or nobody
+-- returns 1, or 0 when another caller holds the key, or none does
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end

@@ -1,6 +1,6 @@
 -- Forgets a key that the caller holds.
--- KEYS[1] the key, a string  ARGV[1] what the caller wrote
--- returns 1, or 0 when somebody else has the key, or nobody
+-- KEYS[1] the key, a string  ARGV[1] the caller's value
+-- returns 1, or 0 when another caller holds the key, or none does
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end

@@ -2,19 +2,19 @@
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
--- KEYS[2] threshold STRING  what the operator has set; decimal
--- KEYS[3] queue     ZSET    order -> user: all who wait
+-- KEYS[2] threshold STRING  the operator's setting; decimal
+-- KEYS[3] queue     ZSET    order -> user: all waiting users
 -- KEYS[4] waiting   STRING  bitmap: which orders wait; see line.lua
 -- KEYS[5] versions  ZSET    version of the last change -> block of 1,024 orders
 -- KEYS[6] slots     HASH    where the bits of a segment of 65,536 orders are; see line.lua
 -- KEYS[7] used      STRING  bitmap: which orders from outside were taken
--- KEYS[8] runs      ZSET    last -> first order of what the room itself has given out
+-- KEYS[8] runs      ZSET    last -> first order of the runs that the room itself has given out
 -- KEYS[9] active    ZSET    expiry in ms -> user: inside or admitted
 -- KEYS[10] active-seen ZSET last sign of life in ms -> user: inside
 -- KEYS[11] reserved ZSET    expiry in ms -> user: admitted and not seen yet
 -- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
 --                           (reserved and missed: when they were admitted)
--- KEYS[13] missed   ZSET    until when in ms -> user: no-shows who may have their order back
+-- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   and how many minutes a key seen:<minute> is for
@@ -32,10 +32,10 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
--- SETTLED: ms, until when nobody enters. GATE: 0 never on, 1 on, 2 was on.
+-- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
 -- NEXT slot to give out, BASE the first in the bitmap of the waiting. Then the
 -- counts of queue.State. TICK: its start in µs, with TAKEN admissions. SWEPT_AT: ms,
--- the last beginning. EMPTY_AT: ms, since when a sweep has found nobody, or 0.
+-- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
@@ -54,7 +54,7 @@ local span = minutes * 60000
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
 
--- begin makes a new room. What an earlier one left behind belongs to nobody.
+-- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
   call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13])
   room = {}
@@ -111,7 +111,7 @@ local function rate()
   return sum, min(now - room[25] + floor(tick / 1000), now - (period - 12 + 1) * 5000)
 end
 
--- settling is for how many ms nobody enters: not longer after a step of the clock.
+-- settling is the time in ms in which no user enters: not longer after a step of the clock.
 local function settling()
   local left = room[8] - now
   if left > 0 and left <= settle then return left end
@@ -125,8 +125,8 @@ local function state()
     room[14], room[15], room[16], room[17], room[18]) .. pack('<d', room[19])
 end
 
--- close writes the room back. All keys expire when nobody asks for a day, but for
--- what an operator has set, which may be for a day to come.
+-- close writes the room back. All keys expire after a day without a call, but for
+-- an operator's setting, which may be for a day to come.
 local function close()
   local renew = fresh or now - room[24] > 3600000 or now < room[24]
   if renew then room[24] = now end
@@ -291,7 +291,7 @@ local function raise(order)
   room[4], room[5], changed = order, order + 1, true
 end
 
--- take takes an order from outside, if it is one that nobody has taken.
+-- take takes an order from outside, if no user has taken it.
 local function take(order)
   if order < 1 or order > (2 ^ 53 - 2 ^ 32) or taken(order) then return nil end
   local field = 'u' .. floor(order / 65536)
@@ -306,7 +306,7 @@ local function take(order)
   return order
 end
 
--- drop takes who waits out of the line.
+-- drop removes a waiting user from the line.
 local function drop(user, order)
   waiting = waiting - call('ZREM', KEYS[3], user)
   mark(order, order, 0)
@@ -353,7 +353,7 @@ local function bits_of(block, n)
   end
   return bits .. rep('\0', n * 128 - #bits)
 end
--- Follows line.lua: those who are active.
+-- Follows line.lua: the active users.
 
 -- entry_of returns the order and the time of an entry. One that was evicted, as of
 -- Redis without room, fails no script.
@@ -363,7 +363,7 @@ local function entry_of(user)
   return unpack('<dd', entry)
 end
 
--- let_in admits a user who is here, without a line.
+-- let_in admits a present user without a line.
 local function let_in(user, order)
   if active == 0 or call('ZCARD', KEYS[10]) == 0 then fresh = true end
   call('ZADD', KEYS[9], now + min(stay, grace), user)
@@ -438,12 +438,12 @@ end
 local function clean_some()
   if call('ZCARD', KEYS[9]) > active then clean(50) end
 end
--- Carries out what an operator wants.
+-- Carries out an operator's change.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions
 -- returns packed doubles as in state() of room.lua
--- Cost: nothing that grows; what is cleared is freed beside.
+-- Cost: nothing that grows; cleared keys are freed in the background.
 local new_threshold, paused, clear, gate, positions = unpack('<ddddd', ARGV[1], rest)
 open()
 clean(50)

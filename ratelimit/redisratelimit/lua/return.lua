@@ -16,7 +16,7 @@ end
 local function this_server()
   return string.match(info, 'master_replid:(%x+)')
 end
--- Follows moment.lua in every script: what it is told.
+-- Follows moment.lua in every script: its arguments.
 -- ARGV[1] packed doubles, all of them whole and below 2^53, times in µs:
 --   rate, low_rate, per second, or per window in the strict mode
 --   burst, low_burst; window, of the strict mode
@@ -25,16 +25,16 @@ end
 --   it alone after the time at which low was told to try again
 --   limit of a day, 0 for none; its high reserve; its offset
 --   seen_day, seen_used: the day that the caller has seen, and its count
---   and from the place rest on what the script itself says
+--   and from the place rest on the script's own arguments
 local rate, low_rate, burst, low_burst, window, span, low_share, hold, limit, reserve, offset,
   seen_day, seen_used, rest = unpack('<ddddddddddddd', ARGV[1])
 
--- kept is how long state that nobody uses stays, ms. A day must be over by then;
+-- kept is the time that unused state stays, ms. A day must be over by then;
 -- buckets would be empty after it, and a window block. It is set anew with the first
 -- write of an hour; with each, it would cost more than the write.
 local kept, hour = 172800000, 3600000000
 -- Follows plan.lua in every script: the count of the day. The day's key holds
--- number and count of the day, packed doubles. Without a limit nobody needs this.
+-- number and count of the day, packed doubles. Without a limit it is not used.
 local day_of, tally
 if limit > 0 then
   function day_of(at)
@@ -69,7 +69,7 @@ end
 local share_rate = low_rate * low_share
 local share, waits = 0, 0 -- what is in it; high leaves it alone before this time
 
--- share_after is what the share has when it was left alone for so many µs.
+-- share_after is the share after so many µs without a call.
 local function share_after(units, elapsed, full)
   if share_rate == 0 then return 0 end
   -- Beyond this the product could leave the 53 bits.
@@ -107,7 +107,7 @@ local function filled(tokens, elapsed, speed, burst)
   return min(most, tokens + max(0, size * 1000000 - age * speed))
 end
 
--- keep writes what was last changed then.
+-- keep writes a value whose last change was at last.
 local function keep(key, value, last)
   if now % hour < now - last then
     call('SET', key, value, 'PX', kept)

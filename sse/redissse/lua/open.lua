@@ -1,5 +1,5 @@
 -- Made by go run ./scripts/glue of ghosts, open in parts. Edit those.
--- Begins open.lua and sweep.lua: whose clock decides, and who is a ghost.
+-- Begins open.lua and sweep.lua: the deciding clock, and the ghosts.
 -- KEYS[1] streams ZSET  connection -> connected-at in ms
 -- KEYS[2] tabs    HASH  connection -> token of its tab
 -- KEYS[3] evicted ZSET  token -> until when it is remembered as evicted, in ms
@@ -117,7 +117,7 @@ if beyond > 0 then
   call('ZREMRANGEBYRANK', EVICTED, 0, -1 - remembered)
   call('PEXPIRE', EVICTED, lifetime + 60000)
 end
--- What nobody sweeps goes by itself. No entry counts beyond its lifetime.
+-- Entries without a sweep expire. No entry counts beyond its lifetime.
 call('PEXPIRE', STREAMS, lifetime + 60000)
 call('PEXPIRE', TABS, lifetime + 60000)
 return answer

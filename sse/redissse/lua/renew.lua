@@ -1,4 +1,4 @@
--- Keeps the lease of an instance, and says who has one.
+-- Keeps the lease of an instance, and returns all holders.
 -- KEYS[1] instances ZSET  instance -> until when its lease lasts, in ms
 -- ARGV[1] instance  ARGV[2] its lease from now on, in ms
 -- returns the time in ms, and the instances whose leases have not ended

@@ -1,5 +1,5 @@
 -- Made by go run ./scripts/glue of ghosts, sweep in parts. Edit those.
--- Begins open.lua and sweep.lua: whose clock decides, and who is a ghost.
+-- Begins open.lua and sweep.lua: the deciding clock, and the ghosts.
 -- KEYS[1] streams ZSET  connection -> connected-at in ms
 -- KEYS[2] tabs    HASH  connection -> token of its tab
 -- KEYS[3] evicted ZSET  token -> until when it is remembered as evicted, in ms

@@ -1,4 +1,4 @@
--- Takes those whose time is over out, and lets in who is first.
+-- Removes users whose time is over, and admits users from the front of the line.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed: most to do in this call, a double
 -- returns packed doubles as in state() of room.lua, then more (1 or 0) and µs until

@@ -1,9 +1,9 @@
--- Carries out what an operator wants.
+-- Carries out an operator's change.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions
 -- returns packed doubles as in state() of room.lua
--- Cost: nothing that grows; what is cleared is freed beside.
+-- Cost: nothing that grows; cleared keys are freed in the background.
 local new_threshold, paused, clear, gate, positions = unpack('<ddddd', ARGV[1], rest)
 open()
 clean(50)

@@ -1,4 +1,4 @@
--- Follows line.lua: those who are active.
+-- Follows line.lua: the active users.
 
 -- entry_of returns the order and the time of an entry. One that was evicted, as of
 -- Redis without room, fails no script.
@@ -8,7 +8,7 @@ local function entry_of(user)
   return unpack('<dd', entry)
 end
 
--- let_in admits a user who is here, without a line.
+-- let_in admits a present user without a line.
 local function let_in(user, order)
   if active == 0 or call('ZCARD', HEARD) == 0 then fresh = true end
   call('ZADD', ACTIVE, now + min(stay, grace), user)

@@ -19,7 +19,7 @@ local function raise(order)
   room[HIGHEST], room[SOLID], changed = order, order + 1, true
 end
 
--- take takes an order from outside, if it is one that nobody has taken.
+-- take takes an order from outside, if no user has taken it.
 local function take(order)
   if order < 1 or order > MOST or taken(order) then return nil end
   local field = 'u' .. floor(order / SEGMENT)
@@ -34,7 +34,7 @@ local function take(order)
   return order
 end
 
--- drop takes who waits out of the line.
+-- drop removes a waiting user from the line.
 local function drop(user, order)
   waiting = waiting - call('ZREM', QUEUE, user)
   mark(order, order, 0)

@@ -1,19 +1,19 @@
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
--- KEYS[2] threshold STRING  what the operator has set; decimal
--- KEYS[3] queue     ZSET    order -> user: all who wait
+-- KEYS[2] threshold STRING  the operator's setting; decimal
+-- KEYS[3] queue     ZSET    order -> user: all waiting users
 -- KEYS[4] waiting   STRING  bitmap: which orders wait; see line.lua
 -- KEYS[5] versions  ZSET    version of the last change -> block of 1,024 orders
 -- KEYS[6] slots     HASH    where the bits of a segment of 65,536 orders are; see line.lua
 -- KEYS[7] used      STRING  bitmap: which orders from outside were taken
--- KEYS[8] runs      ZSET    last -> first order of what the room itself has given out
+-- KEYS[8] runs      ZSET    last -> first order of the runs that the room itself has given out
 -- KEYS[9] active    ZSET    expiry in ms -> user: inside or admitted
 -- KEYS[10] active-seen ZSET last sign of life in ms -> user: inside
 -- KEYS[11] reserved ZSET    expiry in ms -> user: admitted and not seen yet
 -- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
 --                           (reserved and missed: when they were admitted)
--- KEYS[13] missed   ZSET    until when in ms -> user: no-shows who may have their order back
+-- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   and how many minutes a key seen:<minute> is for
@@ -31,10 +31,10 @@ local HELD, SERVER = 39, 40
 -- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
--- SETTLED: ms, until when nobody enters. GATE: 0 never on, 1 on, 2 was on.
+-- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
 -- NEXT slot to give out, BASE the first in the bitmap of the waiting. Then the
 -- counts of queue.State. TICK: its start in µs, with TAKEN admissions. SWEPT_AT: ms,
--- the last beginning. EMPTY_AT: ms, since when a sweep has found nobody, or 0.
+-- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
@@ -53,7 +53,7 @@ local span = minutes * 60000
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
 
--- begin makes a new room. What an earlier one left behind belongs to nobody.
+-- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
   call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
   room = {}
@@ -110,7 +110,7 @@ local function rate()
   return sum, min(now - room[RATE_SINCE] + floor(tick / 1000), now - (period - PERIODS + 1) * PERIOD)
 end
 
--- settling is for how many ms nobody enters: not longer after a step of the clock.
+-- settling is the time in ms in which no user enters: not longer after a step of the clock.
 local function settling()
   local left = room[SETTLED] - now
   if left > 0 and left <= settle then return left end
@@ -124,8 +124,8 @@ local function state()
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) .. pack('<d', room[SWEPT])
 end
 
--- close writes the room back. All keys expire when nobody asks for a day, but for
--- what an operator has set, which may be for a day to come.
+-- close writes the room back. All keys expire after a day without a call, but for
+-- an operator's setting, which may be for a day to come.
 local function close()
   local renew = fresh or now - room[RENEWED] > RENEWAL or now < room[RENEWED]
   if renew then room[RENEWED] = now end

@@ -1,11 +1,11 @@
--- Removes those who wait and were not heard of for the grace, block by block.
+-- Removes waiting users without a sign of life for the grace, block by block.
 -- KEYS as in room.lua, and from KEYS[14] on seen:<minute>: of all times at which
 --   somebody may have been heard of within the grace
 -- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[14], the block to
 --   begin with, how many to remove and blocks to look at, at most
 -- returns the clock in µs alone, a double, when others are needed, else
 --   packed doubles as in state() of room.lua, then removed, next, done (1 or 0) and
---   forget (1 or 0: nobody has used the event since the last sweep)
+--   forget (1 or 0: no call for the event since the last sweep)
 -- Cost: for each 16 blocks a GETRANGE for each period, until all of them were seen
 --   alive; a ZREMRANGEBYSCORE for each run of those who were not.
 local first, next, most, blocks = unpack('<dddd', ARGV[1], rest)
@@ -57,7 +57,7 @@ local function tidy_slots()
   end
   for _, field in ipairs(hold(future)) do gone[#gone + 1] = field end
   for i = 1, #gone, 1000 do call('HDEL', SLOTS, spread(gone, i, min(i + 999, #gone))) end
-  -- The bitmap is moved down when half of it is of nobody.
+  -- The bitmap is moved down when half of it belongs to no user.
   local saved = (lowest - room[BASE]) * SEGMENT / 8
   if saved > 0 and 2 * saved >= call('STRLEN', WAITING) then
     if head then

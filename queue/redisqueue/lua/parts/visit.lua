@@ -1,7 +1,7 @@
 -- Goes on where arrive.lua has not answered.
 clean_some()
 
--- What the visits are, and where each user is: read once for all, and kept up to
+-- The visits, and where each user is: read once for all, and kept up to
 -- date here.
 local kinds, users, positions, epochs, tickets, entries = {}, {}, {}, {}, {}, {}
 local n = plain
@@ -89,7 +89,7 @@ local function old_order(user, epoch, order)
   end
 end
 
--- arrive lets in or lines up who is neither inside nor in line.
+-- arrive admits a user who is neither inside nor in line, or lines the user up.
 local function arrive(user, position, epoch, ticket)
   local order = old_order(user, epoch, ticket)
   if not order and room[GATE] == 1 and not position then return 3, 0, 0, 0, 0 end

@@ -3,7 +3,7 @@
 -- KEYS[2] low_window: a ring  KEYS[3] day, only with a limit: day, used
 -- A ring is: size, born, tail, count, and the times of the last grants; that of
 -- the i-th is at i modulo size, those from tail to count are in the window.
--- ARGV[1], and what is returned, as in acquire.lua
+-- ARGV[1], and the answer, as in acquire.lua
 -- Times are µs since 1970, in the keys as in ARGV packed doubles.
 local floor, min, max = math.floor, math.min, math.max
 local now, yield = clock, 0
@@ -13,7 +13,7 @@ local share_unit = 100 * window
 local share_full = (floor(share_rate / 100) + 1) * share_unit
 
 -- ring reads a ring's head, which stands at a place of a key. One that is missing,
--- or too small for the plan, begins anew.
+-- or too small for the plan, begins again.
 local function ring(key, place, head, most)
   local r = {key = key, times = place + 32, place = place, most = most, size = 0}
   if head then r.size, r.born, r.tail, r.count = unpack('<dddd', head, place + 1) end
@@ -30,7 +30,7 @@ local function entry(r, i)
   return (unpack('<d', call('GETRANGE', r.key, at, at + 7)))
 end
 
--- expire moves the tail over what has left the window: by doubling steps, as it
+-- expire moves the tail over grants that have left the window: by doubling steps, as it
 -- is mostly one or none, and then by halves.
 local function expire(r)
   local old = now - window

@@ -1,5 +1,5 @@
 -- Follows plan.lua in every script: the count of the day. The day's key holds
--- number and count of the day, packed doubles. Without a limit nobody needs this.
+-- number and count of the day, packed doubles. Without a limit it is not used.
 local day_of, tally
 if limit > 0 then
   function day_of(at)

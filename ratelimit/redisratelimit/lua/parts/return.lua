@@ -27,7 +27,7 @@ local function filled(tokens, elapsed, speed, burst)
   return min(most, tokens + max(0, size * 1000000 - age * speed))
 end
 
--- keep writes what was last changed then.
+-- keep writes a value whose last change was at last.
 local function keep(key, value, last)
   if now % hour < now - last then
     call('SET', key, value, 'PX', kept)

@@ -4,7 +4,7 @@
 local share_rate = low_rate * low_share
 local share, waits = 0, 0 -- what is in it; high leaves it alone before this time
 
--- share_after is what the share has when it was left alone for so many µs.
+-- share_after is the share after so many µs without a call.
 local function share_after(units, elapsed, full)
   if share_rate == 0 then return 0 end
   -- Beyond this the product could leave the 53 bits.

@@ -1,4 +1,4 @@
--- Begins open.lua and sweep.lua: whose clock decides, and who is a ghost.
+-- Begins open.lua and sweep.lua: the deciding clock, and the ghosts.
 -- KEYS[1] streams ZSET  connection -> connected-at in ms
 -- KEYS[2] tabs    HASH  connection -> token of its tab
 -- KEYS[3] evicted ZSET  token -> until when it is remembered as evicted, in ms

@@ -79,7 +79,7 @@ if beyond > 0 then
   call('ZREMRANGEBYRANK', EVICTED, 0, -1 - remembered)
   call('PEXPIRE', EVICTED, lifetime + 60000)
 end
--- What nobody sweeps goes by itself. No entry counts beyond its lifetime.
+-- Entries without a sweep expire. No entry counts beyond its lifetime.
 call('PEXPIRE', STREAMS, lifetime + 60000)
 call('PEXPIRE', TABS, lifetime + 60000)
 return answer

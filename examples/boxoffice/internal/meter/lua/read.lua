@@ -3,7 +3,7 @@
 -- KEYS  a hash for each second, with the fields high and low; all have one hash tag
 --
 -- Returns the time as Unix seconds and microseconds in the second, and then for
--- each key its calls of high and of low priority; 0 for what is not there.
+-- each key its calls of high and of low priority; 0 for a missing key.
 
 local now = redis.call('TIME')
 local answer = { tonumber(now[1]), tonumber(now[2]) }

@@ -9,7 +9,7 @@ local epoch, on = tonumber(stored[1] or 0), stored[2] == '1'
 local assigned, serving, opened = tonumber(stored[3] or 0), tonumber(stored[4] or 0), tonumber(stored[5] or 0)
 local advanced = tonumber(stored[6] or 0)
 
--- state is what every script returns, and what it adds.
+-- state packs the answer of every script, with its additions.
 local function state(moved, following)
   return struct.pack('<dddddddd', epoch, on and 1 or 0, assigned, serving, opened, now, moved or 0, following or 0)
 end
