@@ -22,6 +22,7 @@
 //	a missing confirm is an error in bounded time                   TestConfirmTimeout, TestUnreachableBroker
 //	a message that the broker refuses fails alone                   TestTooLargeFailsAlone
 //	an unroutable message is an error that names the topic          TestUnroutable
+//	calls that share a channel have their own outcomes              TestTooLargeFailsAlone, TestReturnsOfCallsTogether
 //	unroutable messages are held if the topic was declared so       TestHeldTopic
 //	plain queues, bound by event type                               TestPlainQueues
 //	groups choose their number of queues, publishers need not know  TestPartitions
@@ -115,6 +116,11 @@
 // The broker takes back a message that is not acknowledged within its consumer_timeout, 30
 // minutes by default, by closing the channel: a handler that takes longer, or a paused one,
 // gets it again. For slow work, raise the timeout on the broker.
+//
+// Up to 16 small calls of Publish share a channel. The confirms of one call do not wait for
+// those of another. The broker closes a channel for a mistake of one call, such as a message
+// larger than it takes: each of the calls is made again on a channel of its own, so messages
+// of the others may be in the queues twice.
 //
 // Lag counts the messages in the queues and those this process holds. It does not include
 // messages held by other processes, up to the prefetch of each queue.

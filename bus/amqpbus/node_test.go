@@ -99,7 +99,7 @@ alive() { [ -s $DIR/pid ] && kill -0 "$(cat $DIR/pid)" 2>/dev/null; }
 answers() { (exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null; }
 start() {
 	printf '%s\n' 'listeners.tcp.default = 127.0.0.1:$PORT' 'default_user = millrace' 'default_pass = millrace' \
-		'loopback_users = none' 'vm_memory_high_watermark.relative = 0.8' 'max_message_size = 262144' >$DIR/rabbitmq.conf
+		'loopback_users = none' 'vm_memory_high_watermark.relative = 0.8' 'max_message_size = 32768' >$DIR/rabbitmq.conf
 	echo '[].' >$DIR/plugins
 	setsid $BECOME env HOME=$DIR ERL_EPMD_ADDRESS=127.0.0.1 ERL_EPMD_PORT=$EPMD \
 		RABBITMQ_NODENAME=amqpbus$PORT@localhost RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT=$PORT \

@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// maxChannels is the limit of concurrent calls of Publish; others wait. A channel
-	// carries one call at a time, so an error of one call does not affect another.
-	maxChannels = 64
+	// maxCalls is the limit of concurrent calls of Publish; others wait.
+	maxCalls = 64
 	// maxUnconfirmed is how many messages a call sends ahead of the confirms.
 	maxUnconfirmed = 1024
 )
 
-// publisher publishes with confirms. It keeps idle channels.
+// publisher publishes with confirms.
 type publisher struct {
 	link  *link
 	cfg   Config
 	names naming
 
-	slots chan struct{} // capacity maxChannels: held by calls in flight
+	slots chan struct{} // capacity maxCalls: held by calls in flight
 
 	mu     sync.Mutex
 	closed bool
-	idle   []*publishing
 	calls  sync.WaitGroup
 	ctx    context.Context
 	cancel context.CancelFunc
+
+	channels channels
 }
 
 func newPublisher(l *link, cfg Config, names naming) *publisher {
-	p := &publisher{link: l, cfg: cfg, names: names, slots: make(chan struct{}, maxChannels)}
+	p := &publisher{link: l, cfg: cfg, names: names, slots: make(chan struct{}, maxCalls)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -106,16 +106,12 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 	if p.link.blocked.Load() {
 		return translate("publish", errors.New("the broker takes no messages: its memory or disk is short"))
 	}
-	ch, err := p.take(ctx)
-	if err != nil {
-		return translate("publish", err)
+	alone := !small(all)
+	ended, err := p.over(ctx, topic, all, alone)
+	if ended && !alone {
+		// The broker closed the channel for a mistake of one of the calls on it.
+		_, err = p.over(ctx, topic, all, true)
 	}
-	for len(all) > 0 && err == nil {
-		n := min(len(all), maxUnconfirmed)
-		err = p.send(ctx, ch, topic, all[:n])
-		all = all[n:]
-	}
-	p.put(ch, err)
 	switch {
 	case errors.Is(err, ErrUnroutable):
 		return fault.MarkTransient(err)
@@ -124,6 +120,23 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 		return fault.MarkPermanent(fmt.Errorf("amqpbus: publish: %w", err))
 	}
 	return translate("publish", err)
+}
+
+// over publishes all messages over one channel, and reports whether the broker closed that
+// channel and kept the connection.
+func (p *publisher) over(ctx context.Context, topic string, all []outgoing, alone bool) (ended bool, err error) {
+	ch, err := p.take(ctx, alone)
+	if err != nil {
+		return false, err
+	}
+	for len(all) > 0 && err == nil {
+		n := min(len(all), maxUnconfirmed)
+		err = p.send(ctx, ch, topic, all[:n])
+		all = all[n:]
+	}
+	ended = err != nil && ch.channel.IsClosed() && !ch.conn.IsClosed()
+	p.put(ch, err)
+	return ended, err
 }
 
 // send publishes the messages of one round of confirms.
@@ -162,25 +175,22 @@ func became(all []outgoing, o bus.Outcome) {
 	}
 }
 
-// take returns an idle channel or opens one, and retries for as long as a connection may take.
-func (p *publisher) take(ctx context.Context) (*publishing, error) {
-	p.mu.Lock()
-	for len(p.idle) > 0 {
-		ch := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
-		if !ch.channel.IsClosed() {
-			p.mu.Unlock()
-			return ch, nil
-		}
+// take returns a channel with room for a call, or opens one. It retries for as long as a
+// connection may take.
+func (p *publisher) take(ctx context.Context, alone bool) (*publishing, error) {
+	if ch := p.channels.take(alone); ch != nil {
+		return ch, nil
 	}
-	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ConnectTimeout)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
 	for attempt := 1; ; attempt++ {
-		ch, err := p.open(ctx)
+		conn, err := p.link.connection(ctx)
 		if err == nil {
-			return ch, nil
+			var ch *publishing
+			if ch, err = p.channels.open(conn, alone, p.link.cut); err == nil {
+				return ch, nil
+			}
 		}
 		if errors.Is(err, errClosed) || p.ctx.Err() != nil {
 			return nil, errClosed
@@ -195,32 +205,16 @@ func (p *publisher) take(ctx context.Context) (*publishing, error) {
 // be in use as soon as it answers, and all waiting callers share one attempt.
 var retry = kit.Backoff{Initial: 25 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.2}
 
-func (p *publisher) open(ctx context.Context) (*publishing, error) {
-	ch, err := p.link.channel(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := ch.Confirm(false); err != nil {
-		return nil, err
-	}
-	return &publishing{
-		channel: ch,
-		cut:     p.link.cut,
-		returns: ch.NotifyReturn(make(chan amqp.Return, maxUnconfirmed)),
-		closed:  ch.NotifyClose(make(chan *amqp.Error, 1)),
-	}, nil
-}
-
-// put returns a channel. After an error its state is unknown.
+// put returns a channel. After an error its state is unknown: it takes no further call, and
+// is closed when its last call has ended.
 func (p *publisher) put(ch *publishing, err error) {
-	if err != nil && !errors.Is(err, ErrUnroutable) {
+	if errors.Is(err, ErrUnroutable) {
+		err = nil
+	}
+	if p.channels.put(ch, err != nil) {
 		// The caller has waited long enough.
 		p.calls.Go(ch.discard)
-		return
 	}
-	p.mu.Lock()
-	p.idle = append(p.idle, ch)
-	p.mu.Unlock()
 }
 
 // Close refuses new calls and waits for those in flight.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,8 +47,9 @@ func TestUnroutable(t *testing.T) {
 	b := rabbit(t)
 	opened := b.open(t, amqpbus.Config{}, "")
 	topic := unique("topic")
+	messages := []*message.Message{keyed("k", 1), keyed("j", 1)}
 	for range 2 { // also on a channel that had it before
-		err := opened.Publisher().Publish(topic, keyed("k", 1), keyed("j", 1))
+		err := opened.Publisher().Publish(topic, messages...)
 		if !errors.Is(err, amqpbus.ErrUnroutable) || !strings.Contains(err.Error(), topic) || fault.Of(err) != fault.Transient {
 			t.Fatalf("got %v (%s), want a transient ErrUnroutable that names %s", err, fault.Of(err), topic)
 		}
@@ -57,7 +59,41 @@ func TestUnroutable(t *testing.T) {
 		}
 	}
 	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
-	publish(t, opened, topic, keyed("k", 1), keyed("j", 1))
+	publish(t, opened, topic, messages...)
+}
+
+// Calls that share a channel tell apart which messages the broker returned, and each that
+// no group accepts is held once.
+func TestReturnsOfCallsTogether(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "partitions=1")
+	routed, held, lost := unique("routed"), unique("held"), unique("lost")
+	declare(t, opened, bus.Topic{Name: routed, Groups: []string{"g"}}, bus.Topic{Name: held})
+	const callers, each = 24, 20
+	var wg sync.WaitGroup
+	for c := range callers {
+		wg.Go(func() {
+			for n := range each {
+				m := keyed("k", n)
+				m.UUID = "the same" // also equal messages of several calls
+				topic := []string{routed, held, lost}[c%3]
+				err := opened.Publisher().Publish(topic, m)
+				if topic == lost {
+					if !errors.Is(err, amqpbus.ErrUnroutable) {
+						t.Errorf("to a topic that is not declared: got %v, want ErrUnroutable", err)
+					}
+				} else if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	queues := b.waiting(t, routed+":g", held)
+	if want := callers / 3 * each; queues[routed+":g"] != want || queues[held] != want {
+		t.Errorf("got %v, want %d in each", queues, want)
+	}
 }
 
 // A topic that is declared without groups holds its messages in a queue of its name, until
