@@ -15,9 +15,11 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// Relay is the configuration for a publisher that makes batches of its own: calls
-// so large that each has most of a batch.
-func Relay() outbox.RelayConfig { return outbox.RelayConfig{Lanes: 4, Chunk: 2000} }
+// Relay is the configuration for a publisher that makes batches of its own: few calls,
+// each of them large.
+func Relay() outbox.RelayConfig {
+	return outbox.RelayConfig{Lanes: 2, Chunk: 5000, MaxBatch: 10_000}
+}
 
 // keys that events are spread over.
 const keys = 1000
