@@ -6,9 +6,9 @@ import "time"
 // often and a crash repeats few events.
 const batchTime = 500 * time.Millisecond
 
-// pace adapts the size of batches to the load: the size grows fourfold while batches are full
-// and published quickly, and halves when they are slow or small. A read that took too long
-// halves it at once.
+// pace adapts the size of batches to the load. While batches are full, the size grows towards
+// batches of half of batchTime, at most sixteenfold at once. It halves when batches are slow or
+// small. A read that took too long halves it at once.
 type pace struct {
 	limit, least, most, bytes int
 
@@ -63,7 +63,7 @@ func (p *pace) after(n int, full bool, took time.Duration) {
 	case took > batchTime:
 		p.limit /= 2
 	case full && took < batchTime/2:
-		p.limit *= 4
+		p.limit = int(min(16, float64(batchTime/2)/float64(max(took, 1))) * float64(p.limit))
 	case n < p.limit/4:
 		p.limit /= 2
 	}

@@ -1,0 +1,32 @@
+package outbox
+
+import (
+	"testing"
+	"time"
+)
+
+// Full batches grow towards half of batchTime, sixteenfold at most; slow and small ones shrink.
+func TestBatchesGrowByTheirTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit, n int
+		took     time.Duration
+		want     int
+	}{
+		{100, 100, time.Millisecond, 1600},
+		{100, 100, batchTime / 8, 400},
+		{1000, 1000, batchTime / 4, 2000},
+		{1000, 1000, batchTime / 2, 1000},
+		{1000, 1000, batchTime + 1, 500},
+		{4000, 4000, time.Millisecond, 5000}, // MaxBatch
+		{100, 100, batchTime + 1, 100},       // MinBatch
+		{1000, 200, time.Millisecond, 500},
+	} {
+		p := newPace(RelayConfig{MinBatch: 100, MaxBatch: 5000, MaxBatchBytes: 8 << 20})
+		p.limit = c.limit
+		p.after(c.n, c.n == c.limit, c.took)
+		if p.limit != c.want {
+			t.Errorf("after %d of at most %d events in %v the next batch has %d, want %d", c.n, c.limit, c.took, p.limit, c.want)
+		}
+	}
+}
