@@ -31,6 +31,7 @@ type line struct {
 
 	beats  beats
 	told   told
+	past   atomic.Pointer[Heard] // the last epoch before the present one
 	counts counts
 }
 
@@ -68,6 +69,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 		return nil, errPause
 	}
 	taken := l.beats.take()
+	taken.Heard = l.heard()
 	if len(visits) == 0 && len(taken.Orders) == 0 {
 		return nil, nil
 	}
@@ -116,12 +118,15 @@ func (l *line) ask(call func() error) (err error) {
 	return call()
 }
 
-// learn keeps the state for the metrics, and makes a snapshot of a lost epoch due for
-// a refresh.
+// learn keeps the state for the metrics, and the end of the epoch before. It makes a
+// snapshot of a lost epoch due for a refresh.
 func (l *line) learn(state State) {
 	old := l.state.Load()
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
 		l.state.Store(&state)
+	}
+	if old != nil && old.Epoch != state.Epoch {
+		l.past.Store(&Heard{Epoch: old.Epoch, At: old.Now})
 	}
 	if s := l.snap.Load(); s != nil && s.state.Epoch != state.Epoch {
 		l.due.Store(0)
@@ -144,6 +149,17 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 	return place, nil
 }
 
+// heard is when this process last heard of the present epoch and of the one before.
+func (l *line) heard() (h [2]Heard) {
+	if s := l.state.Load(); s != nil {
+		h[0] = Heard{Epoch: s.Epoch, At: s.Now}
+	}
+	if past := l.past.Load(); past != nil {
+		h[1] = *past
+	}
+	return h
+}
+
 // ticket is the ticket for the visitor to bring along, perhaps the one it brought.
 func (l *line) ticket(v Visit, a answer, brought string) string {
 	known := brought != "" && v.Epoch == a.state.Epoch
@@ -153,10 +169,32 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 		return brought
 	case a.Status != Waiting && a.Status != Active:
 		return ""
-	case known && v.Order == a.Order:
+	case !known || v.Order != a.Order:
+		v.Epoch, v.Order, v.Until = a.state.Epoch, a.Order, time.Time{}
+	}
+	position := 0
+	if a.Status == Waiting {
+		position = a.Ahead + 1
+	}
+	return l.renewed(v, position, a.state.Now, brought)
+}
+
+// A ticket outlives a loss that comes within two polls of its owner and lasting
+// after it was sealed; it is sealed anew when it is half of that old. A hidden tab
+// polls once a minute, so each of its polls renews its ticket for the next.
+const (
+	lasting    = time.Minute
+	renewAfter = lasting / 2
+)
+
+// renewed is the ticket of a user who has the place of v at this moment of the
+// store's clock: the one that was brought, or one with a later Until.
+func (l *line) renewed(v Visit, position int, now time.Time, brought string) string {
+	polls := now.Add(2 * nextPoll(l.room.cfg.Intervals, position, 1))
+	if v.Until.After(polls.Add(renewAfter)) {
 		return brought
 	}
-	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: a.state.Epoch, Order: a.Order})
+	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: v.Epoch, Order: v.Order, Until: polls.Add(lasting)})
 }
 
 // tell remembers an answer of the store that is better than the snapshot's.

@@ -65,11 +65,27 @@ type Rules struct {
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
 }
 
-// Beats are orders with a sign of life.
+// Beats are what a process tells the store along with its visits: orders with a
+// sign of life, and what it knows from earlier answers.
 type Beats struct {
 	Epoch  uint64
 	Orders []int64
+	// Heard tells when the process last heard of the epochs that it knows. A room
+	// that has lost its data learns from it which tickets it may count: see
+	// [Visit.Until]. Those of the present epoch, and empty ones, do nothing.
+	Heard [2]Heard
 }
+
+// Heard is when a process last heard of an epoch, by the store's clock.
+type Heard struct {
+	Epoch uint64
+	At    time.Time
+}
+
+// Lapse is the time without a call after which a store may forget a room, whose
+// next epoch is then no sign of a loss: tickets and Beats.Heard from before do not
+// count.
+const Lapse = 24 * time.Hour
 
 // Kind of a visit.
 type Kind uint8
@@ -94,10 +110,15 @@ type Visit struct {
 	// Position is that of a front gate, from 1; zero without. It counts once, when
 	// the user lines up, and only while it is not taken: see [Change.Gate].
 	Position int64
-	// Epoch and Order are those of the user's ticket, zero without. A Check with a
-	// ticket of an epoch that was lost lines up by its order, once.
+	// Epoch, Order and Until are those of the user's ticket, zero without. A Check
+	// with a ticket of an epoch that was lost lines up by its order, once, until
+	// Rules.Settle after the beginning of the epoch that followed, and if the loss
+	// came before Until. The loss is when any process last heard of the room before
+	// it, by Beats.Heard; where no process says so, the beginning of the epoch that
+	// followed. Tickets from before Clear do not count.
 	Epoch uint64
 	Order int64
+	Until time.Time
 	// Entry is the order by which a user was admitted; for Verify.
 	Entry int64
 }

@@ -13,8 +13,9 @@ type room struct {
 
 	epoch   uint64
 	begun   int64
+	lost    int64 // when a process last heard of the room before its data was lost; 0 when none has said so
 	settled int64 // no user enters before
-	floor   int64 // tickets up to this order were cleared
+	cleared bool  // the epoch began by Clear
 	top     int64 // the highest order so far
 	used    map[int64]*[queue.BlockSize / 64]uint64
 

@@ -41,7 +41,9 @@
 //	takes a position twice, or an order under it    position-counts-once, gate-switched-off
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
-//	never settles, or always                        room-settles-after-a-loss, ticket-to-a-settled-room
+//	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room
+//	takes tickets however old, or none after an     ticket-from-before-the-loss, ticket-from-before-an-outage,
+//	outage                                          ticket-of-a-lapsed-room
 //	mixes up events, lists none, or for ever        events-are-apart, events-are-listed, events-are-forgotten
 //	takes any call, user, or ended context          bad-calls, odd-users, cancelled-context
 //	looks first, and then acts                      arrivals-race-for-places, admissions-race

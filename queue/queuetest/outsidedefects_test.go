@@ -72,6 +72,18 @@ func gateDefects() []defect {
 	}
 }
 
+// hearing is a defect in when a process last heard of an epoch.
+func hearing(change func(h *queue.Heard)) func() *backend {
+	return func() *backend {
+		return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			for i := range beats.Heard {
+				change(&beats.Heard[i])
+			}
+			return c.visit(beats, visits...)
+		}}
+	}
+}
+
 func lossDefects() []defect {
 	return []defect{
 		{"keeps who is inside when cleared", []string{"clear-takes-everybody-out", "events-are-apart"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
@@ -110,7 +122,7 @@ func lossDefects() []defect {
 				return b.empty()
 			}}
 		}},
-		{"does not read tickets", []string{"lost-line-forms-again", "lost-ticket-counts-once", "room-settles-after-a-loss", "ticket-to-a-settled-room", "random-walks"},
+		{"does not read tickets", []string{"lost-line-forms-again", "lost-ticket-counts-once", "room-settles-after-a-loss", "ticket-from-before-the-loss", "ticket-from-before-an-outage", "random-walks"},
 			asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
 				v.Epoch, v.Order = 0, 0
 				return v
@@ -127,7 +139,7 @@ func lossDefects() []defect {
 			return v
 		})},
 		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *queue.Rules) { r.Settle = 0 })},
-		{"settles whenever a ticket comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
+		{"takes a ticket whenever it comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
 			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
 				settle := c.r.Settle
 				c.r.Settle = 1000 * time.Hour
@@ -136,6 +148,34 @@ func lossDefects() []defect {
 				return got, err
 			}}
 		}},
+		{"takes tickets however old", []string{"ticket-from-before-the-loss", "ticket-from-before-an-outage", "ticket-of-a-lapsed-room", "random-walks"},
+			asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+				v.Until = c.state().Now.Add(time.Hour)
+				return v
+			})},
+		{"does not listen when a room was heard of", []string{"ticket-from-before-an-outage", "random-walks"}, hearing(func(h *queue.Heard) { *h = queue.Heard{} })},
+		{"forgets when a room was heard of", []string{"ticket-from-before-an-outage"}, func() *backend {
+			return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				if beats.Heard == [2]queue.Heard{} {
+					visits = slices.Clone(visits)
+					for i := range visits {
+						visits[i].Epoch = 0
+					}
+				}
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"takes an epoch for lost that is there", []string{"ticket-from-before-an-outage"}, hearing(func(h *queue.Heard) {
+			if h.Epoch != 0 {
+				h.Epoch = 1
+			}
+		})},
+		{"believes in a loss after a day without a call", []string{"ticket-of-a-lapsed-room"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			if now := c.state().Now; !v.Until.IsZero() && v.Until.Before(now.Add(-queue.Lapse)) {
+				v.Until = now
+			}
+			return v
+		})},
 	}
 }
 

@@ -11,7 +11,7 @@
 //	that came after another's answer is behind that one  TestCrowd
 //	the same while the server is killed and starts again
 //	with its data (appendfsync always)                   TestCrowdOverRestarts
-//	after a flush users with a ticket have the old
+//	after a flush users with a valid ticket have the old
 //	places, and no user enters before                    TestFlush
 //	a replica that takes over has the line               TestClusterPromotion
 //	a server with older data shows the data it has       TestOlderData
@@ -85,7 +85,7 @@
 // Data that Redis loses is lost. appendfsync always keeps all answered calls.
 // everysec, or a replica that takes over, may lose a second: users who came in it
 // are at the end when they come again, and an order may be given out again. Without
-// its data the room begins an epoch, and users with a ticket form the line again.
+// its data the room begins an epoch, and users with a valid ticket form the line again.
 // Thresholds and pauses are lost with it. Set maxmemory-policy noeviction: an
 // eviction takes single keys out of a room.
 //

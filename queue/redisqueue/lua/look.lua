@@ -29,7 +29,8 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
 -- TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
 -- HELD, SERVER = 39, 40
--- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- EPOCH random; STARTED ms. FLOOR: the highest order when the room was cleared, 0 in
+-- an epoch that did not begin so.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
@@ -148,6 +149,7 @@ end
 --   segment    -> slot of the bitmaps waiting (from slot BASE on) and seen
 --   m<minute>  -> the first slot in the bitmap of seen:<minute>
 --   u<segment> -> slot of the bitmap used
+--   lost       -> in ms, when a process last heard of the room before it lost its data
 -- A bit of an order has the same offset in its slot everywhere, first bit highest.
 -- SEGMENT, BLOCK, MOST = 65536, 1024, (2 ^ 53 - 2 ^ 32)
 local cached = {}

@@ -28,7 +28,8 @@ local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
 local JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
 local TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
 local HELD, SERVER = 39, 40
--- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- EPOCH random; STARTED ms. FLOOR: the highest order when the room was cleared, 0 in
+-- an epoch that did not begin so.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
