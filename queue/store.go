@@ -108,7 +108,7 @@ type Visit struct {
 	Kind Kind
 	User string // 1 to 256 bytes
 	// Position is that of a front gate, from 1; zero without. It counts once, when
-	// the user lines up, and only while it is not taken: see [Change.Gate].
+	// the user lines up: see [Change.Gate].
 	Position int64
 	// Epoch, Order and Until are those of the user's ticket, zero without. A Check
 	// with a ticket of an epoch that was lost lines up by its order, once, until
@@ -134,7 +134,7 @@ const (
 	// Active may be inside.
 	Active
 	// Gated was refused a place in line: a front gate is on, and the visit has no
-	// position of it.
+	// position of it, or one that was used before.
 	Gated
 )
 
@@ -237,12 +237,13 @@ type Change struct {
 	Gate      *Gate
 }
 
-// Gate switches a front gate on or off. While it is on, a Check without a position
-// of a user outside the room is Gated, and a position is the order: all positions
-// above Positions at the moment of switching on are behind the users in line by
-// then. When it is switched off the orders go on above that of Positions, the
-// highest that was given out. Switching on a gate that is on changes nothing; the
-// same holds for off.
+// Gate switches a front gate on or off. While it is on, a position is the order: all
+// positions above Positions at the moment of switching on are behind the users in
+// line by then. Each position lines up one user, once: a Check of a user outside the
+// room without a position, or with one that was used, is Gated, so that no other
+// position's order is taken. When it is switched off the orders go on above that of
+// Positions, the highest that was given out, and a used position counts as none.
+// Switching on a gate that is on changes nothing; the same holds for off.
 type Gate struct {
 	On        bool
 	Positions int64

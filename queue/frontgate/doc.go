@@ -26,6 +26,8 @@
 //	the serving counter never passes the positions           TestProperties, never-past-assigned
 //	eight advancers make one round each period               TestManyAdvancersOneRound, rounds-over-callers
 //	the order holds over switching on and off                TestHandOverKeepsOrder, TestRoom
+//	a position lines one visitor up; a second one with it    TestASharedPositionMovesNobody
+//	gets another behind all given out, and moves nobody
 //	a crash between store and line is repaired               TestCrashBetweenStoreAndLine, TestSwitchedMeanwhile
 //	a position of lost counters is not admitted              TestLostCounters, TestProperties, lost-counters
 //	without a store no one passes, 3 s later at most         TestStoreAway, TestHTTPAway
@@ -63,7 +65,9 @@
 // later visitors by 1/500 of a round, and admits one visit to the line, which has its
 // own limits and signs visitors in. Bound the requests of an address at the edge, or
 // with package ratelimit before [Handlers.Assign]. A request id that is handed around
-// admits several visitors, and the line counts its position once.
+// admits several visitors, and the line counts its position once: it refuses the
+// others, whom [Handlers.NewPosition] gives positions of their own, behind all that
+// were given out.
 //
 // # Failure modes
 //

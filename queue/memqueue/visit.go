@@ -122,13 +122,13 @@ func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
 			return v.Order
 		}
 	}
-	if m.gate.on && v.Position == 0 {
-		return 0
-	}
 	if m.gate.on || m.gate.known && v.Position <= m.gate.positions {
 		if at := m.gate.base + v.Position; v.Position > 0 && v.Position <= maxOrder && at > 0 && at <= maxOrder && m.take(at) {
 			return at
 		}
+	}
+	if m.gate.on {
+		return 0 // orders above the highest are those of positions that are on their way
 	}
 	end := m.top + 1
 	m.take(end)

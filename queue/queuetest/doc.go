@@ -39,6 +39,7 @@
 //	leaves users or valid tickets when cleared      clear-takes-everybody-out, cleared-tickets-are-worth-nothing
 //	has a gate that leaks, or mixes up positions    gate-lets-positions-in, gate-switched-twice
 //	takes a position twice, or an order under it    position-counts-once, gate-switched-off
+//	gives a second user the order of a position     a-shared-position-moves-nobody
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
 //	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room

@@ -49,6 +49,27 @@ func gateDefects() []defect {
 			}
 			b.notes[at] = o.Order
 		})},
+		{"lines a used position up behind those that came", []string{"position-counts-once", "a-shared-position-moves-nobody"}, func() *backend {
+			return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				got, err := c.visit(beats, visits...)
+				for i, v := range visits {
+					b.mu.Lock()
+					highest := max(b.notes[c.event], v.Position)
+					b.mu.Unlock()
+					for err == nil && v.Position > 0 && got.Outcomes[i].Status == queue.Gated {
+						highest++
+						v.Position = highest
+						var again queue.Visited
+						again, err = c.visit(queue.Beats{}, v)
+						got.State, got.Outcomes[i] = again.State, again.Outcomes[0]
+					}
+					b.mu.Lock()
+					b.notes[c.event] = highest
+					b.mu.Unlock()
+				}
+				return got, err
+			}}
+		}},
 		{"goes on below the highest position", []string{"gate-switched-off"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
 			if change.Gate != nil && !change.Gate.On {
 				change.Gate = &queue.Gate{}

@@ -615,11 +615,12 @@ end
 -- arrive admits a user who is neither inside nor in line, or lines the user up.
 local function arrive(user, position, epoch, ticket, ends)
   local order = old_order(user, epoch, ticket, ends)
-  if not order and room[10] == 1 and not position then return 3, 0, 0, 0, 0 end
   if not order and position and room[10] > 0 then
     local given = room[11] + position
     if room[10] == 1 or given <= room[4] then order = take(given) end
   end
+  -- The orders above the highest are those of positions that are on their way.
+  if not order and room[10] == 1 then return 3, 0, 0, 0, 0 end
   local at_end = not order
   if at_end then
     order = room[4] + 1
