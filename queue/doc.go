@@ -47,6 +47,8 @@
 //	a kept or late ticket gets nobody ahead               TestAKeptTicketOutlivesNoLoss, ticket-from-before-the-loss,
 //	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room
 //	a ticket is sealed anew without a call of the store   TestATicketIsSealedAnewWithoutACall
+//	lost last writes cost no user the place               TestLostWritesCostNoPlace, tickets-of-lost-writes,
+//	                                                      goes-on-above-what-is-known
 //	tickets of a cleared room are worth nothing           TestTicketsOfAClearedRoomAreWorthNothing
 //	made-up event ids are bounded                         TestEventsAreBounded, TestIdleEventsAreForgotten
 //	less than a byte of a process per waiting user        TestMemoryForEach
@@ -135,12 +137,14 @@
 // more than that.
 //
 // The store has lost its last writes, as a failover of Redis may, or a restart with
-// appendfsync everysec: a user who lined up in them has a ticket with a number
-// that is not in line, and lines up at the end with the next Check. If the number
-// was given again since then, both users see its position until the turn of the
-// user who has it by name; the other then lines up at the end. No user gets in
-// twice: admission is by name. A user admitted in those writes stands in line again
-// and is admitted again.
+// appendfsync everysec: a user who lined up in them has a ticket with a number that
+// the store does not know. With the next Check the user lines up by that number,
+// once, before all who came after. Each process tells the store the highest number
+// that it has seen, and redisqueue leaps on another server, so that the number was
+// not given again since. The log, State.Servers and a metric of queueprom tell of the
+// other server; package redisqueue says what remains where Redis hides its identity.
+// No user gets in twice: admission is by name. A user admitted in those writes stands
+// in line again and is admitted again.
 //
 // A process is killed: its visitors go to another process with their tickets. The
 // signs of life that it had not sent are lost, at most those of a minute, which

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type line struct {
 	beats  beats
 	told   told
 	past   atomic.Pointer[Heard] // the last epoch before the present one
+	top    atomic.Int64          // the highest order seen
 	counts counts
 }
 
@@ -69,7 +71,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 		return nil, errPause
 	}
 	taken := l.beats.take()
-	taken.Heard = l.heard()
+	taken.Heard, taken.Highest = l.heard(), l.top.Load()
 	if len(visits) == 0 && len(taken.Orders) == 0 {
 		return nil, nil
 	}
@@ -90,6 +92,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 	answers := make([]answer, len(visits))
 	for i, outcome := range seen.Outcomes {
 		answers[i] = answer{Outcome: outcome, state: &seen.State}
+		l.saw(outcome.Order)
 		if outcome.Entered {
 			l.room.notify(l.event, visits[i].User, outcome.Order, seen.State)
 		}
@@ -125,8 +128,13 @@ func (l *line) learn(state State) {
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
 		l.state.Store(&state)
 	}
-	if old != nil && old.Epoch != state.Epoch {
+	switch {
+	case old == nil:
+	case old.Epoch != state.Epoch:
 		l.past.Store(&Heard{Epoch: old.Epoch, At: old.Now})
+	case old.Servers > 0 && state.Servers > old.Servers:
+		l.room.cfg.Logger.Warn("queue: another server keeps the room, or the same one after a restart; the arrival numbers leap, and users of lost writes line up by their tickets",
+			slog.String("event", l.event), slog.Int64("servers", state.Servers))
 	}
 	if s := l.snap.Load(); s != nil && s.state.Epoch != state.Epoch {
 		l.due.Store(0)
@@ -147,6 +155,16 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 	}
 	place.Ticket = l.ticket(v, a, ticket)
 	return place, nil
+}
+
+// saw keeps the highest order.
+func (l *line) saw(order int64) {
+	for {
+		top := l.top.Load()
+		if order <= top || l.top.CompareAndSwap(top, order) {
+			return
+		}
+	}
 }
 
 // heard is when this process last heard of the present epoch and of the one before.

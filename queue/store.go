@@ -74,6 +74,9 @@ type Beats struct {
 	// that has lost its data learns from it which tickets it may count: see
 	// [Visit.Until]. Those of the present epoch, and empty ones, do nothing.
 	Heard [2]Heard
+	// Highest is the highest order that the process has seen. The store goes on above
+	// it, so that orders are not given out again after its last writes were lost.
+	Highest int64
 }
 
 // Heard is when a process last heard of an epoch, by the store's clock.
@@ -115,7 +118,9 @@ type Visit struct {
 	// Rules.Settle after the beginning of the epoch that followed, and if the loss
 	// came before Until. The loss is when any process last heard of the room before
 	// it, by Beats.Heard; where no process says so, the beginning of the epoch that
-	// followed. Tickets from before Clear do not count.
+	// followed. Tickets from before Clear do not count. A ticket of this epoch, whose
+	// order was never given out as far as the store knows, is of a server whose last
+	// writes were lost: it counts the same way, until Rules.Seen after Until.
 	Epoch uint64
 	Order int64
 	Until time.Time
@@ -176,6 +181,11 @@ type State struct {
 	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
+
+	// Servers is how many servers have kept the room, one after the other; a restart
+	// is another one. Each may have lost the last writes of the one before. It is 0
+	// where the store cannot tell.
+	Servers int64
 }
 
 // Rate of admissions from the line within the last minute: zero Over means that

@@ -2,12 +2,15 @@ package queue_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/token"
 )
 
 // loses makes the spy's store lose its data.
@@ -149,6 +152,36 @@ func TestAHiddenTabOutlivesALoss(t *testing.T) {
 		check(t, room, "seen", seen["seen"])
 		if place := check(t, room, "hidden", hidden["hidden"]); place.Position != 1 {
 			t.Errorf("after a loss the hidden tab is at %d", place.Position)
+		}
+	})
+}
+
+// The store loses its last writes, as a replica does that takes over: each process
+// tells it the highest number that it has seen, by a visit or a look.
+func TestLostWritesCostNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, log := newSpy(t), new(strings.Builder)
+		room := open(t, store, queue.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		tickets := fill(t, room, "a", "b")
+		lost, err := token.NewTickets(ring(t)).Open(check(t, room, "lost", "").Ticket, "show-1", "lost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		looked := open(t, store, queue.Config{})
+		check(t, looked, "a", tickets["a"])
+		for name, r := range map[string]*queue.Room{"the process that gave it out": room, "one that has looked": looked} {
+			check(t, r, "a", "")
+			if known := store.known(); known.Highest < lost.Order {
+				t.Errorf("%s says that it knows of order %d, want %d", name, known.Highest, lost.Order)
+			}
+		}
+		// The operator reads once that it is another server.
+		store.servers = 1
+		for range 2 {
+			check(t, room, "a", "")
+		}
+		if n := strings.Count(log.String(), "another server keeps the room"); n != 1 {
+			t.Errorf("the log tells of another server %d times: %s", n, log)
 		}
 	})
 }

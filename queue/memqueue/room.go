@@ -109,7 +109,7 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Settling: span(max(0, m.settled-now)),
 		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
 		Rate:   m.rate.over(now),
-		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed,
+		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: 1,
 	}
 }
 

@@ -6,6 +6,9 @@ import "github.com/millrace-go/millrace/queue"
 const maxOrder = 1 << 53
 
 func (m *room) beat(b queue.Beats, now int64, r queue.Rules) {
+	if b.Highest <= maxOrder {
+		m.top = max(m.top, b.Highest)
+	}
 	for _, h := range b.Heard {
 		if at := h.At.UnixMicro(); h.Epoch != 0 && h.Epoch != m.epoch && at > m.begun-queue.Lapse.Microseconds() && m.young(now, r) {
 			m.lost = max(m.lost, min(at, m.begun))
@@ -115,6 +118,9 @@ func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
 	if t, ok := m.inside.missed[v.User]; ok {
 		delete(m.inside.missed, v.User)
 		return t.order
+	}
+	if v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Seen).UnixMicro() && m.take(v.Order) {
+		return v.Order
 	}
 	if m.counts(v, now, r) {
 		m.settled = m.begun + r.Settle.Microseconds()

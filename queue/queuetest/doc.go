@@ -45,6 +45,8 @@
 //	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room
 //	takes tickets however old, or none after an     ticket-from-before-the-loss, ticket-from-before-an-outage,
 //	outage                                          ticket-of-a-lapsed-room
+//	gives orders out again, or no place back that   goes-on-above-what-is-known,
+//	was lost with the last writes                   tickets-of-lost-writes
 //	mixes up events, lists none, or for ever        events-are-apart, events-are-listed, events-are-forgotten
 //	takes any call, user, or ended context          bad-calls, odd-users, cancelled-context
 //	looks first, and then acts                      arrivals-race-for-places, admissions-race

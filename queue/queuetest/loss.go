@@ -158,12 +158,12 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	// Neither a heartbeat nor a ticket of this epoch lines a user up by an order.
+	// A ticket of this epoch was used by who lined up with it.
 	s, err := p.state()
 	if err != nil {
 		return err
 	}
-	here := queue.Visit{Kind: queue.Check, User: "forger", Epoch: s.Epoch, Order: tickets[0].Order - 5, Until: s.Now.Add(time.Hour)}
+	here := queue.Visit{Kind: queue.Check, User: "late", Epoch: s.Epoch, Order: got.Outcomes[1].Order, Until: s.Now.Add(time.Hour)}
 	if o, err = p.one(here); err != nil || o.Order <= last {
 		return fmt.Errorf("order %d of this epoch is answered %+v, behind order %d: %w", here.Order, o, last, orNil(err))
 	}

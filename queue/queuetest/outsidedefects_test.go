@@ -153,11 +153,26 @@ func lossDefects() []defect {
 				o.Order = v.Order
 			}
 		})},
-		{"takes tickets of this epoch", []string{"lost-ticket-counts-once"}, asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
-			if v.Epoch != 0 {
-				v.Epoch = 1
+		{"gives an order out again", []string{"goes-on-above-what-is-known"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				beats.Highest = 0
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"does not know tickets of lost writes", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			if v.Epoch == c.state().Epoch {
+				v.Epoch = 0
 			}
 			return v
+		})},
+		{"takes tickets of lost writes for ever", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			v.Until = c.state().Now
+			return v
+		})},
+		{"takes a ticket of lost writes twice", []string{"tickets-of-lost-writes", "lost-ticket-counts-once"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+			if v.Epoch == s.Epoch && o.New {
+				o.Order = v.Order
+			}
 		})},
 		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *queue.Rules) { r.Settle = 0 })},
 		{"takes a ticket whenever it comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {

@@ -46,6 +46,7 @@ type process struct {
 	epoch uint64
 	beats []int64
 	heard [2]queue.Heard
+	top   int64 // the highest order that it has seen
 	seen  snapshot
 }
 

@@ -32,13 +32,16 @@ func (w *walker) come(one *process) error {
 	if w.src.IntN(3) == 0 {
 		b = w.take(one)
 	}
-	b.Heard = one.heard
+	b.Heard, b.Highest = one.heard, one.top
 	got, err := w.visitWith(b, all...)
 	if err != nil {
 		return err
 	}
 	w.hear(b, got.Now)
 	one.learn(got.State)
+	for _, o := range got.Outcomes {
+		one.top = max(one.top, o.Order)
+	}
 	return w.follow(all, got)
 }
 
@@ -84,7 +87,7 @@ func (w *walker) take(one *process) queue.Beats {
 
 func (w *walker) flush(one *process) error {
 	b := w.take(one)
-	b.Heard = one.heard
+	b.Heard, b.Highest = one.heard, one.top
 	got, err := w.visitWith(b)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, bits, arrive, line, inside, visit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, bits, server, arrive, line, inside, visit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -40,7 +40,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
--- of the server that the last look was at.
+-- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- FIELDS = 40
 -- PERIOD, PERIODS = 5000, 12
 -- RENEWAL = 3600000
@@ -123,7 +123,8 @@ local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
-    room[14], room[15], room[16], room[17], room[18]) .. pack('<d', room[19])
+    room[14], room[15], room[16], room[17], room[18]) ..
+    pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0)
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -272,8 +273,36 @@ local function mark(from, to, bit)
     numbers[segment] = numbers[segment] - n
   end
 end
+-- Follows bits.lua: what others know of the room, and its server may have lost.
+-- raise has the room go on above an order, which it did not give out itself.
+local function raise(order)
+  if order <= room[4] then return end
+  if room[5] <= room[4] then
+    call('ZADD', KEYS[8], room[4], room[5])
+    fresh = true
+  end
+  room[4], room[5], changed = order, order + 1, true
+end
+
+-- moved is for another server than that of the last call, or a new start of it: its
+-- data may be older than what was told. Orders go on above those that may have been
+-- given out since, and a version may come again for something else: so all looks
+-- begin anew, above all there was. The id is new at each start of a master and each
+-- promotion; it is 0 where the server does not show it.
+-- LEAP = 1048576
+local function moved()
+  local id = string.match(call('INFO', 'replication'), 'master_replid:(%x%x%x%x%x%x%x%x%x%x%x%x)')
+  id = id and tonumber(id, 16) or 0
+  if id == room[40] then return end
+  if room[40] > 0 and room[4] < (2 ^ 53 - 2 ^ 32) - 1048576 then raise(room[4] + 1048576) end
+  room[40] = id
+  add(6, 2 ^ 32)
+  room[7] = room[6]
+  for _, block in ipairs(call('ZRANGE', KEYS[5], 0, -1)) do stamped[tonumber(block)] = true end
+  stamp_all()
+end
 -- Serves visits in their order, and marks those as alive who were heard of. It
--- follows bits.lua, and visit.lua follows it by way of line.lua and inside.lua: what
+-- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
 -- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of the users
@@ -281,7 +310,7 @@ end
 -- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
 --   as many users, who bring nothing; then twice an epoch that the caller knows, and
---   when it last heard of it, in ms
+--   when it last heard of it, in ms; then the highest order that it has seen
 -- ARGV[2] orders of the beats, packed doubles
 -- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
 --   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
@@ -293,7 +322,7 @@ end
 --   visit), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
-local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2 = unpack('<dddddddd', ARGV[1], rest)
+local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
 local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
 open()
@@ -312,6 +341,8 @@ local function heard_of(epoch, at)
 end
 heard_of(epoch_1, heard_1)
 heard_of(epoch_2, heard_2)
+moved()
+if highest <= (2 ^ 53 - 2 ^ 32) then raise(highest) end
 
 if beats > 0 and beats_epoch == room[1] then
   local at = 1
@@ -350,7 +381,7 @@ if joined then
   close()
   return answer
 end
--- Follows bits.lua: orders, and places in the line.
+-- Follows server.lua: orders, and places in the line.
 -- taken says whether an order was given out or taken.
 local function taken(order)
   if order > room[4] then return false end
@@ -359,16 +390,6 @@ local function taken(order)
   if run[1] and tonumber(run[1]) <= order then return true end
   local slot = call('HGET', KEYS[6], 'u' .. floor(order / 65536))
   return slot and call('GETBIT', KEYS[7], slot * 65536 + order % 65536) == 1
-end
-
--- raise has the room go on above an order, which it did not give out itself.
-local function raise(order)
-  if order <= room[4] then return end
-  if room[5] <= room[4] then
-    call('ZADD', KEYS[8], room[4], room[5])
-    fresh = true
-  end
-  room[4], room[5], changed = order, order + 1, true
 end
 
 -- take takes an order from outside, if no user has taken it.
@@ -598,7 +619,9 @@ local function counts(epoch, ends)
   return ends >= tonumber(call('HGET', KEYS[6], 'lost') or room[2])
 end
 
--- old_order is that of a no-show who comes back, or of a ticket of a lost epoch.
+-- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
+-- one of this epoch that a server gave out whose last writes were lost: nobody has
+-- taken its order, and its owner was not silent for longer than others may be.
 local function old_order(user, epoch, order, ends)
   if missing[user] then
     local old = entry_of(user)
@@ -606,7 +629,10 @@ local function old_order(user, epoch, order, ends)
     forget(user)
     if not late then return old end
   end
-  if epoch and counts(epoch, ends) then
+  if epoch == room[1] then
+    if now > ends + grace then return nil end
+    return take(order)
+  elseif epoch and counts(epoch, ends) then
     room[8], changed = room[2] + settle, true
     return take(order)
   end

@@ -1,5 +1,5 @@
 -- Serves visits in their order, and marks those as alive who were heard of. It
--- follows bits.lua, and visit.lua follows it by way of line.lua and inside.lua: what
+-- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
 -- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of the users
@@ -7,7 +7,7 @@
 -- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
 --   as many users, who bring nothing; then twice an epoch that the caller knows, and
---   when it last heard of it, in ms
+--   when it last heard of it, in ms; then the highest order that it has seen
 -- ARGV[2] orders of the beats, packed doubles
 -- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
 --   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
@@ -19,7 +19,7 @@
 --   visit), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
-local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2 = unpack('<dddddddd', ARGV[1], rest)
+local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
 local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
 open()
@@ -38,6 +38,8 @@ local function heard_of(epoch, at)
 end
 heard_of(epoch_1, heard_1)
 heard_of(epoch_2, heard_2)
+moved()
+if highest <= MOST then raise(highest) end
 
 if beats > 0 and beats_epoch == room[EPOCH] then
   local at = 1

@@ -39,7 +39,7 @@ local HELD, SERVER = 39, 40
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
--- of the server that the last look was at.
+-- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 local FIELDS = 40
 local PERIOD, PERIODS = 5000, 12
 local RENEWAL = 3600000
@@ -122,7 +122,8 @@ local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
-    room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) .. pack('<d', room[SWEPT])
+    room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
+    pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0)
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for

@@ -78,7 +78,9 @@ local function counts(epoch, ends)
   return ends >= tonumber(call('HGET', SLOTS, 'lost') or room[STARTED])
 end
 
--- old_order is that of a no-show who comes back, or of a ticket of a lost epoch.
+-- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
+-- one of this epoch that a server gave out whose last writes were lost: nobody has
+-- taken its order, and its owner was not silent for longer than others may be.
 local function old_order(user, epoch, order, ends)
   if missing[user] then
     local old = entry_of(user)
@@ -86,7 +88,10 @@ local function old_order(user, epoch, order, ends)
     forget(user)
     if not late then return old end
   end
-  if epoch and counts(epoch, ends) then
+  if epoch == room[EPOCH] then
+    if now > ends + grace then return nil end
+    return take(order)
+  elseif epoch and counts(epoch, ends) then
     room[SETTLED], changed = room[STARTED] + settle, true
     return take(order)
   end
