@@ -41,7 +41,14 @@
 //	an admission is worth nothing after leaving           TestAnEntryIsWorthNothingAfterLeaving, verify-by-entry
 //	without its store no user enters, in two timeouts     TestStoreAway, TestWhileTheStoreHangsACrowdIsRefusedSoon
 //	… and admission goes on when it is back               TestStoreAway, TestAdmissionGoesOnAfterTheStoreWasAway
-//	after a loss of all data the line forms again         TestALineFormsAgainAfterALoss, lost-line-forms-again
+//	after a loss of all data the line forms again         TestALineFormsAgainAfterALoss, lost-line-forms-again,
+//	                                                      TestAHiddenTabOutlivesALoss
+//	… also when it came after a long outage               TestTicketsOutliveAnOutageAndALoss, ticket-from-before-an-outage
+//	a kept or late ticket gets nobody ahead               TestAKeptTicketOutlivesNoLoss, ticket-from-before-the-loss,
+//	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room
+//	a ticket is sealed anew without a call of the store   TestATicketIsSealedAnewWithoutACall
+//	lost last writes cost no user the place               TestLostWritesCostNoPlace, tickets-of-lost-writes,
+//	                                                      goes-on-above-what-is-known
 //	tickets of a cleared room are worth nothing           TestTicketsOfAClearedRoomAreWorthNothing
 //	made-up event ids are bounded                         TestEventsAreBounded, TestIdleEventsAreForgotten
 //	less than a byte of a process per waiting user        TestMemoryForEach
@@ -106,20 +113,38 @@
 // that an outage longer than Config.Seen costs no user the place.
 //
 // The store has lost its data: the room begins another epoch, whose numbers are
-// behind all numbers given before. A returning user with a ticket, from the line or
-// from inside, lines up by its number. The first of them starts a settling time: no
-// user enters until Config.Settle after its beginning, so that the order is
-// restored before the next admission. A user without a ticket is at the end of the
-// line. Users inside must line up again, their entry tokens are not of this epoch
+// behind all numbers given before. A user who returns with a valid ticket, from the
+// line or from inside, lines up by its number. The first of them starts a settling
+// time: no user enters until Config.Settle after the beginning of the epoch, so that
+// the order is restored before the next admission. All other users are at the end of
+// the line. Users inside must line up again, their entry tokens are not of this epoch
 // any more ([Room.Verify]), and threshold, pause and gate are the defaults.
 //
+// A ticket is valid then if it comes within Config.Settle of the beginning of the new
+// epoch, and was sealed within two poll intervals of its owner and a minute before
+// the room was last heard of. Tickets are sealed anew twice a minute, while a
+// snapshot has their place. Each process tells the store when it last heard of the
+// epoch before, so an outage before the loss costs no user the place, however long
+// it was. If all processes were replaced meanwhile, the beginning of the new epoch
+// counts instead. After [Room.Clear], and after a day in which the room had no call
+// and its keys expired, no ticket is valid. The same holds for a ticket of an
+// earlier release, which says no time, until its owner polls once.
+//
+// One replay remains: the last ticket of a user who left the line, or was admitted
+// and is inside or done, within two poll intervals and a minute before the loss: 62 s
+// for the first 1,000 of the line, 192 s at most. Such a user gets the old place once
+// more, and takes no other user's. After a long outage the processes cannot tell
+// more than that.
+//
 // The store has lost its last writes, as a failover of Redis may, or a restart with
-// appendfsync everysec: a user who lined up in them has a ticket with a number
-// that is not in line, and lines up at the end with the next Check. If the number
-// was given again since then, both users see its position until the turn of the
-// user who has it by name; the other then lines up at the end. No user gets in
-// twice: admission is by name. A user admitted in those writes stands in line again
-// and is admitted again.
+// appendfsync everysec: a user who lined up in them has a ticket with a number that
+// the store does not know. With the next Check the user lines up by that number,
+// once, before all who came after. Each process tells the store the highest number
+// that it has seen, and redisqueue leaps on another server, so that the number was
+// not given again since. The log, State.Servers and a metric of queueprom tell of the
+// other server; package redisqueue says what remains where Redis hides its identity.
+// No user gets in twice: admission is by name. A user admitted in those writes stands
+// in line again and is admitted again.
 //
 // A process is killed: its visitors go to another process with their tickets. The
 // signs of life that it had not sent are lost, at most those of a minute, which

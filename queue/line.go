@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type line struct {
 
 	beats  beats
 	told   told
+	past   atomic.Pointer[Heard] // the last epoch before the present one
+	top    atomic.Int64          // the highest order seen
 	counts counts
 }
 
@@ -68,6 +71,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 		return nil, errPause
 	}
 	taken := l.beats.take()
+	taken.Heard, taken.Highest = l.heard(), l.top.Load()
 	if len(visits) == 0 && len(taken.Orders) == 0 {
 		return nil, nil
 	}
@@ -88,6 +92,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 	answers := make([]answer, len(visits))
 	for i, outcome := range seen.Outcomes {
 		answers[i] = answer{Outcome: outcome, state: &seen.State}
+		l.saw(outcome.Order)
 		if outcome.Entered {
 			l.room.notify(l.event, visits[i].User, outcome.Order, seen.State)
 		}
@@ -116,12 +121,20 @@ func (l *line) ask(call func() error) (err error) {
 	return call()
 }
 
-// learn keeps the state for the metrics, and makes a snapshot of a lost epoch due for
-// a refresh.
+// learn keeps the state for the metrics, and the end of the epoch before. It makes a
+// snapshot of a lost epoch due for a refresh.
 func (l *line) learn(state State) {
 	old := l.state.Load()
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
 		l.state.Store(&state)
+	}
+	switch {
+	case old == nil:
+	case old.Epoch != state.Epoch:
+		l.past.Store(&Heard{Epoch: old.Epoch, At: old.Now})
+	case old.Servers > 0 && state.Servers > old.Servers:
+		l.room.cfg.Logger.Warn("queue: another server keeps the room, or the same one after a restart; the arrival numbers leap, and users of lost writes line up by their tickets",
+			slog.String("event", l.event), slog.Int64("servers", state.Servers))
 	}
 	if s := l.snap.Load(); s != nil && s.state.Epoch != state.Epoch {
 		l.due.Store(0)
@@ -144,6 +157,27 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 	return place, nil
 }
 
+// saw keeps the highest order.
+func (l *line) saw(order int64) {
+	for {
+		top := l.top.Load()
+		if order <= top || l.top.CompareAndSwap(top, order) {
+			return
+		}
+	}
+}
+
+// heard is when this process last heard of the present epoch and of the one before.
+func (l *line) heard() (h [2]Heard) {
+	if s := l.state.Load(); s != nil {
+		h[0] = Heard{Epoch: s.Epoch, At: s.Now}
+	}
+	if past := l.past.Load(); past != nil {
+		h[1] = *past
+	}
+	return h
+}
+
 // ticket is the ticket for the visitor to bring along, perhaps the one it brought.
 func (l *line) ticket(v Visit, a answer, brought string) string {
 	known := brought != "" && v.Epoch == a.state.Epoch
@@ -153,10 +187,32 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 		return brought
 	case a.Status != Waiting && a.Status != Active:
 		return ""
-	case known && v.Order == a.Order:
+	case !known || v.Order != a.Order:
+		v.Epoch, v.Order, v.Until = a.state.Epoch, a.Order, time.Time{}
+	}
+	position := 0
+	if a.Status == Waiting {
+		position = a.Ahead + 1
+	}
+	return l.renewed(v, position, a.state.Now, brought)
+}
+
+// A ticket outlives a loss that comes within two polls of its owner and lasting
+// after it was sealed; it is sealed anew when it is half of that old. A hidden tab
+// polls once a minute, so each of its polls renews its ticket for the next.
+const (
+	lasting    = time.Minute
+	renewAfter = lasting / 2
+)
+
+// renewed is the ticket of a user who has the place of v at this moment of the
+// store's clock: the one that was brought, or one with a later Until.
+func (l *line) renewed(v Visit, position int, now time.Time, brought string) string {
+	polls := now.Add(2 * nextPoll(l.room.cfg.Intervals, position, 1))
+	if v.Until.After(polls.Add(renewAfter)) {
 		return brought
 	}
-	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: a.state.Epoch, Order: a.Order})
+	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: v.Epoch, Order: v.Order, Until: polls.Add(lasting)})
 }
 
 // tell remembers an answer of the store that is better than the snapshot's.

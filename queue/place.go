@@ -32,8 +32,8 @@ type Place struct {
 	Settling  time.Duration // until admission begins again, after the store lost its data
 
 	// Ticket is for the visitor to bring along. It is the brought ticket while that
-	// is still right, or may be right again after the store lost its data; it is
-	// empty for a visitor without a place.
+	// is still right, or may be right again after the store lost its data, and a
+	// newer one about twice a minute; it is empty for a visitor without a place.
 	Ticket string
 	Entry  Entry // of an active user
 }

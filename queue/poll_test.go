@@ -89,11 +89,12 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 		}
 		// A number of another epoch is not that of this line.
 		sealer := token.NewTickets(ring(t))
-		epoch, order, err := sealer.Open(tickets["a"], "show-1", "a")
+		another, err := sealer.Open(tickets["a"], "show-1", "a")
 		if err != nil {
 			t.Fatal(err)
 		}
-		elsewhere := sealer.Seal(token.Ticket{Event: "show-1", User: "b", Epoch: epoch + 1, Order: order})
+		another.User, another.Epoch = "b", another.Epoch+1
+		elsewhere := sealer.Seal(another)
 		if got := check(t, room, "b", elsewhere); got.Ahead != 1 || got.Ticket != place.Ticket {
 			t.Errorf("of another epoch: %+v", got)
 		}

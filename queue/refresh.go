@@ -47,6 +47,7 @@ func (l *line) refresh(ctx context.Context, now time.Duration) bool {
 		l.room.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "queue: the snapshot is refreshed again", slog.String("event", l.event))
 	}
 	l.snap.Store(s)
+	l.saw(s.top())
 	l.told.forget(s)
 	l.learn(s.state)
 	l.counts.refreshes.Add(1)

@@ -86,21 +86,21 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	l := r.line(event, now)
 	visit := Visit{Kind: kind, User: v.User, Position: max(0, v.Position)}
 	if v.Ticket != "" {
-		epoch, order, err := r.tickets.Open(v.Ticket, event, v.User)
+		ticket, err := r.tickets.Open(v.Ticket, event, v.User)
 		if err != nil {
 			// The ticket may be of another room, or of keys that are gone: the store
 			// knows the visitor by name.
 			l.counts.tickets.Add(1)
 			return l.visit(ctx, visit, "")
 		}
-		visit.Epoch, visit.Order = epoch, order
+		visit.Epoch, visit.Order, visit.Until = ticket.Epoch, ticket.Order, ticket.Until
 		s, now, refreshed := l.current(ctx, now)
-		place, ok := l.stand(ctx, s, now, epoch, order)
+		place, ok := l.stand(ctx, s, now, visit.Epoch, visit.Order)
 		if ok {
 			if refreshed {
 				l.send(ctx, false)
 			}
-			place.Ticket = v.Ticket
+			place.Ticket = l.renewed(visit, place.Position, s.state.Now, v.Ticket)
 			return place, nil
 		}
 	}

@@ -103,6 +103,20 @@ func (s *snapshot) with(v View, at time.Duration) *snapshot {
 	return next
 }
 
+// top is the highest waiting order, 0 when there is none.
+func (s *snapshot) top() int64 {
+	if len(s.blocks) == 0 {
+		return 0
+	}
+	last := s.blocks[len(s.blocks)-1]
+	for i := words - 1; i >= 0; i-- {
+		if w := last.bits[i]; w != 0 {
+			return last.number*BlockSize + int64(i*64+bits.Len64(w)-1)
+		}
+	}
+	return 0
+}
+
 // count sets the number of waiting orders before each block.
 func (s *snapshot) count() {
 	before := 0

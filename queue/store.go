@@ -65,11 +65,30 @@ type Rules struct {
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
 }
 
-// Beats are orders with a sign of life.
+// Beats are what a process tells the store along with its visits: orders with a
+// sign of life, and what it knows from earlier answers.
 type Beats struct {
 	Epoch  uint64
 	Orders []int64
+	// Heard tells when the process last heard of the epochs that it knows. A room
+	// that has lost its data learns from it which tickets it may count: see
+	// [Visit.Until]. Those of the present epoch, and empty ones, do nothing.
+	Heard [2]Heard
+	// Highest is the highest order that the process has seen. The store goes on above
+	// it, so that orders are not given out again after its last writes were lost.
+	Highest int64
 }
+
+// Heard is when a process last heard of an epoch, by the store's clock.
+type Heard struct {
+	Epoch uint64
+	At    time.Time
+}
+
+// Lapse is the time without a call after which a store may forget a room, whose
+// next epoch is then no sign of a loss: tickets and Beats.Heard from before do not
+// count.
+const Lapse = 24 * time.Hour
 
 // Kind of a visit.
 type Kind uint8
@@ -92,12 +111,19 @@ type Visit struct {
 	Kind Kind
 	User string // 1 to 256 bytes
 	// Position is that of a front gate, from 1; zero without. It counts once, when
-	// the user lines up, and only while it is not taken: see [Change.Gate].
+	// the user lines up: see [Change.Gate].
 	Position int64
-	// Epoch and Order are those of the user's ticket, zero without. A Check with a
-	// ticket of an epoch that was lost lines up by its order, once.
+	// Epoch, Order and Until are those of the user's ticket, zero without. A Check
+	// with a ticket of an epoch that was lost lines up by its order, once, until
+	// Rules.Settle after the beginning of the epoch that followed, and if the loss
+	// came before Until. The loss is when any process last heard of the room before
+	// it, by Beats.Heard; where no process says so, the beginning of the epoch that
+	// followed. Tickets from before Clear do not count. A ticket of this epoch, whose
+	// order was never given out as far as the store knows, is of a server whose last
+	// writes were lost: it counts the same way, until Rules.Seen after Until.
 	Epoch uint64
 	Order int64
+	Until time.Time
 	// Entry is the order by which a user was admitted; for Verify.
 	Entry int64
 }
@@ -113,7 +139,7 @@ const (
 	// Active may be inside.
 	Active
 	// Gated was refused a place in line: a front gate is on, and the visit has no
-	// position of it.
+	// position of it, or one that was used before.
 	Gated
 )
 
@@ -155,6 +181,11 @@ type State struct {
 	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
+
+	// Servers is how many servers have kept the room, one after the other; a restart
+	// is another one. Each may have lost the last writes of the one before. It is 0
+	// where the store cannot tell.
+	Servers int64
 }
 
 // Rate of admissions from the line within the last minute: zero Over means that
@@ -216,12 +247,13 @@ type Change struct {
 	Gate      *Gate
 }
 
-// Gate switches a front gate on or off. While it is on, a Check without a position
-// of a user outside the room is Gated, and a position is the order: all positions
-// above Positions at the moment of switching on are behind the users in line by
-// then. When it is switched off the orders go on above that of Positions, the
-// highest that was given out. Switching on a gate that is on changes nothing; the
-// same holds for off.
+// Gate switches a front gate on or off. While it is on, a position is the order: all
+// positions above Positions at the moment of switching on are behind the users in
+// line by then. Each position lines up one user, once: a Check of a user outside the
+// room without a position, or with one that was used, is Gated, so that no other
+// position's order is taken. When it is switched off the orders go on above that of
+// Positions, the highest that was given out, and a used position counts as none.
+// Switching on a gate that is on changes nothing; the same holds for off.
 type Gate struct {
 	On        bool
 	Positions int64

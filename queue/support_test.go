@@ -36,11 +36,12 @@ func open(t testing.TB, store queue.Store, cfg queue.Config) *queue.Room {
 // spy is a store that counts its calls and can be made to fail.
 type spy struct {
 	queue.Store
-	mu     sync.Mutex
-	calls  map[string]int
-	beats  []queue.Beats
-	visits [][]queue.Visit
-	before func(ctx context.Context, call, event string) error
+	mu      sync.Mutex
+	calls   map[string]int
+	beats   []queue.Beats
+	visits  [][]queue.Visit
+	servers int64 // more than the store says
+	before  func(ctx context.Context, call, event string) error
 }
 
 func newSpy(t testing.TB) *spy {
@@ -89,6 +90,17 @@ func (s *spy) heard() (orders []int64) {
 	return orders
 }
 
+// known is what the last visit said that its process knows, since it was last asked for.
+func (s *spy) known() (last queue.Beats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.beats); n > 0 {
+		last = s.beats[n-1]
+	}
+	s.beats = nil
+	return last
+}
+
 func (s *spy) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
 	if err := s.called(ctx, "visit", event); err != nil {
 		return queue.Visited{}, err
@@ -96,7 +108,9 @@ func (s *spy) Visit(ctx context.Context, event string, r queue.Rules, b queue.Be
 	s.mu.Lock()
 	s.beats, s.visits = append(s.beats, b), append(s.visits, v)
 	s.mu.Unlock()
-	return s.Store.Visit(ctx, event, r, b, v)
+	got, err := s.Store.Visit(ctx, event, r, b, v)
+	got.Servers += s.servers
+	return got, err
 }
 
 func (s *spy) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {

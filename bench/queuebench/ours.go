@@ -91,12 +91,14 @@ func (o *ours) join(ctx context.Context, id string) (person, error) {
 	return person{id: id, ticket: p.Ticket}, err
 }
 
-func (o *ours) learn(people []person) (err error) {
+func (o *ours) learn(people []person) error {
 	for i := range people {
 		p := &people[i]
-		if _, p.order, err = o.tickets.Open(p.ticket, o.event, p.id); err != nil {
+		ticket, err := o.tickets.Open(p.ticket, o.event, p.id)
+		if err != nil {
 			return err
 		}
+		p.order = ticket.Order
 	}
 	return nil
 }

@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/millrace-go/millrace/queue"
 )
 
-// Run makes the rounds of all gates: it raises their serving counters by
-// Config.Step every Config.Every. It also brings the lines behind them in step,
+// Run makes the rounds of all gates: it raises their serving counters every
+// Config.Every, by as much as lets Config.Step visitors arrive. It also brings the lines behind them in step,
 // which repairs the result of a crash in the middle of [Gate.Activate] or
 // [Gate.Deactivate]. A gate whose counters the store has lost is switched on again,
 // with new counters. Run returns nil when the context ends.
@@ -42,6 +44,7 @@ type advancer struct {
 type seen struct {
 	state State
 	at    time.Time
+	shows shows
 }
 
 // round makes a round of each gate that is due, and returns the time until the
@@ -84,11 +87,12 @@ func (a *advancer) advance(ctx context.Context, event string) (time.Duration, er
 	g := a.gate
 	ctx, cancel := context.WithTimeout(ctx, 6*g.cfg.Timeout) // a call each of store and line, and the repair
 	defer cancel()
-	round, err := g.store.Advance(ctx, event, g.cfg.Step, g.cfg.Every)
+	before := a.open[event]
+	round, err := g.store.Advance(ctx, event, max(g.cfg.Step, before.shows.by), g.cfg.Every)
 	if err != nil {
 		return 0, refused(ctx, err)
 	}
-	state, before := round.State, a.open[event]
+	state := round.State
 	if lost := state.Epoch == 0 && before.state.On; lost {
 		if time.Since(before.at) > forgotten(g.cfg.Every) {
 			delete(a.open, event) // an operator may have switched it since
@@ -102,14 +106,17 @@ func (a *advancer) advance(ctx context.Context, event string) (time.Duration, er
 	if state.Epoch == 0 {
 		return g.cfg.Every, nil // its time was over since it was listed
 	}
-	if err := a.reconcile(ctx, event, state, before.state); err != nil {
+	line, err := a.reconcile(ctx, event, state, before.state)
+	if err != nil {
 		return 0, err
 	}
 	if !state.On {
 		delete(a.open, event)
 		return g.cfg.Every, nil
 	}
-	a.open[event] = seen{state: state, at: time.Now()}
+	now := time.Now()
+	before.shows.add(show{at: now, serving: state.Serving, joined: line.Joined, gate: state.Epoch, line: line.Epoch}, g.cfg.Step, g.cfg.Every)
+	a.open[event] = seen{state: state, at: now, shows: before.shows}
 	return min(g.cfg.Every, round.Next), nil
 }
 
@@ -119,11 +126,11 @@ func forgotten(every time.Duration) time.Duration { return max(time.Minute, 3*ev
 
 // reconcile brings the line in step. A line whose gate is on by lost counters
 // begins a new order, above the last position known of those counters.
-func (a *advancer) reconcile(ctx context.Context, event string, state, before State) error {
+func (a *advancer) reconcile(ctx context.Context, event string, state, before State) (queue.State, error) {
 	g := a.gate
 	if g.cfg.Line != nil && state.On && before.On && state.Epoch != before.Epoch {
-		if err := g.tellOnce(ctx, event, State{Assigned: before.Assigned}); err != nil {
-			return err
+		if line, err := g.tellOnce(ctx, event, State{Assigned: before.Assigned}); err != nil {
+			return line, err
 		}
 	}
 	return g.tell(ctx, event, state)

@@ -20,8 +20,11 @@ type Line interface {
 type Config struct {
 	// Line behind the gate, which is told when it is switched; none by default.
 	Line Line
-	// Step is the number by which a round raises the serving counter; 500 by
-	// default. It bounds how fast the crowd reaches the line behind the gate.
+	// Step is how many visitors a round lets arrive at the line behind the gate; 500
+	// by default. A round raises the serving counter by so many. If fewer show up, as
+	// State.Joined of the line says, the next rounds raise it by more, up to 8 times as
+	// many: positions that no visitor uses hold nobody up. Without a Line all count as
+	// arrivals.
 	Step int64
 	// Every is the time between two rounds, in whole milliseconds; 10 s by default.
 	Every time.Duration

@@ -13,8 +13,8 @@
 //	}
 //
 // A store (package redisgate, dynamogate, or memgate in one process) gives positions
-// out by one counter and raises the other by 500 every 10 s, never past the last
-// position. A request id is a sealed ticket (package token) of position, event and
+// out by one counter and raises the other every 10 s, so that 500 visitors arrive, never
+// past the last position. A request id is a sealed ticket (package token) of position, event and
 // counter. So a poll is a signature and a comparison with counters that a process
 // reads once a second for an event, however large the crowd.
 //
@@ -24,8 +24,12 @@
 //	a burst of polls costs one refresh, and a poll nothing   TestPollsCostOneRefresh
 //	admitted if and only if position <= serving counter      TestProperties
 //	the serving counter never passes the positions           TestProperties, never-past-assigned
+//	positions that nobody uses hold nobody up                TestUnusedPositionsHoldNobodyUp
+//	a round lets Config.Step visitors arrive, no more        TestARoundIsOfArrivals, TestShows
 //	eight advancers make one round each period               TestManyAdvancersOneRound, rounds-over-callers
 //	the order holds over switching on and off                TestHandOverKeepsOrder, TestRoom
+//	a position lines one visitor up; a second one with it    TestASharedPositionMovesNobody
+//	gets another behind all given out, and moves nobody
 //	a crash between store and line is repaired               TestCrashBetweenStoreAndLine, TestSwitchedMeanwhile
 //	a position of lost counters is not admitted              TestLostCounters, TestProperties, lost-counters
 //	without a store no one passes, 3 s later at most         TestStoreAway, TestHTTPAway
@@ -59,11 +63,16 @@
 //
 // # Bounds of the crowd
 //
-// Anyone may ask for positions, also a program for many of them. Each position delays
-// later visitors by 1/500 of a round, and admits one visit to the line, which has its
-// own limits and signs visitors in. Bound the requests of an address at the edge, or
+// Anyone may ask for positions, also a program for many of them. Each position that is
+// used delays later visitors by 1/500 of a round, and admits one visit to the line,
+// which has its own limits and signs visitors in. Unused ones delay them by an eighth
+// of that once a few rounds have shown it: 12,000 of them by a minute. Where used
+// positions follow on unused ones, up to 8 times 500 visitors may arrive in a round,
+// and the next is shorter. Bound the requests of an address at the edge, or
 // with package ratelimit before [Handlers.Assign]. A request id that is handed around
-// admits several visitors, and the line counts its position once.
+// admits several visitors, and the line counts its position once: it refuses the
+// others, whom [Handlers.NewPosition] gives positions of their own, behind all that
+// were given out.
 //
 // # Failure modes
 //

@@ -59,6 +59,22 @@ func (h *Handlers) Position(r *http.Request, event string) (int64, error) {
 	return position, err
 }
 
+// NewPosition gives a visitor with a valid token a position in place of the token's,
+// which another visitor has used in the line. The visitor goes on into the line, and
+// stands there behind all positions given out until then. It returns 0 when the gate
+// is off. It fails as [Handlers.Position] does, and fits Config.NewPosition of
+// package queuehttp.
+func (h *Handlers) NewPosition(r *http.Request, event string) (int64, error) {
+	if position, err := h.Position(r, event); err != nil || position == 0 {
+		return 0, err
+	}
+	place, err := h.gate.Assign(r.Context(), event)
+	if errors.Is(err, ErrOff) {
+		return 0, nil
+	}
+	return place.Position, err
+}
+
 // token is the header's token, else the cookie's, else "".
 func (h *Handlers) token(r *http.Request, event string) string {
 	if values := r.Header.Values(TokenHeader); len(values) > 0 {

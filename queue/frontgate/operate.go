@@ -33,7 +33,7 @@ func (g *Gate) turn(ctx context.Context, event string, on bool) (State, error) {
 		return State{}, refused(ctx, err)
 	}
 	g.event(event).learn(state, began)
-	if err := g.tell(ctx, event, state); err != nil {
+	if _, err := g.tell(ctx, event, state); err != nil {
 		return state, err
 	}
 	return state, nil
@@ -71,40 +71,41 @@ func (g *Gate) Advance(ctx context.Context, event string, by int64) (Round, erro
 	return round, nil
 }
 
-// tell brings the line in step with the gate. If another caller switches the gate
-// meanwhile, tell looks again.
-func (g *Gate) tell(ctx context.Context, event string, state State) error {
+// tell brings the line in step with the gate, and returns the state of the line. If
+// another caller switches the gate meanwhile, tell looks again.
+func (g *Gate) tell(ctx context.Context, event string, state State) (line queue.State, err error) {
 	if g.cfg.Line == nil {
-		return nil
+		return line, nil
 	}
 	const tries = 3
 	for range tries {
-		if err := g.tellOnce(ctx, event, state); err != nil {
-			return err
+		if line, err = g.tellOnce(ctx, event, state); err != nil {
+			return line, err
 		}
 		now, err := g.store.State(ctx, event)
 		if err != nil {
-			return refused(ctx, err)
+			return line, refused(ctx, err)
 		}
 		if now.On == state.On && now.Epoch == state.Epoch && now.Opened == state.Opened {
-			return nil
+			return line, nil
 		}
 		state = now
 	}
-	return nil // it is switched without end; the next round tells the line
+	return line, nil // it is switched without end; the next round tells the line
 }
 
-func (g *Gate) tellOnce(ctx context.Context, event string, state State) error {
+func (g *Gate) tellOnce(ctx context.Context, event string, state State) (queue.State, error) {
 	positions := state.Assigned
 	if state.On {
 		// Positions above are behind the visitors who are in the line already, also
 		// when the line is told late.
 		positions = state.Opened
 	}
-	if _, err := g.cfg.Line.Gate(ctx, event, queue.Gate{On: state.On, Positions: positions}); err != nil {
-		return fmt.Errorf("frontgate: tell the line of %q that the gate is %s: %w", event, onOff(state.On), err)
+	line, err := g.cfg.Line.Gate(ctx, event, queue.Gate{On: state.On, Positions: positions})
+	if err != nil {
+		return line, fmt.Errorf("frontgate: tell the line of %q that the gate is %s: %w", event, onOff(state.On), err)
 	}
-	return nil
+	return line, nil
 }
 
 func onOff(on bool) string {

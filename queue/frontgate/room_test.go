@@ -1,6 +1,9 @@
 package frontgate_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -74,5 +77,90 @@ func TestRoom(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the line is %q\nwant        %q", got, want)
+	}
+}
+
+// Sixty visitors come by the token of position 1, before the holders of the next: the
+// line has them behind all positions given out, and nobody else moves.
+func TestASharedPositionMovesNobody(t *testing.T) {
+	store, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := queue.New(store, ring(t, secret), queue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := room.SetThreshold(ctx, event, 0); err != nil {
+		t.Fatal(err)
+	}
+	g := newGate(t, memory(t), frontgate.Config{Line: room})
+	h, err := frontgate.NewHandlers(g, frontgate.HTTPConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	activate(t, g)
+	var tokens []string
+	for range 41 {
+		tokens = append(tokens, assign(t, g).RequestID)
+	}
+	if _, err := g.Advance(ctx, event, 41); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range tokens {
+		tokens[i] = check(t, g, id).Token
+	}
+	request := func(text string) *http.Request {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set(frontgate.TokenHeader, text)
+		return r
+	}
+	come := func(user, text string) {
+		t.Helper()
+		position, err := h.Position(request(text), event)
+		for range 2 {
+			if err != nil {
+				t.Fatal(err)
+			}
+			place, err := room.Check(ctx, event, queue.Visitor{User: user, Position: position})
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case place.Status == queue.Waiting:
+				return
+			}
+			position, err = h.NewPosition(request(text), event)
+			if err != nil || position <= 41 {
+				t.Fatalf("%s is given position %d, %v", user, position, err)
+			}
+		}
+		t.Fatalf("%s is refused twice", user)
+	}
+	want := []string{"user 1"}
+	come("user 1", tokens[0])
+	for i := range 60 {
+		come(fmt.Sprint("sharer ", i), tokens[0])
+	}
+	for i := 2; i <= 41; i++ {
+		come(fmt.Sprint("user ", i), tokens[i-1])
+		want = append(want, fmt.Sprint("user ", i))
+	}
+	for i := range 60 {
+		want = append(want, fmt.Sprint("sharer ", i))
+	}
+	for i, user := range want {
+		if place, err := room.Status(ctx, event, queue.Visitor{User: user}); err != nil || place.Position != i+1 {
+			t.Errorf("%s is at %d, %v, want %d", user, place.Position, err, i+1)
+		}
+	}
+	if position, err := h.NewPosition(request("forged"), event); position != 0 || err != nil {
+		t.Errorf("without a valid token: %d, %v", position, err)
+	}
+	if _, err := g.Deactivate(ctx, event); err != nil {
+		t.Fatal(err)
+	}
+	if position, err := h.NewPosition(request(tokens[0]), event); position != 0 || err != nil {
+		t.Errorf("of a gate that is off: %d, %v", position, err)
 	}
 }

@@ -26,7 +26,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 // clear begins another epoch. Positions that were used stay so, and the gate
 // stays where it is.
 func (m *room) clear(now int64, epoch uint64) {
-	m.epoch, m.begun, m.settled, m.floor = epoch, now, 0, m.top
+	m.epoch, m.begun, m.settled, m.cleared = epoch, now, 0, true
 	m.top = max(m.top, now)
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}

@@ -19,8 +19,9 @@
 //	an event without users leaves nothing behind    TestNobodyLeavesNothing
 //
 // Failure modes: the store starts empty with the process, in another epoch. A user
-// that comes back with a ticket has the old position, and no user enters for
-// Rules.Settle after such a ticket came to a young store. A second process has
+// that comes back within Rules.Settle, with a ticket that is still valid after the
+// restart, has the old position, and no user enters until that time is over: so a
+// restart may take a minute, and see [queue.Visit]. A second process has
 // rooms of its own; where several processes serve one event, use redisqueue.
 //
 // Memory: about 100 bytes for each waiting user. An event that was joined takes a

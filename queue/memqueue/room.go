@@ -13,8 +13,9 @@ type room struct {
 
 	epoch   uint64
 	begun   int64
+	lost    int64 // when a process last heard of the room before its data was lost; 0 when none has said so
 	settled int64 // no user enters before
-	floor   int64 // tickets up to this order were cleared
+	cleared bool  // the epoch began by Clear
 	top     int64 // the highest order so far
 	used    map[int64]*[queue.BlockSize / 64]uint64
 
@@ -108,7 +109,7 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Settling: span(max(0, m.settled-now)),
 		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
 		Rate:   m.rate.over(now),
-		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed,
+		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: 1,
 	}
 }
 

@@ -58,7 +58,7 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
-// Positions and tickets out of range go to the end of the line.
+// Positions out of range count as used ones, and tickets as none.
 func TestOrdersStayInRange(t *testing.T) {
 	s := newStore(t)
 	if _, err := s.Change(t.Context(), "e", rules, queue.Change{Gate: &queue.Gate{On: true}}); err != nil {
@@ -72,8 +72,15 @@ func TestOrdersStayInRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := got.Outcomes[0].Order
-	for i, want := range []int64{0, 1, 2, 4, 5} {
-		if o := got.Outcomes[i]; o.Status != queue.Waiting || o.Order != first+want {
+	for i, want := range []int64{0, 0, 0, 4, 5} {
+		o := got.Outcomes[i]
+		if i == 1 || i == 2 {
+			if o != (queue.Outcome{Status: queue.Gated}) {
+				t.Errorf("visit %d is answered %+v", i, o)
+			}
+			continue
+		}
+		if o.Status != queue.Waiting || o.Order != first+want {
 			t.Errorf("visit %d is answered %+v, want order %d", i, o, first+want)
 		}
 	}

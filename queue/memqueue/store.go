@@ -84,7 +84,7 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 		m.listed, m.idle = true, false
 	}
 	m.expire(now, r)
-	m.beat(b, now)
+	m.beat(b, now, r)
 	outcomes := make([]queue.Outcome, len(visits))
 	for i, v := range visits {
 		outcomes[i] = m.visit(v, now, r)

@@ -5,7 +5,15 @@ import "github.com/millrace-go/millrace/queue"
 // maxOrder is the highest order that is exact as a float64.
 const maxOrder = 1 << 53
 
-func (m *room) beat(b queue.Beats, now int64) {
+func (m *room) beat(b queue.Beats, now int64, r queue.Rules) {
+	if b.Highest <= maxOrder {
+		m.top = max(m.top, b.Highest)
+	}
+	for _, h := range b.Heard {
+		if at := h.At.UnixMicro(); h.Epoch != 0 && h.Epoch != m.epoch && at > m.begun-queue.Lapse.Microseconds() && m.young(now, r) {
+			m.lost = max(m.lost, min(at, m.begun))
+		}
+	}
 	if b.Epoch != m.epoch {
 		return
 	}
@@ -86,27 +94,47 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order), New: true}
 }
 
+// young says whether the room waits for those that it has lost: an epoch that began
+// by Clear has lost no user.
+func (m *room) young(now int64, r queue.Rules) bool {
+	return !m.cleared && now < m.begun+r.Settle.Microseconds()
+}
+
+// counts says whether a ticket is of an epoch that was lost, and was renewed until
+// then.
+func (m *room) counts(v queue.Visit, now int64, r queue.Rules) bool {
+	if v.Epoch == 0 || v.Epoch == m.epoch || v.Order < 1 || v.Order > maxOrder || !m.young(now, r) {
+		return false
+	}
+	since := m.begun
+	if m.lost != 0 {
+		since = m.lost
+	}
+	return v.Until.UnixMicro() >= since
+}
+
 // order is where the user lines up; zero when the gate is closed to the user.
 func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
 	if t, ok := m.inside.missed[v.User]; ok {
 		delete(m.inside.missed, v.User)
 		return t.order
 	}
-	if v.Epoch != 0 && v.Epoch != m.epoch && v.Order > m.floor && v.Order <= maxOrder {
-		if until := m.begun + r.Settle.Microseconds(); until > now {
-			m.settled = until
-		}
+	if v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Seen).UnixMicro() && m.take(v.Order) {
+		return v.Order
+	}
+	if m.counts(v, now, r) {
+		m.settled = m.begun + r.Settle.Microseconds()
 		if m.take(v.Order) {
 			return v.Order
 		}
-	}
-	if m.gate.on && v.Position == 0 {
-		return 0
 	}
 	if m.gate.on || m.gate.known && v.Position <= m.gate.positions {
 		if at := m.gate.base + v.Position; v.Position > 0 && v.Position <= maxOrder && at > 0 && at <= maxOrder && m.take(at) {
 			return at
 		}
+	}
+	if m.gate.on {
+		return 0 // orders above the highest are those of positions that are on their way
 	}
 	end := m.top + 1
 	m.take(end)

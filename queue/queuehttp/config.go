@@ -60,6 +60,13 @@ type Config struct {
 	// position, and are logged unless they are refusals of package token. Leave Gate
 	// nil when there is no gate.
 	Gate func(r *http.Request, event string) (position int64, err error)
+	// NewPosition gives a visitor who comes with a used position one that is the
+	// visitor's own, behind all that the gate gave out: two people may share a link
+	// or a browser, and one may come back after leaving. NewPosition of package
+	// frontgate's Handlers is one. It is asked once for each such arrival. Its errors
+	// are treated as those of Gate. When nil, and when it returns zero, the visitor is
+	// sent to GatePath.
+	NewPosition func(r *http.Request, event string) (position int64, err error)
 	// GatePath is where visitors without a position of the gate are sent; {eventId}
 	// stands for the event. /vwr/{eventId} by default.
 	GatePath string

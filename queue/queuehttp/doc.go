@@ -27,7 +27,8 @@
 //	ticket          only when it is a new one
 //	paused          whether the operator has stopped admission
 //	settling        seconds until admission goes on after the room lost its data
-//	gated           true, with redirectTo, when the front gate has to be passed first
+//	gated           true, with redirectTo, when the front gate has to be passed first, or
+//	                the position was used and there is no Config.NewPosition
 //
 // Leave and Done answer 204. Requests that fail are answered with a [Problem].
 //
@@ -84,6 +85,7 @@
 //	an outage of the catalog does not stop the line            TestCatalogAway, TestClassify
 //	an event that is over admits no one, all may leave         TestEventsThatAreOver
 //	a user without a position is sent to the gate              TestGate
+//	… and with a used one gets another, behind all             TestUsedPosition
 //	a route without an event's id lets no one in, says so in
 //	an answer of its own, and is logged once                   TestRoutesWithoutAnEvent, TestRoutersWithoutPathValues
 //	an operator's mistake is named by its field                TestThresholdNamesTheField

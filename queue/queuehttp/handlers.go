@@ -115,12 +115,17 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 	v := queue.Visitor{User: user, Ticket: h.carried(r, TicketHeader, h.cfg.TicketCookie, event)}
 	if joins && h.cfg.Gate != nil {
 		var err error
-		if v.Position, err = h.position(r, event); err != nil {
+		if v.Position, err = h.position(r, event, h.cfg.Gate); err != nil {
 			h.fail(w, r, err)
 			return
 		}
 	}
 	place, err := ask(r.Context(), event, v)
+	if err == nil && place.Status == queue.Gated && v.Position > 0 && h.cfg.NewPosition != nil {
+		if v.Position, err = h.position(r, event, h.cfg.NewPosition); err == nil && v.Position > 0 {
+			place, err = ask(r.Context(), event, v)
+		}
+	}
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -129,8 +134,8 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 }
 
 // position is that of the front gate; zero for a visitor who did not pass it.
-func (h *Handlers) position(r *http.Request, event string) (int64, error) {
-	position, err := h.cfg.Gate(r, event)
+func (h *Handlers) position(r *http.Request, event string, from func(*http.Request, string) (int64, error)) (int64, error) {
+	position, err := from(r, event)
 	switch {
 	case err == nil:
 		return position, nil

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,6 +252,60 @@ func TestGate(t *testing.T) {
 		third.want(third.check("쇼"), "queued", 1, 0, 1)
 		time.Sleep(pollPause)
 		tenth.want(tenth.check("쇼"), "queued", 2, 1, 0)
+	})
+}
+
+// A visitor with a used position gets one of their own behind all that were given
+// out, and moves nobody; without Config.NewPosition the gate's page gives it.
+func TestUsedPosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		given, asked := int64(40), 0
+		configure := func(c *queuehttp.Config) {
+			c.Gate = func(r *http.Request, _ string) (int64, error) {
+				position, err := strconv.ParseInt(r.Header.Get("X-User")[1:], 10, 64)
+				return min(position, 2), err // of all others the one that "u2" has
+			}
+			c.NewPosition = func(r *http.Request, event string) (int64, error) {
+				asked++
+				switch {
+				case event != "show-1":
+					t.Errorf("the gate was asked about %q", event)
+				case r.Header.Get("X-User") == "u9":
+					return 0, nil
+				case r.Header.Get("X-User") == "u8":
+					return 0, errAway
+				}
+				given++
+				return given, nil
+			}
+		}
+		s := newSite(t, 1, configure)
+		s.browser("u0").check("show-1")
+		_, err := s.room.Gate(t.Context(), "show-1", queue.Gate{On: true})
+		check(t, err)
+		second, friend, first := s.browser("u2"), s.browser("u3"), s.browser("u1")
+		second.want(second.check("show-1"), "queued", 1, 0, 0)
+		friend.want(friend.check("show-1"), "queued", 2, 1, 0)
+		first.want(first.check("show-1"), "queued", 1, 0, 2)
+		friend.want(friend.check("show-1"), "queued", 3, 2, 0)
+		if asked != 1 || given != 41 {
+			t.Errorf("the gate was asked for %d positions, and gave %d", asked, given-40)
+		}
+		off := s.browser("u9")
+		if a := off.check("show-1"); !a.body.Gated || a.body.RedirectTo != "/vwr/show-1" {
+			t.Errorf("where the gate gives none: %s", a.text)
+		}
+		away := s.browser("u8")
+		away.refused(away.check("show-1"), 503, "unavailable", "")
+
+		s = newSite(t, 1, func(c *queuehttp.Config) { configure(c); c.NewPosition = nil })
+		s.browser("u0").check("show-1")
+		_, err = s.room.Gate(t.Context(), "show-1", queue.Gate{On: true})
+		check(t, err)
+		s.browser("u2").check("show-1")
+		if a := s.browser("u3").check("show-1"); !a.body.Gated || a.body.RedirectTo != "/vwr/show-1" {
+			t.Errorf("without NewPosition: %s", a.text)
+		}
 	})
 }
 

@@ -40,7 +40,7 @@ type Collector struct {
 	cfg  Config
 
 	polls, tickets, calls, errs, refreshes, beats, admitted, notices, panics, events *prometheus.Desc
-	waiting, active, reserved, threshold, paused, settling                           *prometheus.Desc
+	waiting, active, reserved, threshold, paused, settling, servers                  *prometheus.Desc
 	joined, entered, noShows, expired, departed, swept                               *prometheus.Desc
 }
 
@@ -81,6 +81,8 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 		paused:    desc("paused", "Whether an operator has paused the room: 1, else 0.", "event"),
 		settling:  desc("settling_seconds", "How long a room that lost its data gathers its line before it admits.", "event"),
 
+		servers: desc("servers", "How many servers have kept the room, a restart being another; 0 where the store cannot tell.", "event"),
+
 		joined:   desc("joined_total", "People who lined up or were let in at once, in all processes.", "event"),
 		entered:  desc("entered_total", "People who were let in, in all processes.", "event"),
 		noShows:  desc("no_shows_total", "People who were let in and did not come, in all processes.", "event"),
@@ -94,7 +96,7 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.polls, c.tickets, c.calls, c.errs, c.refreshes, c.beats, c.admitted, c.notices, c.panics, c.events,
-		c.waiting, c.active, c.reserved, c.threshold, c.paused, c.settling,
+		c.waiting, c.active, c.reserved, c.threshold, c.paused, c.settling, c.servers,
 		c.joined, c.entered, c.noShows, c.expired, c.departed, c.swept,
 	} {
 		out <- d
@@ -142,6 +144,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		gauge(c.threshold, float64(state.Threshold), event)
 		gauge(c.paused, map[bool]float64{true: 1}[state.Paused], event)
 		gauge(c.settling, state.Settling.Seconds(), event)
+		gauge(c.servers, float64(state.Servers), event)
 		count(c.joined, state.Joined, event)
 		count(c.entered, state.Entered, event)
 		count(c.noShows, state.NoShows, event)

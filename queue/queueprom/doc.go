@@ -23,6 +23,8 @@
 //	millrace_queue_threshold{event}          how many may be active
 //	millrace_queue_paused{event}             1 while paused
 //	millrace_queue_settling_seconds{event}   how long a room that lost its data waits for its line before it admits
+//	millrace_queue_servers{event}            servers that have kept the room, one after the other, a restart being another;
+//	                                         0 where the store cannot tell: then a promotion may cost places
 //	millrace_queue_joined_total{event}       users lined up or admitted at once
 //	millrace_queue_entered_total{event}      users admitted
 //	millrace_queue_no_shows_total{event}     admitted users without a poll in time

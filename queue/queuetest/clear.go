@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/millrace-go/millrace/queue"
 )
@@ -88,10 +89,12 @@ func clearedTicketsAreWorthNothing(ctx context.Context, h Harness) error {
 		return err
 	}
 	for i, user := range users[:3] {
-		o, err := p.one(queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: orders[i]})
+		ticket := queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: orders[i], Until: before.Now.Add(time.Hour)}
+		got, err := p.visitWith(queue.Beats{Heard: [2]queue.Heard{{Epoch: before.Epoch, At: before.Now}}}, ticket)
 		if err != nil {
 			return err
 		}
+		o := got.Outcomes[0]
 		if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: 1 + i, New: true}); o != want || o.Order <= fresh[0] {
 			return fmt.Errorf("the ticket of order %d of the cleared line is answered %+v, behind order %d", orders[i], o, fresh[0])
 		}

@@ -39,9 +39,14 @@
 //	leaves users or valid tickets when cleared      clear-takes-everybody-out, cleared-tickets-are-worth-nothing
 //	has a gate that leaks, or mixes up positions    gate-lets-positions-in, gate-switched-twice
 //	takes a position twice, or an order under it    position-counts-once, gate-switched-off
+//	gives a second user the order of a position     a-shared-position-moves-nobody
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
-//	never settles, or always                        room-settles-after-a-loss, ticket-to-a-settled-room
+//	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room
+//	takes tickets however old, or none after an     ticket-from-before-the-loss, ticket-from-before-an-outage,
+//	outage                                          ticket-of-a-lapsed-room
+//	gives orders out again, or no place back that   goes-on-above-what-is-known,
+//	was lost with the last writes                   tickets-of-lost-writes
 //	mixes up events, lists none, or for ever        events-are-apart, events-are-listed, events-are-forgotten
 //	takes any call, user, or ended context          bad-calls, odd-users, cancelled-context
 //	looks first, and then acts                      arrivals-race-for-places, admissions-race

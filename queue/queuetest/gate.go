@@ -11,6 +11,7 @@ func gateCases() []Case {
 	return []Case{
 		{Name: "gate-lets-positions-in", Run: gateLetsPositionsIn},
 		{Name: "position-counts-once", Run: positionCountsOnce},
+		{Name: "a-shared-position-moves-nobody", Run: aSharedPositionMovesNobody},
 		{Name: "gate-switched-off", Run: gateSwitchedOff},
 		{Name: "gate-switched-twice", Run: gateSwitchedTwice},
 	}
@@ -44,13 +45,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 	if err := p.gate(true, 7000); err != nil { // given out before, to other users
 		return err
 	}
-	gated := func(user string) error {
-		o, err := p.at(user, 0)
-		if err == nil && o != (queue.Outcome{Status: queue.Gated}) {
-			err = fmt.Errorf("%s comes without a position, and is answered %+v", user, o)
-		}
-		return err
-	}
+	gated := func(user string) error { return p.gated(user, 0) }
 	var far, near int64
 	if err := steps(
 		func() error { return gated("nobody") },
@@ -90,29 +85,38 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 	)
 }
 
-// positionCountsOnce: another user, and the same one after leaving, go to the
-// end of the line.
+// gated checks a user with a position, who is refused a place in line.
+func (p *player) gated(user string, position int64) error {
+	o, err := p.at(user, position)
+	if err == nil && o != (queue.Outcome{Status: queue.Gated}) {
+		err = fmt.Errorf("%s comes with position %d, and is answered %+v, want a refusal", user, position, o)
+	}
+	return err
+}
+
+// positionCountsOnce: another user with it is refused, and so is the same one after
+// leaving or going; a user who is there keeps the place. Behind a gate that is off
+// they go to the end.
 func positionCountsOnce(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	if err := p.gate(true, 0); err != nil {
 		return err
 	}
-	var first, last int64
-	end := func(user string, position int64, ahead int) error {
-		o, err := p.lined(user, position, ahead)
-		if err == nil && o <= last {
-			err = fmt.Errorf("%s comes with the used position %d to the end after order %d, and has order %d", user, position, last, o)
-		}
-		last = o
-		return err
-	}
+	var first int64
 	return steps(
 		func() (err error) { first, err = p.lined("a", 10, 0); return err },
-		func() (err error) { last, err = p.lined("b", 20, 1); return err },
-		func() error { return end("copy", 10, 2) },
+		func() error { _, err := p.lined("b", 20, 1); return err },
+		func() error { return p.gated("copy", 10) },
+		func() error {
+			o, err := p.at("a", 10)
+			if want := (queue.Outcome{Status: queue.Waiting, Order: first}); err == nil && o != want {
+				err = fmt.Errorf("the user with position 10 polls with it, and is answered %+v, want %+v", o, want)
+			}
+			return err
+		},
 		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "a"}); return err },
-		func() error { return end("a", 10, 2) },
-		func() error { return end("another", 20, 3) },
+		func() error { return p.gated("a", 10) },
+		func() error { return p.gated("another", 20) },
 		func() error {
 			o, err := p.lined("early", 9, 0)
 			if err == nil && o != first-1 {
@@ -122,9 +126,43 @@ func positionCountsOnce(ctx context.Context, h Harness) error {
 		},
 		func() error { return p.threshold(2) },
 		func() error { return p.admits("two places", "early", "b") },
+		func() error { return p.gated("another", 20) }, // its user is inside, and nobody waits
 		func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: "b"}); return err },
-		func() error { return end("b", 20, 3) },
+		func() error { return p.gated("b", 20) },
+		func() error { return p.threshold(0) },
+		func() error { return p.gate(false, 30) },
+		func() error { _, err := p.lined("late", 25, 0); return err },
+		func() error { _, err := p.lined("b", 20, 1); return err },
+		func() error { _, err := p.lined("copy", 10, 2); return err },
 	)
+}
+
+// aSharedPositionMovesNobody: 60 users come with one position before 40 others with
+// one each, who stand where their positions are.
+func aSharedPositionMovesNobody(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	if err := p.gate(true, 0); err != nil {
+		return err
+	}
+	first, err := p.lined("first", 1, 0)
+	if err != nil {
+		return err
+	}
+	for _, user := range names("sharer", 60) {
+		if err := p.gated(user, 1); err != nil {
+			return err
+		}
+	}
+	for i, user := range names("u", 40) {
+		o, err := p.lined(user, int64(2+i), 1+i)
+		if err != nil {
+			return err
+		}
+		if o != first+1+int64(i) {
+			return fmt.Errorf("position %d has order %d, and position 1 has %d", 2+i, o, first)
+		}
+	}
+	return p.counts("behind the gate", 41, 0, 0)
 }
 
 // gateSwitchedOff: the orders go on above the highest position that was given out,

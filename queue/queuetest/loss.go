@@ -17,10 +17,14 @@ func lossCases() []Case {
 		{Name: "lost-ticket-counts-once", Needs: loss, Run: lostTicketCountsOnce},
 		{Name: "room-settles-after-a-loss", Needs: both, Run: roomSettlesAfterALoss},
 		{Name: "ticket-to-a-settled-room", Needs: both, Run: ticketToASettledRoom},
+		{Name: "ticket-from-before-the-loss", Needs: both, Run: ticketFromBeforeTheLoss},
+		{Name: "ticket-from-before-an-outage", Needs: both, Run: ticketFromBeforeAnOutage},
+		{Name: "ticket-of-a-lapsed-room", Needs: both, Run: ticketOfALapsedRoom},
 	}
 }
 
-// lost lines users up, makes the store lose them, and returns their tickets.
+// lost lines users up, makes the store lose them, and returns their tickets, which
+// were renewed a moment ago.
 func (p *player) lost(users ...string) ([]queue.Visit, error) {
 	orders, err := p.join(users...)
 	if err != nil {
@@ -38,7 +42,7 @@ func (p *player) lost(users ...string) ([]queue.Visit, error) {
 	}
 	tickets := checks(users...)
 	for i := range tickets {
-		tickets[i].Epoch, tickets[i].Order = s.Epoch, orders[i]
+		tickets[i].Epoch, tickets[i].Order, tickets[i].Until = s.Epoch, orders[i], s.Now.Add(time.Minute)
 	}
 	return tickets, nil
 }
@@ -154,12 +158,12 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	// Neither a heartbeat nor a ticket of this epoch lines a user up by an order.
+	// A ticket of this epoch was used by who lined up with it.
 	s, err := p.state()
 	if err != nil {
 		return err
 	}
-	here := queue.Visit{Kind: queue.Check, User: "forger", Epoch: s.Epoch, Order: tickets[0].Order - 5}
+	here := queue.Visit{Kind: queue.Check, User: "late", Epoch: s.Epoch, Order: got.Outcomes[1].Order, Until: s.Now.Add(time.Hour)}
 	if o, err = p.one(here); err != nil || o.Order <= last {
 		return fmt.Errorf("order %d of this epoch is answered %+v, behind order %d: %w", here.Order, o, last, orNil(err))
 	}
@@ -218,18 +222,126 @@ func ticketToASettledRoom(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if o.Status != queue.Waiting || o.Order != tickets[1].Order || o.Ahead != 0 {
-		return fmt.Errorf("the ticket of order %d is answered %+v", tickets[1].Order, o)
+	if o.Status != queue.Waiting || o.Order <= tickets[1].Order || o.Ahead != 1 {
+		return fmt.Errorf("the ticket of order %d is answered %+v, and comes too late", tickets[1].Order, o)
 	}
 	p.r.Threshold = 3
+	return p.admits("a room that is not young", "newcomer", "b")
+}
+
+// outage makes the store lose its data, and begins the room again after a time in
+// which no process heard of it.
+func (p *player) outage(d time.Duration) (before, after queue.State, err error) {
+	if before, err = p.state(); err != nil {
+		return before, after, err
+	}
+	p.h.Advance(d)
+	if err = p.h.Lose(p.ctx); err != nil {
+		return before, after, fmt.Errorf("lose: %w", err)
+	}
+	if after, err = p.state(); err != nil {
+		return before, after, err
+	}
+	_, err = p.join("newcomer")
+	return before, after, err
+}
+
+// counted checks a user with a ticket of an epoch that is over: it counts, and the
+// user is the first, or it does not, and the user is the last.
+func (p *player) counted(when string, v queue.Visit, heard queue.Heard, counts bool) error {
+	waiting, err := p.state()
+	if err != nil {
+		return err
+	}
+	got, err := p.visitWith(queue.Beats{Heard: [2]queue.Heard{{}, heard}}, v)
+	if err != nil {
+		return err
+	}
+	o, ahead := got.Outcomes[0], waiting.Waiting
+	if counts {
+		ahead = 0
+	}
+	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want || counts != (o.Order == v.Order) {
+		return fmt.Errorf("a ticket %s is answered %+v, want %+v", when, o, want)
+	}
+	if counts != (got.Settling > 0) {
+		return fmt.Errorf("after a ticket %s the room settles for %s", when, got.Settling)
+	}
+	return nil
+}
+
+// ticketFromBeforeTheLoss: its owner had left the line, and joins the end. Where no
+// process says when it heard of the room, the loss was when the room began anew.
+func ticketFromBeforeTheLoss(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	before, after, err := p.outage(3 * time.Second)
+	if err != nil {
+		return err
+	}
+	order := before.Now.UnixMicro() - 7
+	ticket := func(user string, until time.Time) queue.Visit {
+		order--
+		return queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
+	}
 	return steps(
-		func() error { return p.admits("a room that is not young", "b", "newcomer") },
 		func() error {
-			o, err := p.one(tickets[0])
-			if want := (queue.Outcome{Status: queue.Active, Order: tickets[0].Order, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
-				err = fmt.Errorf("a ticket comes to an empty line, and is answered %+v, want %+v", o, want)
+			return p.counted("renewed long before", ticket("old", after.Now.Add(-time.Second)), queue.Heard{}, false)
+		},
+		func() error { return p.counted("without a time", ticket("older", time.Time{}), queue.Heard{}, false) },
+		func() error {
+			return p.counted("renewed until the end", ticket("new", after.Now.Add(time.Second)), queue.Heard{}, true)
+		},
+	)
+}
+
+// ticketFromBeforeAnOutage counts if it was renewed until a process last heard of
+// the room: nobody could renew it since. Of several the last one says it.
+func ticketFromBeforeAnOutage(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	before, after, err := p.outage(time.Hour)
+	if err != nil {
+		return err
+	}
+	heard := queue.Heard{Epoch: before.Epoch, At: before.Now}
+	early := queue.Heard{Epoch: before.Epoch, At: before.Now.Add(-time.Hour)}
+	order := before.Now.UnixMicro() - 7
+	ticket := func(user string, until time.Time) queue.Visit {
+		order--
+		return queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
+	}
+	return steps(
+		func() error { // what is said of the present epoch says nothing of a loss
+			heard := queue.Heard{Epoch: after.Epoch, At: before.Now}
+			return p.counted("renewed before an outage that no process saw", ticket("unseen", before.Now.Add(time.Second)), heard, false)
+		},
+		func() error {
+			return p.counted("renewed until the outage", ticket("new", before.Now.Add(time.Second)), heard, true)
+		},
+		func() error {
+			o, err := p.one(ticket("also new", before.Now.Add(time.Second)))
+			if err == nil && o.Ahead != 0 {
+				err = fmt.Errorf("the store does not remember when the room was heard of: %+v", o)
+			}
+			return err
+		},
+		func() error {
+			got, err := p.visitWith(queue.Beats{Heard: [2]queue.Heard{early}}, ticket("old", before.Now.Add(-time.Second)))
+			if err == nil && got.Outcomes[0].Ahead != got.Waiting-1 {
+				err = fmt.Errorf("a ticket renewed before the outage is answered %+v of %d", got.Outcomes[0], got.Waiting)
 			}
 			return err
 		},
 	)
+}
+
+// ticketOfALapsedRoom: a room that had no call for a day may have been forgotten, and
+// its tickets with it.
+func ticketOfALapsedRoom(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	before, _, err := p.outage(queue.Lapse + time.Hour)
+	if err != nil {
+		return err
+	}
+	ticket := queue.Visit{Kind: queue.Check, User: "hoarder", Epoch: before.Epoch, Order: before.Now.UnixMicro() - 7, Until: before.Now.Add(time.Minute)}
+	return p.counted("of a room without a call for a day", ticket, queue.Heard{Epoch: before.Epoch, At: before.Now}, false)
 }

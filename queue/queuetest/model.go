@@ -20,8 +20,9 @@ type model struct {
 	inside    map[string]*guest
 	missed    map[string]missedTurn
 	used      map[int64]bool
-	top       int64 // the highest order of the epoch
-	floor     int64
+	top       int64     // the highest order of the epoch
+	cleared   bool      // the epoch began by Clear
+	lost      time.Time // when a process last heard of the room before it was lost
 	threshold int
 	paused    bool
 	settled   time.Time
@@ -69,7 +70,32 @@ func newModel(r queue.Rules) *model {
 func (m *model) empty() {
 	m.line, m.inside, m.missed, m.used = nil, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
 	m.settled, m.tickEnds, m.swept, m.inTick = time.Time{}, time.Time{}, time.Time{}, 0
+	m.cleared, m.lost = false, time.Time{}
 	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
+}
+
+// heard follows what a process says of the epochs that it knows.
+func (m *model) heard(b queue.Beats, now time.Time) {
+	for _, h := range b.Heard {
+		if h.Epoch != 0 && h.Epoch != m.epoch && h.At.After(m.begun.Add(-queue.Lapse)) && now.Before(m.begun.Add(m.r.Settle)) && h.At.After(m.lost) {
+			m.lost = h.At
+		}
+	}
+}
+
+// counts says whether a ticket counts, which no walk makes too close to call.
+func (m *model) counts(v queue.Visit, now time.Time) (bool, error) {
+	if v.Epoch == 0 || v.Epoch == m.epoch || m.cleared || !now.Before(m.begun.Add(m.r.Settle)) {
+		return false, nil
+	}
+	since := m.begun
+	if !m.lost.IsZero() {
+		since = m.lost
+	}
+	if v.Until.Sub(since).Abs() < near {
+		return false, errTooClose
+	}
+	return v.Until.After(since), nil
 }
 
 func (m *model) at(user string) int {
@@ -171,18 +197,20 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 
 // arrive follows a Check of a user outside the room.
 func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
-	order, ticket := int64(0), v.Epoch != 0 && v.Epoch != m.epoch && v.Order > m.floor
+	order := int64(0)
+	ticket, err := m.counts(v, s.Now)
+	if err != nil {
+		return queue.Outcome{}, err
+	}
 	if t, ok := m.missed[v.User]; ok {
 		delete(m.missed, v.User)
 		order, ticket = t.order, false
 	}
 	if ticket {
-		if s.Now.Before(m.begun.Add(m.r.Settle)) {
-			if s.Settling <= 0 {
-				return queue.Outcome{}, fmt.Errorf("a ticket comes to a young room, which does not settle")
-			}
-			m.settled = s.Now.Add(s.Settling)
+		if s.Settling <= 0 {
+			return queue.Outcome{}, fmt.Errorf("a ticket comes to a young room, which does not settle")
 		}
+		m.settled = s.Now.Add(s.Settling)
 		if !m.used[v.Order] {
 			order = v.Order
 		}

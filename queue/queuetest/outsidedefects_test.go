@@ -49,6 +49,27 @@ func gateDefects() []defect {
 			}
 			b.notes[at] = o.Order
 		})},
+		{"lines a used position up behind those that came", []string{"position-counts-once", "a-shared-position-moves-nobody"}, func() *backend {
+			return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				got, err := c.visit(beats, visits...)
+				for i, v := range visits {
+					b.mu.Lock()
+					highest := max(b.notes[c.event], v.Position)
+					b.mu.Unlock()
+					for err == nil && v.Position > 0 && got.Outcomes[i].Status == queue.Gated {
+						highest++
+						v.Position = highest
+						var again queue.Visited
+						again, err = c.visit(queue.Beats{}, v)
+						got.State, got.Outcomes[i] = again.State, again.Outcomes[0]
+					}
+					b.mu.Lock()
+					b.notes[c.event] = highest
+					b.mu.Unlock()
+				}
+				return got, err
+			}}
+		}},
 		{"goes on below the highest position", []string{"gate-switched-off"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
 			if change.Gate != nil && !change.Gate.On {
 				change.Gate = &queue.Gate{}
@@ -69,6 +90,18 @@ func gateDefects() []defect {
 			}
 			return c.change(change)
 		})},
+	}
+}
+
+// hearing is a defect in when a process last heard of an epoch.
+func hearing(change func(h *queue.Heard)) func() *backend {
+	return func() *backend {
+		return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			for i := range beats.Heard {
+				change(&beats.Heard[i])
+			}
+			return c.visit(beats, visits...)
+		}}
 	}
 }
 
@@ -110,7 +143,7 @@ func lossDefects() []defect {
 				return b.empty()
 			}}
 		}},
-		{"does not read tickets", []string{"lost-line-forms-again", "lost-ticket-counts-once", "room-settles-after-a-loss", "ticket-to-a-settled-room", "random-walks"},
+		{"does not read tickets", []string{"lost-line-forms-again", "lost-ticket-counts-once", "room-settles-after-a-loss", "ticket-from-before-the-loss", "ticket-from-before-an-outage", "random-walks"},
 			asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
 				v.Epoch, v.Order = 0, 0
 				return v
@@ -120,14 +153,29 @@ func lossDefects() []defect {
 				o.Order = v.Order
 			}
 		})},
-		{"takes tickets of this epoch", []string{"lost-ticket-counts-once"}, asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
-			if v.Epoch != 0 {
-				v.Epoch = 1
+		{"gives an order out again", []string{"goes-on-above-what-is-known"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				beats.Highest = 0
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"does not know tickets of lost writes", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			if v.Epoch == c.state().Epoch {
+				v.Epoch = 0
 			}
 			return v
 		})},
+		{"takes tickets of lost writes for ever", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			v.Until = c.state().Now
+			return v
+		})},
+		{"takes a ticket of lost writes twice", []string{"tickets-of-lost-writes", "lost-ticket-counts-once"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+			if v.Epoch == s.Epoch && o.New {
+				o.Order = v.Order
+			}
+		})},
 		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *queue.Rules) { r.Settle = 0 })},
-		{"settles whenever a ticket comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
+		{"takes a ticket whenever it comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
 			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
 				settle := c.r.Settle
 				c.r.Settle = 1000 * time.Hour
@@ -136,6 +184,34 @@ func lossDefects() []defect {
 				return got, err
 			}}
 		}},
+		{"takes tickets however old", []string{"ticket-from-before-the-loss", "ticket-from-before-an-outage", "ticket-of-a-lapsed-room", "random-walks"},
+			asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+				v.Until = c.state().Now.Add(time.Hour)
+				return v
+			})},
+		{"does not listen when a room was heard of", []string{"ticket-from-before-an-outage", "random-walks"}, hearing(func(h *queue.Heard) { *h = queue.Heard{} })},
+		{"forgets when a room was heard of", []string{"ticket-from-before-an-outage"}, func() *backend {
+			return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				if beats.Heard == [2]queue.Heard{} {
+					visits = slices.Clone(visits)
+					for i := range visits {
+						visits[i].Epoch = 0
+					}
+				}
+				return c.visit(beats, visits...)
+			}}
+		}},
+		{"takes an epoch for lost that is there", []string{"ticket-from-before-an-outage"}, hearing(func(h *queue.Heard) {
+			if h.Epoch != 0 {
+				h.Epoch = 1
+			}
+		})},
+		{"believes in a loss after a day without a call", []string{"ticket-of-a-lapsed-room"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			if now := c.state().Now; !v.Until.IsZero() && v.Until.Before(now.Add(-queue.Lapse)) {
+				v.Until = now
+			}
+			return v
+		})},
 	}
 }
 

@@ -40,11 +40,21 @@ type walker struct {
 	processes [3]process
 }
 
-// process is one instance: its pending beats, and its copy of the line.
+// process is one instance: its pending beats, when it last heard of the epochs that
+// it knows, and its copy of the line.
 type process struct {
 	epoch uint64
 	beats []int64
+	heard [2]queue.Heard
+	top   int64 // the highest order that it has seen
 	seen  snapshot
+}
+
+func (p *process) learn(s queue.State) {
+	if p.heard[0].Epoch != s.Epoch {
+		p.heard[1] = p.heard[0]
+	}
+	p.heard[0] = queue.Heard{Epoch: s.Epoch, At: s.Now}
 }
 
 // Walk drives a new event of the store through random steps and compares each

@@ -97,7 +97,7 @@ func (w *walker) upset() error {
 			return err
 		}
 		w.m.empty()
-		w.m.threshold, w.m.paused, w.m.floor, w.m.top = w.r.Threshold, false, 0, 0
+		w.m.threshold, w.m.paused, w.m.top = w.r.Threshold, false, 0
 		return w.begin()
 	case n == 2:
 		s, err := w.change(queue.Change{Clear: true})
@@ -108,7 +108,7 @@ func (w *walker) upset() error {
 			return fmt.Errorf("epoch %d stays after clearing", s.Epoch)
 		}
 		w.m.empty()
-		w.m.epoch, w.m.begun, w.m.floor = s.Epoch, s.Now, w.m.top
+		w.m.epoch, w.m.begun, w.m.cleared = s.Epoch, s.Now, true
 		return w.m.state(s)
 	case w.h.Skew != nil:
 		w.h.Skew(time.Duration(w.src.IntN(101)-50) * time.Second)

@@ -16,7 +16,7 @@ func (w *walker) come(one *process) error {
 		switch g := w.m.inside[user]; v.Kind {
 		case queue.Check:
 			if t, ok := w.tickets[user]; ok && w.src.IntN(3) > 0 {
-				v.Epoch, v.Order = t.Epoch, t.Order
+				v.Epoch, v.Order, v.Until = t.Epoch, t.Order, t.Until
 			}
 		case queue.Verify:
 			switch {
@@ -32,11 +32,16 @@ func (w *walker) come(one *process) error {
 	if w.src.IntN(3) == 0 {
 		b = w.take(one)
 	}
+	b.Heard, b.Highest = one.heard, one.top
 	got, err := w.visitWith(b, all...)
 	if err != nil {
 		return err
 	}
 	w.hear(b, got.Now)
+	one.learn(got.State)
+	for _, o := range got.Outcomes {
+		one.top = max(one.top, o.Order)
+	}
 	return w.follow(all, got)
 }
 
@@ -54,7 +59,7 @@ func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 			return fmt.Errorf("visit %+v, %d of %d: %w", v, i+1, len(all), err)
 		}
 		if o.Status == queue.Waiting {
-			w.tickets[v.User] = queue.Visit{Epoch: got.Epoch, Order: o.Order}
+			w.tickets[v.User] = queue.Visit{Epoch: got.Epoch, Order: o.Order, Until: got.Now.Add(62500 * time.Millisecond)}
 		}
 	}
 	return w.m.state(got.State)
@@ -82,15 +87,18 @@ func (w *walker) take(one *process) queue.Beats {
 
 func (w *walker) flush(one *process) error {
 	b := w.take(one)
+	b.Heard, b.Highest = one.heard, one.top
 	got, err := w.visitWith(b)
 	if err != nil {
 		return err
 	}
 	w.hear(b, got.Now)
+	one.learn(got.State)
 	return w.follow(nil, got)
 }
 
 func (w *walker) hear(b queue.Beats, now time.Time) {
+	w.m.heard(b, now)
 	if b.Epoch != w.m.epoch {
 		return
 	}

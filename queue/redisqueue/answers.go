@@ -67,8 +67,8 @@ func (a *answer) state() (s queue.State, woke bool) {
 	s.Settling = a.times(time.Millisecond)
 	s.Waiting, s.Active, s.Reserved = a.int(), a.int(), a.int()
 	s.Rate.Admitted, s.Rate.Over = a.int(), a.times(time.Millisecond)
-	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed, s.Swept =
-		a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
+	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed, s.Swept, s.Servers =
+		a.number(), a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
 	return s, woke
 }
 

@@ -33,6 +33,14 @@ func rulesArgs(r queue.Rules, room int) packed {
 // ms rounds up, so that a duration shorter than a millisecond does not become zero.
 func ms(d time.Duration) float64 { return math.Ceil(float64(d) / float64(time.Millisecond)) }
 
+// msAt is a time in ms since 1970, and 0 for none.
+func msAt(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli())
+}
+
 func flag(b bool) float64 {
 	if b {
 		return 1
@@ -51,6 +59,14 @@ func beatsArgs(b queue.Beats) (n int, orders packed) {
 		}
 	}
 	return len(orders) / double, orders
+}
+
+// heard appends when the process last heard of the epochs that it knows.
+func (p packed) heard(all [2]queue.Heard) packed {
+	for _, h := range all {
+		p = p.doubles(float64(h.Epoch), msAt(h.At))
+	}
+	return p
 }
 
 // Flags of a visit's fields; see visit.lua.
@@ -111,7 +127,7 @@ func (p packed) visit(v *queue.Visit) packed {
 	}
 	if brings&bringsTicket != 0 {
 		// An epoch above those of the scripts stays above them.
-		p = p.doubles(float64(v.Epoch), float64(v.Order))
+		p = p.doubles(float64(v.Epoch), float64(v.Order), msAt(v.Until))
 	}
 	if brings&bringsEntry != 0 {
 		p = p.doubles(float64(v.Entry))

@@ -11,10 +11,12 @@
 //	that came after another's answer is behind that one  TestCrowd
 //	the same while the server is killed and starts again
 //	with its data (appendfsync always)                   TestCrowdOverRestarts
-//	after a flush users with a ticket have the old
+//	after a flush users with a valid ticket have the old
 //	places, and no user enters before                    TestFlush
 //	a replica that takes over has the line               TestClusterPromotion
 //	a server with older data shows the data it has       TestOlderData
+//	a replica without the last writes gives no order out
+//	again, and their users have their places back        TestPromotionLosesNoPlace, TestPromotionUnseen
 //	the line stands when the clock steps forward a
 //	little, or back at all                               TestClockSteps, TestStepBackHoldsTheSweep,
 //	                                                     TestStepBackWhileSettling
@@ -84,8 +86,15 @@
 //
 // Data that Redis loses is lost. appendfsync always keeps all answered calls.
 // everysec, or a replica that takes over, may lose a second: users who came in it
-// are at the end when they come again, and an order may be given out again. Without
-// its data the room begins an epoch, and users with a ticket form the line again.
+// line up by their tickets, once, before all who came after. A script that serves
+// visits compares the server's replication id (INFO replication) with that of the
+// last one, and goes on 2^20 higher on another server. A restart, or a slot that
+// moved, looks the same and costs nothing. Some managed servers show no id
+// (State.Servers is 0): then the orders go on above those that the calling process
+// has seen, so an order may be given out again by a process that has not seen it, in
+// the second before its first look. Its first owner, by ticket, then has the place
+// shown, and goes to the end at the other's turn. Without
+// its data the room begins an epoch, and users with a valid ticket form the line again.
 // Thresholds and pauses are lost with it. Set maxmemory-policy noeviction: an
 // eviction takes single keys out of a room.
 //

@@ -17,5 +17,12 @@ func Clocked(s *Store, now func() int64) {
 	s.extra = func() []any { return []any{now()} }
 }
 
+// Hidden makes the store's scripts see a server that does not show its replication id.
+func Hidden(s *Store) {
+	s.scripts = newScripts(func(text string) string {
+		return strings.Replace(text, "call('INFO', 'replication')", "'role:master'", 1)
+	})
+}
+
 // Skew sets the store's estimate of the time of Redis off.
 func Skew(s *Store, d time.Duration) { s.clock.ahead.Add(d.Microseconds()) }

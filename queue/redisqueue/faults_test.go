@@ -26,7 +26,7 @@ func TestFlush(t *testing.T) {
 	for i := range tickets {
 		user := fmt.Sprintf("user-%03d", n-i)
 		v := r.visit(queue.Visit{Kind: queue.Check, User: user})
-		tickets[i] = queue.Visit{Kind: queue.Check, User: user, Epoch: v.Epoch, Order: v.Outcomes[0].Order}
+		tickets[i] = queue.Visit{Kind: queue.Check, User: user, Epoch: v.Epoch, Order: v.Outcomes[0].Order, Until: v.Now.Add(time.Minute)}
 	}
 	instances := make([]*room, 8)
 	for i := range instances {

@@ -89,7 +89,7 @@ func TestPlacesWithinACall(t *testing.T) {
 	add(queue.Heartbeat, "new", n-1)
 	add(queue.Leave, user(1), 0)
 	add(queue.Heartbeat, "new", n-2)
-	visits, want = append(visits, queue.Visit{Kind: queue.Check, User: "old", Epoch: 1, Order: 5}), append(want, 0)
+	visits, want = append(visits, queue.Visit{Kind: queue.Check, User: "old", Epoch: 1, Order: 5, Until: r.visit().Now.Add(time.Minute)}), append(want, 0)
 	add(queue.Heartbeat, user(50), 49)
 	add(queue.Check, "newer", n)
 	add(queue.Heartbeat, "newer", n)

@@ -81,7 +81,7 @@ func TestStepBackWhileSettling(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
 	r := newRoom(t, open(t, s.URL()), "", 1)
-	v := r.visit(queue.Visit{Kind: queue.Check, User: "a", Epoch: 1, Order: 1000})
+	v := r.visit(queue.Visit{Kind: queue.Check, User: "a", Epoch: 1, Order: 1000, Until: r.visit().Now.Add(time.Minute)})
 	if v.Settling <= 0 || v.Settling > r.rules.Settle {
 		t.Fatalf("a ticket comes to a young room, which settles for %v", v.Settling)
 	}

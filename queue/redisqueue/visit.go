@@ -29,7 +29,7 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 		next := visits[len(v.Outcomes):]
 		var more queue.Visited
 		var also bool
-		more, also, err = s.visit(ctx, event, r, queue.Beats{}, next[:min(len(next), visitMost)])
+		more, also, err = s.visit(ctx, event, r, queue.Beats{Heard: b.Heard, Highest: b.Highest}, next[:min(len(next), visitMost)])
 		v.State, v.Outcomes, woke = more.State, append(v.Outcomes, more.Outcomes...), woke || also
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 	}
 	for range tries {
 		this := s.clock.now() / spanOf(r)
-		args := rulesArgs(r, 4).doubles(float64(this), float64(b.Epoch), float64(beats), float64(plain))
+		args := rulesArgs(r, 9).doubles(float64(this), float64(b.Epoch), float64(beats), float64(plain)).heard(b.Heard).doubles(float64(b.Highest))
 		var a *answer
 		a, v.State, woke, err = s.run(ctx, s.scripts.visit, s.keysSeen(event, r, this, 2), append([][]byte{args, orders}, all...)...)
 		if errors.Is(err, errMinute) {

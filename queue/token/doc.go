@@ -17,8 +17,8 @@
 // There are five kinds:
 //
 //	kind                  says                                     bound to      lasts     form
-//	[Tickets]             a place in line: epoch and order         event, user   as the    48 characters
-//	                                                                             epoch
+//	[Tickets]             a place in line: epoch and order, and    event, user   as the    56 characters
+//	                      which loss it outlives                                 epoch
 //	[Requests]            a position given out by a front gate     event         caller's  56 characters
 //	[Entries]             the right to be inside, by admission     event, user   600 s     JWT, entry+jwt
 //	[Gates]               a passage of the front gate, with its    event         600 s     JWT, gate+jwt
@@ -44,6 +44,8 @@
 //	                                                          TestTicketNamesDoNotRunTogether
 //	any bit changed in a ticket or a request id makes it      TestTamperedTicket, TestTamperedRequest
 //	invalid
+//	a ticket of 48 characters, of earlier releases, opens,    TestTicketsWithoutUntilOpen
+//	and outlives no loss
 //	a request id opens for its event only                     TestRequestRoundTrip
 //	any bit changed in a JWT makes it invalid                 TestTamperedJWT
 //	none, RS256 and HS384 are refused by name                 TestAlgorithm

@@ -26,14 +26,16 @@ func ExampleNewRing() {
 
 func ExampleNewTickets() {
 	tickets := token.NewTickets(exampleRing())
-	text := tickets.Seal(token.Ticket{Event: "show-1", User: "alice", Epoch: 1, Order: 1760000000000042})
+	text := tickets.Seal(token.Ticket{Event: "show-1", User: "alice", Epoch: 1, Order: 1760000000000042, Until: time.UnixMilli(1760000122000)})
 	fmt.Println(text)
-	fmt.Println(tickets.Open(text, "show-1", "alice"))
-	fmt.Println(tickets.Open(text, "show-1", "bob"))
+	ticket, err := tickets.Open(text, "show-1", "alice")
+	fmt.Println(ticket.Epoch, ticket.Order, ticket.Until.UnixMilli(), err)
+	_, err = tickets.Open(text, "show-1", "bob")
+	fmt.Println(err)
 	// Output:
-	// hfSTmAAAAAAAAAABAAZAte7OACrF8qGYSzlRUECzeDfnYM2i
-	// 1 1760000000000042 <nil>
-	// 0 0 token: bad_signature
+	// hfSTmAAAAAAAAAABAAZAte7OACoBmcgunJDkKbv41O7B-quxGglxulZl
+	// 1 1760000000000042 1760000122000 <nil>
+	// token: bad_signature
 }
 
 func ExampleNewRequests() {

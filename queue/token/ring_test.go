@@ -82,7 +82,7 @@ func TestRotation(t *testing.T) {
 				return token.NewTickets(ring(t, s...)).Seal(token.Ticket{Event: "e", User: "u", Epoch: 1, Order: 2})
 			},
 			func(s []string, text string) error {
-				_, _, err := token.NewTickets(ring(t, s...)).Open(text, "e", "u")
+				_, err := token.NewTickets(ring(t, s...)).Open(text, "e", "u")
 				return err
 			},
 		},

@@ -19,17 +19,18 @@ func TestTicketIsThatOfItsUserAndEvent(t *testing.T) {
 		want := token.Ticket{
 			Event: rapid.String().Draw(t, "event"), User: rapid.String().Draw(t, "user"),
 			Epoch: rapid.Uint64().Draw(t, "epoch"), Order: rapid.Int64().Draw(t, "order"),
+			Until: time.UnixMilli(rapid.Int64Range(1, 1<<48-1).Draw(t, "until")),
 		}
 		text := tickets.Seal(want)
-		epoch, order, err := tickets.Open(text, want.Event, want.User)
-		if err != nil || epoch != want.Epoch || order != want.Order {
-			t.Fatalf("%+v came back as %d, %d, %v", want, epoch, order, err)
+		got, err := tickets.Open(text, want.Event, want.User)
+		if err != nil || got != want {
+			t.Fatalf("%+v came back as %+v, %v", want, got, err)
 		}
 		event, user := rapid.String().Draw(t, "other event"), rapid.String().Draw(t, "other user")
 		if event == want.Event && user == want.User {
 			return
 		}
-		if _, _, err := tickets.Open(text, event, user); !errors.Is(err, token.ErrSignature) {
+		if _, err := tickets.Open(text, event, user); !errors.Is(err, token.ErrSignature) {
 			t.Fatalf("the ticket of %q, %q opened for %q, %q: %v", want.Event, want.User, event, user, err)
 		}
 	})
@@ -40,7 +41,7 @@ func TestTicketNamesDoNotRunTogether(t *testing.T) {
 	tickets := token.NewTickets(ring(t, newSecret))
 	text := tickets.Seal(token.Ticket{Event: "show", User: "1alice"})
 	for _, other := range [][2]string{{"show1", "alice"}, {"", "show1alice"}, {"show1alice", ""}, {"sho", "w1alice"}} {
-		if _, _, err := tickets.Open(text, other[0], other[1]); !errors.Is(err, token.ErrSignature) {
+		if _, err := tickets.Open(text, other[0], other[1]); !errors.Is(err, token.ErrSignature) {
 			t.Errorf("%q: %v", other, err)
 		}
 	}
@@ -72,21 +73,43 @@ func TestTamperedRequest(t *testing.T) {
 
 func TestTamperedTicket(t *testing.T) {
 	tickets := token.NewTickets(ring(t, newSecret, oldSecret))
-	text := tickets.Seal(token.Ticket{Event: "e", User: "u", Epoch: 7, Order: 9})
-	if len(text) != 48 {
+	text := tickets.Seal(token.Ticket{Event: "e", User: "u", Epoch: 7, Order: 9, Until: time.UnixMilli(11)})
+	if len(text) != 56 {
 		t.Fatalf("a ticket has %d characters", len(text))
 	}
-	everyBit(t, text, func(text string) error { _, _, err := tickets.Open(text, "e", "u"); return err })
+	everyBit(t, text, func(text string) error { _, err := tickets.Open(text, "e", "u"); return err })
+	everyBit(t, untimedTicket, func(text string) error { _, err := tickets.Open(text, "e", "u"); return err })
 	for name, text := range map[string]string{
-		"short": text[:47], "long": text + "A", "line feed within": text[:20] + "\n" + text[21:], "padding": text[:47] + "=",
+		"short": text[:55], "long": text + "A", "line feed within": text[:20] + "\n" + text[21:], "padding": text[:55] + "=",
 		"not base64url": strings.Replace(text, text[3:4], "+", 1), "a million bytes": strings.Repeat("A", 1<<20),
 	} {
-		if _, _, err := tickets.Open(text, "e", "u"); !errors.Is(err, token.ErrMalformed) {
+		if _, err := tickets.Open(text, "e", "u"); !errors.Is(err, token.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := tickets.Open("", "e", "u"); !errors.Is(err, token.ErrMissing) {
+	if _, err := tickets.Open("", "e", "u"); !errors.Is(err, token.ErrMissing) {
 		t.Errorf("none: %v", err)
+	}
+}
+
+// untimedTicket is one of epoch 7 and order 9 for "u" at "e", by newSecret, as
+// releases without Ticket.Until sealed it.
+const untimedTicket = "oAT7oAAAAAAAAAAHAAAAAAAAAAnqRtLjv_Uq4tKKut713e4M"
+
+// A ticket of a release that sealed no Until still opens, and outlives no loss.
+func TestTicketsWithoutUntilOpen(t *testing.T) {
+	tickets := token.NewTickets(ring(t, newSecret))
+	want := token.Ticket{Event: "e", User: "u", Epoch: 7, Order: 9}
+	got, err := tickets.Open(untimedTicket, "e", "u")
+	if err != nil || got != want {
+		t.Errorf("it opened as %+v, %v", got, err)
+	}
+	if _, err := tickets.Open(untimedTicket, "e", "v"); !errors.Is(err, token.ErrSignature) {
+		t.Errorf("for another user: %v", err)
+	}
+	again, err := tickets.Open(tickets.Seal(want), "e", "u")
+	if err != nil || again != want {
+		t.Errorf("sealed without Until it opened as %+v, %v", again, err)
 	}
 }
 
@@ -119,10 +142,10 @@ func TestSealedTextsAreNotInterchangeable(t *testing.T) {
 	if ticket[:6] == request[:6] {
 		t.Error("two purposes have one key id")
 	}
-	if _, err := token.NewRequests(r).Open(ticket, "e"); !errors.Is(err, token.ErrMalformed) {
+	if _, err := token.NewRequests(r).Open(ticket, "e"); !errors.Is(err, token.ErrSignature) {
 		t.Errorf("a ticket as a request id: %v", err)
 	}
-	if _, _, err := token.NewTickets(r).Open(request, "e", ""); !errors.Is(err, token.ErrMalformed) {
+	if _, err := token.NewTickets(r).Open(request, "e", ""); !errors.Is(err, token.ErrSignature) {
 		t.Errorf("a request id as a ticket: %v", err)
 	}
 }
@@ -139,9 +162,10 @@ func TestTicketsOfManyGoroutines(t *testing.T) {
 			}
 			user := strings.Repeat("u", g+1)
 			for i := range int64(500) {
-				epoch, order, err := tickets.Open(by.Seal(token.Ticket{Event: "e", User: user, Epoch: uint64(g), Order: i}), "e", user)
-				if err != nil || epoch != uint64(g) || order != i {
-					t.Errorf("goroutine %d: %d, %d, %v", g, epoch, order, err)
+				want := token.Ticket{Event: "e", User: user, Epoch: uint64(g), Order: i, Until: time.UnixMilli(i + 1)}
+				got, err := tickets.Open(by.Seal(want), "e", user)
+				if err != nil || got != want {
+					t.Errorf("goroutine %d: %+v came back as %+v, %v", g, want, got, err)
 					return
 				}
 			}
@@ -152,18 +176,19 @@ func TestTicketsOfManyGoroutines(t *testing.T) {
 
 func FuzzTicketOpen(f *testing.F) {
 	tickets := token.NewTickets(ring(f, newSecret, oldSecret))
-	f.Add(tickets.Seal(token.Ticket{Event: "e", User: "u", Epoch: 1, Order: 2}), "e", "u")
-	f.Add(strings.Repeat("A", 48), "e", "u")
+	f.Add(tickets.Seal(token.Ticket{Event: "e", User: "u", Epoch: 1, Order: 2, Until: time.UnixMilli(3)}), "e", "u")
+	f.Add(untimedTicket, "e", "u")
+	f.Add(strings.Repeat("A", 56), "e", "u")
 	f.Add("", "", "")
 	f.Fuzz(func(t *testing.T, text, event, user string) {
-		epoch, order, err := tickets.Open(text, event, user)
+		ticket, err := tickets.Open(text, event, user)
 		if err != nil {
-			if token.Reason(err) == "" || epoch != 0 || order != 0 {
-				t.Fatalf("%d, %d, %v", epoch, order, err)
+			if token.Reason(err) == "" || ticket != (token.Ticket{}) {
+				t.Fatalf("%+v, %v", ticket, err)
 			}
 			return
 		}
-		if again := tickets.Seal(token.Ticket{Event: event, User: user, Epoch: epoch, Order: order}); again != text {
+		if again := tickets.Seal(ticket); again != text && text != untimedTicket {
 			t.Fatalf("%q opened, and is %q", text, again)
 		}
 	})
@@ -192,7 +217,7 @@ func BenchmarkTicketOpen(b *testing.B) {
 	text := tickets.Seal(token.Ticket{Event: "show-1", User: "member-123456", Epoch: 1, Order: 2})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := tickets.Open(text, "show-1", "member-123456"); err != nil {
+		if _, err := tickets.Open(text, "show-1", "member-123456"); err != nil {
 			b.Fatal(err)
 		}
 	}

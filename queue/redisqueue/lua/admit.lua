@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, bits, line, inside, admit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, bits, server, line, inside, admit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -29,7 +29,8 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
 -- TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
 -- HELD, SERVER = 39, 40
--- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- EPOCH random; STARTED ms. FLOOR: the highest order when the room was cleared, 0 in
+-- an epoch that did not begin so.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
@@ -39,7 +40,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
--- of the server that the last look was at.
+-- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- FIELDS = 40
 -- PERIOD, PERIODS = 5000, 12
 -- RENEWAL = 3600000
@@ -122,7 +123,8 @@ local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
-    room[14], room[15], room[16], room[17], room[18]) .. pack('<d', room[19])
+    room[14], room[15], room[16], room[17], room[18]) ..
+    pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0)
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -148,6 +150,7 @@ end
 --   segment    -> slot of the bitmaps waiting (from slot BASE on) and seen
 --   m<minute>  -> the first slot in the bitmap of seen:<minute>
 --   u<segment> -> slot of the bitmap used
+--   lost       -> in ms, when a process last heard of the room before it lost its data
 -- A bit of an order has the same offset in its slot everywhere, first bit highest.
 -- SEGMENT, BLOCK, MOST = 65536, 1024, (2 ^ 53 - 2 ^ 32)
 local cached = {}
@@ -270,17 +273,7 @@ local function mark(from, to, bit)
     numbers[segment] = numbers[segment] - n
   end
 end
--- Follows bits.lua: orders, and places in the line.
--- taken says whether an order was given out or taken.
-local function taken(order)
-  if order > room[4] then return false end
-  if order >= room[5] then return true end
-  local run = call('ZRANGEBYSCORE', KEYS[8], order, '+inf', 'LIMIT', 0, 1)
-  if run[1] and tonumber(run[1]) <= order then return true end
-  local slot = call('HGET', KEYS[6], 'u' .. floor(order / 65536))
-  return slot and call('GETBIT', KEYS[7], slot * 65536 + order % 65536) == 1
-end
-
+-- Follows bits.lua: what others know of the room, and its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
 local function raise(order)
   if order <= room[4] then return end
@@ -289,6 +282,34 @@ local function raise(order)
     fresh = true
   end
   room[4], room[5], changed = order, order + 1, true
+end
+
+-- moved is for another server than that of the last call, or a new start of it: its
+-- data may be older than what was told. Orders go on above those that may have been
+-- given out since, and a version may come again for something else: so all looks
+-- begin anew, above all there was. The id is new at each start of a master and each
+-- promotion; it is 0 where the server does not show it.
+-- LEAP = 1048576
+local function moved()
+  local id = string.match(call('INFO', 'replication'), 'master_replid:(%x%x%x%x%x%x%x%x%x%x%x%x)')
+  id = id and tonumber(id, 16) or 0
+  if id == room[40] then return end
+  if room[40] > 0 and room[4] < (2 ^ 53 - 2 ^ 32) - 1048576 then raise(room[4] + 1048576) end
+  room[40] = id
+  add(6, 2 ^ 32)
+  room[7] = room[6]
+  for _, block in ipairs(call('ZRANGE', KEYS[5], 0, -1)) do stamped[tonumber(block)] = true end
+  stamp_all()
+end
+-- Follows server.lua: orders, and places in the line.
+-- taken says whether an order was given out or taken.
+local function taken(order)
+  if order > room[4] then return false end
+  if order >= room[5] then return true end
+  local run = call('ZRANGEBYSCORE', KEYS[8], order, '+inf', 'LIMIT', 0, 1)
+  if run[1] and tonumber(run[1]) <= order then return true end
+  local slot = call('HGET', KEYS[6], 'u' .. floor(order / 65536))
+  return slot and call('GETBIT', KEYS[7], slot * 65536 + order % 65536) == 1
 end
 
 -- take takes an order from outside, if no user has taken it.

@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, bits, arrive, line, inside, visit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, bits, server, arrive, line, inside, visit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -29,7 +29,8 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
 -- TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
 -- HELD, SERVER = 39, 40
--- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- EPOCH random; STARTED ms. FLOOR: the highest order when the room was cleared, 0 in
+-- an epoch that did not begin so.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
@@ -39,7 +40,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
--- of the server that the last look was at.
+-- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- FIELDS = 40
 -- PERIOD, PERIODS = 5000, 12
 -- RENEWAL = 3600000
@@ -122,7 +123,8 @@ local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
-    room[14], room[15], room[16], room[17], room[18]) .. pack('<d', room[19])
+    room[14], room[15], room[16], room[17], room[18]) ..
+    pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0)
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -148,6 +150,7 @@ end
 --   segment    -> slot of the bitmaps waiting (from slot BASE on) and seen
 --   m<minute>  -> the first slot in the bitmap of seen:<minute>
 --   u<segment> -> slot of the bitmap used
+--   lost       -> in ms, when a process last heard of the room before it lost its data
 -- A bit of an order has the same offset in its slot everywhere, first bit highest.
 -- SEGMENT, BLOCK, MOST = 65536, 1024, (2 ^ 53 - 2 ^ 32)
 local cached = {}
@@ -270,19 +273,48 @@ local function mark(from, to, bit)
     numbers[segment] = numbers[segment] - n
   end
 end
+-- Follows bits.lua: what others know of the room, and its server may have lost.
+-- raise has the room go on above an order, which it did not give out itself.
+local function raise(order)
+  if order <= room[4] then return end
+  if room[5] <= room[4] then
+    call('ZADD', KEYS[8], room[4], room[5])
+    fresh = true
+  end
+  room[4], room[5], changed = order, order + 1, true
+end
+
+-- moved is for another server than that of the last call, or a new start of it: its
+-- data may be older than what was told. Orders go on above those that may have been
+-- given out since, and a version may come again for something else: so all looks
+-- begin anew, above all there was. The id is new at each start of a master and each
+-- promotion; it is 0 where the server does not show it.
+-- LEAP = 1048576
+local function moved()
+  local id = string.match(call('INFO', 'replication'), 'master_replid:(%x%x%x%x%x%x%x%x%x%x%x%x)')
+  id = id and tonumber(id, 16) or 0
+  if id == room[40] then return end
+  if room[40] > 0 and room[4] < (2 ^ 53 - 2 ^ 32) - 1048576 then raise(room[4] + 1048576) end
+  room[40] = id
+  add(6, 2 ^ 32)
+  room[7] = room[6]
+  for _, block in ipairs(call('ZRANGE', KEYS[5], 0, -1)) do stamped[tonumber(block)] = true end
+  stamp_all()
+end
 -- Serves visits in their order, and marks those as alive who were heard of. It
--- follows bits.lua, and visit.lua follows it by way of line.lua and inside.lua: what
+-- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
 -- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of the users
 --   was heard of from then on, of the time that it is for the caller, and the next
 -- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
---   as many users, who bring nothing
+--   as many users, who bring nothing; then twice an epoch that the caller knows, and
+--   when it last heard of it, in ms; then the highest order that it has seen
 -- ARGV[2] orders of the beats, packed doubles
 -- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
 --   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
---   user, 2 bytes; user; then doubles: position; epoch and order; entry
+--   user, 2 bytes; user; then doubles: position; epoch, order and until in ms; entry
 -- returns the clock in µs alone, a double, when another period is on, else
 --   packed doubles as in state() of room.lua, and the order of the first when all are
 --   plain and have joined at the end, a double; else for each visit packed
@@ -290,10 +322,27 @@ end
 --   visit), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
-local first, beats_epoch, beats, plain = unpack('<dddd', ARGV[1], rest)
+local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
 local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
 open()
+
+-- young says whether the room waits for those that it has lost: an epoch that began
+-- by clearing, and so has a floor, has lost no user. No room is forgotten for want of
+-- a call within LAPSE, so one that was heard of since has lost its data.
+-- LAPSE = 86400000
+local function young() return room[3] == 0 and math.abs(now - room[2]) < settle end
+
+local function heard_of(epoch, at)
+  if epoch == 0 or epoch == room[1] or at <= room[2] - 86400000 or not young() then return end
+  local lost = min(at, room[2])
+  if lost > tonumber(call('HGET', KEYS[6], 'lost') or 0) then call('HSET', KEYS[6], 'lost', lost) end
+  fresh = true
+end
+heard_of(epoch_1, heard_1)
+heard_of(epoch_2, heard_2)
+moved()
+if highest <= (2 ^ 53 - 2 ^ 32) then raise(highest) end
 
 if beats > 0 and beats_epoch == room[1] then
   local at = 1
@@ -332,7 +381,7 @@ if joined then
   close()
   return answer
 end
--- Follows bits.lua: orders, and places in the line.
+-- Follows server.lua: orders, and places in the line.
 -- taken says whether an order was given out or taken.
 local function taken(order)
   if order > room[4] then return false end
@@ -341,16 +390,6 @@ local function taken(order)
   if run[1] and tonumber(run[1]) <= order then return true end
   local slot = call('HGET', KEYS[6], 'u' .. floor(order / 65536))
   return slot and call('GETBIT', KEYS[7], slot * 65536 + order % 65536) == 1
-end
-
--- raise has the room go on above an order, which it did not give out itself.
-local function raise(order)
-  if order <= room[4] then return end
-  if room[5] <= room[4] then
-    call('ZADD', KEYS[8], room[4], room[5])
-    fresh = true
-  end
-  room[4], room[5], changed = order, order + 1, true
 end
 
 -- take takes an order from outside, if no user has taken it.
@@ -505,7 +544,7 @@ clean_some()
 
 -- The visits, and where each user is: read once for all, and kept up to
 -- date here.
-local kinds, users, positions, epochs, tickets, entries = {}, {}, {}, {}, {}, {}
+local kinds, users, positions, epochs, tickets, untils, entries = {}, {}, {}, {}, {}, {}, {}
 local n = plain
 for i = 1, n do kinds[i], users[i] = 0, ARGV[i + 2] end
 if n == 0 then
@@ -516,7 +555,7 @@ if n == 0 then
     kinds[n], brings, users[n], at = unpack('<BBHc0', text, at)
     if brings > 0 then
       if brings % 2 == 1 then positions[n], at = unpack('<d', text, at) end
-      if brings % 4 >= 2 then epochs[n], tickets[n], at = unpack('<dd', text, at) end
+      if brings % 4 >= 2 then epochs[n], tickets[n], untils[n], at = unpack('<ddd', text, at) end
       if brings >= 4 then entries[n], at = unpack('<d', text, at) end
     end
   end
@@ -574,31 +613,40 @@ local function forget(user)
   missing[user] = nil
 end
 
--- old_order is that of a no-show who comes back, or of a ticket of a lost epoch,
--- which a young room waits for.
-local function old_order(user, epoch, order)
+-- counts says whether a ticket is of an epoch that was lost, and was renewed until then.
+local function counts(epoch, ends)
+  if epoch == room[1] or not young() then return false end
+  return ends >= tonumber(call('HGET', KEYS[6], 'lost') or room[2])
+end
+
+-- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
+-- one of this epoch that a server gave out whose last writes were lost: nobody has
+-- taken its order, and its owner was not silent for longer than others may be.
+local function old_order(user, epoch, order, ends)
   if missing[user] then
     local old = entry_of(user)
     local late = missing[user] <= now
     forget(user)
     if not late then return old end
   end
-  if epoch and epoch ~= room[1] and order > room[3] then
-    if now < room[2] + settle and room[8] == 0 then
-      room[8], changed = room[2] + settle, true
-    end
+  if epoch == room[1] then
+    if now > ends + grace then return nil end
+    return take(order)
+  elseif epoch and counts(epoch, ends) then
+    room[8], changed = room[2] + settle, true
     return take(order)
   end
 end
 
 -- arrive admits a user who is neither inside nor in line, or lines the user up.
-local function arrive(user, position, epoch, ticket)
-  local order = old_order(user, epoch, ticket)
-  if not order and room[10] == 1 and not position then return 3, 0, 0, 0, 0 end
+local function arrive(user, position, epoch, ticket, ends)
+  local order = old_order(user, epoch, ticket, ends)
   if not order and position and room[10] > 0 then
     local given = room[11] + position
     if room[10] == 1 or given <= room[4] then order = take(given) end
   end
+  -- The orders above the highest are those of positions that are on their way.
+  if not order and room[10] == 1 then return 3, 0, 0, 0, 0 end
   local at_end = not order
   if at_end then
     order = room[4] + 1
@@ -613,7 +661,7 @@ local function arrive(user, position, epoch, ticket)
   return 1, order, line_up(user, order, at_end), 0, 1
 end
 
-local function visit(kind, user, position, epoch, ticket, entry)
+local function visit(kind, user, position, epoch, ticket, ends, entry)
   local place = inside[user]
   if place and place <= now then
     missing[user] = expire(user)
@@ -627,8 +675,8 @@ local function visit(kind, user, position, epoch, ticket, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 and entry_of(user) ~= entry then return 0, 0, 0, 0, 0 end
-    local order, left, is_first, ends = sight(user, place)
-    inside[user] = ends
+    local order, left, is_first, until_ = sight(user, place)
+    inside[user] = until_
     return 2, order, 0, left, is_first and 1 or 0
   end
   local order = lined[user]
@@ -645,7 +693,7 @@ local function visit(kind, user, position, epoch, ticket, entry)
     if kind ~= 3 then alive(order, order, first) end
     return 1, order, ahead, 0, 0
   end
-  if kind == 0 then return arrive(user, position, epoch, ticket) end
+  if kind == 0 then return arrive(user, position, epoch, ticket, ends) end
   if kind == 2 and missing[user] then forget(user) end
   return 0, 0, 0, 0, 0
 end
@@ -653,7 +701,7 @@ end
 local nobody = waiting + active == 0
 local answers = {}
 for i = 1, n do
-  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], entries[i])
+  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], untils[i], entries[i])
   answers[i] = pack('<BBddd', status, new, order, ahead, left)
 end
 write()

@@ -95,6 +95,10 @@ func TestGate(t *testing.T) {
 	if r := o.queue("check", "show-1", cat); r.body["position"] != 2.0 {
 		t.Errorf("the second, behind the first: %s", r.text)
 	}
+	// A friend with the first one's pass moves nobody, and stands behind all.
+	if r := check(o.login("dan"), 0); r.body["status"] != "queued" || r.body["position"] != 3.0 {
+		t.Errorf("a friend of the first: %s", r.text)
+	}
 	// The pass is no entry token, and another show's gate is not this one.
 	for _, c := range passes[0] {
 		if r := o.do(call{method: "GET", path: "/api/seats/show-1", token: bob, entry: c.Value}); r.status != 403 || r.body["reason"] != "wrong_type" {
@@ -107,7 +111,7 @@ func TestGate(t *testing.T) {
 	if r := admin("POST", "deactivate", ""); r.status != 200 || r.body["active"] != false {
 		t.Errorf("deactivate: %d %s", r.status, r.text)
 	}
-	if r := admin("GET", "status", ""); r.status != 200 || r.body["nextPosition"] != 2.0 {
+	if r := admin("GET", "status", ""); r.status != 200 || r.body["nextPosition"] != 3.0 {
 		t.Errorf("status: %d %s", r.status, r.text)
 	}
 	if w := look(); w.Code != http.StatusTeapot {

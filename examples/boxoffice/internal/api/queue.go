@@ -19,8 +19,8 @@ const knownFor = time.Second
 // newQueue makes the handlers of the waiting room.
 func (a *API) newQueue() (*queuehttp.Handlers, error) {
 	return queuehttp.New(a.cfg.Room, a.cfg.Entries, queuehttp.Config{
-		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, EntryCookie: entryCookie, Passes: a.cfg.Passes,
-		Fail: a.queueProblem, Secure: door.HTTPS, Logger: a.log,
+		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, NewPosition: a.gate.NewPosition,
+		EntryCookie: entryCookie, Passes: a.cfg.Passes, Fail: a.queueProblem, Secure: door.HTTPS, Logger: a.log,
 	})
 }
 

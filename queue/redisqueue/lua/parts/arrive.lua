@@ -1,16 +1,17 @@
 -- Serves visits in their order, and marks those as alive who were heard of. It
--- follows bits.lua, and visit.lua follows it by way of line.lua and inside.lua: what
+-- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
 -- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of the users
 --   was heard of from then on, of the time that it is for the caller, and the next
 -- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
---   as many users, who bring nothing
+--   as many users, who bring nothing; then twice an epoch that the caller knows, and
+--   when it last heard of it, in ms; then the highest order that it has seen
 -- ARGV[2] orders of the beats, packed doubles
 -- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
 --   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
---   user, 2 bytes; user; then doubles: position; epoch and order; entry
+--   user, 2 bytes; user; then doubles: position; epoch, order and until in ms; entry
 -- returns the clock in µs alone, a double, when another period is on, else
 --   packed doubles as in state() of room.lua, and the order of the first when all are
 --   plain and have joined at the end, a double; else for each visit packed
@@ -18,10 +19,27 @@
 --   visit), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
-local first, beats_epoch, beats, plain = unpack('<dddd', ARGV[1], rest)
+local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
 local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
 open()
+
+-- young says whether the room waits for those that it has lost: an epoch that began
+-- by clearing, and so has a floor, has lost no user. No room is forgotten for want of
+-- a call within LAPSE, so one that was heard of since has lost its data.
+local LAPSE = 86400000
+local function young() return room[FLOOR] == 0 and math.abs(now - room[STARTED]) < settle end
+
+local function heard_of(epoch, at)
+  if epoch == 0 or epoch == room[EPOCH] or at <= room[STARTED] - LAPSE or not young() then return end
+  local lost = min(at, room[STARTED])
+  if lost > tonumber(call('HGET', SLOTS, 'lost') or 0) then call('HSET', SLOTS, 'lost', lost) end
+  fresh = true
+end
+heard_of(epoch_1, heard_1)
+heard_of(epoch_2, heard_2)
+moved()
+if highest <= MOST then raise(highest) end
 
 if beats > 0 and beats_epoch == room[EPOCH] then
   local at = 1

@@ -6,6 +6,7 @@
 --   segment    -> slot of the bitmaps waiting (from slot BASE on) and seen
 --   m<minute>  -> the first slot in the bitmap of seen:<minute>
 --   u<segment> -> slot of the bitmap used
+--   lost       -> in ms, when a process last heard of the room before it lost its data
 -- A bit of an order has the same offset in its slot everywhere, first bit highest.
 local SEGMENT, BLOCK, MOST = 65536, 1024, (2 ^ 53 - 2 ^ 32)
 local cached = {}

@@ -1,4 +1,4 @@
--- Follows bits.lua: orders, and places in the line.
+-- Follows server.lua: orders, and places in the line.
 -- taken says whether an order was given out or taken.
 local function taken(order)
   if order > room[HIGHEST] then return false end
@@ -7,16 +7,6 @@ local function taken(order)
   if run[1] and tonumber(run[1]) <= order then return true end
   local slot = call('HGET', SLOTS, 'u' .. floor(order / SEGMENT))
   return slot and call('GETBIT', USED, slot * SEGMENT + order % SEGMENT) == 1
-end
-
--- raise has the room go on above an order, which it did not give out itself.
-local function raise(order)
-  if order <= room[HIGHEST] then return end
-  if room[SOLID] <= room[HIGHEST] then
-    call('ZADD', RUNS, room[HIGHEST], room[SOLID])
-    fresh = true
-  end
-  room[HIGHEST], room[SOLID], changed = order, order + 1, true
 end
 
 -- take takes an order from outside, if no user has taken it.

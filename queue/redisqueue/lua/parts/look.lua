@@ -13,17 +13,7 @@ if room[VERSION] > room[OLDEST] and call('EXISTS', VERSIONS) == 0 then
   room[OLDEST], changed = room[VERSION], true
 end
 
--- After a crash or a promotion the data may be older than what was told, and a
--- version may come again for something else. All begin anew, above all there was.
-local id = string.match(call('INFO', 'replication'), 'master_replid:(%x%x%x%x%x%x%x%x%x%x%x%x)')
-id = id and tonumber(id, 16) or 0
-if id ~= room[SERVER] then
-  room[SERVER] = id
-  add(VERSION, 2 ^ 32)
-  room[OLDEST] = room[VERSION]
-  for _, block in ipairs(call('ZRANGE', VERSIONS, 0, -1)) do stamped[tonumber(block)] = true end
-  stamp_all()
-end
+moved()
 
 local full = 0
 if known ~= room[EPOCH] or version < room[OLDEST] or version > room[VERSION] then full, version = 1, 0 end

@@ -28,7 +28,8 @@ local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
 local JOINED, ENTERED, NOSHOWS, EXPIRED, DEPARTED, SWEPT = 14, 15, 16, 17, 18, 19
 local TICK, TAKEN, SWEPT_AT, EMPTY_AT, RENEWED, RATE_SINCE, RATE_LAST, RATES = 20, 21, 22, 23, 24, 25, 26, 27
 local HELD, SERVER = 39, 40
--- EPOCH random; STARTED ms. FLOOR: tickets up to this order are worth nothing.
+-- EPOCH random; STARTED ms. FLOOR: the highest order when the room was cleared, 0 in
+-- an epoch that did not begin so.
 -- HIGHEST order given out or taken; the room gave out all from SOLID to HIGHEST.
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
@@ -38,7 +39,7 @@ local HELD, SERVER = 39, 40
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
--- of the server that the last look was at.
+-- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 local FIELDS = 40
 local PERIOD, PERIODS = 5000, 12
 local RENEWAL = 3600000
@@ -121,7 +122,8 @@ local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
-    room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) .. pack('<d', room[SWEPT])
+    room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
+    pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0)
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for

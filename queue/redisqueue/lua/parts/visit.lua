@@ -3,7 +3,7 @@ clean_some()
 
 -- The visits, and where each user is: read once for all, and kept up to
 -- date here.
-local kinds, users, positions, epochs, tickets, entries = {}, {}, {}, {}, {}, {}
+local kinds, users, positions, epochs, tickets, untils, entries = {}, {}, {}, {}, {}, {}, {}
 local n = plain
 for i = 1, n do kinds[i], users[i] = 0, ARGV[i + 2] end
 if n == 0 then
@@ -14,7 +14,7 @@ if n == 0 then
     kinds[n], brings, users[n], at = unpack('<BBHc0', text, at)
     if brings > 0 then
       if brings % 2 == 1 then positions[n], at = unpack('<d', text, at) end
-      if brings % 4 >= 2 then epochs[n], tickets[n], at = unpack('<dd', text, at) end
+      if brings % 4 >= 2 then epochs[n], tickets[n], untils[n], at = unpack('<ddd', text, at) end
       if brings >= 4 then entries[n], at = unpack('<d', text, at) end
     end
   end
@@ -72,31 +72,40 @@ local function forget(user)
   missing[user] = nil
 end
 
--- old_order is that of a no-show who comes back, or of a ticket of a lost epoch,
--- which a young room waits for.
-local function old_order(user, epoch, order)
+-- counts says whether a ticket is of an epoch that was lost, and was renewed until then.
+local function counts(epoch, ends)
+  if epoch == room[EPOCH] or not young() then return false end
+  return ends >= tonumber(call('HGET', SLOTS, 'lost') or room[STARTED])
+end
+
+-- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
+-- one of this epoch that a server gave out whose last writes were lost: nobody has
+-- taken its order, and its owner was not silent for longer than others may be.
+local function old_order(user, epoch, order, ends)
   if missing[user] then
     local old = entry_of(user)
     local late = missing[user] <= now
     forget(user)
     if not late then return old end
   end
-  if epoch and epoch ~= room[EPOCH] and order > room[FLOOR] then
-    if now < room[STARTED] + settle and room[SETTLED] == 0 then
-      room[SETTLED], changed = room[STARTED] + settle, true
-    end
+  if epoch == room[EPOCH] then
+    if now > ends + grace then return nil end
+    return take(order)
+  elseif epoch and counts(epoch, ends) then
+    room[SETTLED], changed = room[STARTED] + settle, true
     return take(order)
   end
 end
 
 -- arrive admits a user who is neither inside nor in line, or lines the user up.
-local function arrive(user, position, epoch, ticket)
-  local order = old_order(user, epoch, ticket)
-  if not order and room[GATE] == 1 and not position then return 3, 0, 0, 0, 0 end
+local function arrive(user, position, epoch, ticket, ends)
+  local order = old_order(user, epoch, ticket, ends)
   if not order and position and room[GATE] > 0 then
     local given = room[GATEBASE] + position
     if room[GATE] == 1 or given <= room[HIGHEST] then order = take(given) end
   end
+  -- The orders above the highest are those of positions that are on their way.
+  if not order and room[GATE] == 1 then return 3, 0, 0, 0, 0 end
   local at_end = not order
   if at_end then
     order = room[HIGHEST] + 1
@@ -111,7 +120,7 @@ local function arrive(user, position, epoch, ticket)
   return 1, order, line_up(user, order, at_end), 0, 1
 end
 
-local function visit(kind, user, position, epoch, ticket, entry)
+local function visit(kind, user, position, epoch, ticket, ends, entry)
   local place = inside[user]
   if place and place <= now then
     missing[user] = expire(user)
@@ -125,8 +134,8 @@ local function visit(kind, user, position, epoch, ticket, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 and entry_of(user) ~= entry then return 0, 0, 0, 0, 0 end
-    local order, left, is_first, ends = sight(user, place)
-    inside[user] = ends
+    local order, left, is_first, until_ = sight(user, place)
+    inside[user] = until_
     return 2, order, 0, left, is_first and 1 or 0
   end
   local order = lined[user]
@@ -143,7 +152,7 @@ local function visit(kind, user, position, epoch, ticket, entry)
     if kind ~= 3 then alive(order, order, first) end
     return 1, order, ahead, 0, 0
   end
-  if kind == 0 then return arrive(user, position, epoch, ticket) end
+  if kind == 0 then return arrive(user, position, epoch, ticket, ends) end
   if kind == 2 and missing[user] then forget(user) end
   return 0, 0, 0, 0, 0
 end
@@ -151,7 +160,7 @@ end
 local nobody = waiting + active == 0
 local answers = {}
 for i = 1, n do
-  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], entries[i])
+  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], untils[i], entries[i])
   answers[i] = pack('<BBddd', status, new, order, ahead, left)
 end
 write()

@@ -1,0 +1,94 @@
+package queuetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func promotionCases() []Case {
+	return []Case{
+		{Name: "goes-on-above-what-is-known", Run: goesOnAboveWhatIsKnown},
+		{Name: "tickets-of-lost-writes", Run: ticketsOfLostWrites},
+	}
+}
+
+// goesOnAboveWhatIsKnown: a process knows of orders that the store has lost.
+func goesOnAboveWhatIsKnown(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	orders, err := p.join("a", "b")
+	if err != nil {
+		return err
+	}
+	last := orders[1] + 1000
+	for i, user := range []string{"plain", "after", "with a heartbeat", "later"} {
+		all := checks(user)
+		if i == 2 {
+			all = append(all, queue.Visit{Kind: queue.Heartbeat, User: "a"})
+		}
+		known := queue.Beats{Highest: last}
+		if i%2 == 1 {
+			known.Highest = orders[0] // another process knows of less
+		}
+		got, err := p.visitWith(known, all...)
+		if err != nil {
+			return err
+		}
+		o := got.Outcomes[0]
+		if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: 2 + i, New: true}); o != want || o.Order <= last {
+			return fmt.Errorf("%s comes after order %d is known, and is answered %+v", user, last, o)
+		}
+		last = o.Order + int64(i%2)*70_000
+	}
+	return nil
+}
+
+// ticketsOfLostWrites are of this epoch, and of orders that the store does not know.
+// Each counts once, before all who came after, and while its owner was not silent
+// for longer than others may be.
+func ticketsOfLostWrites(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	orders, err := p.join("a", "b")
+	if err != nil {
+		return err
+	}
+	last := orders[1]
+	got, err := p.visitWith(queue.Beats{Highest: last + 100}, checks("after the loss")...)
+	if err != nil {
+		return err
+	}
+	after := got.Outcomes[0].Order
+	ticket := func(user string, order int64, until time.Time) queue.Visit {
+		return queue.Visit{Kind: queue.Check, User: user, Epoch: got.Epoch, Order: order, Until: until}
+	}
+	soon, ago := got.Now.Add(time.Minute), got.Now.Add(-p.r.Seen-2*time.Second)
+	for _, one := range []struct {
+		v     queue.Visit
+		ahead int
+		own   bool
+	}{
+		{ticket("second", last+20, soon), 2, true},
+		{ticket("first", last+10, got.Now.Add(time.Minute-p.r.Seen)), 2, true},
+		{ticket("a twin", last+20, soon), 5, false},
+		{ticket("silent", last+30, ago), 6, false},
+		{ticket("given since", after, soon), 7, false},
+		{ticket("last", after+50, soon), 8, true},
+		{queue.Visit{Kind: queue.Check, User: "new"}, 9, false},
+	} {
+		o, err := p.one(one.v)
+		if err != nil {
+			return err
+		}
+		want := queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: one.ahead, New: true}
+		if o != want || one.own != (one.v.Order > 0 && o.Order == one.v.Order) {
+			return fmt.Errorf("after orders up to %d were lost, and %d was given, %+v is answered %+v", last+100, after, one.v, o)
+		}
+	}
+	s, err := p.state()
+	if err == nil && s.Settling != 0 {
+		err = fmt.Errorf("tickets of lost writes settle the room for %s", s.Settling)
+	}
+	return err
+}

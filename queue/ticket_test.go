@@ -1,0 +1,187 @@
+package queue_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// loses makes the spy's store lose its data.
+func (s *spy) loses(t testing.TB) {
+	t.Helper()
+	lost, err := memqueue.New(memqueue.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Store = lost
+}
+
+// waiting are tickets of users in line, each of whom polls every so often for a time.
+func waiting(t testing.TB, r *queue.Room, tickets map[string]string, every, during time.Duration) {
+	t.Helper()
+	for range during / every {
+		time.Sleep(every)
+		for user, ticket := range tickets {
+			place := check(t, r, user, ticket)
+			if place.Status != queue.Waiting {
+				t.Fatalf("%s is %v", user, place.Status)
+			}
+			tickets[user] = place.Ticket
+		}
+	}
+}
+
+func TestATicketIsSealedAnewWithoutACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Refresh: time.Hour, MaxStale: time.Hour})
+		tickets := fill(t, room, "a")
+		check(t, room, "a", tickets["a"])
+		store.count("visit")
+		sealed := map[string]bool{tickets["a"]: true}
+		// A snapshot that is never refreshed says nothing newer of the place.
+		for range 300 {
+			waiting(t, room, tickets, time.Second, time.Second)
+			sealed[tickets["a"]] = true
+		}
+		if len(sealed) != 1 {
+			t.Errorf("%d tickets by one snapshot", len(sealed))
+		}
+
+		room = open(t, store, queue.Config{})
+		check(t, room, "a", tickets["a"])
+		store.count("visit")
+		for range 300 {
+			waiting(t, room, tickets, time.Second, time.Second)
+			sealed[tickets["a"]] = true
+		}
+		if n := len(sealed); n < 6 || n > 12 {
+			t.Errorf("%d tickets in 5 minutes", n)
+		}
+		// One call in two minutes brings the signs of life, none a ticket.
+		if visits := store.count("visit"); visits > 6 {
+			t.Errorf("%d visits", visits)
+		}
+	})
+}
+
+// A ticket that its owner kept, and renewed no more since, is worth no place.
+func TestAKeptTicketOutlivesNoLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets := fill(t, room, "hoarder", "a", "b")
+		kept := tickets["hoarder"]
+		waiting(t, room, tickets, time.Second, 5*time.Second)
+		if err := room.Leave(context.Background(), "show-1", "hoarder"); err != nil {
+			t.Fatal(err)
+		}
+		delete(tickets, "hoarder")
+		waiting(t, room, tickets, time.Second, 2*time.Minute)
+		store.loses(t)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		for i, who := range []struct{ user, ticket string }{{"b", tickets["b"]}, {"a", tickets["a"]}, {"hoarder", kept}} {
+			place := check(t, room, who.user, who.ticket)
+			if want := []int{1, 1, 3}[i]; place.Position != want {
+				t.Errorf("%s is at %d, want %d", who.user, place.Position, want)
+			}
+		}
+	})
+}
+
+// Nobody could renew a ticket in an outage, however long: the process says when it
+// last heard of the room. So the line forms again after it.
+func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets := fill(t, room, "a", "b", "c")
+		waiting(t, room, tickets, time.Second, time.Minute)
+		store.fails(away)
+		for range 20 * 60 {
+			time.Sleep(time.Second)
+			// The snapshot answers for a while, and renews no ticket.
+			if place, err := room.Check(context.Background(), "show-1", queue.Visitor{User: "a", Ticket: tickets["a"]}); err == nil {
+				tickets["a"] = place.Ticket
+			}
+		}
+		store.loses(t)
+		store.fails(nil)
+		time.Sleep(time.Second)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "new", "")
+		for _, user := range []string{"c", "a", "b"} {
+			tickets[user] = check(t, room, user, tickets[user]).Ticket
+		}
+		time.Sleep(time.Second)
+		for i, user := range []string{"a", "b", "c", "new"} {
+			if place := check(t, room, user, tickets[user]); place.Position != i+1 {
+				t.Errorf("%s is at %d", user, place.Position)
+			}
+		}
+	})
+}
+
+// A hidden tab polls about once a minute, whatever it is told.
+func TestAHiddenTabOutlivesALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		seen, hidden := fill(t, room, "hidden", "seen"), map[string]string{}
+		hidden["hidden"] = seen["hidden"]
+		delete(seen, "hidden")
+		for range 3 {
+			waiting(t, room, hidden, 58*time.Second, 58*time.Second)
+		}
+		waiting(t, room, seen, time.Second, 59*time.Second)
+		store.loses(t)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "seen", seen["seen"])
+		if place := check(t, room, "hidden", hidden["hidden"]); place.Position != 1 {
+			t.Errorf("after a loss the hidden tab is at %d", place.Position)
+		}
+	})
+}
+
+// The store loses its last writes, as a replica does that takes over: each process
+// tells it the highest number that it has seen, by a visit or a look.
+func TestLostWritesCostNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, log := newSpy(t), new(strings.Builder)
+		room := open(t, store, queue.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		tickets := fill(t, room, "a", "b")
+		lost, err := token.NewTickets(ring(t)).Open(check(t, room, "lost", "").Ticket, "show-1", "lost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		looked := open(t, store, queue.Config{})
+		check(t, looked, "a", tickets["a"])
+		for name, r := range map[string]*queue.Room{"the process that gave it out": room, "one that has looked": looked} {
+			check(t, r, "a", "")
+			if known := store.known(); known.Highest < lost.Order {
+				t.Errorf("%s says that it knows of order %d, want %d", name, known.Highest, lost.Order)
+			}
+		}
+		// The operator reads once that it is another server.
+		store.servers = 1
+		for range 2 {
+			check(t, room, "a", "")
+		}
+		if n := strings.Count(log.String(), "another server keeps the room"); n != 1 {
+			t.Errorf("the log tells of another server %d times: %s", n, log)
+		}
+	})
+}
