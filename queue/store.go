@@ -155,6 +155,10 @@ type State struct {
 	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
+
+	// Stays are of the users inside now and of those that have left; nil of a store
+	// that does not count them. They do not change.
+	Stays *Stays
 }
 
 // Rate of admissions from the line within the last minute: zero Over means that

@@ -29,6 +29,8 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 		b = append(b, `,"estimatedWait":0`...)
 	case p.WaitKnown:
 		b = number(b, `,"estimatedWait":`, up(p.Wait))
+		b = number(b, `,"estimatedWaitLow":`, up(p.WaitLow))
+		b = number(b, `,"estimatedWaitHigh":`, up(p.WaitHigh))
 	default:
 		b = append(b, `,"estimatedWait":null`...)
 	}
