@@ -25,6 +25,7 @@ type Place struct {
 	Wait, WaitLow, WaitHigh time.Duration
 	WaitKnown               bool
 	NextPoll                time.Duration // when to come again, with jitter
+	Keep                    time.Duration // how long the place is kept without a poll
 
 	Active    int // places taken, inside and reserved
 	Threshold int

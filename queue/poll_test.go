@@ -30,7 +30,7 @@ func TestPlaces(t *testing.T) {
 			}
 			place.Wait, place.WaitLow, place.WaitHigh = 0, 0, 0
 			want := queue.Place{
-				Status: queue.Waiting, Position: i + 1, Ahead: i, Behind: 2 - i, WaitKnown: true,
+				Status: queue.Waiting, Position: i + 1, Ahead: i, Behind: 2 - i, WaitKnown: true, Keep: 600 * time.Second,
 				NextPoll: 1050 * time.Millisecond, Active: 1, Threshold: 1, Waiting: 3, Ticket: tickets[user],
 			}
 			if place != want {

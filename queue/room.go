@@ -165,7 +165,7 @@ func (l *line) place(o Outcome, s State) Place {
 	case Waiting:
 		p.Ahead, p.Position = o.Ahead, o.Ahead+1
 		p.Waiting = max(p.Waiting, p.Position)
-		p.Behind = p.Waiting - p.Position
+		p.Behind, p.Keep = p.Waiting-p.Position, l.room.cfg.Seen
 		if f := l.foresee(s); f != nil {
 			w := f.after(s.Settling, p.Position)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true

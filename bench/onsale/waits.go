@@ -30,12 +30,12 @@ type Waits struct {
 // WaitsReport says which share of the told waits was within a factor of two of the
 // truth.
 type WaitsReport struct {
-	Name    string
-	Waited  time.Duration // the longest wait
-	First   float64       // what people were told when they came
-	Half    float64       // what they were told after half of the wait
-	All     float64       // all that they were told
-	People  float64       // people whose told waits were right for most of the time
+	Name   string
+	Waited time.Duration // the longest wait
+	First  float64       // what people were told when they came
+	Half   float64       // what they were told after half of the wait
+	All    float64       // all that they were told
+	People float64       // people whose told waits were right for most of the time
 }
 
 // Times of the simulation.
