@@ -2,9 +2,8 @@ package queuepage
 
 import "strings"
 
-// squeeze drops the spaces of a program that mean nothing to JavaScript, outside of
-// its texts and patterns. The program has no comments any more, ends its statements
-// with semicolons, and keeps its lines.
+// squeeze drops the spaces and the ends of lines that mean nothing to JavaScript,
+// outside of the texts and patterns of a program without comments.
 func squeeze(program string) string {
 	s := squeezer{source: program}
 	for s.at < len(s.source) {
@@ -56,6 +55,8 @@ func (s *squeezer) step() {
 		if strings.IndexByte(tightens, s.last) < 0 && strings.IndexByte(tightens, next) < 0 {
 			s.write(' ')
 		}
+	case c == '\n' && strings.IndexByte(";{,(\n", s.last) >= 0:
+		s.at++
 	default:
 		s.take(1)
 	}

@@ -24,7 +24,7 @@ const mark = icon.href;
 function drawIcon() {
   const text = state.view === 'turn' ? '!' : !inLine() ? '' : state.position < 1000 ? state.position : state.position < 1e5 ? `${Math.round(state.position / 1000)}k` : '···';
   const { color, backgroundColor } = getComputedStyle($('enter-now'));
-  const href = text === '' ? mark : `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${backgroundColor}"/><text x="16" y="23" fill="${color}" font-family="sans-serif" font-weight="700" font-size="${text.length > 1 || text > 9 ? 17 : 22}" text-anchor="middle">${text}</text></svg>`)}`;
+  const href = text === '' ? mark : `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${backgroundColor}"/><text x="16" y="23" fill="${color}" font-family="sans-serif" font-size="${text.length > 1 || text > 9 ? 17 : 22}" text-anchor="middle">${text}</text></svg>`)}`;
   if (icon.href !== href) icon.href = href;
 }
 
