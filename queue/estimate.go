@@ -5,30 +5,36 @@ import (
 	"time"
 )
 
-// The guessed wait of the first of a line and of each user after it, when the pace
-// is not known yet.
-const (
-	leastGuess = 5 * time.Second
-	guessEach  = time.Second / 50
-)
+// wait is an estimate of the time until an admission.
+type wait struct {
+	probable, low, high time.Duration
+}
 
-// estimate is the probable wait at a position, and whether it is known: by the pace
-// of the last minute, or by a guess when there were no admissions within it.
-func estimate(position int, s State) (time.Duration, bool) {
-	if s.Paused || s.Threshold == 0 {
-		return 0, false
+// foreseeable says whether the wait can be estimated.
+func (s State) foreseeable() bool {
+	return !s.Paused && s.Threshold > 0 && s.Stays != nil && s.Stays.Batch > 0 && s.Stays.Tick > 0
+}
+
+// after is the wait at a position of a room that settles first.
+func (f *forecast) after(settling time.Duration, position int) wait {
+	s := f.wait(position)
+	return wait{later(settling, s), later(settling, s/f.spread), later(settling, s*f.spread)}
+}
+
+// later is a time in s after a duration, which it does not overflow.
+func later(d time.Duration, s float64) time.Duration {
+	if ns := s * float64(time.Second); ns < float64(math.MaxInt64-d) {
+		return d + time.Duration(ns)
 	}
-	if s.Rate.Over <= 0 || s.Rate.Admitted <= 0 {
-		return s.Settling + max(time.Duration(position)*guessEach, leastGuess), true
-	}
-	wait := float64(position)*float64(s.Rate.Over)/float64(s.Rate.Admitted) + float64(s.Settling)
-	if wait >= math.MaxInt64 {
-		return math.MaxInt64, true
-	}
-	return time.Duration(wait), true
+	return math.MaxInt64
 }
 
 // Wait is the probable wait at a position, from 1, until admission, and whether it
-// is known: it is not while the room is paused or its threshold is 0. The next user
-// to line up has the position Waiting + 1.
-func (s State) Wait(position int) (time.Duration, bool) { return estimate(position, s) }
+// is known: it is not while the room is paused, its threshold is 0, or the store
+// tells no Stays. The next user to line up has the position Waiting + 1.
+func (s State) Wait(position int) (time.Duration, bool) {
+	if !s.foreseeable() {
+		return 0, false
+	}
+	return newForecast(s).after(s.Settling, position).probable, true
+}

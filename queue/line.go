@@ -30,6 +30,9 @@ type line struct {
 	used  atomic.Int64 // on the room's clock: the last use, to about a second
 	state atomic.Pointer[State]
 
+	forecast    atomic.Pointer[forecast]
+	forecasting sync.Mutex // held by the goroutine that makes the next
+
 	beats  beats
 	told   told
 	past   atomic.Pointer[Heard] // the last epoch before the present one
@@ -149,7 +152,7 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 		return Place{}, refused(ctx, err)
 	}
 	l.counts.store.Add(1)
-	place := l.room.place(a.Outcome, *a.state)
+	place := l.place(a.Outcome, *a.state)
 	if place.Status == Waiting && !a.New {
 		l.tell(a)
 	}
@@ -239,5 +242,5 @@ func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch 
 	age := now - s.at
 	l.heardOf(ctx, s, b, order, s.state.Now.Add(age).Unix()/60)
 	l.counts.snapshot.Add(1)
-	return l.room.place(Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
+	return l.place(Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
 }

@@ -20,10 +20,12 @@ type Place struct {
 	Ahead    int // Position - 1
 	Behind   int
 	// Wait is the probable wait until admission, when WaitKnown: it is not known
-	// while the room is paused or its threshold is 0.
-	Wait      time.Duration
-	WaitKnown bool
-	NextPoll  time.Duration // when to come again, with jitter
+	// while the room is paused or its threshold is 0. The wait is probably between
+	// WaitLow and WaitHigh, which are far from each other while few users have left.
+	Wait, WaitLow, WaitHigh time.Duration
+	WaitKnown               bool
+	NextPoll                time.Duration // when to come again, with jitter
+	Keep                    time.Duration // how long the place is kept without a poll
 
 	Active    int // places taken, inside and reserved
 	Threshold int

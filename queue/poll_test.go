@@ -24,8 +24,13 @@ func TestPlaces(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		for i, user := range []string{"a", "b", "c"} {
 			place := check(t, room, user, tickets[user])
+			// The one inside may stay for 10 min, and so may each of those ahead.
+			if turn := time.Duration(i + 1); place.Wait < turn*5*time.Minute || place.Wait > turn*6*time.Minute || place.WaitLow >= place.Wait || place.WaitHigh < turn*10*time.Minute {
+				t.Errorf("%s waits for %v, from %v to %v", user, place.Wait, place.WaitLow, place.WaitHigh)
+			}
+			place.Wait, place.WaitLow, place.WaitHigh = 0, 0, 0
 			want := queue.Place{
-				Status: queue.Waiting, Position: i + 1, Ahead: i, Behind: 2 - i, Wait: 5 * time.Second, WaitKnown: true,
+				Status: queue.Waiting, Position: i + 1, Ahead: i, Behind: 2 - i, WaitKnown: true, Keep: 600 * time.Second,
 				NextPoll: 1050 * time.Millisecond, Active: 1, Threshold: 1, Waiting: 3, Ticket: tickets[user],
 			}
 			if place != want {

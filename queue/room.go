@@ -156,7 +156,7 @@ func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) 
 }
 
 // place is the answer to a visitor.
-func (r *Room) place(o Outcome, s State) Place {
+func (l *line) place(o Outcome, s State) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
 		Paused: s.Paused, Settling: s.Settling,
@@ -165,11 +165,14 @@ func (r *Room) place(o Outcome, s State) Place {
 	case Waiting:
 		p.Ahead, p.Position = o.Ahead, o.Ahead+1
 		p.Waiting = max(p.Waiting, p.Position)
-		p.Behind = p.Waiting - p.Position
-		p.Wait, p.WaitKnown = estimate(p.Position, s)
+		p.Behind, p.Keep = p.Waiting-p.Position, l.room.cfg.Seen
+		if f := l.foresee(s); f != nil {
+			w := f.after(s.Settling, p.Position)
+			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
+		}
 	case Active:
 		p.Entry = Entry{ID: entryID(s.Epoch, o.Order), Left: o.Left}
 	}
-	p.NextPoll = nextPoll(r.cfg.Intervals, p.Position, r.cfg.Random())
+	p.NextPoll = nextPoll(l.room.cfg.Intervals, p.Position, l.room.cfg.Random())
 	return p
 }

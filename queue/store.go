@@ -186,6 +186,9 @@ type State struct {
 	// is another one. Each may have lost the last writes of the one before. It is 0
 	// where the store cannot tell.
 	Servers int64
+	// Stays are of the users inside now and of those that have left; nil of a store
+	// that does not count them. They do not change.
+	Stays *Stays
 }
 
 // Rate of admissions from the line within the last minute: zero Over means that

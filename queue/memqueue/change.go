@@ -31,7 +31,7 @@ func (m *room) clear(now int64, epoch uint64) {
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}
 	m.inside = newInside()
-	m.tick, m.admitted, m.rate = 0, 0, rate{}
+	m.tick, m.admitted, m.rate, m.stays = 0, 0, rate{}, stays{}
 	m.told, m.idle = m.line.version, false
 	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
 }

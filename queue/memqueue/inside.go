@@ -17,6 +17,7 @@ type guest struct {
 	user     string
 	order    int64 // of the admission
 	admitted int64
+	began    int64 // when they were first seen inside
 	expires  int64
 	seen     bool
 	end      int64 // the earlier of expires and of the end of Rules.Seen
@@ -51,7 +52,7 @@ func (in *inside) remove(g *guest) {
 // hear records a sign of life, and says whether it is the first.
 func (in *inside) hear(g *guest, now, active, seen int64) (first bool) {
 	if first = !g.seen; first {
-		g.seen = true
+		g.seen, g.began = true, now
 		g.expires = now + active
 		in.reserved--
 	}

@@ -30,6 +30,7 @@ type room struct {
 	tick     int64 // when it began
 	admitted int   // in it
 	rate     rate
+	stays    stays
 
 	swept  int64  // when the last sweep began
 	told   uint64 // the version then
@@ -76,6 +77,7 @@ func (m *room) expire(now int64, r queue.Rules) {
 		m.inside.remove(g)
 		if g.seen {
 			m.expired++
+			m.stays.leave(g.began, g.end, r, m.limit(r))
 			continue
 		}
 		m.noShows++
@@ -110,6 +112,7 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
 		Rate:   m.rate.over(now),
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: 1,
+		Stays: m.stays.now(now, r),
 	}
 }
 

@@ -48,6 +48,9 @@ func (m *room) visitInside(g *guest, v queue.Visit, now int64, r queue.Rules) qu
 	case queue.Leave, queue.Done:
 		m.inside.remove(g)
 		m.departed++
+		if g.seen {
+			m.stays.leave(g.began, now, r, m.limit(r))
+		}
 		return queue.Outcome{New: true}
 	case queue.Verify:
 		if v.Entry != g.order {
@@ -55,6 +58,10 @@ func (m *room) visitInside(g *guest, v queue.Visit, now int64, r queue.Rules) qu
 		}
 	}
 	first := m.inside.hear(g, now, r.Active.Microseconds(), r.Seen.Microseconds())
+	if first {
+		m.stays.enter(now, r)
+		m.stays.came++
+	}
 	return queue.Outcome{Status: queue.Active, Order: g.order, Left: span(g.expires - now), New: first}
 }
 
@@ -84,9 +91,10 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 		m.entered++
 		expires := now + r.Active.Microseconds()
 		m.inside.add(&guest{
-			user: v.User, order: order, admitted: now, seen: true,
+			user: v.User, order: order, admitted: now, began: now, seen: true,
 			expires: expires, end: min(expires, now+r.Seen.Microseconds()),
 		})
+		m.stays.enter(now, r)
 		return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true, Entered: true}
 	}
 	m.line.add(order, v.User, now)

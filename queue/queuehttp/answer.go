@@ -29,11 +29,16 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 		b = append(b, `,"estimatedWait":0`...)
 	case p.WaitKnown:
 		b = number(b, `,"estimatedWait":`, up(p.Wait))
+		b = number(b, `,"estimatedWaitLow":`, up(p.WaitLow))
+		b = number(b, `,"estimatedWaitHigh":`, up(p.WaitHigh))
 	default:
 		b = append(b, `,"estimatedWait":null`...)
 	}
 	b = append(b, `,"nextPoll":`...)
 	b = strconv.AppendFloat(b, float64(p.NextPoll.Milliseconds())/1000, 'f', -1, 64)
+	if p.Status == queue.Waiting {
+		b = number(b, `,"keep":`, int64(p.Keep/time.Second))
+	}
 	b = number(b, `,"currentUsers":`, int64(p.Active))
 	b = number(b, `,"threshold":`, int64(p.Threshold))
 	b = number(b, `,"queueSize":`, int64(p.Waiting))

@@ -29,7 +29,7 @@ func TestAnswerIsJSON(t *testing.T) {
 		p := queue.Place{
 			Status:   queue.Status(rapid.IntRange(0, 3).Draw(t, "status")),
 			Position: count.Draw(t, "position"), Ahead: count.Draw(t, "ahead"), Behind: count.Draw(t, "behind"),
-			Wait: span.Draw(t, "wait"), WaitKnown: rapid.Bool().Draw(t, "known"), NextPoll: span.Draw(t, "next"),
+			Wait: span.Draw(t, "wait"), WaitLow: span.Draw(t, "low"), WaitHigh: span.Draw(t, "high"), WaitKnown: rapid.Bool().Draw(t, "known"), NextPoll: span.Draw(t, "next"), Keep: span.Draw(t, "keep"),
 			Active: count.Draw(t, "active"), Threshold: count.Draw(t, "threshold"), Waiting: count.Draw(t, "waiting"),
 			Paused: rapid.Bool().Draw(t, "paused"), Settling: span.Draw(t, "settling"), Entry: queue.Entry{Left: span.Draw(t, "left")},
 		}
@@ -49,6 +49,10 @@ func TestAnswerIsJSON(t *testing.T) {
 			want["estimatedWait"] = 0
 		case p.WaitKnown:
 			want["estimatedWait"] = up(p.Wait)
+			want["estimatedWaitLow"], want["estimatedWaitHigh"] = up(p.WaitLow), up(p.WaitHigh)
+		}
+		if p.Status == queue.Waiting {
+			want["keep"] = int64(p.Keep / time.Second)
 		}
 		if entry != "" {
 			want["entryToken"] = entry

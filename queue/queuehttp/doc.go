@@ -18,7 +18,10 @@
 //	peopleAhead     position - 1
 //	peopleBehind
 //	estimatedWait   seconds; null when it is not known, as while paused
+//	estimatedWaitLow, estimatedWaitHigh
+//	                seconds: the wait is probably between them; only when it is known
 //	nextPoll        seconds until the next poll, with random jitter: 1.073
+//	keep            seconds for which a place in line is kept without a poll
 //	currentUsers    places taken, inside and reserved
 //	threshold       how many places there are
 //	queueSize       how many users wait

@@ -65,7 +65,8 @@ type Config struct {
 	// Show is a path that is asked once for JSON whose title is shown above the
 	// line. It costs each visitor a request; empty shows none.
 	Show string
-	// Keep is how long a closed page keeps its place. The line decides that; the page
+	// Keep is how long a closed page keeps its place, where the answers do not say it:
+	// those of package queuehttp do. The line decides that; the page
 	// only displays it. In steps of 1 min. Default 10 min, of a gate 24 h.
 	Keep time.Duration
 	// Language is for browsers that want neither English nor Korean: en or ko.

@@ -15,10 +15,13 @@
 // A room: POST Config.Check, and while it is the visitor's turn Config.Heartbeat,
 // every nextPoll:
 //
-//	{status: "queued"|"active"|"none", position, peopleAhead, peopleBehind, estimatedWait, nextPoll,
+//	{status: "queued"|"active"|"none", position, peopleAhead, peopleBehind, nextPoll, keep,
+//	 estimatedWait, estimatedWaitLow, estimatedWaitHigh,
 //	 currentUsers, threshold, paused, settling, ticket, expiresIn, entryToken}
 //
-// Times are in seconds; estimatedWait is null when it is not known. The ticket
+// Times are in seconds; estimatedWait is null when it is not known. keep is how long
+// the place is kept without a poll, which the page tells; without it the page tells
+// Config.Keep. The ticket
 // comes back in the header x-queue-ticket. POST Config.Leave takes the visitor out.
 //
 // A gate: POST Config.Assign, once for a browser, and GET Config.Check:
@@ -57,6 +60,13 @@
 //	minute, at once when it is due and seen again             TestBrowserHidden, TestBrowserLine
 //	without an answer: says so, keeps the place, backs off
 //	with jitter, honours Retry-After, recovers by itself      TestBrowserBusy, TestBrowserAnswersThatAreNone, TestBrowserOffline
+//	a phone whose tab is hidden for ten minutes keeps the
+//	place, and is told the turn                               TestBrowserAsleepForTenMinutes
+//	the title and the icon tell the place                     TestBrowserLine, TestBrowserIcon
+//	the screen stays on while the page is seen                TestBrowserAsleepForTenMinutes
+//	asks for notifications on a click only, and works
+//	without them and without the screen's lock                TestBrowserAsleepForTenMinutes, TestBrowserOutOfReach
+//	the program without its spaces is the same program        TestSqueeze
 //	enters by itself only while the page is visible           TestBrowserTurn, TestBrowserTurnByHand
 //	a turn that has passed is announced                       TestBrowserTurnPassed
 //	understands a room and a gate as they are                 TestBrowserTwoPeopleOnePlace, TestBrowserThroughTheGate
@@ -79,8 +89,10 @@
 // A new place is announced when the position is a quarter, and 50, above where the
 // visit began: the visitor was away for too long, or the room was cleared.
 //
-// A closed page keeps its place for as long as the line keeps it; Config.Keep only
-// displays that time.
+// A closed page keeps its place for as long as the line keeps it; the page and
+// Config.Keep only display that time. A phone that stops a hidden tab altogether stops
+// its polls as well. Some browsers, as those of Android, show no notification of a page
+// without a service worker: title and icon tell the turn there.
 //
 // # Tests
 //

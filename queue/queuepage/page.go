@@ -18,7 +18,7 @@ import (
 var files embed.FS
 
 // scripts make one program, in this order; %s is the kind.
-var scripts = []string{"words.js", "memory.js", "estimate.js", "ask.js", "view.js", "steps.js", "%s.js", "start.js"}
+var scripts = []string{"words.js", "memory.js", "estimate.js", "ask.js", "view.js", "reach.js", "steps.js", "%s.js", "start.js"}
 
 // Page is a waiting page: an [http.Handler] that answers with the same bytes for
 // every event. It is safe for concurrent use.
@@ -44,25 +44,42 @@ func New(cfg Config) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queuepage: render: %w", err)
 	}
-	var packed bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	packed, err := pack(document)
 	if err != nil {
-		return nil, fmt.Errorf("queuepage: compress: %w", err)
-	}
-	if _, err := zip.Write(document); err != nil {
-		return nil, fmt.Errorf("queuepage: compress: %w", err)
-	}
-	if err := zip.Close(); err != nil {
 		return nil, fmt.Errorf("queuepage: compress: %w", err)
 	}
 	sum := sha256.Sum256(append([]byte(policy), document...))
 	tag := base64.RawURLEncoding.EncodeToString(sum[:12])
 	return &Page{
 		plain:        variant{body: document, etag: `"` + tag + `"`},
-		packed:       variant{body: packed.Bytes(), etag: `"` + tag + `-gzip"`},
+		packed:       variant{body: packed, etag: `"` + tag + `-gzip"`},
 		policy:       policy,
 		cacheControl: fmt.Sprintf("public, max-age=%d, must-revalidate", int(cfg.MaxAge/time.Second)),
 	}, nil
+}
+
+// pack compresses a document. The style, the texts of a language and the program have
+// letters of their own, and get a code of their own: a flush begins another.
+func pack(document []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	for _, end := range []string{"</style>", `"ko":{`, "<script>"} {
+		part, rest, found := bytes.Cut(document, []byte(end))
+		if err != nil || !found {
+			continue
+		}
+		if _, err = zip.Write(append(bytes.Clone(part), end...)); err == nil {
+			err = zip.Flush()
+		}
+		document = rest
+	}
+	if err == nil {
+		_, err = zip.Write(document)
+	}
+	if err == nil {
+		err = zip.Close()
+	}
+	return packed.Bytes(), err
 }
 
 // settings are the settings of the page's script.
@@ -125,7 +142,7 @@ func render(cfg Config) (document []byte, policy string, err error) {
 		if err != nil {
 			return nil, "", err
 		}
-		program.WriteString(compact(string(part)))
+		program.WriteString(squeeze(compact(string(part))))
 	}
 	program.WriteString("})();\n")
 

@@ -26,6 +26,7 @@
 //	has times that do not end, or too late          active-time-is-fixed, expired-take-no-place, silent-inside-are-out
 //	does not count or keep reserved places          reserved-takes-a-place, no-show-gives-the-place-back
 //	forgets a missed turn, or never does            missed-turn-comes-back
+//	counts no stays, the wrong ones, or for ever    stays-are-counted, stays-begin-anew
 //	admits by id, loses one, admits while paused    order-of-arrival, admission-in-chunks, pause-and-resume
 //	has no tick, or one for ever                    tick-guard
 //	counts direct entries for the rate              rate-of-admissions

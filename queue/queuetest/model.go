@@ -259,6 +259,9 @@ func (m *model) admitted(a queue.Admission) error {
 	if a.More != (may() > 0) {
 		return fmt.Errorf("after an admission of %d there are more: %t", want, a.More)
 	}
+	if seen := len(m.inside) - m.reserved(); counted(a.Stays) != seen {
+		return fmt.Errorf("%d are inside and were seen, and the stays are %+v", seen, a.Stays)
+	}
 	s := a.State
 	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed {
 		return fmt.Errorf("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept; and the room is %+v",

@@ -93,7 +93,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // Cases returns the suite.
 func Cases() []Case {
 	return slices.Concat(
-		orderCases(), entryCases(), insideCases(), turnCases(), admissionCases(), sweepCases(), lookCases(),
+		orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
 		clearCases(), gateCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 	)
 }

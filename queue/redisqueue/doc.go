@@ -51,6 +51,7 @@
 //	{event}:reserved        ZSET    expiry in ms -> user, not seen yet       of those admitted
 //	{event}:entry           HASH    user -> order and times                  of those inside
 //	{event}:missed          ZSET    no-shows that may still come back        of these
+//	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal
 //	queue:active-events     SET     the registry, in another slot

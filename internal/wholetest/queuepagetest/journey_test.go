@@ -45,10 +45,14 @@ func (s *store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 	return s.Store.Look(ctx, event, r, epoch, version)
 }
 
+// asleep is how long the room of a site keeps places of which it does not hear.
+const asleep = 200 * time.Second
+
 // site is a room with one place and a gate, as an application has them. The bearer
 // token names the visitor.
 type site struct {
 	url   string
+	ahead atomic.Int64 // the store's clock
 	store *store
 	gate  *frontgate.Gate
 }
@@ -62,13 +66,14 @@ func openSite(t *testing.T) *site {
 			t.Fatal(err)
 		}
 	}
-	memory, err := memqueue.New(memqueue.Config{})
+	s := &site{}
+	memory, err := memqueue.New(memqueue.Config{Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
 	must(err)
-	s := &site{store: &store{Store: memory}}
+	s.store = &store{Store: memory}
 	ring, err := token.NewRing("a secret of this test that is long enough")
 	must(err)
 	quiet := slog.New(slog.DiscardHandler)
-	room, err := queue.New(s.store, ring, queue.Config{Threshold: 1, Tick: 100 * time.Millisecond, Refresh: 50 * time.Millisecond, MaxStale: 300 * time.Millisecond, Logger: quiet})
+	room, err := queue.New(s.store, ring, queue.Config{Threshold: 1, Seen: asleep, Tick: 100 * time.Millisecond, Refresh: 50 * time.Millisecond, MaxStale: 300 * time.Millisecond, Logger: quiet})
 	must(err)
 	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
 	must(err)

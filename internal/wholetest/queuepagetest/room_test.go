@@ -223,6 +223,11 @@ func TestBrowserCalmEstimate(t *testing.T) {
 	f.is("check", queued(8000, "estimatedWait", nil))
 	tb.poll()
 	tb.says("wait", "not known yet")
+	f.is("check", queued(8000, "estimatedWait", 600, "estimatedWaitLow", 300, "estimatedWaitHigh", 1200)) // nobody has left yet
+	tb.poll()
+	tb.says("wait", "about 5–20 minutes")
+	f.is("check", queued(8000, "estimatedWait", nil))
+	tb.poll()
 	f.is("check", queued(8000, "estimatedWait", 20000))
 	tb.poll()
 	tb.says("wait", "about 4–7 hours")

@@ -1,7 +1,9 @@
 // Requests, and when to make the next one.
 
-const patience = 15000; // ms for an answer
-const hiddenEvery = 60000; // ms between requests of a tab that nobody sees
+// ms for an answer
+const patience = 15000;
+// ms between requests of a tab that nobody sees
+const hiddenEvery = 60000;
 
 function bearer() {
   if (!config.bearerKey) return '';
@@ -60,12 +62,15 @@ async function ask(method, path, headers = {}) {
 }
 
 const loop = {
-  task: null, // what to ask next; null while there is nothing to ask
+  // what to ask next; null while there is nothing to ask
+  task: null,
   timer: 0,
   busy: false,
-  current: null, // what is under way, or was
+  // what is under way, or was
+  current: null,
   due: 0,
-  earliest: 0, // the server's Retry-After
+  // the server's Retry-After
+  earliest: 0,
   asked: 0,
   fails: 0,
 
@@ -88,8 +93,8 @@ const loop = {
   arm() {
     clearTimeout(this.timer);
     if (this.task === null || this.busy) return;
-    const at = Math.max(this.due, this.earliest, document.hidden && this.asked ? this.asked + hiddenEvery : 0);
     // The bound is for a clock that was set back.
+    const at = Math.max(this.due, this.earliest, document.hidden && this.asked ? this.asked + hiddenEvery : 0);
     this.timer = setTimeout(() => this.step(), Math.min(Math.max(at - Date.now(), 0), 330000));
   },
 
@@ -104,9 +109,8 @@ const loop = {
       this.busy = false;
       this.arm();
     }
-  },
-
   // failed waits longer each time, never less than the server asks for, and not
+  },
   // all at the same moment.
   failed(seconds) {
     const wait = Math.min(30, 2 ** Math.min(++this.fails, 5));

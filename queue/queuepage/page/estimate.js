@@ -10,25 +10,26 @@ function smooth(last, seconds, now) {
   return { left: left + (seconds - left) * (1 - Math.exp(-gone / 45)), at: now };
 }
 
-// range keeps the last range while it still holds.
-function range(last, seconds) {
+// range keeps the last range while it still holds. least and most are the factors
+// between which the server is sure.
+function range(last, seconds, least, most) {
   if (seconds < 60 || (last && last.unit === 'soon' && seconds < 80)) return { unit: 'soon', low: 0, high: 1 };
   const unit = seconds < 5400 ? 'minutes' : 'hours';
   const n = seconds / (unit === 'hours' ? 3600 : 60);
   if (last && last.unit === unit && n > last.low && n < last.high) return last;
   const step = unit === 'minutes' && n >= 20 ? 5 : 1;
-  const low = Math.max(1, Math.floor((n * 0.85) / step) * step);
-  return { unit, low, high: Math.max(low + step, Math.ceil((n * 1.25) / step) * step) };
+  const low = Math.max(1, Math.floor((n * Math.min(least, 0.85)) / step) * step);
+  return { unit, low, high: Math.max(low + step, Math.ceil((n * Math.max(most, 1.25)) / step) * step) };
 }
 
 // estimate takes what the server says; null is not known.
-function estimate(seconds) {
+function estimate(seconds, low = seconds, high = seconds) {
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds < 0) {
     remember({ wait: null, range: null });
     return;
   }
   const wait = smooth(journey.wait, seconds, Date.now());
-  remember({ wait, range: range(journey.range, wait.left) });
+  remember({ wait, range: range(journey.range, wait.left, low / seconds, high / seconds) });
 }
 
 function waitText() {

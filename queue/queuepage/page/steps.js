@@ -74,8 +74,9 @@ function lineUp(body, ahead, wait) {
   state.ahead = ahead;
   state.updated = Date.now();
   Object.assign(state, { moveAt: 0, deadline: 0, stay: false, warned: false });
+  if (body.keep > 0) state.keep = body.keep;
   advance(state.position);
-  if (wait !== undefined) estimate(body.paused ? null : wait);
+  if (wait !== undefined) estimate(body.paused ? null : wait, body.estimatedWaitLow, body.estimatedWaitHigh);
   remember({ last: { position: state.position, ahead, behind: state.behind, updated: state.updated } });
   show(body.paused ? 'paused' : body.settling ? 'settling' : 'waiting');
   milestones();

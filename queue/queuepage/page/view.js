@@ -14,6 +14,8 @@ const state = {
   // taken, and of how many; null: not known
   places: null,
   updated: 0,
+  // s: how long the place is kept without a poll
+  keep: config.keep,
   // of entering
   deadline: 0,
   // that it is near
@@ -61,7 +63,8 @@ function render() {
   if (held && held.closest('main') && held.getClientRects().length === 0) $('title').focus();
 
   setText($('title'), t(`${state.view}.title`));
-  setText($('text'), t(textKey(), { keep: span(config.keep) }));
+  setText($('text'), t(textKey(), { keep: span(state.keep) }));
+  setText($('kept'), t('promise.close', { keep: span(state.keep) }));
   setText($('again'), t(state.view === 'failed' ? 'retry' : 'again'));
   $('trouble').hidden = state.trouble === '';
   if (state.trouble) setText($('trouble'), t(`trouble.${state.trouble}`));
@@ -85,8 +88,12 @@ function render() {
   const level = state.view === 'turn' || state.view === 'opening' ? 1 : inLine() ? journey.best || 0 : 0;
   $('pool').style.setProperty('--level', level.toFixed(4));
   bar.style.setProperty('--level', level.toFixed(4));
+  $('notify').hidden = !inLine() || notes() !== 'default';
+  $('noted').hidden = notes() !== 'granted';
   renderTimer();
   renderTitle();
+  drawIcon();
+  if (shown.includes('pool')) wake();
 }
 
 // A text may be of the kind of the page.
@@ -115,7 +122,7 @@ function renderTitle() {
 // renderFixed sets the texts that belong to no state.
 function renderFixed() {
   for (const node of document.querySelectorAll('[data-t]')) {
-    setText(node, t(node.dataset.t, { keep: span(config.keep) }));
+    setText(node, t(node.dataset.t));
   }
   for (const node of document.querySelectorAll('[data-label]')) node.setAttribute('aria-label', t(node.dataset.label));
   const other = Object.keys(config.texts).find((name) => name !== lang);
@@ -163,5 +170,6 @@ function show(view) {
   if (state.view === view) return;
   if (view === 'waiting' && (state.view === 'paused' || state.view === 'settling')) say(t('say.resumed'));
   state.view = view;
-  if (view !== 'joining' && view !== 'waiting' && view !== 'opening') say(`${t(`${view}.title`)}. ${t(textKey(), { keep: span(config.keep) })}`);
+  if (view === 'turn' || view === 'opening') notify();
+  if (view !== 'joining' && view !== 'waiting' && view !== 'opening') say(`${t(`${view}.title`)}. ${t(textKey(), { keep: span(state.keep) })}`);
 }

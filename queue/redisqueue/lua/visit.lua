@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, bits, server, arrive, line, inside, visit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, stays, bits, server, arrive, line, inside, visit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -15,6 +15,7 @@
 -- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
 --                           (reserved and missed: when they were admitted)
 -- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
+-- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   and how many minutes a key seen:<minute> is for
@@ -23,6 +24,7 @@ local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpac
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+-- STAYS, SEEN = KEYS[14], 15
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -41,6 +43,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
+-- SEEN: the first of the keys seen:<minute>.
 -- FIELDS = 40
 -- PERIOD, PERIODS = 5000, 12
 -- RENEWAL = 3600000
@@ -54,10 +57,12 @@ local span = minutes * 60000
 
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
+local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
   call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13])
+  forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
   room[1], room[2], room[4], room[5] = new_epoch, now, clock - 1, clock
@@ -75,7 +80,8 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', KEYS[1], KEYS[2])
+  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14])
+  stays_text = stored[3]
   if stored[1] and #stored[1] == 40 * 8 then
     room = {unpack(shape, stored[1])}
   else
@@ -124,7 +130,7 @@ local function state()
   return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0)
+    pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -133,14 +139,103 @@ local function close()
   local renew = fresh or now - room[24] > 3600000 or now < room[24]
   if renew then room[24] = now end
   if changed or renew then call('SET', KEYS[1], pack(shape, spread(room)), 'KEEPTTL') end
+  keep_stays()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
-  for i = 3, 13 do call('PEXPIRE', KEYS[i], kept) end
+  for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
   if room[9] == 1 or room[10] == 1 then
     call('PERSIST', KEYS[1])
   else
     call('PEXPIRE', KEYS[1], kept)
   end
+end
+-- Follows room.lua: how long users stay inside, in a fixed number of counts. KEYS[14]
+-- has packed doubles: the rules by which a user came in last, as in ARGV[1]: active,
+-- no-show, tick and batch; the span of a cohort in ms and the number of the newest;
+-- ms, from when on the stays that are over are counted, and anew; users of the line
+-- that came in; for each cohort the users inside and the sum of ms from its beginning
+-- to when they came in; then the stays that are over, and those that are counted anew,
+-- by buckets of their length as in queue.StayBucket.
+-- OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
+-- OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
+local stays, stays_changed
+
+-- roll_stays makes the cohort of the present the newest.
+local function roll_stays()
+  local width, all = max(1, math.ceil(stay / (32 - 2))), '<' .. rep('d', 129)
+  if not stays and stays_text and #stays_text == 129 * 8 then
+    stays = {unpack(all, stays_text)}
+  elseif not stays then
+    stays, fresh = {}, true
+    for i = 1, 129 do stays[i] = 0 end
+  end
+  local newest = floor(now / width)
+  if stays[5] ~= width then
+    for i = 9 + 1, 129 do stays[i] = 0 end
+    stays[5], stays[6], stays[7], stays[8] = width, newest, now, now
+  end
+  while stays[6] < newest do
+    stays[6] = max(stays[6] + 1, newest - 32 + 1)
+    local at = 9 + 2 * (stays[6] % 32)
+    stays[at + 1], stays[at + 2] = 0, 0
+  end
+  stays_changed = true
+end
+
+-- came_in counts a user who comes in now.
+local function came_in()
+  roll_stays()
+  stays[1], stays[2], stays[3], stays[4] = stay, no_show, tick, batch
+  local at = 9 + 2 * (stays[6] % 32)
+  stays[at + 1] = stays[at + 1] + 1
+  stays[at + 2] = stays[at + 2] + max(0, now - stays[6] * stays[5])
+end
+
+-- came_from_line also counts that a user came in time.
+local function came_from_line()
+  came_in()
+  stays[9] = stays[9] + 1
+end
+
+-- went_out counts a user whose time inside was to end at ends, and who is out now.
+-- The stays that are counted anew take the place of the others when there are as many
+-- as several times the users inside.
+local function went_out(ends)
+  roll_stays()
+  local began = ends - stay
+  local number = min(floor(began / stays[5]), stays[6])
+  local at = 9 + 2 * (number % 32)
+  if number > stays[6] - 32 and stays[at + 1] > 0 then
+    stays[at + 1] = stays[at + 1] - 1
+    stays[at + 2] = stays[at + 1] > 0 and max(0, stays[at + 2] - began + number * stays[5]) or 0
+  end
+  local seconds, bucket = (min(now, ends) - began) / 1000, 1
+  if seconds >= 1 then bucket = min(floor(2 * math.log(seconds) / math.log(2)) + 1, 28) end
+  if began >= stays[7] then stays[73 + bucket] = stays[73 + bucket] + 1 end
+  if began < stays[8] then return end
+  stays[101 + bucket] = stays[101 + bucket] + 1
+  local n = 0
+  for i = 101 + 1, 129 do n = n + stays[i] end
+  if n < 4 * max(threshold, 250) then return end
+  for i = 1, 28 do stays[73 + i], stays[101 + i] = stays[101 + i], 0 end
+  stays[7], stays[8] = stays[8], now
+end
+
+-- told_stays returns how many doubles follow, and those up to the stays that are over;
+-- the rules alone where no user has entered.
+function told_stays()
+  if stays then return pack('<' .. rep('d', 101 + 1), 101, spread(stays, 1, 101)) end
+  if stays_text and #stays_text == 129 * 8 then return pack('<d', 101) .. string.sub(stays_text, 1, 101 * 8) end
+  return pack('<ddddd', 4, stay, no_show, tick, batch)
+end
+
+function keep_stays()
+  if stays_changed then call('SET', KEYS[14], pack('<' .. rep('d', 129), spread(stays)), 'KEEPTTL') end
+end
+
+function forget_stays()
+  call('UNLINK', KEYS[14])
+  stays, stays_text, stays_changed = nil, nil, false
 end
 -- Follows room.lua: the bits of the line.
 -- Orders are sparse: those of an epoch are dense, but a ticket of an earlier epoch
@@ -194,14 +289,14 @@ local function fill(key, base, from, to, bit)
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[14] is that of the period
+-- this_period opens the bitmap of the time that it is; KEYS[SEEN] is that of the period
 -- first. Who comes first in a period makes it, for longer than it is looked at.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[14 + period - first]
+  seen = KEYS[15 + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]
@@ -305,9 +400,9 @@ end
 -- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
--- KEYS as in room.lua, and KEYS[14] and KEYS[15]: seen:<minute> STRING, bitmap of the users
+-- KEYS as in room.lua, and KEYS[15] and KEYS[16]: seen:<minute> STRING, bitmap of the users
 --   was heard of from then on, of the time that it is for the caller, and the next
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[14], and
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[15], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
 --   as many users, who bring nothing; then twice an epoch that the caller knows, and
 --   when it last heard of it, in ms; then the highest order that it has seen
@@ -472,6 +567,7 @@ local function let_in(user, order)
   call('HSET', KEYS[12], user, pack('<dd', order, now + stay))
   active = active + 1
   add(15, 1)
+  came_in()
 end
 
 -- sight is a sign of life of an active user, whose place ends at score. It returns
@@ -482,6 +578,7 @@ local function sight(user, score)
   if first then
     if call('ZCARD', KEYS[10]) == 0 then fresh = true end
     ends, reserved = now + stay, reserved - 1
+    came_from_line()
     call('HSET', KEYS[12], user, pack('<dd', order, ends))
   end
   -- Who is not heard of for as long as the grace is out before.
@@ -495,7 +592,12 @@ end
 local function put_out(user)
   call('ZREM', KEYS[9], user)
   call('ZREM', KEYS[10], user)
-  reserved = reserved - call('ZREM', KEYS[11], user)
+  if call('ZREM', KEYS[11], user) == 1 then
+    reserved = reserved - 1
+  else
+    local _, ends = entry_of(user)
+    went_out(ends)
+  end
   call('HDEL', KEYS[12], user)
   active = active - 1
 end
@@ -506,6 +608,8 @@ local function expire(user)
   call('ZREM', KEYS[9], user)
   call('ZREM', KEYS[10], user)
   if call('ZREM', KEYS[11], user) == 0 then
+    local _, ends = entry_of(user)
+    went_out(ends)
     call('HDEL', KEYS[12], user)
     add(17, 1)
     return nil

@@ -87,17 +87,29 @@ func eventOf(e waiting.Event) eventReport {
 	if e.Rate.Over > 0 {
 		r.Rate = math.Round(10*float64(e.Rate.Admitted)/e.Rate.Over.Minutes()) / 10
 	}
-	if wait, known := e.Wait(e.Waiting + 1); known && (e.Waiting > 0 || e.Set) {
-		s := seconds(wait)
-		if e.Waiting == 0 && e.Active < e.Threshold {
-			s = 0 // the next visitor enters
-		}
-		r.Wait = &s
-	}
+	r.Wait = waitOf(e)
 	if e.Gate.Epoch != 0 {
 		r.Gate = &gateReport{e.Gate.On, e.Gate.Assigned, e.Gate.Serving, e.Gate.Assigned - e.Gate.Serving, e.Gate.On == e.Gated}
 	}
 	return r
+}
+
+// waitOf is the probable wait in s of the next visitor, nil when it is unknown. The
+// threshold of an application is: then the line goes on as in the last minute.
+func waitOf(e waiting.Event) *int {
+	wait, known := e.Wait(e.Waiting + 1)
+	switch {
+	case !known:
+		return nil
+	case e.Set && e.Waiting == 0 && e.Active < e.Threshold:
+		wait = 0 // the next visitor enters
+	case !e.Set && (e.Waiting == 0 || e.Rate.Admitted == 0):
+		return nil
+	case !e.Set:
+		wait = e.Settling + time.Duration(float64(e.Waiting+1)*float64(e.Rate.Over)/float64(e.Rate.Admitted))
+	}
+	s := seconds(wait)
+	return &s
 }
 
 // seconds rounds up, so that a visitor that has to wait never sees 0.

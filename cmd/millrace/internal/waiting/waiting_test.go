@@ -61,7 +61,7 @@ func open(t *testing.T, raw string) house {
 		// Every key of an event has the tag in its name; these are all that the tests use.
 		events, err := h.Events(context.Background())
 		for _, e := range append(events, "unused") {
-			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "vwr"} {
+			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "stays", "vwr"} {
 				if err == nil {
 					err = h.client.Del(context.Background(), prefix+"{"+e+"}:"+key).Err()
 				}

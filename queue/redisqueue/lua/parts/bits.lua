@@ -50,14 +50,14 @@ local function fill(key, base, from, to, bit)
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[14] is that of the period
+-- this_period opens the bitmap of the time that it is; KEYS[SEEN] is that of the period
 -- first. Who comes first in a period makes it, for longer than it is looked at.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[14 + period - first]
+  seen = KEYS[SEEN + period - first]
   seen_base = tonumber(call('HGET', SLOTS, field))
   if seen_base then return end
   seen_base = room[BASE]

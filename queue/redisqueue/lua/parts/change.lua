@@ -11,6 +11,7 @@ if clear == 1 then
   call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
   room[EPOCH], room[STARTED], room[SETTLED], room[FLOOR] = new_epoch, now, 0, room[HIGHEST]
   raise(clock - 1)
+  forget_stays()
   -- The bitmap begins anew, and with a slot that has none of its bits in those of
   -- the minutes.
   room[BASE] = room[NEXT]

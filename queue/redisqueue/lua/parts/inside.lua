@@ -16,6 +16,7 @@ local function let_in(user, order)
   call('HSET', ENTRY, user, pack('<dd', order, now + stay))
   active = active + 1
   add(ENTERED, 1)
+  came_in()
 end
 
 -- sight is a sign of life of an active user, whose place ends at score. It returns
@@ -26,6 +27,7 @@ local function sight(user, score)
   if first then
     if call('ZCARD', HEARD) == 0 then fresh = true end
     ends, reserved = now + stay, reserved - 1
+    came_from_line()
     call('HSET', ENTRY, user, pack('<dd', order, ends))
   end
   -- Who is not heard of for as long as the grace is out before.
@@ -39,7 +41,12 @@ end
 local function put_out(user)
   call('ZREM', ACTIVE, user)
   call('ZREM', HEARD, user)
-  reserved = reserved - call('ZREM', RESERVED, user)
+  if call('ZREM', RESERVED, user) == 1 then
+    reserved = reserved - 1
+  else
+    local _, ends = entry_of(user)
+    went_out(ends)
+  end
   call('HDEL', ENTRY, user)
   active = active - 1
 end
@@ -50,6 +57,8 @@ local function expire(user)
   call('ZREM', ACTIVE, user)
   call('ZREM', HEARD, user)
   if call('ZREM', RESERVED, user) == 0 then
+    local _, ends = entry_of(user)
+    went_out(ends)
     call('HDEL', ENTRY, user)
     add(EXPIRED, 1)
     return nil

@@ -14,6 +14,7 @@
 -- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
 --                           (reserved and missed: when they were admitted)
 -- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
+-- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   and how many minutes a key seen:<minute> is for
@@ -22,6 +23,7 @@ local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpac
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local STAYS, SEEN = KEYS[14], 15
 
 local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -40,6 +42,7 @@ local HELD, SERVER = 39, 40
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
+-- SEEN: the first of the keys seen:<minute>.
 local FIELDS = 40
 local PERIOD, PERIODS = 5000, 12
 local RENEWAL = 3600000
@@ -53,10 +56,12 @@ local span = minutes * 60000
 
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
+local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
   call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
+  forget_stays()
   room = {}
   for i = 1, FIELDS do room[i] = 0 end
   room[EPOCH], room[STARTED], room[HIGHEST], room[SOLID] = new_epoch, now, clock - 1, clock
@@ -74,7 +79,8 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', ROOM, THRESHOLD)
+  local stored = call('MGET', ROOM, THRESHOLD, STAYS)
+  stays_text = stored[3]
   if stored[1] and #stored[1] == FIELDS * 8 then
     room = {unpack(shape, stored[1])}
   else
@@ -123,7 +129,7 @@ local function state()
   return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0)
+    pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -132,9 +138,10 @@ local function close()
   local renew = fresh or now - room[RENEWED] > RENEWAL or now < room[RENEWED]
   if renew then room[RENEWED] = now end
   if changed or renew then call('SET', ROOM, pack(shape, spread(room)), 'KEEPTTL') end
+  keep_stays()
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
-  for i = 3, 13 do call('PEXPIRE', KEYS[i], kept) end
+  for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
   if room[PAUSED] == 1 or room[GATE] == 1 then
     call('PERSIST', ROOM)
   else

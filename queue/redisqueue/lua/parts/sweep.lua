@@ -1,7 +1,7 @@
 -- Removes waiting users without a sign of life for the grace, block by block.
--- KEYS as in room.lua, and from KEYS[14] on seen:<minute>: of all times at which
+-- KEYS as in room.lua, and from KEYS[15] on seen:<minute>: of all times at which
 --   somebody may have been heard of within the grace
--- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[14], the block to
+-- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[15], the block to
 --   begin with, how many to remove and blocks to look at, at most
 -- returns the clock in µs alone, a double, when others are needed, else
 --   packed doubles as in state() of room.lua, then removed, next, done (1 or 0) and
@@ -10,7 +10,7 @@
 --   alive; a ZREMRANGEBYSCORE for each run of those who were not.
 local first, next, most, blocks = unpack('<dddd', ARGV[1], rest)
 local oldest, newest = floor((now - grace) / span), floor(now / span)
-if oldest < first or newest > first + #KEYS - 14 then return pack('<d', clock) end
+if oldest < first or newest > first + #KEYS - SEEN then return pack('<d', clock) end
 open()
 local removed, done, forget = 0, 0, 0
 
@@ -107,7 +107,7 @@ local function dead(block, n)
     end
     if base and slot and slot >= base then
       local from = ((slot - base) * SEGMENT + block * BLOCK % SEGMENT) / 8
-      local bits = call('GETRANGE', KEYS[14 + at - first], from, from + n * 128 - 1)
+      local bits = call('GETRANGE', KEYS[SEEN + at - first], from, from + n * 128 - 1)
       if #bits > 0 then
         local heard, still = {unpack(shape, bits .. rep('\0', n * 128 - #bits))}, {}
         for _, i in ipairs(left) do

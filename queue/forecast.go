@@ -1,0 +1,148 @@
+package queue
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+// steps of a forecast, and how many of them a place is taken for on average.
+const (
+	forecastSteps = 240
+	stepsEach     = 24
+)
+
+// forecast is how many users of the line are admitted within a time from now on, if
+// the line is long enough. It does not change.
+type forecast struct {
+	epoch    uint64
+	at       time.Duration          // on the room's clock
+	most     float64                // admissions in a second, by the batch
+	step     float64                // s
+	admitted [forecastSteps]float64 // up to the end of each step
+	steps    int
+	pace     float64 // admissions in a second from then on, at most one in a century
+	spread   float64 // the truth is probably within the estimate by and times this factor
+}
+
+// leastPace keeps waits below 292 years.
+const leastPace = 1e-9
+
+// newForecast follows the places of a room in steps: those of the users inside get
+// free by the curve of the stays, given their age; those of users to come by the same
+// curve from their admission on; those of no-shows after NoShow. Every free place is
+// given to the line, by at most Batch in each Tick. Later on the pace is that of
+// Little's law: the places divided by the time for which one is taken.
+func newForecast(s State) *forecast {
+	stays := s.Stays
+	curve := stays.curve()
+	// A user who is present comes soon after the admission. Those reserved that are
+	// more than a few seconds of admissions have probably gone.
+	var pace float64
+	if s.Rate.Over > 0 {
+		pace = float64(s.Rate.Admitted) / s.Rate.Over.Seconds()
+	}
+	ghosts := max(0, float64(s.Reserved)-2*pace)
+	missing := (float64(s.NoShows) + ghosts) / (float64(s.NoShows+stays.Came) + ghosts + 1)
+	noShow := stays.NoShow.Seconds()
+	each := missing*noShow + (1-missing)*curve.mean()
+	most := float64(stays.Batch) / stays.Tick.Seconds()
+
+	f := &forecast{
+		epoch: s.Epoch, most: most, step: max(each/stepsEach, 1e-3), pace: max(leastPace, min(most, float64(s.Threshold)/max(each, 1e-9))),
+		spread: 1 + 1/math.Sqrt(1+curve.ended/8),
+	}
+	inside := insideOf(s, &curve, ghosts)
+	var longer, came [forecastSteps]float64 // of a place taken by a user to come; of admissions in a step
+	enough, sum := float64(s.Waiting+1), 0.0
+	for k := range forecastSteps {
+		now := float64(k) * f.step
+		longer[k] = (1 - missing) * curve.longer(now)
+		if now < noShow {
+			longer[k] += missing
+		}
+		taken := ghosts * max(0, 1-now/noShow)
+		for _, c := range inside {
+			taken += c.users * curve.longer(c.age+now)
+		}
+		for j := range k {
+			taken += came[j] * longer[k-j]
+		}
+		came[k] = max(0, float64(s.Threshold)-taken)
+		if k > 0 {
+			came[k] = min(came[k], most*f.step)
+		}
+		sum += came[k]
+		f.admitted[k], f.steps = sum, k+1
+		if sum > enough {
+			break
+		}
+	}
+	return f
+}
+
+// agedUsers are users of an age in s, divided by the share of stays that are as long.
+type agedUsers struct{ users, age float64 }
+
+// insideOf are the users inside by their age. Those the store knows no age of, as of
+// an older release, are as the others.
+func insideOf(s State, c *stayCurve, ghosts float64) []agedUsers {
+	known := 0
+	for _, cohort := range s.Stays.Inside {
+		known += cohort.Users
+	}
+	present := max(0, float64(s.Active)-ghosts)
+	fresh := min(present, max(0, float64(s.Reserved)-ghosts)) // come soon
+	if known == 0 {
+		return []agedUsers{{users: present}}
+	}
+	inside := []agedUsers{{users: fresh}}
+	scale := (present - fresh) / float64(known)
+	for _, cohort := range s.Stays.Inside {
+		age := cohort.Age.Seconds()
+		if share := c.longer(age); share > 0 {
+			inside = append(inside, agedUsers{scale * float64(cohort.Users) / share, age})
+		}
+	}
+	return inside
+}
+
+// wait is the time in s until the admission of a position.
+func (f *forecast) wait(position int) float64 {
+	p := float64(position)
+	admitted := f.admitted[:f.steps]
+	free := 0.0
+	switch k := sort.SearchFloat64s(admitted, p); k {
+	case 0: // there are places now
+	case f.steps:
+		free = float64(k-1)*f.step + (p-admitted[k-1])/f.pace
+	default:
+		free = (float64(k-1) + (p-admitted[k-1])/(admitted[k]-admitted[k-1])) * f.step
+	}
+	return max(free, p/f.most)
+}
+
+// foresee is the forecast for a line in a state, nil when there is none: made anew
+// after Config.Refresh, by one caller. The others take the old one meanwhile.
+func (l *line) foresee(s State) *forecast {
+	if !s.foreseeable() {
+		return nil
+	}
+	now := l.room.now()
+	f := l.forecast.Load()
+	usable := f != nil && f.epoch == s.Epoch
+	if usable && (now-f.at < l.room.cfg.Refresh || !l.forecasting.TryLock()) {
+		return f
+	}
+	if !usable {
+		l.forecasting.Lock()
+	}
+	defer l.forecasting.Unlock()
+	if other := l.forecast.Load(); other != f && other.epoch == s.Epoch {
+		return other
+	}
+	f = newForecast(s)
+	f.at = now
+	l.forecast.Store(f)
+	return f
+}
