@@ -50,6 +50,7 @@ func beside() map[string][]string {
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
 		"queue":                       {"queue/token"},
 		"queue/frontgate":             {"queue/token"},
+		"queue/gate":                  {"queue/queuehttp", "queue/queuepage", "queue/token"},
 		"queue/queuehttp":             {"queue/token"},
 	}
 }

@@ -71,6 +71,9 @@ type Config struct {
 	// stands for the event. /vwr/{eventId} by default.
 	GatePath string
 
+	// NoCookies makes answers that set no cookies, for a client that sends the ticket
+	// in its header, as the page of package queuepage does.
+	NoCookies bool
 	// EntryCookie and TicketCookie are names of cookies, before the event's id;
 	// "urr-entry-token-" and "urr-queue-ticket-" by default.
 	EntryCookie  string

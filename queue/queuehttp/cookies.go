@@ -39,6 +39,9 @@ func (h *Handlers) cookieName(r *http.Request, prefix, event string) string {
 }
 
 func (h *Handlers) setCookie(w http.ResponseWriter, r *http.Request, prefix, event, value string, lasts time.Duration) {
+	if h.cfg.NoCookies {
+		return
+	}
 	age := max(1, int(lasts/time.Second))
 	if value == "" {
 		age = -1

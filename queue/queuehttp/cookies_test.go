@@ -49,6 +49,25 @@ func TestCookies(t *testing.T) {
 	}
 }
 
+// A client without cookies keeps its place by the header.
+func TestNoCookies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, 1, func(c *queuehttp.Config) { c.NoCookies = true })
+		for _, user := range []string{"alice", "bob"} {
+			b := s.browser(user)
+			for _, path := range []string{"check/show-1", "heartbeat/show-1", "leave/show-1", "check/show-1"} {
+				a := b.do("POST", "/api/queue/"+path, "")
+				if len(a.set) > 0 || a.status >= 300 {
+					t.Errorf("%s of %s: %d %v", path, user, a.status, a.set)
+				}
+				if path == "check/show-1" && a.body.Ticket == "" {
+					t.Errorf("%s has no ticket: %s", user, a.text)
+				}
+			}
+		}
+	})
+}
+
 // On https a cookie without the prefix, which another host of the domain can set,
 // is ignored.
 func TestHostPrefixIsTheOnlyOne(t *testing.T) {

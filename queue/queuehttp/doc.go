@@ -84,6 +84,7 @@
 //	every user keeps the place                                 TestStoreAway
 //	a poll with a ticket costs no call of the store            TestTicketSavesTheStore
 //	cookies are as stated, for any event's id                  TestCookies, TestHostPrefixIsTheOnlyOne, TestCookieOfAnyEvent
+//	… and none is set with Config.NoCookies                    TestNoCookies
 //	only real events get a room; a crowd asks for them once    TestUnknownEvents, TestKnownIsAskedOnce
 //	an outage of the catalog does not stop the line            TestCatalogAway, TestClassify
 //	an event that is over admits no one, all may leave         TestEventsThatAreOver

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Kind of a waiting page.
@@ -30,6 +32,11 @@ type Config struct {
 	// is mounted elsewhere reads ?event=. Default /queue/{eventId}, of a gate
 	// /vwr/{eventId}.
 	Path string
+
+	// Event makes a room's page for this event alone, which [Page.ServeInPlace] serves
+	// at the addresses of other pages. It loads its own address again when the visitor
+	// is admitted; Path and Admitted have no effect. Empty by default.
+	Event string
 
 	// Check is the path that the page polls: by POST of a room, by GET of a gate,
 	// with {requestId} in it. Default /api/queue/check/{eventId}, of a gate
@@ -149,6 +156,9 @@ func (c Config) validate() error {
 		if c.EntryKey != "" {
 			return errors.New("EntryKey is a room's: leave it empty for a gate")
 		}
+		if c.Event != "" {
+			return errors.New("Event is a room's: leave it empty for a gate")
+		}
 	} else if c.Assign != "" {
 		return errors.New("Assign is a gate's: leave it empty for a room")
 	}
@@ -166,6 +176,8 @@ func (c Config) validate() error {
 		}
 	}
 	switch {
+	case len(c.Event) > 256 || c.Event == "." || c.Event == ".." || !utf8.ValidString(c.Event) || strings.ContainsFunc(c.Event, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) }):
+		return fmt.Errorf("Event %.40q: set at most 256 bytes of UTF-8 without slashes and control characters", c.Event)
 	case strings.ContainsAny(c.Path, "?#"):
 		return fmt.Errorf("Path %q is where the page is mounted: leave its query out", c.Path)
 	case c.MoveOn > 0 && (c.MoveOn < time.Second || c.MoveOn > 5*time.Minute):

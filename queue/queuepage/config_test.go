@@ -30,6 +30,8 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 		"query of the page": {queuepage.Config{Path: "/queue?e={eventId}"}, "leave its query out"},
 		"no request":        {queuepage.Config{Kind: queuepage.Gate, Check: "/vwr/check/{eventId}"}, "needs {requestId} once"},
 		"gate's heartbeat":  {queuepage.Config{Kind: queuepage.Gate, Heartbeat: "/h/{eventId}"}, "are a room's"},
+		"gate's event":      {queuepage.Config{Kind: queuepage.Gate, Event: "e"}, "Event is a room's"},
+		"event":             {queuepage.Config{Event: "a/b"}, "without slashes"},
 		"gate's entry":      {queuepage.Config{Kind: queuepage.Gate, EntryKey: "k"}, "EntryKey is a room's"},
 		"room's assign":     {queuepage.Config{Assign: "/a/{eventId}"}, "Assign is a gate's"},
 		"move on":           {queuepage.Config{MoveOn: time.Millisecond}, "MoveOn 1ms: set 1 s to 5 min"},

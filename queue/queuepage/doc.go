@@ -47,6 +47,7 @@
 //
 //	property                                                  proven by
 //	one document, the same bytes for all, cacheable           TestPageIsTheSameForAll, TestHeaders, TestRevalidation, TestGzip
+//	in place of another page: 503, and stored by no cache     TestServeInPlace
 //	runs and loads nothing but its own content                TestPolicyMatches, TestBrowserPolicy
 //	at most 40 KB, and 14 KB packed: the first flight of TCP  TestFootprint
 //	names and brands are text, never markup                   TestBrandIsText, TestBrowserEventNames

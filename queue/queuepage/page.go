@@ -86,6 +86,7 @@ func pack(document []byte) ([]byte, error) {
 type settings struct {
 	Kind        string                                `json:"kind"`
 	Path        string                                `json:"path"`
+	Event       string                                `json:"event,omitempty"`
 	Check       string                                `json:"check"`
 	Heartbeat   string                                `json:"heartbeat,omitempty"`
 	Leave       string                                `json:"leave,omitempty"`
@@ -112,7 +113,7 @@ func render(cfg Config) (document []byte, policy string, err error) {
 		return nil, "", err
 	}
 	set := settings{
-		Kind: "room", Path: cfg.Path, Check: cfg.Check, Heartbeat: cfg.Heartbeat, Leave: cfg.Leave, Assign: cfg.Assign, Admitted: cfg.Admitted,
+		Kind: "room", Path: cfg.Path, Event: cfg.Event, Check: cfg.Check, Heartbeat: cfg.Heartbeat, Leave: cfg.Leave, Assign: cfg.Assign, Admitted: cfg.Admitted,
 		SignIn: cfg.SignIn, Show: cfg.Show, EntryKey: cfg.EntryKey, BearerKey: cfg.Bearer.Key, BearerField: cfg.Bearer.Field,
 		MoveOn: int(cfg.MoveOn / time.Second), Keep: int(cfg.Keep / time.Second), Language: cfg.Language, Title: cfg.Brand.Title, Home: cfg.Brand.Home,
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ServeHTTP answers GET and HEAD, at any path.
@@ -14,33 +15,55 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the waiting page is only read", http.StatusMethodNotAllowed)
 		return
 	}
-	v := p.plain
-	if takesGzip(r.Header.Values("Accept-Encoding")) {
-		v = p.packed
-		h.Set("Content-Encoding", "gzip")
-	}
+	v := p.describe(h, r)
 	h.Set("Cache-Control", p.cacheControl)
-	h.Set("Content-Security-Policy", p.policy)
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("ETag", v.etag)
-	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Vary", "Accept-Encoding")
-	h.Set("X-Content-Type-Options", "nosniff")
 	if p.has(r.Header.Values("If-None-Match")) {
 		h.Del("Content-Encoding")
 		h.Del("Content-Type")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	h.Set("Content-Length", strconv.Itoa(len(v.body)))
-	if r.Method == http.MethodHead {
-		return
+	v.write(w, r, http.StatusOK)
+}
+
+// ServeInPlace answers a GET or a HEAD of another page, whose visitor has to wait
+// first. The page needs Config.Event. The status is 503 with Retry-After, so that
+// search engines keep what they know of the other page, and no cache may store the
+// answer.
+func (p *Page) ServeInPlace(w http.ResponseWriter, r *http.Request, retryAfter time.Duration) {
+	h := w.Header()
+	v := p.describe(h, r)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Retry-After", strconv.FormatInt(max(1, int64(retryAfter/time.Second)), 10))
+	v.write(w, r, http.StatusServiceUnavailable)
+}
+
+// describe sets the headers that do not depend on the status, and returns the
+// encoding that the client takes.
+func (p *Page) describe(h http.Header, r *http.Request) variant {
+	v := p.plain
+	if takesGzip(r.Header.Values("Accept-Encoding")) {
+		v = p.packed
+		h.Set("Content-Encoding", "gzip")
 	}
-	// A visitor who is gone before the end misses nothing.
-	_, _ = w.Write(v.body)
+	h.Set("Content-Security-Policy", p.policy)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("X-Content-Type-Options", "nosniff")
+	return v
+}
+
+func (v variant) write(w http.ResponseWriter, r *http.Request, status int) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(v.body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(v.body) // the visitor may be gone
+	}
 }
 
 // has says whether the client has the page already, in either encoding: its content

@@ -170,3 +170,29 @@ func TestFootprint(t *testing.T) {
 		t.Errorf("%d bytes, %d packed: at most 40 KB and 14 KB", plain, packed)
 	}
 }
+
+func TestServeInPlace(t *testing.T) {
+	p := newPage(t, queuepage.Config{Event: "sale"})
+	in := func(method string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, "/shop/shoes?size=9", nil)
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		p.ServeInPlace(w, r, 7*time.Second)
+		return w
+	}
+	w := in("GET", "If-None-Match", "*")
+	if w.Code != 503 || w.Header().Get("Retry-After") != "7" || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("ETag") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	if !strings.Contains(w.Body.String(), `"event":"sale"`) || w.Header().Get("Content-Security-Policy") == "" {
+		t.Errorf("the page does not know its event: %v", w.Header())
+	}
+	if w := in("HEAD"); w.Code != 503 || w.Body.Len() != 0 || w.Header().Get("Content-Length") == "" {
+		t.Errorf("HEAD: %d %v %d bytes", w.Code, w.Header(), w.Body.Len())
+	}
+	if w := in("GET", "Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("packed: %v", w.Header())
+	}
+}

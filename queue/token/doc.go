@@ -14,7 +14,7 @@
 //		err = claims.For("show-1", "42")
 //	}
 //
-// There are five kinds:
+// There are seven kinds:
 //
 //	kind                  says                                     bound to      lasts     form
 //	[Tickets]             a place in line: epoch and order, and    event, user   as the    56 characters
@@ -25,9 +25,13 @@
 //	                      position
 //	[Passes]              a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
 //	                                                               method, path
+//	[Visitors]            a browser that has not signed in         -             caller's  48 characters
+//	[Origins]             a request came through a gate            event, user,  ± 30 s    key id.MAC, and
+//	                                                               method, host,           the time
+//	                                                               path, query
 //
 // The key of a kind is HMAC-SHA256(secret, "millrace/queue/" + kind), with the
-// kind being "ticket", "request", "entry", "gate" or "pass": one secret serves
+// kind being "ticket", "request", "entry", "gate", "pass", "visitor" or "origin": one secret serves
 // all of them, and nothing of one kind is valid as another. Each text names its
 // key by an id that tells nothing of it. JWTs are HS256 and nothing else: a token
 // that names another algorithm is refused before its signature is looked at. A
@@ -55,6 +59,8 @@
 //	are told apart
 //	two users never have one token                            TestIssueRefusesWhatJSONChanges
 //	a pass is for one request, near its time                  TestPass
+//	a visitor is new, and any bit changed makes it invalid    TestVisitor
+//	a gate's signature is for one request, near its time      TestOrigin
 //	no text makes a parser panic, or passes by chance         FuzzTicketOpen, FuzzRequestOpen, FuzzEntryVerify,
 //	                                                          FuzzGateVerify, FuzzPassCheck
 //

@@ -42,6 +42,7 @@ function read(drawer, key) {
 }
 
 const event = (() => {
+  if (config.event) return config.event;
   const [before, after] = config.path.split('{eventId}');
   const path = location.pathname.replace(/\/+$/, '');
   let id = query.get('event') || '';

@@ -52,7 +52,8 @@ function refused(answer) {
 // the page to come goes along.
 function goOn(where, next = localURL(query.get('next'))) {
   const url = localURL(where);
-  if (url === null || url.pathname === location.pathname) return false;
+  const here = url?.pathname === location.pathname;
+  if (url === null || (here && !config.event)) return false;
   const now = Date.now();
   const jumps = (read(tab, 'queuepage:jumps').at || []).filter((at) => now - at < 20000);
   if (jumps.length >= 6) return false;
@@ -60,11 +61,13 @@ function goOn(where, next = localURL(query.get('next'))) {
   if (next !== null && !url.searchParams.has('next')) url.searchParams.set('next', next.pathname + next.search + next.hash);
   if (known(query.get('lang'))) url.searchParams.set('lang', lang);
   loop.stop();
-  location.replace(url.href);
+  if (here) location.reload();
+  else location.replace(url.href);
   return true;
 }
 
 function destination() {
+  if (config.event) return location;
   const next = localURL(query.get('next'));
   return next !== null && next.pathname !== location.pathname ? next : localURL(address(config.admitted));
 }

@@ -1,0 +1,35 @@
+package gate
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// keepPrivate keeps the caches of others from storing what only visitors with a
+// place may see: they would hand it to visitors without one. Browsers may store it
+// as before.
+func (g *Gate) keepPrivate(r *http.Response) error {
+	to := handedOf(r.Request.Context())
+	if to.user == "" || r.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	directives := strings.FieldsFunc(strings.ToLower(strings.Join(r.Header.Values("Cache-Control"), ",")), func(c rune) bool { return c == ',' || c == ' ' })
+	if slices.Contains(directives, "private") || slices.Contains(directives, "no-store") {
+		return nil
+	}
+	if paths, err := readPath(pathOf(to.target)); err == nil && !paths.waits(g.wait, g.pass) {
+		return nil // an asset, which anybody may see
+	}
+	kept := []string{"private"}
+	for _, d := range directives {
+		if d != "public" && !strings.HasPrefix(d, "s-maxage") {
+			kept = append(kept, d)
+		}
+	}
+	r.Header.Set("Cache-Control", strings.Join(kept, ", "))
+	for _, name := range []string{"CDN-Cache-Control", "Surrogate-Control"} {
+		r.Header.Del(name)
+	}
+	return nil
+}

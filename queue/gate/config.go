@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/queuepage"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// Config is the configuration of a [Gate]. Event and Keys are required, and Origin
+// for [Gate.Handler].
+type Config struct {
+	// Event names the room that visitors wait in.
+	Event string
+	// Keys sign the cookies, the passes and what the origin is told. All processes of
+	// a gate need the same; they may be those of the room.
+	Keys *token.Ring
+	// Origin is the site behind the gate, such as http://127.0.0.1:3000. A path in it
+	// is put before the paths of requests.
+	Origin *url.URL
+
+	// Wait are the paths that need a place, /** by default: all. Pass are those of
+	// them that need none, such as /static/**. A pattern is a path; * in it stands for
+	// any characters of a segment, and a segment ** for any segments. Case matters.
+	Wait []string
+	Pass []string
+	// Below is where the gate has its own routes, which the origin never sees;
+	// /millrace-gate by default.
+	Below string
+
+	// Brand and Language are those of the waiting page: see package queuepage.
+	Brand    queuepage.Brand
+	Language string
+	// RetryAfter is the Retry-After of answers to requests without a place; 5 s by
+	// default, in steps of 1 s.
+	RetryAfter time.Duration
+	// AliveEvery is how often a visitor's requests and open streams are told to the
+	// room as signs of life, and the room is asked whether the visitor still has the
+	// place; 30 s by default, at most a minute. Each costs a call of the store.
+	AliveEvery time.Duration
+
+	// Proxied says that a proxy of yours stands before the gate and sets
+	// X-Forwarded-For, -Host and -Proto, which the gate then believes and hands on.
+	// Without it they are made anew from the connection.
+	Proxied bool
+	// Transport makes the requests to the origin; by default one that keeps
+	// connections open, changes no content and waits for an answer without a limit.
+	Transport http.RoundTripper
+	// Logger gets the details that visitors don't see, at most one line a second;
+	// slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if len(c.Wait) == 0 {
+		c.Wait = []string{"/**"}
+	}
+	if c.Below == "" {
+		c.Below = "/millrace-gate"
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = 5 * time.Second
+	}
+	if c.AliveEvery == 0 {
+		c.AliveEvery = 30 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// validate checks a config with its defaults.
+func (c Config) validate() error {
+	switch {
+	case c.Event == "":
+		return errors.New("gate: Config.Event is empty; name the room, such as sale")
+	case c.Keys == nil:
+		return errors.New("gate: Config.Keys is nil; make them with token.NewRing")
+	case c.Origin != nil && (c.Origin.Scheme != "http" && c.Origin.Scheme != "https" || c.Origin.Host == ""):
+		return fmt.Errorf("gate: Config.Origin is %q; give the address of the site behind the gate, such as http://127.0.0.1:3000", c.Origin.Redacted())
+	case c.Origin != nil && (c.Origin.RawQuery != "" || c.Origin.Fragment != "" || c.Origin.User != nil):
+		return fmt.Errorf("gate: Config.Origin is %q; leave its user, query and fragment out", c.Origin.Redacted())
+	case !strings.HasPrefix(c.Below, "/") || strings.HasSuffix(c.Below, "/") || strings.ContainsAny(c.Below, "{}*%;?#\\ ") || strings.Contains(c.Below, "//") || strings.Contains(c.Below, "/."):
+		return fmt.Errorf("gate: Config.Below is %q; give a path such as /millrace-gate, without a slash at its end", c.Below)
+	case c.RetryAfter < time.Second:
+		return fmt.Errorf("gate: Config.RetryAfter is %s; give at least 1 s, or 0 for 5 s", c.RetryAfter)
+	case c.AliveEvery < time.Second || c.AliveEvery > time.Minute:
+		return fmt.Errorf("gate: Config.AliveEvery is %s; give 1 s to 1 min, or 0 for 30 s", c.AliveEvery)
+	}
+	return nil
+}

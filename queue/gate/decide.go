@@ -1,0 +1,113 @@
+package gate
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// verdict is the gate's decision about a request.
+type verdict uint8
+
+const (
+	goesOn  verdict = iota // to the origin
+	enters                 // a navigation of a visitor who has just been admitted
+	waits                  // a navigation: it gets the waiting page
+	refused                // anything else without a place
+	odd                    // a path that can be read in more than one way
+)
+
+// question is a request as the visitor made it.
+type question struct {
+	*http.Request
+	target string // path and query, as they were on the wire
+	secure bool   // it came over https
+}
+
+type decision struct {
+	verdict verdict
+	user    string // of a visitor inside; empty for a request that needs no place
+	cookie  *http.Cookie
+}
+
+// ask is the question of a request that came to the gate itself.
+func (g *Gate) ask(r *http.Request) question {
+	return question{Request: r, target: targetOf(r), secure: r.TLS != nil || g.cfg.Proxied && r.Header.Get("X-Forwarded-Proto") == "https"}
+}
+
+// targetOf is the path and query of a request as the client sent them.
+func targetOf(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		return r.RequestURI
+	}
+	return r.URL.RequestURI() // it was in absolute form
+}
+
+// pathOf is the escaped path of a target.
+func pathOf(target string) string {
+	path, _, _ := strings.Cut(target, "?")
+	return path
+}
+
+// decide judges a request. A visitor with a pass may go anywhere. Only a navigation
+// asks the room for a place: a crowd's other requests cost nothing.
+func (g *Gate) decide(q question) decision {
+	if q.Method == http.MethodOptions {
+		return decision{verdict: goesOn} // a preflight carries no cookies
+	}
+	user, err := g.userOf(q.Request)
+	known := err == nil
+	if known && g.hasPass(q.Request, user) && g.stillInside(q.Context(), user) {
+		return decision{verdict: goesOn, user: user}
+	}
+	paths, err := readPath(pathOf(q.target))
+	switch {
+	case err != nil:
+		return decision{verdict: odd}
+	case !paths.waits(g.wait, g.pass):
+		return decision{verdict: goesOn}
+	case !navigates(q.Request):
+		return decision{verdict: refused}
+	case !known:
+		// A place is for a browser that has shown that it keeps cookies: a crawler or a
+		// monitor would take one with each request.
+		return decision{verdict: waits, cookie: g.newVisitor(q.secure)}
+	}
+	place, err := g.room.Check(q.Context(), g.cfg.Event, queue.Visitor{User: user})
+	if err == nil && place.Status == queue.Active {
+		var pass *http.Cookie
+		if pass, err = g.newPass(user, place.Entry, q.secure); err == nil {
+			g.alive.forget(user)
+			return decision{verdict: enters, user: user, cookie: pass}
+		}
+	}
+	if err != nil {
+		g.complain("gate: the room cannot be asked; the visitor waits", err)
+	}
+	return decision{verdict: waits} // the page goes on asking, also when the room could not be asked
+}
+
+// navigates says whether a browser loads a document.
+func navigates(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") || r.Header.Get("Upgrade") != "" {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Dest") {
+	case "", "document", "iframe", "frame":
+		return true
+	}
+	return false
+}
+
+// sameAddress is a Location that leads to the target on the same site, whatever the
+// target is: "//host" alone would lead to another one.
+func sameAddress(target string) string {
+	if len(target) > 1 && (target[1] == '/' || target[1] == '\\') {
+		return "/." + target
+	}
+	return target
+}

@@ -1,0 +1,164 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/queuehttp"
+	"github.com/millrace-go/millrace/queue/queuepage"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// Gate stands before a site and lets in the visitors that the room admits. Its
+// methods are safe for concurrent use. It has no goroutine besides those of the
+// requests that it serves.
+type Gate struct {
+	cfg        Config
+	room       *queue.Room
+	wait, pass []pattern
+	visitors   *token.Visitors
+	entries    *token.Entries
+	origins    *token.Origins
+	page       *queuepage.Page
+	rooms      *queuehttp.Handlers
+	own        *http.ServeMux
+	proxy      *httputil.ReverseProxy
+	idle       func() // closes the connections of the default transport
+	passCookie string
+	alive      alive
+	counts     counts
+	complaints complaints
+}
+
+// longest bounds a pass whatever Config.Active of the room is; a pass ends with the
+// place in any case.
+const longest = 7 * 24 * time.Hour
+
+// New makes a gate before a room.
+func New(room *queue.Room, cfg Config) (*Gate, error) {
+	if room == nil {
+		return nil, errors.New("gate: the room is nil; make one with queue.New")
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	g := &Gate{
+		cfg: cfg, room: room, own: http.NewServeMux(), idle: func() {},
+		visitors: token.NewVisitors(cfg.Keys), origins: token.NewOrigins(cfg.Keys),
+		passCookie: passCookie + url.QueryEscape(cfg.Event),
+		alive:      alive{every: cfg.AliveEvery},
+	}
+	var err error
+	if g.wait, err = parsePatterns("Wait", cfg.Wait); err != nil {
+		return nil, err
+	}
+	if g.pass, err = parsePatterns("Pass", cfg.Pass); err != nil {
+		return nil, err
+	}
+	if g.entries, err = token.NewEntries(cfg.Keys, token.Config{Lasts: longest}); err != nil {
+		return nil, fmt.Errorf("gate: %w", err)
+	}
+	if g.page, err = queuepage.New(queuepage.Config{
+		Event: cfg.Event, Check: cfg.Below + "/check/{eventId}", Heartbeat: cfg.Below + "/heartbeat/{eventId}", Leave: cfg.Below + "/leave/{eventId}",
+		Brand: cfg.Brand, Language: cfg.Language,
+	}); err != nil {
+		return nil, fmt.Errorf("gate: %w", err)
+	}
+	if g.rooms, err = queuehttp.New(room, g.entries, queuehttp.Config{
+		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Logger: cfg.Logger,
+	}); err != nil {
+		return nil, fmt.Errorf("gate: %w", err)
+	}
+	g.rooms.Mount(g.own, cfg.Below, nil)
+	if cfg.Origin != nil {
+		g.proxy = g.newProxy()
+	}
+	return g, nil
+}
+
+// eventOf is the event of a request to the gate's own routes.
+func (g *Gate) eventOf(r *http.Request) string {
+	if r.Pattern == "" || !strings.Contains(r.Pattern, "{eventId}") {
+		return g.cfg.Event // an operator's
+	}
+	return r.PathValue("eventId")
+}
+
+// known keeps visitors from opening other rooms.
+func (g *Gate) known(_ context.Context, event string) error {
+	if event != g.cfg.Event {
+		return queuehttp.ErrUnknownEvent
+	}
+	return nil
+}
+
+// Handler is the gate as a reverse proxy: it answers its own routes, keeps
+// visitors without a place waiting, and hands everything else on to Config.Origin.
+func (g *Gate) Handler() (http.Handler, error) {
+	if g.proxy == nil {
+		return nil, errors.New("gate: Config.Origin is nil; give the address of the site behind the gate, or use Judge")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.serveOwn(w, r) {
+			return
+		}
+		q := g.ask(r)
+		d := g.decide(q)
+		if d.verdict != goesOn {
+			g.answer(w, q, d)
+			return
+		}
+		g.forward(w, q, d)
+	}), nil
+}
+
+// Operator is for whoever runs the event: it checks no rights, so serve it where
+// visitors cannot reach it.
+//
+//	GET  /room             the state of the room, and its figures
+//	PUT  /room/threshold   {"threshold": 500}
+//	POST /room/pause       /room/resume, /room/clear
+func (g *Gate) Operator() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /room", g.rooms.State)
+	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
+	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
+	mux.HandleFunc("POST /room/resume", g.rooms.Resume)
+	mux.HandleFunc("POST /room/clear", g.rooms.Clear)
+	return mux
+}
+
+// Close closes the idle connections to the origin. Requests in flight go on.
+func (g *Gate) Close() { g.idle() }
+
+// serveOwn answers the routes of the gate's own.
+func (g *Gate) serveOwn(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path != g.cfg.Below && !strings.HasPrefix(r.URL.Path, g.cfg.Below+"/") {
+		return false
+	}
+	if _, err := g.userOf(r); err != nil {
+		g.problem(w, http.StatusForbidden, "cookies-needed", "The browser has sent no cookie of this gate", "load the page again, and accept its cookies", 0)
+		return true
+	}
+	switch r.URL.Path {
+	case g.cfg.Below + "/leave/" + g.cfg.Event, g.cfg.Below + "/done/" + g.cfg.Event:
+		defer g.forget(r)
+	}
+	g.own.ServeHTTP(w, r)
+	return true
+}
+
+// forget makes the next request of a visitor who has left ask the room.
+func (g *Gate) forget(r *http.Request) {
+	if user, err := g.userOf(r); err == nil {
+		g.alive.forget(user)
+	}
+}

@@ -1,0 +1,115 @@
+package gate
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Kind of a proxy that asks the gate about each request.
+type Kind uint8
+
+const (
+	// Forward is for proxies that send the judge's answer to the visitor unless it is
+	// 200: Caddy and Traefik (forward_auth), HAProxy with our Lua file.
+	Forward Kind = iota
+	// Nginx is for auth_request, which turns any answer but 200, 401 and 403 into 500
+	// and keeps none of its content: the judge says 200 or 401, and for 401 nginx asks
+	// for the answer at /answer.
+	Nginx
+)
+
+// Judge is the gate beside a proxy of yours, which asks it about each request and
+// has the connection to the origin itself. It serves
+//
+//	/judge     200 with the signed headers for the origin, or another answer
+//	/answer    for nginx: what to answer a request that was judged 401
+//
+// and the gate's own routes below Config.Below, which the proxy has to hand on. The
+// request that is judged comes in X-Forwarded-Method, -Host, -Proto and -Uri, which
+// only the proxy may set: let only the proxy reach the judge.
+func (g *Gate) Judge(kind Kind) (http.Handler, error) {
+	if kind > Nginx {
+		return nil, errors.New("gate: the kind of the judge is not known; use gate.Forward or gate.Nginx")
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		switch {
+		case r.URL.Path == "/judge":
+			g.judge(w, r, kind)
+		case r.URL.Path == "/answer" && kind == Nginx:
+			g.answerRefused(w, r)
+		case g.serveOwn(w, r):
+		default:
+			g.problem(w, http.StatusNotFound, "no-route", "The judge has no such route", "ask /judge, and hand on the routes below "+g.cfg.Below, 0)
+		}
+	}), nil
+}
+
+func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
+	q, err := judged(r)
+	if err != nil {
+		g.complain("gate: the proxy does not say which request is judged", err)
+	}
+	if err != nil && kind == Forward {
+		g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
+		return
+	}
+	d := decision{verdict: refused}
+	if err == nil {
+		d = g.decide(q)
+	}
+	switch {
+	case d.verdict == goesOn:
+		if d.user == "" {
+			g.counts.passed.Add(1)
+		} else {
+			g.counts.inside.Add(1)
+		}
+		g.signHeaders(w.Header(), q.Method, q.Host, q.target, d.user)
+		w.WriteHeader(http.StatusOK)
+	case kind == Nginx:
+		w.WriteHeader(http.StatusUnauthorized)
+	default:
+		g.answer(w, q, d)
+	}
+}
+
+// answerRefused answers a request that was judged 401 a moment ago. If it would
+// pass by now, a navigation is made again, and another request may be.
+func (g *Gate) answerRefused(w http.ResponseWriter, r *http.Request) {
+	q, err := judged(r)
+	if err != nil {
+		g.complain("gate: the proxy does not say which request is judged", err)
+		g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
+		return
+	}
+	d := g.decide(q)
+	if d.verdict == goesOn {
+		if d.verdict = refused; navigates(q.Request) {
+			d.verdict = enters
+		}
+	}
+	g.answer(w, q, d)
+}
+
+// judged is the request that a proxy asks about.
+func judged(r *http.Request) (question, error) {
+	of := func(name string) string { return r.Header.Get("X-Forwarded-" + name) }
+	target := of("Uri")
+	switch {
+	case of("Method") == "" || of("Host") == "":
+		return question{}, errors.New("X-Forwarded-Method or X-Forwarded-Host is missing; set them in the proxy as the files in deploy/gate do")
+	case !strings.HasPrefix(target, "/"):
+		return question{}, errors.New("X-Forwarded-Uri is missing or does not begin with a slash; set it in the proxy as the files in deploy/gate do")
+	}
+	// A request that net/url cannot read is judged by its text: it is odd.
+	as := new(http.Request)
+	*as = *r
+	as.Method, as.Host, as.RequestURI = of("Method"), of("Host"), target
+	if u, err := url.ParseRequestURI(target); err == nil {
+		as.URL = u
+	}
+	return question{Request: as, target: target, secure: of("Proto") == "https"}, nil
+}

@@ -1,0 +1,106 @@
+package gate_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/gate"
+)
+
+// asked is a proxy's question about a request.
+func (b *browser) asked(judge http.Handler, route, method, target string, h http.Header) *http.Response {
+	r := httptest.NewRequest("GET", "http://gate.internal"+route, nil)
+	for name, value := range map[string]string{"Method": method, "Host": "shop.example", "Proto": "http", "Uri": target} {
+		if value != "" {
+			r.Header.Set("X-Forwarded-"+name, value)
+		}
+	}
+	return b.send(judge, r, h)
+}
+
+var requests = []struct {
+	method, target string
+	h              http.Header
+	forward        int
+}{
+	{"GET", "/", navigation, 503}, {"GET", "/seats?row=7", navigation, 503}, {"GET", "/api", nil, 429}, {"POST", "/pay", nil, 429}, {"HEAD", "/", navigation, 503},
+	{"OPTIONS", "/api", nil, 200}, {"GET", "/static/a.css", nil, 200}, {"GET", "/a%2Fb", nil, 400}, {"GET", "/%zz", navigation, 400},
+}
+
+// To nginx the judge says 200 and 401 and nothing else, whatever happens; the
+// answer is at another route.
+func TestJudgeForNginx(t *testing.T) {
+	s := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) { c.Pass = []string{"/static/**"} })
+	judge, err := s.gate.Judge(gate.Nginx)
+	require.NoError(t, err)
+	for _, r := range requests {
+		b := s.browser()
+		want := 401
+		if r.forward == 200 {
+			want = 200
+		}
+		got := b.asked(judge, "/judge", r.method, r.target, r.h)
+		require.Equal(t, want, got.StatusCode, r.target)
+		require.Equal(t, "no-store", got.Header.Get("Cache-Control"))
+		require.Empty(t, got.Cookies())
+		if want == 401 {
+			require.Equal(t, r.forward, b.asked(judge, "/answer", r.method, r.target, r.h).StatusCode, r.target)
+		}
+	}
+	require.Equal(t, 401, s.browser().asked(judge, "/judge", "", "/", navigation).StatusCode)
+	require.Equal(t, 401, s.browser().asked(judge, "/judge", "GET", "", navigation).StatusCode)
+
+	b := s.browser()
+	b.asked(judge, "/answer", "GET", "/seats", navigation)
+	require.Equal(t, 401, b.asked(judge, "/judge", "GET", "/seats", navigation).StatusCode)
+	entry := b.asked(judge, "/answer", "GET", "/seats", navigation)
+	require.Equal(t, 303, entry.StatusCode)
+	require.Equal(t, "/seats", entry.Header.Get("Location"))
+	inside := b.asked(judge, "/judge", "POST", "/pay", nil)
+	require.Equal(t, 200, inside.StatusCode)
+	require.Len(t, inside.Header.Get(gate.UserHeader), 22)
+	// A place that became free between the two questions.
+	require.Equal(t, 303, b.asked(judge, "/answer", "GET", "/seats", navigation).StatusCode)
+	require.Equal(t, 429, b.asked(judge, "/answer", "POST", "/seats", nil).StatusCode)
+
+	s.store.away.Store(true)
+	other := s.browser()
+	other.asked(judge, "/answer", "GET", "/", navigation)
+	require.Equal(t, 401, other.asked(judge, "/judge", "GET", "/", navigation).StatusCode)
+	require.Equal(t, 503, other.asked(judge, "/answer", "GET", "/", navigation).StatusCode)
+}
+
+// Other proxies get 200 with the headers for the origin, or what to answer.
+func TestJudgeForOthers(t *testing.T) {
+	s := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) { c.Pass = []string{"/static/**"} })
+	judge, err := s.gate.Judge(gate.Forward)
+	require.NoError(t, err)
+	for _, r := range requests {
+		got := s.browser().asked(judge, "/judge", r.method, r.target, r.h)
+		require.Equal(t, r.forward, got.StatusCode, r.target)
+		require.Equal(t, "no-store", got.Header.Get("Cache-Control"))
+	}
+	b := s.browser()
+	require.Contains(t, body(t, b.asked(judge, "/judge", "GET", "/", navigation)), `"event":"sale"`)
+	require.Equal(t, 200, b.send(judge, httptest.NewRequest("POST", "/millrace-gate/check/sale", nil), nil).StatusCode)
+	require.Equal(t, 303, b.asked(judge, "/judge", "GET", "/", navigation).StatusCode)
+	inside := b.asked(judge, "/judge", "GET", "/seats?row=7", navigation)
+	require.Equal(t, 200, inside.StatusCode)
+
+	verifier, err := gate.NewVerifier(keys(t))
+	require.NoError(t, err)
+	r := httptest.NewRequest("GET", "http://shop.example/seats?row=7", nil)
+	r.RequestURI = "/seats?row=7"
+	r.Header = inside.Header
+	_, err = verifier.Verify(r)
+	require.NoError(t, err)
+
+	require.Equal(t, 500, s.browser().asked(judge, "/judge", "GET", "", navigation).StatusCode)
+	for _, route := range []string{"/", "/answer", "/metrics"} {
+		require.Equal(t, 404, b.asked(judge, route, "GET", "/", navigation).StatusCode, route)
+	}
+}
