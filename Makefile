@@ -36,6 +36,7 @@ ifeq ($(RACE),)
 	@echo 'no C compiler found: the tests run without the race detector'
 endif
 	$(GO) test $(RACE) -vet=off -timeout 30m $(PACKAGES) # make check vets
+	./scripts/googlepubsub.sh $(RACE) -vet=off -timeout 5m
 
 check: ## format, vet, lint, modules, links
 	./scripts/check.sh $(GOLANGCI)

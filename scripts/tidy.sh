@@ -13,7 +13,7 @@ write=${1:-}
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-declare -A folder
+declare -A folder=([$own/examples/googlepubsub]=$PWD/examples/googlepubsub) # not in go.work
 for module in $(./scripts/modules); do folder[$own${module#.}]=$PWD/${module#./}; done
 replace=() drop=()
 for path in "${!folder[@]}"; do

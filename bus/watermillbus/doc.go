@@ -24,6 +24,8 @@
 //	Publish returns the outcome of each message                  TestPublishSaysWhatBecameOfEachMessage
 //	messages of a key are published one after the other, those
 //	of other keys in parallel                                    TestPublishKeepsTheOrderOfKeys
+//	a published message stays as it was, whatever the adapter
+//	writes into its metadata                                     TestPublishChangesNoMessage
 //	the end of a context ends the wait for an adapter that
 //	ignores it                                                   TestTheEndOfAContextEndsTheWait
 //	Close closes all that was opened, also late results          TestCloseClosesWhatCameTooLate

@@ -193,6 +193,21 @@ func TestPublishKeepsTheOrderOfKeys(t *testing.T) {
 	})
 }
 
+// Some adapters add their server's id to the metadata of the message that they publish.
+func TestPublishChangesNoMessage(t *testing.T) {
+	p := &pubSub{publish: func(m *message.Message) error {
+		m.Metadata.Set("id of the server", "1")
+		return nil
+	}}
+	m := msg("k", "1")
+	if err := open(t, p.config()).Publisher().Publish("t", m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Metadata) != 1 || m.Metadata[event.KeyHeader] != "k" {
+		t.Errorf("after Publish the metadata is %v, want the key alone", m.Metadata)
+	}
+}
+
 func TestTheEndOfAContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

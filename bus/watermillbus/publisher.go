@@ -63,8 +63,8 @@ func (p publisher) one(topic string, m *message.Message) (bus.Outcome, error) {
 	if err != nil {
 		return bus.NotSent, p.judge(err)
 	}
-	if ctx.Done() != nil { // the adapter may read the message after the call has returned
-		m = m.CopyWithContext()
+	m = m.CopyWithContext() // some adapters write into the metadata of the message
+	if ctx.Done() != nil {  // and may read it after the call has returned
 		m.Payload = slices.Clone(m.Payload)
 	}
 	_, err = call(ctx, p.Driver, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)

@@ -171,4 +171,43 @@ func forbiddenRelative(path, imported string) string {
 	return "a package does not stand on what is below it or beside it"
 }
 
+// unopened are internal packages of the library that programs in examples still import: their
+// migrations, and the pool of MySQL that they wrap.
+func unopened() map[string][]string {
+	return map[string][]string{
+		"examples/boxoffice/internal/ops":   {"internal/migrate"},
+		"examples/boxoffice/internal/store": {"internal/migrate", "internal/mysqldb"},
+	}
+}
+
+// TestExamplesImportPublicPackages: an example shows how to use the library, so a package that it
+// needs is one that users can import.
+func TestExamplesImportPublicPackages(t *testing.T) {
+	g := build(t)
+	for _, wrong := range strayExamples(g) {
+		t.Error(wrong)
+	}
+	for path, all := range unopened() {
+		for _, imported := range all {
+			if !slices.Contains(g[path].imports, imported) {
+				t.Errorf("%s does not import %s any more: take it out of unopened", path, imported)
+			}
+		}
+	}
+}
+
+func strayExamples(g graph) (wrong []string) {
+	for _, path := range g.ours() {
+		if family(path) != "examples" || isTest(path) {
+			continue
+		}
+		for _, imported := range g[path].imports {
+			if family(imported) == "internal" && !slices.Contains(unopened()[path], imported) {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s; take a public package, or a file of the example's own", path, imported))
+			}
+		}
+	}
+	return wrong
+}
+
 func isTest(path string) bool { return strings.HasSuffix(path, "test") }

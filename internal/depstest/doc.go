@@ -15,8 +15,11 @@
 //	a module that users require imports nothing internal of
 //	another one, since versions can be combined                 TestModulesImportNothingInternal
 //	the root's module requires no other module of the tree      TestRootStandsAlone
+//	examples import public packages of the library, apart from
+//	a list that names each exception                            TestExamplesImportPublicPackages
 //	how many modules the outbox brings, none of them heavy      TestGraphOfAUser
-//	every module of the tree is in go.work                      TestWorkIsComplete
+//	every module of the tree is in go.work, or has a script
+//	that make test runs                                         TestWorkIsComplete
 //	each of these checks finds planted faults                   TestPlanted…
 //
 // A new public package, or a new dependency of one, fails TestLinks until

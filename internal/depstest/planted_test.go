@@ -60,7 +60,7 @@ func TestPlantedNothing(t *testing.T) {
 		t.Errorf("the table is %s", got)
 	}
 	for name, wrong := range map[string][]string{
-		"links": toyLinks(t, g, toyTable), "drivers": strayDrivers(g), "tools": strayTools(g), "arrows": wrongArrows(g), "internals": strayInternals(g),
+		"links": toyLinks(t, g, toyTable), "drivers": strayDrivers(g), "tools": strayTools(g), "arrows": wrongArrows(g), "internals": strayInternals(g), "examples": strayExamples(g),
 	} {
 		if len(wrong) > 0 {
 			t.Errorf("%s: %q", name, wrong)
@@ -74,6 +74,7 @@ func TestPlanted(t *testing.T) {
 	drivers := func(_ *testing.T, g graph) []string { return strayDrivers(g) }
 	tools := func(_ *testing.T, g graph) []string { return strayTools(g) }
 	arrows := func(_ *testing.T, g graph) []string { return wrongArrows(g) }
+	examples := func(_ *testing.T, g graph) []string { return strayExamples(g) }
 	internals := func(_ *testing.T, g graph) []string { return strayInternals(g) }
 	for _, c := range []struct {
 		name  string
@@ -90,6 +91,7 @@ func TestPlanted(t *testing.T) {
 		{"Prometheus in a core package", imports("outbox", "github.com/prometheus/client_golang/prometheus"), drivers, "outbox links github.com/prometheus/client_golang"},
 		{"cobra in a package", imports("outbox", "github.com/spf13/cobra"), tools, "outbox links github.com/spf13/cobra"},
 		{"cobra in an example", imports("examples/shop", "github.com/spf13/cobra"), tools, "examples/shop imports github.com/spf13/cobra"},
+		{"an example imports what is internal", imports("examples/shop", "internal/txbus"), examples, "examples/shop imports internal/txbus; take a public package"},
 		{"a package imports a command", imports("outbox", "cmd/millrace"), arrows, "packages stand below commands"},
 		{"a command imports an example", imports("cmd/millrace", "examples/shop"), arrows, "do not stand on each other"},
 		{"another's backend", imports("outbox", "bus/pgbus"), arrows, "packages stand on event, eventlog, fault, sqltx and internal alone"},

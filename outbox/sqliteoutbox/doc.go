@@ -14,6 +14,8 @@
 //	a pool and a Reader of one connection are enough; then
 //	only the relay's Interval finds their commits             TestPoolOfOneConnection, TestListenNeedsASecondConnection
 //	writers of several pools of Open wait for each other      TestOpenIsForWriters
+//	a pool of OpenReader sees commits, cannot write, and
+//	does not wait for a writer                                TestOpenReader
 //	a pool that would fail busy, and missing tables, are
 //	errors that say how to fix them                           TestImpatientPoolIsRefused, TestMissingTablesAreNamed
 //	tables can have another prefix, beside others             TestNamedTables

@@ -27,6 +27,21 @@ func Open(path string) (*sql.DB, error) {
 	return db, nil
 }
 
+// OpenReader opens a file that exists as a pool of up to conns connections that only read: for
+// Config.Reader, for sqlitebus.Config.ReadDB and for the application's own queries. They see
+// committed rows, do not wait for the pool of Open, and nothing waits for them. The caller closes
+// the pool.
+func OpenReader(path string, conns int) (*sql.DB, error) {
+	if conns < 1 {
+		return nil, fmt.Errorf("sqliteoutbox: open a reader: conns is %d; give at least 1", conns)
+	}
+	db, err := sqlitedb.OpenReader(path, sqlitedb.Config{MaxOpenConns: conns})
+	if err != nil {
+		return nil, fmt.Errorf("sqliteoutbox: open a reader: %w", err)
+	}
+	return db, nil
+}
+
 // Migrate creates or updates the outbox's tables and stores the number of shards. Several
 // processes may call it at once. It refuses a pool whose writers would fail instead of waiting
 // for each other.

@@ -102,6 +102,55 @@ func TestOpenNamesThePath(t *testing.T) {
 	}
 }
 
+func TestOpenReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	if _, err := sqliteoutbox.OpenReader(path, 1); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	writer, err := sqliteoutbox.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if _, err := sqliteoutbox.OpenReader(path, 0); err == nil || !strings.Contains(err.Error(), "conns is 0; give at least 1") {
+		t.Errorf("no connections: %v", err)
+	}
+	reader, err := sqliteoutbox.OpenReader(path, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if _, err := writer.Exec(`CREATE TABLE seats (id)`); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := writer.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // committed below
+	if _, err := tx.Exec(`INSERT INTO seats VALUES (1)`); err != nil {
+		t.Fatal(err)
+	}
+	count := func() (n int) {
+		if err := reader.QueryRow(`SELECT count(*) FROM seats`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := count(); n != 0 {
+		t.Errorf("beside an open transaction %d rows are seen, want 0", n)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(); n != 1 {
+		t.Errorf("after the commit %d rows are seen, want 1", n)
+	}
+	if _, err := reader.Exec(`DELETE FROM seats`); err == nil {
+		t.Error("a reader has written")
+	}
+}
+
 // TestImpatientPoolIsRefused: Migrate refuses a pool that would fail with "database is locked"
 // when the application is busy.
 func TestImpatientPoolIsRefused(t *testing.T) {

@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // declare makes the topics. It waits for a transport that is absent, since nothing may be
 // published before its groups exist.
 func (a *App) declare(ctx context.Context) error {
-	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
+	pause := kit.Backoff{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
 		err := a.bus.Declare(ctx, a.topics()...)
 		if err == nil || fault.Of(err) != fault.Infrastructure {
 			return err
 		}
 		a.log.WarnContext(ctx, "BOXOFFICE_BUS_URL (--bus-url): the transport does not answer, and the office opens when it does; it is tried again", "error", err)
-		if serr := backoff.Sleep(ctx, pause.Delay(attempt)); serr != nil {
+		if serr := kit.Sleep(ctx, pause.Delay(attempt)); serr != nil {
 			return serr
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 )
@@ -31,14 +31,14 @@ func (a *App) gateByURL(w *waiting, opened *closers) (frontgate.Store, error) {
 
 // makeTables makes the tables of the gates, as often as it takes.
 func (a *App) makeTables(ctx context.Context, create func(context.Context) error) error {
-	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
+	pause := kit.Backoff{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
 		err := create(ctx)
 		if err == nil || ctx.Err() != nil {
 			break
 		}
 		a.log.WarnContext(ctx, "BOXOFFICE_GATE_URL (--gate-url): the tables can't be made; it is tried again", "error", err)
-		if backoff.Sleep(ctx, pause.Delay(attempt)) != nil {
+		if kit.Sleep(ctx, pause.Delay(attempt)) != nil {
 			break
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/admissions"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
-	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/queue/queuenotice"
 )
 
@@ -91,7 +91,7 @@ func (n *noticeTransport) Close() error { return nil }
 
 // Run opens the transport, with retries, and closes it when ctx ends.
 func (n *noticeTransport) Run(ctx context.Context) error {
-	pause := backoff.Policy{Max: 30 * time.Second, Jitter: .2}
+	pause := kit.Backoff{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
 		opened, err := n.serve(ctx)
 		if ctx.Err() != nil {
@@ -104,7 +104,7 @@ func (n *noticeTransport) Run(ctx context.Context) error {
 			attempt = 1
 		}
 		n.log.WarnContext(ctx, "BOXOFFICE_NOTICE_URL (--notice-url): the transport can't be used, notices are dropped; it is tried again", "error", err)
-		if backoff.Sleep(ctx, pause.Delay(attempt)) != nil {
+		if kit.Sleep(ctx, pause.Delay(attempt)) != nil {
 			return nil
 		}
 	}

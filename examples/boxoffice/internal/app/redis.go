@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
-	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/redisclient"
 )
 
 // shared is the state that processes share beside the database and the transport: in
@@ -63,7 +63,7 @@ func (a *App) openShared(opened *closers) error {
 }
 
 func (a *App) openRedis(opened *closers) (redis.UniversalClient, error) {
-	client, err := redisdb.Open(a.cfg.RedisURL, redisdb.Config{Timeout: redisTimeout})
+	client, err := redisclient.Open(a.cfg.RedisURL, redisclient.Config{Timeout: redisTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("BOXOFFICE_REDIS_URL (--redis-url): %w", err)
 	}

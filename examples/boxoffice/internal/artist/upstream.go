@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // UpstreamConfig of an [Upstream].
@@ -60,7 +60,7 @@ var errTimeout = errors.New("it did not answer in time")
 
 // NewUpstream makes a client. It does no I/O.
 func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
-	u, err := rawurl.Parse(cfg.URL)
+	u, err := kit.ParseURL(cfg.URL)
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return nil, errors.New("artist: URL is no http or https URL; write http://host:port")

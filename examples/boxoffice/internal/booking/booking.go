@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -120,7 +120,7 @@ type Booking struct {
 	refunds Refunder
 	cfg     Config
 	sql     statements
-	holds   *pulse.Pulse // a hold was made: the sweeper's next deadline may be sooner
+	holds   signal.Signal // a hold was made: the sweeper's next deadline may be sooner
 }
 
 // New makes a Booking.
@@ -140,7 +140,7 @@ func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, 
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	b := &Booking{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg, holds: pulse.New()}
+	b := &Booking{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg, holds: signal.New()}
 	if err := s.Load(bookingSQL, &b.sql); err != nil {
 		return nil, fmt.Errorf("booking: %w", err)
 	}

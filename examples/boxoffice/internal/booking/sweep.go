@@ -17,10 +17,8 @@ const (
 // Run ends holds when their time is over and no payment keeps them, while it has the
 // lease of that job, until ctx ends. After a failure of the database it tries again.
 func (b *Booking) Run(ctx context.Context) error {
-	made, cancel := b.holds.Subscribe()
-	defer cancel()
 	return b.store.NewJob(sweepLease, b.cfg.Holder, b.cfg.LeaseTTL, b.cfg.Logger).Run(ctx, store.Work{
-		Next: b.sql.NextDue, Args: []any{b.cfg.PaymentLimit.Milliseconds()}, Made: made,
+		Next: b.sql.NextDue, Args: []any{b.cfg.PaymentLimit.Milliseconds()}, Made: b.holds,
 		Do: func(ctx context.Context, lease store.Lease) error {
 			_, err := b.Sweep(ctx, lease, sweepBatch)
 			return err

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/audit"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
 // publishedTwice reads from the transport's own table how many messages there
 // are, and how many of them repeat an earlier one. It only reads.
 func (s *stage) publishedTwice(ctx context.Context) (messages, repeated int, err error) {
-	db, err := sqlitedb.OpenReader(filepath.Join(s.dir, "boxoffice.db"), sqlitedb.Config{MaxOpenConns: 1})
+	db, err := sqliteoutbox.OpenReader(filepath.Join(s.dir, "boxoffice.db"), 1)
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the transport's table: %w", err)
 	}

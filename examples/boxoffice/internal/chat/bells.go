@@ -9,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -151,7 +150,7 @@ func (c *Chat) sendAlerts(ctx context.Context) {
 }
 
 func (c *Chat) sendAlert(ctx context.Context, a alert) {
-	ctx, cancel := context.WithTimeout(otelmsg.Under(ctx, a.trace), sendTimeout)
+	ctx, cancel := context.WithTimeout(trace.ContextWithRemoteSpanContext(ctx, a.trace), sendTimeout)
 	defer cancel()
 	if err := c.sender.ToRoom(ctx, a.room, a.event); err != nil {
 		c.counts.unsent.Add(1)

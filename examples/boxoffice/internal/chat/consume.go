@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sse"
 )
@@ -86,7 +87,7 @@ func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, er
 		return "", fault.MarkPermanent(err)
 	}
 	told.At = sent.SentAt
-	waits := alert{sent.RoomID, told, otelmsg.From(ctx)}
+	waits := alert{sent.RoomID, told, trace.SpanContextFromContext(ctx)}
 	c.afterCommit(ctx, func() {
 		c.bells.ring(sent.RoomID)
 		if c.sender != nil && !c.alerts.add(waits) {

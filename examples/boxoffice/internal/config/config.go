@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
-	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // The roles that a process can have.
@@ -214,7 +214,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 		}
 	}
 	for env, text := range map[string]string{"BOXOFFICE_GATEWAY_URL": c.GatewayURL, "BOXOFFICE_UPSTREAM_URL": c.UpstreamURL} {
-		if u, err := rawurl.Parse(text); text != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
+		if u, err := kit.ParseURL(text); text != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
 			bad(env, "it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
 		}
 	}

@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/redisclient"
 )
 
 const (
@@ -60,7 +60,7 @@ func (c Config) checkRedis(bad func(env, format string, args ...any)) {
 		bad(env, "unknown scheme %q; known are: embedded, redis, rediss, and %s", scheme, NoRedis)
 		return
 	}
-	client, err := redisdb.Open(c.RedisURL, redisdb.Config{}) // connects to nothing
+	client, err := redisclient.Open(c.RedisURL, redisclient.Config{}) // connects to nothing
 	if err == nil {
 		err = client.Close()
 	}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/redisclient"
 )
 
 // forget removes a box office's keys in Redis under a prefix.
 func forget(url, prefix string) (err error) {
-	client, err := redisdb.Open(url, redisdb.Config{})
+	client, err := redisclient.Open(url, redisclient.Config{})
 	if err != nil {
 		return fmt.Errorf("--redis-url: %w", err)
 	}

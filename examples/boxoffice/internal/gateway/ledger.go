@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -75,16 +75,15 @@ type ledger struct {
 }
 
 func openLedger(path string) (*ledger, error) {
-	// The default of sqlitedb is synchronous FULL: an approved charge is on
-	// the disk before its answer leaves.
-	w, err := sqlitedb.Open(path, sqlitedb.Config{})
+	// Commits are synced: an approved charge is on the disk before its answer leaves.
+	w, err := sqliteoutbox.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := w.Exec(schemaSQL); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	r, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
+	r, err := sqliteoutbox.OpenReader(path, 4)
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}

@@ -29,9 +29,7 @@ type fanout struct {
 const fanOutLook = time.Second
 
 func (i *Inbox) fanOut(ctx context.Context) {
-	begun, cancel := i.begun.Subscribe()
-	defer cancel()
-	i.repeat(ctx, begun, "notifications could not be stored for all recipients", func(ctx context.Context) (time.Duration, error) {
+	i.repeat(ctx, i.begun, "notifications could not be stored for all recipients", func(ctx context.Context) (time.Duration, error) {
 		for ctx.Err() == nil {
 			if more, err := i.FanOut(ctx); err != nil || !more {
 				return fanOutLook, err

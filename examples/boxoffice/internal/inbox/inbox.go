@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -141,8 +141,8 @@ type Inbox struct {
 	sender Sender // nil where nothing is sent live
 	counts counts
 
-	stored pulse.Pulse // notifications were committed
-	begun  pulse.Pulse // and more of the same event are to be
+	stored signal.Signal // notifications were committed
+	begun  signal.Signal // and more of the same event are to be
 }
 
 // New makes an Inbox on an open store.
@@ -151,7 +151,7 @@ func New(s *store.Store, cfg Config) (*Inbox, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	i := &Inbox{store: s, cfg: cfg}
+	i := &Inbox{store: s, cfg: cfg, stored: signal.New(), begun: signal.New()}
 	if err := s.Load(inboxSQL, &i.sql); err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}

@@ -37,11 +37,9 @@ type outgoing struct {
 // send sends committed notifications to the streams, in the order of commits, while
 // this process has the lease of that job.
 func (i *Inbox) send(ctx context.Context) {
-	stored, cancel := i.stored.Subscribe()
-	defer cancel()
 	job := i.store.NewJob(sendLease, i.cfg.Holder, i.cfg.SendLease, i.cfg.Logger)
 	defer job.GiveBack(ctx)
-	i.repeat(ctx, stored, "notifications could not be sent live", func(ctx context.Context) (time.Duration, error) {
+	i.repeat(ctx, i.stored, "notifications could not be sent live", func(ctx context.Context) (time.Duration, error) {
 		for ctx.Err() == nil {
 			if more, err := i.sendSome(ctx, job); err != nil || !more {
 				return sendLook, err

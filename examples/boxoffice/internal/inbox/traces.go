@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
 // maxTrace is the longest trace context that is kept, in bytes.
@@ -21,7 +21,7 @@ func (i *Inbox) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error
 	if !i.cfg.Traces || !sc.IsSampled() {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, i.sql.KeepTrace, position, otelmsg.Pack(sc, maxTrace)); err != nil {
+	if _, err := tx.ExecContext(ctx, i.sql.KeepTrace, position, pack(ctx)); err != nil {
 		return fmt.Errorf("inbox: keep the trace: %w", err)
 	}
 	return nil
@@ -67,5 +67,20 @@ func (i *Inbox) tracesOf(ctx context.Context, tx *sql.Tx, sent, upTo int64) (map
 
 // within is ctx in the trace of the notification's event.
 func (o outgoing) within(ctx context.Context) context.Context {
-	return otelmsg.Under(ctx, otelmsg.Unpack(o.trace))
+	parent, state, _ := strings.Cut(o.trace, " ")
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{parentHeader: parent, stateHeader: state})
+}
+
+// The headers of a W3C trace context.
+const parentHeader, stateHeader = "traceparent", "tracestate"
+
+// pack is the trace of ctx as one text: without its state if that is too long.
+func pack(ctx context.Context) string {
+	headers := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, headers)
+	parent, state := headers[parentHeader], headers[stateHeader]
+	if state == "" || len(parent)+1+len(state) > maxTrace {
+		return parent
+	}
+	return parent + " " + state
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream/boottime"
-	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/redisclient"
 )
 
 // load is one worker's demand in one act, behind one limiter.
@@ -40,7 +40,7 @@ const grace = 5 * time.Second
 
 // perform makes the calls of a job until it is over.
 func perform(ctx context.Context, j job) (done, error) {
-	client, err := redisdb.Open(j.Redis, redisdb.Config{Timeout: time.Second})
+	client, err := redisclient.Open(j.Redis, redisclient.Config{Timeout: time.Second})
 	if err != nil {
 		return done{}, err
 	}

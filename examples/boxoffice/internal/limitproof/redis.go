@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
-	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/redisclient"
 )
 
 //go:embed shift.lua
@@ -36,7 +36,7 @@ func startServer(ctx context.Context, program, dir string, log io.Writer) (*serv
 		return nil, err
 	}
 	s := &server{program: program, addr: addr, dir: dir, log: log}
-	if s.client, err = redisdb.Open(s.url(), redisdb.Config{Timeout: 10 * time.Second}); err != nil {
+	if s.client, err = redisclient.Open(s.url(), redisclient.Config{Timeout: 10 * time.Second}); err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx); err != nil {

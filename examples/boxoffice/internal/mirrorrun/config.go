@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // settings of one run, from flags.
@@ -74,7 +74,7 @@ func (c settings) validate(rest []string) error {
 		return nil
 	}
 	// One server: a proxy before it makes it unreachable.
-	if u, err := rawurl.Parse(c.redisURL); err != nil || u.Scheme != "redis" || u.Host == "" || strings.Contains(u.Host, ",") || u.RawQuery != "" {
+	if u, err := kit.ParseURL(c.redisURL); err != nil || u.Scheme != "redis" || u.Host == "" || strings.Contains(u.Host, ",") || u.RawQuery != "" {
 		return fmt.Errorf("--redis-url: write redis://host:6379/0, of one server; its connections pass through this process")
 	}
 	return nil

@@ -16,13 +16,12 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/internal/rawurl"
-	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
 // office is a box office in this process, before an upstream of its own.
@@ -35,7 +34,7 @@ type office struct {
 	http     *http.Client
 	demand   *demand
 	broker   slow
-	redis    *tcpproxy.Proxy // nil when there is none
+	redis    *outage // before Redis; nil when there is none
 	opened   []func() error
 	ended    chan error
 }
@@ -104,7 +103,7 @@ func (o *office) configure(c settings) (config.Config, error) {
 		args = append(args, "--bus-url", c.busURL)
 	}
 	if c.redisURL != "" {
-		u, err := rawurl.Parse(c.redisURL)
+		u, err := kit.ParseURL(c.redisURL)
 		if err != nil {
 			return config.Config{}, fmt.Errorf("--redis-url: %w", err)
 		}
@@ -112,11 +111,11 @@ func (o *office) configure(c settings) (config.Config, error) {
 		if u.Port() == "" {
 			host += ":6379"
 		}
-		if o.redis, err = tcpproxy.Start(host); err != nil {
+		if o.redis, err = newOutage(host); err != nil {
 			return config.Config{}, fmt.Errorf("a proxy before Redis: %w", err)
 		}
-		o.opened = append(o.opened, o.redis.Close)
-		u.Host = o.redis.Addr()
+		o.opened = append(o.opened, o.redis.close)
+		u.Host = o.redis.addr()
 		args = append(args, "--redis-url", u.String())
 	}
 	return config.Parse(args, func(string) string { return "" }, app.Schemes(), os.Stderr)

@@ -67,7 +67,7 @@ func measure(ctx context.Context, c settings, o *office, say func(format string,
 	}{
 		{"at rest", func() {}, func() {}, ""},
 		{"broker 1 s slow", func() { o.broker.by.Store(int64(time.Second)) }, func() { o.broker.by.Store(0) }, ""},
-		{"Redis away", func() { o.redis.Refuse(true) }, func() { o.redis.Refuse(false) }, noRedis(o)},
+		{"Redis away", func() { o.redis.set(true) }, func() { o.redis.set(false) }, noRedis(o)},
 	} {
 		if p.why != "" {
 			r.phases = append(r.phases, phase{name: p.name, why: p.why})

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
-	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // ExecutorConfig of an [Executor].
@@ -30,7 +30,7 @@ type ExecutorConfig struct {
 	Lease time.Duration
 	// Retry is the pause before the gateway is asked again; 500 ms × 2 up to
 	// 10 s, with jitter, when zero.
-	Retry backoff.Policy
+	Retry kit.Backoff
 	// Look is how often an idle executor looks for payments that another process left; 1
 	// s when zero. Payments of its own process wake it.
 	Look time.Duration
@@ -60,8 +60,8 @@ func (c ExecutorConfig) withDefaults() ExecutorConfig {
 	if c.Lease == 0 {
 		c.Lease = 15 * time.Second
 	}
-	if c.Retry == (backoff.Policy{}) {
-		c.Retry = backoff.Policy{Initial: 500 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
+	if c.Retry == (kit.Backoff{}) {
+		c.Retry = kit.Backoff{Initial: 500 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
 	}
 	if c.Look == 0 {
 		c.Look = time.Second
@@ -129,8 +129,6 @@ type claimed struct {
 // Run carries out due payments until ctx ends; then it claims nothing more and waits
 // for the calls in flight. It returns nil.
 func (x *Executor) Run(ctx context.Context) error {
-	due, cancel := x.p.due.Subscribe()
-	defer cancel()
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var calls sync.WaitGroup
@@ -168,7 +166,7 @@ func (x *Executor) Run(ctx context.Context) error {
 		timer.Reset(next)
 		select {
 		case <-ctx.Done():
-		case <-due:
+		case <-x.p.due:
 		case <-timer.C:
 		case <-freed:
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -74,13 +74,13 @@ type Payments struct {
 	bookings Reservations
 	outbox   Appender
 	sql      statements
-	due      *pulse.Pulse // something for the executor to do
+	due      signal.Signal // something for the executor to do
 }
 
 // New makes Payments on an open store. SetReservations must follow before use:
 // bookings and payments need each other.
 func New(s *store.Store, outbox Appender) (*Payments, error) {
-	p := &Payments{store: s, outbox: outbox, due: pulse.New()}
+	p := &Payments{store: s, outbox: outbox, due: signal.New()}
 	if err := s.Load(paymentSQL, &p.sql); err != nil {
 		return nil, fmt.Errorf("payment: %w", err)
 	}

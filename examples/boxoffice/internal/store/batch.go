@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
-	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -16,10 +16,14 @@ const maxBatch = 64
 
 type writeFunc = func(ctx context.Context, tx *sql.Tx) error
 
-// batcher lets concurrent writers share a transaction.
+// batcher lets concurrent writers share a transaction. A writer that arrives alone does not wait;
+// those that arrive while a transaction is under way share the next one, in their order.
 type batcher struct {
-	db    *sql.DB
-	units *batch.Combiner[*unit, struct{}]
+	db *sql.DB
+
+	mu      sync.Mutex
+	queue   []*unit
+	running bool // a goroutine runs the queue
 }
 
 // unit is one writer.
@@ -32,20 +36,18 @@ type unit struct {
 	crashed any
 }
 
-func newBatcher(db *sql.DB) *batcher {
-	b := &batcher{db: db}
-	b.units = batch.New(maxBatch, 0, b.write)
-	return b
-}
+func newBatcher(db *sql.DB) *batcher { return &batcher{db: db} }
 
 func (b *batcher) do(ctx context.Context, fn writeFunc) error {
 	u := &unit{ctx: ctx, fn: fn, done: make(chan struct{})}
-	_, err := b.units.Do(ctx, u)
-	switch {
-	case errors.Is(err, batch.ErrUnknown):
+	b.add(u)
+	select {
+	case <-u.done:
+	case <-ctx.Done():
+		if b.remove(u) {
+			return context.Cause(ctx)
+		}
 		<-u.done // fn is running, and may use the caller's variables
-	case err != nil:
-		return err
 	}
 	if u.crashed != nil {
 		panic(u.crashed)
@@ -53,13 +55,47 @@ func (b *batcher) do(ctx context.Context, fn writeFunc) error {
 	return u.err
 }
 
-// write runs the units and sets their outcomes.
-func (b *batcher) write(_ context.Context, units []*unit) ([]struct{}, error) {
-	for _, u := range units {
-		defer close(u.done)
+func (b *batcher) add(u *unit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queue = append(b.queue, u)
+	if !b.running {
+		b.running = true
+		go b.work()
 	}
-	b.run(units)
-	return make([]struct{}, len(units)), nil
+}
+
+// remove takes a unit that has not begun out of the queue, and reports whether it did.
+func (b *batcher) remove(u *unit) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.queue)
+	b.queue = slices.DeleteFunc(b.queue, func(other *unit) bool { return other == u })
+	return len(b.queue) < n
+}
+
+// work runs the queue until it is empty.
+func (b *batcher) work() {
+	for units := b.take(); units != nil; units = b.take() {
+		b.run(units)
+		for _, u := range units {
+			close(u.done)
+		}
+	}
+}
+
+// take takes the units of the next transaction, and returns nil when there are none.
+func (b *batcher) take() []*unit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := min(len(b.queue), maxBatch)
+	if n == 0 {
+		b.queue, b.running = nil, false // the array goes with its units
+		return nil
+	}
+	units := slices.Clone(b.queue[:n])
+	b.queue = slices.Delete(b.queue, 0, n)
+	return units
 }
 
 func (b *batcher) run(units []*unit) {

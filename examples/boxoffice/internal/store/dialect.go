@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
 // dialect is everything that differs between databases.
@@ -67,7 +67,7 @@ func dialectOf(raw string) (dialect, error) {
 	if !ok {
 		return dialect{}, fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(Schemes(), ", "))
 	}
-	u, err := rawurl.Parse(raw)
+	u, err := kit.ParseURL(raw)
 	if err != nil {
 		return dialect{}, err
 	}

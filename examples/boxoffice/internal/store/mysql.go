@@ -3,11 +3,15 @@ package store
 import (
 	"database/sql"
 	"embed"
+	"errors"
 	"regexp"
 	"strings"
 
+	driver "github.com/go-sql-driver/mysql"
+
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
+	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 )
 
 //go:embed sql/mysql/*.sql
@@ -23,8 +27,11 @@ func mysql() dialect {
 		rewrite:    forMySQL,
 		open:       openMySQL,
 		check:      checkServer,
-		classify:   mysqldb.Classify,
-		isUnique:   mysqldb.IsUnique,
+		classify:   mysqloutbox.Classify,
+		isUnique: func(err error) bool {
+			var refused *driver.MySQLError
+			return errors.As(err, &refused) && refused.Number == 1062
+		},
 	}
 }
 

@@ -5,11 +5,15 @@ import (
 	"embed"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
 //go:embed sql/sqlite/*.sql
@@ -25,25 +29,31 @@ func sqlite() dialect {
 			"FOR UPDATE SKIP LOCKED", "",
 			"FOR UPDATE", "",
 		).Replace,
-		open:        openSQLite,
-		check:       checkSQLite,
-		classify:    sqlitedb.Classify,
-		isUnique:    sqlitedb.IsUnique,
+		open:     openSQLite,
+		check:    checkSQLite,
+		classify: sqliteoutbox.Classify,
+		isUnique: func(err error) bool {
+			var refused *driver.Error
+			return errors.As(err, &refused) && slices.Contains(unique, refused.Code())
+		},
 		groupCommit: true,
 		returns:     true,
 	}
 }
+
+// unique are the codes of a row that a unique key refuses.
+var unique = []int{codes.SQLITE_CONSTRAINT_UNIQUE, codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID}
 
 func openSQLite(raw string) (writer, reader *sql.DB, err error) {
 	path, err := Path(raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	if writer, err = sqlitedb.Open(path, sqlitedb.Config{}); err != nil {
+	if writer, err = sqliteoutbox.Open(path); err != nil {
 		return nil, nil, err
 	}
 	// Two of them are held: the relay and the transport watch for commits.
-	if reader, err = sqlitedb.OpenReader(path, sqlitedb.Config{MaxOpenConns: 8}); err != nil {
+	if reader, err = sqliteoutbox.OpenReader(path, 8); err != nil {
 		return nil, nil, errors.Join(err, writer.Close())
 	}
 	return writer, reader, nil

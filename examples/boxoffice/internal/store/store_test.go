@@ -108,8 +108,8 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 		lead <- s.Write(context.Background(), func(context.Context, *sql.Tx) error { return nil })
 	}()
 	wait(t, "the lead to be taken", func() bool {
-		calls, queued := s.batch.units.Load()
-		return calls == 1 && queued == 0
+		running, queued := underWay(s)
+		return running && queued == 0
 	})
 	errs := make([]error, len(writers))
 	var wg sync.WaitGroup
@@ -129,8 +129,15 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 }
 
 func queued(s *Store) int {
-	_, n := s.batch.units.Load()
+	_, n := underWay(s)
 	return n
+}
+
+// underWay reports whether a transaction is under way, and how many writers wait for the next.
+func underWay(s *Store) (running bool, queued int) {
+	s.batch.mu.Lock()
+	defer s.batch.mu.Unlock()
+	return s.batch.running, len(s.batch.queue)
 }
 
 // wait is boxtest.WaitFor, which this package's own tests cannot import.
@@ -342,10 +349,10 @@ func TestManyWriters(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.batch.units.Wait()
-	if calls, queued := s.batch.units.Load(); calls > 0 || queued > 0 {
-		t.Errorf("%d writers were left waiting for %d calls", queued, calls)
-	}
+	wait(t, "the last transaction to end", func() bool {
+		running, queued := underWay(s)
+		return !running && queued == 0
+	})
 }
 
 func TestLease(t *testing.T) {

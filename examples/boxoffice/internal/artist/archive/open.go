@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Open makes the Store that a URL names. It does no I/O except to find the
@@ -71,7 +71,7 @@ func parse(raw string) (address, error) {
 		}
 		return address{folder: raw}, nil
 	}
-	u, err := rawurl.Parse(raw)
+	u, err := kit.ParseURL(raw)
 	if err != nil {
 		return address{}, fmt.Errorf("archive: %w", err)
 	}
@@ -123,7 +123,7 @@ func ofS3(u *url.URL) (a address, err error) {
 	}
 	a.bucket = u.Host
 	if endpoint != "" {
-		if a.endpoint, err = rawurl.Parse(endpoint); err != nil || (a.endpoint.Scheme != "http" && a.endpoint.Scheme != "https") ||
+		if a.endpoint, err = kit.ParseURL(endpoint); err != nil || (a.endpoint.Scheme != "http" && a.endpoint.Scheme != "https") ||
 			a.endpoint.Host == "" || a.endpoint.User != nil || a.endpoint.RawQuery != "" || strings.Trim(a.endpoint.Path, "/") != "" {
 			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
 		}
@@ -148,7 +148,7 @@ func (a address) open(ctx context.Context, raw string) (*S3, error) {
 	}
 	account, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return nil, rawurl.Hide(fmt.Errorf("archive: credentials: %w", err), raw)
+		return nil, kit.HideURL(fmt.Errorf("archive: credentials: %w", err), raw)
 	}
 	if a.region = account.Region; a.region == "" {
 		a.region = "us-east-1"

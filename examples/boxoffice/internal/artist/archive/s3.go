@@ -18,8 +18,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/internal/backoff"
-	"github.com/millrace-go/millrace/internal/rawurl"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 const (
@@ -88,7 +87,7 @@ func (s *S3) told(what, id string, err error) error {
 	if err == nil || errors.Is(err, ErrNotFound) {
 		return err
 	}
-	return rawurl.Hide(fmt.Errorf("archive: %s %s in bucket %s: %w", what, id, s.bucket, err), s.raw)
+	return kit.HideURL(fmt.Errorf("archive: %s %s in bucket %s: %w", what, id, s.bucket, err), s.raw)
 }
 
 // repeat makes a request, again while that may help.
@@ -99,7 +98,7 @@ func (s *S3) repeat(ctx context.Context, method string, tier int, id string, dat
 		if err == nil || try == s3Tries || errors.As(err, &refused) && !refused.passes() {
 			return got, err
 		}
-		if gone := backoff.Sleep(ctx, s.pause.Delay(try)); gone != nil {
+		if gone := kit.Sleep(ctx, s.pause.Delay(try)); gone != nil {
 			return nil, errors.Join(gone, err)
 		}
 	}

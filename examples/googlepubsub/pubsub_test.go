@@ -1,0 +1,20 @@
+package googlepubsub_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/googlepubsub"
+)
+
+func TestURLs(t *testing.T) {
+	for url, want := range map[string]string{
+		"pubsub://":                   "the URL names no project; write pubsub://project",
+		"pubsub://project?partitions": "partitions",
+	} {
+		_, err := bus.NewOpener(googlepubsub.Scheme()).Open(t.Context(), url)
+		require.ErrorContains(t, err, want)
+	}
+}
