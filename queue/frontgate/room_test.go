@@ -34,7 +34,7 @@ func TestRoom(t *testing.T) {
 		t.Helper()
 		position := int64(0)
 		if text != "" {
-			if position, err = g.Position(ctx, event, text); err != nil {
+			if position, err = g.Position(ctx, event, text, ""); err != nil {
 				t.Fatalf("%s: %v", user, err)
 			}
 		}
