@@ -133,6 +133,36 @@ func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
 	})
 }
 
+// A ticket of a release that sealed no time keeps its place, and has one after the
+// next poll, without a call of the store.
+func TestATicketWithoutATimeIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets, sealer := fill(t, room, "a", "b"), token.NewTickets(ring(t))
+		ticket, err := sealer.Open(tickets["b"], "show-1", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "a", tickets["a"]) // brings the snapshot
+		store.count("visit")
+		ticket.Until = time.Time{}
+		place := check(t, room, "b", sealer.Seal(ticket))
+		renewed, err := sealer.Open(place.Ticket, "show-1", "b")
+		if err != nil || renewed.Until.Before(time.Now()) || place.Position != 2 || store.count("visit") != 0 {
+			t.Errorf("%+v, %+v, %v", place, renewed, err)
+		}
+		store.loses(t)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "new", "")
+		if place := check(t, room, "b", sealer.Seal(ticket)); place.Position != 2 {
+			t.Errorf("after a loss one without a time is at %d", place.Position)
+		}
+	})
+}
+
 // A hidden tab polls about once a minute, whatever it is told.
 func TestAHiddenTabOutlivesALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
