@@ -45,7 +45,8 @@
 //	                                                      TestAHiddenTabOutlivesALoss
 //	… also when it came after a long outage               TestTicketsOutliveAnOutageAndALoss, ticket-from-before-an-outage
 //	a kept or late ticket gets nobody ahead               TestAKeptTicketOutlivesNoLoss, ticket-from-before-the-loss,
-//	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room
+//	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room,
+//	                                                      TestAnIdleProcessSaysNothingOfALoss
 //	a ticket is sealed anew without a call of the store   TestATicketIsSealedAnewWithoutACall, TestATicketWithoutATimeIsRenewed
 //	lost last writes cost no user the place               TestLostWritesCostNoPlace, tickets-of-lost-writes,
 //	                                                      goes-on-above-what-is-known

@@ -98,6 +98,33 @@ func TestAKeptTicketOutlivesNoLoss(t *testing.T) {
 	})
 }
 
+// A process that has not served the event for long says nothing of its loss: what it
+// heard last is older than what others did.
+func TestAnIdleProcessSaysNothingOfALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room, idle := open(t, store, queue.Config{}), open(t, store, queue.Config{})
+		tickets := fill(t, room, "hoarder", "a")
+		kept := check(t, idle, "hoarder", tickets["hoarder"]).Ticket
+		if err := idle.Leave(context.Background(), "show-1", "hoarder"); err != nil {
+			t.Fatal(err)
+		}
+		delete(tickets, "hoarder")
+		waiting(t, room, tickets, time.Minute, 20*time.Minute)
+		store.loses(t)
+		if _, err := idle.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, idle, "new", "")
+		if place := check(t, idle, "hoarder", kept); place.Position != 2 {
+			t.Errorf("by an idle process a kept ticket is at %d", place.Position)
+		}
+		if place := check(t, room, "a", tickets["a"]); place.Position != 1 {
+			t.Errorf("who polled is at %d", place.Position)
+		}
+	})
+}
+
 // Nobody could renew a ticket in an outage, however long: the process says when it
 // last heard of the room. So the line forms again after it.
 func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
