@@ -120,12 +120,12 @@ func TestAnIdleProcessSaysNothingOfALoss(t *testing.T) {
 			t.Errorf("by an idle process a kept ticket is at %d", place.Position)
 		}
 		if place := check(t, room, "a", tickets["a"]); place.Position != 1 {
-			t.Errorf("who polled is at %d", place.Position)
+			t.Errorf("the user who polled is at %d", place.Position)
 		}
 	})
 }
 
-// Nobody could renew a ticket in an outage, however long: the process says when it
+// No ticket can be renewed in an outage, however long: the process says when it
 // last heard of the room. So the line forms again after it.
 func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,13 +24,13 @@
 //	a burst of polls costs one refresh, and a poll nothing   TestPollsCostOneRefresh
 //	admitted if and only if position <= serving counter      TestProperties
 //	the serving counter never passes the positions           TestProperties, never-past-assigned
-//	positions that nobody uses hold nobody up                TestUnusedPositionsHoldNobodyUp
+//	unused positions delay visitors eight times less         TestUnusedPositionsHoldNobodyUp
 //	a round lets Config.Step visitors arrive, no more        TestARoundIsOfArrivals, TestShows
 //	eight advancers make one round each period               TestManyAdvancersOneRound, rounds-over-callers
 //	the order holds over switching on and off                TestHandOverKeepsOrder, TestRoom
 //	a member's position is nothing to another member         TestAPositionIsItsMembers
 //	a position lines one visitor up; a second one with it    TestASharedPositionMovesNobody
-//	gets another behind all given out, and moves nobody
+//	gets another, behind all that were given out
 //	a crash between store and line is repaired               TestCrashBetweenStoreAndLine, TestSwitchedMeanwhile
 //	a position of lost counters is not admitted              TestLostCounters, TestProperties, lost-counters
 //	without a store no one passes, 3 s later at most         TestStoreAway, TestHTTPAway

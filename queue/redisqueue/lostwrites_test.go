@@ -22,6 +22,20 @@ func promoted(t *testing.T, hidden bool) (*room, []queue.Visit) {
 	if err := replica.Do(t.Context(), "REPLICAOF", host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
+	// The first replica gives a master another id.
+	replicated := func() {
+		redistest.Eventually(t, "replication", func() error {
+			n, err := master.Do(t.Context(), "WAIT", 1, 100).Int()
+			if err == nil && n != 1 {
+				err = fmt.Errorf("%d replicas have all", n)
+			}
+			return err
+		})
+	}
+	if err := master.Set(t.Context(), "first", 1, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	replicated()
 	before := &room{t: t, store: newStore(t, master, ""), rules: rulesOf(0)}
 	after := &room{t: t, store: newStore(t, replica, ""), rules: rulesOf(0)}
 	if hidden {
@@ -31,13 +45,7 @@ func promoted(t *testing.T, hidden bool) (*room, []queue.Visit) {
 	for i := range 20 {
 		before.check(fmt.Sprint("user", i))
 	}
-	redistest.Eventually(t, "replication", func() error {
-		n, err := master.Do(t.Context(), "WAIT", 1, 100).Int()
-		if err == nil && n != 1 {
-			err = fmt.Errorf("%d replicas have all", n)
-		}
-		return err
-	})
+	replicated()
 	if err := replica.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}

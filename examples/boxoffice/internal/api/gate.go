@@ -15,7 +15,7 @@ func (a *API) newGate() (*frontgate.Handlers, error) {
 	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Member: a.member, Secure: door.HTTPS, Logger: a.log})
 }
 
-// member is the one who is signed in, "" without one: the gate is for all.
+// member returns the signed-in member, or "": the gate is for all visitors.
 func (a *API) member(r *http.Request) string {
 	member, err := a.cfg.Login.Member(r)
 	if err != nil {
