@@ -44,9 +44,10 @@
 //	after a loss of all data the line forms again         TestALineFormsAgainAfterALoss, lost-line-forms-again,
 //	                                                      TestAHiddenTabOutlivesALoss
 //	… also when it came after a long outage               TestTicketsOutliveAnOutageAndALoss, ticket-from-before-an-outage
-//	a kept or late ticket gets nobody ahead               TestAKeptTicketOutlivesNoLoss, ticket-from-before-the-loss,
-//	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room
-//	a ticket is sealed anew without a call of the store   TestATicketIsSealedAnewWithoutACall
+//	a kept or late ticket gets no user ahead              TestAKeptTicketOutlivesNoLoss, ticket-from-before-the-loss,
+//	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room,
+//	                                                      TestAnIdleProcessSaysNothingOfALoss
+//	a ticket is sealed anew without a call of the store   TestATicketIsSealedAnewWithoutACall, TestATicketWithoutATimeIsRenewed
 //	lost last writes cost no user the place               TestLostWritesCostNoPlace, tickets-of-lost-writes,
 //	                                                      goes-on-above-what-is-known
 //	tickets of a cleared room are worth nothing           TestTicketsOfAClearedRoomAreWorthNothing

@@ -6,15 +6,20 @@ import (
 	"time"
 )
 
-// idleAfter is the time without a use after which an event is forgotten.
+// idleAfter is the time without a use after which an event is forgotten. What a
+// process knows of it is old then: it must not say when a room was lost that others
+// have served since.
 const idleAfter = 10 * time.Minute
 
 // line returns the state of an event.
 func (r *Room) line(event string, now time.Duration) *line {
 	if known, ok := r.lines.Load(event); ok {
 		l := known.(*line)
-		l.touch(now)
-		return l
+		if now-time.Duration(l.used.Load()) < idleAfter {
+			l.touch(now)
+			return l
+		}
+		r.drop(l)
 	}
 	l := newLine(r, event)
 	l.used.Store(int64(now))
@@ -68,9 +73,14 @@ func (r *Room) forget(now time.Duration, newest *line) {
 		if i >= excess && now-time.Duration(c.used) < idleAfter {
 			continue
 		}
-		if r.lines.CompareAndDelete(c.event, c.line) {
-			r.count.Add(-1)
-			r.others.add(&c.counts)
-		}
+		r.drop(c.line)
+	}
+}
+
+// drop forgets an event but for its counts.
+func (r *Room) drop(l *line) {
+	if r.lines.CompareAndDelete(l.event, l) {
+		r.count.Add(-1)
+		r.others.add(&l.counts)
 	}
 }

@@ -182,9 +182,9 @@ type State struct {
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
 
-	// Servers is how many servers have kept the room, one after the other; a restart
-	// is another one. Each may have lost the last writes of the one before. It is 0
-	// where the store cannot tell.
+	// Servers is how many servers have kept the room, one after the other; a restart,
+	// and a master's first replica, make another one. Each may have lost the last
+	// writes of the one before. It is 0 where the store cannot tell.
 	Servers int64
 	// Stays are of the users inside now and of those that have left; nil of a store
 	// that does not count them. They do not change.

@@ -98,7 +98,34 @@ func TestAKeptTicketOutlivesNoLoss(t *testing.T) {
 	})
 }
 
-// Nobody could renew a ticket in an outage, however long: the process says when it
+// A process that has not served the event for long says nothing of its loss: what it
+// heard last is older than what others did.
+func TestAnIdleProcessSaysNothingOfALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room, idle := open(t, store, queue.Config{}), open(t, store, queue.Config{})
+		tickets := fill(t, room, "hoarder", "a")
+		kept := check(t, idle, "hoarder", tickets["hoarder"]).Ticket
+		if err := idle.Leave(context.Background(), "show-1", "hoarder"); err != nil {
+			t.Fatal(err)
+		}
+		delete(tickets, "hoarder")
+		waiting(t, room, tickets, time.Minute, 20*time.Minute)
+		store.loses(t)
+		if _, err := idle.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, idle, "new", "")
+		if place := check(t, idle, "hoarder", kept); place.Position != 2 {
+			t.Errorf("by an idle process a kept ticket is at %d", place.Position)
+		}
+		if place := check(t, room, "a", tickets["a"]); place.Position != 1 {
+			t.Errorf("the user who polled is at %d", place.Position)
+		}
+	})
+}
+
+// No ticket can be renewed in an outage, however long: the process says when it
 // last heard of the room. So the line forms again after it.
 func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -129,6 +156,36 @@ func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
 			if place := check(t, room, user, tickets[user]); place.Position != i+1 {
 				t.Errorf("%s is at %d", user, place.Position)
 			}
+		}
+	})
+}
+
+// A ticket of a release that sealed no time keeps its place, and has one after the
+// next poll, without a call of the store.
+func TestATicketWithoutATimeIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets, sealer := fill(t, room, "a", "b"), token.NewTickets(ring(t))
+		ticket, err := sealer.Open(tickets["b"], "show-1", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "a", tickets["a"]) // brings the snapshot
+		store.count("visit")
+		ticket.Until = time.Time{}
+		place := check(t, room, "b", sealer.Seal(ticket))
+		renewed, err := sealer.Open(place.Ticket, "show-1", "b")
+		if err != nil || renewed.Until.Before(time.Now()) || place.Position != 2 || store.count("visit") != 0 {
+			t.Errorf("%+v, %+v, %v", place, renewed, err)
+		}
+		store.loses(t)
+		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, room, "new", "")
+		if place := check(t, room, "b", sealer.Seal(ticket)); place.Position != 2 {
+			t.Errorf("after a loss one without a time is at %d", place.Position)
 		}
 	})
 }

@@ -39,20 +39,20 @@ func TestStoreAway(t *testing.T) {
 		before := store.states.Load()
 		for range 1000 {
 			for what, id := range map[string]string{"position 1": first.RequestID, "position 2": second.RequestID} {
-				_, err := g.Check(t.Context(), event, id)
+				_, err := g.Check(t.Context(), event, id, "")
 				refused(what, err)
 			}
 		}
 		if asked := store.states.Load() - before; asked > 1 {
 			t.Errorf("2,000 polls asked the store %d times while it is away", asked)
 		}
-		_, err := g.Assign(t.Context(), event)
+		_, err := g.Assign(t.Context(), event, "")
 		refused("assign", err)
-		_, _, err = g.Decide(t.Context(), event, "")
+		_, _, err = g.Decide(t.Context(), event, "", "")
 		refused("without a token", err)
-		_, err = g.Position(t.Context(), event, admitted.Token)
+		_, err = g.Position(t.Context(), event, admitted.Token, "")
 		refused("with a token", err)
-		if _, err := g.Position(t.Context(), event, ""); !errors.Is(err, frontgate.ErrToken) {
+		if _, err := g.Position(t.Context(), event, "", ""); !errors.Is(err, frontgate.ErrToken) {
 			t.Errorf("without a token the store is not needed: %v", err)
 		}
 		for what, call := range map[string]func() error{
@@ -81,12 +81,12 @@ func TestStorePanics(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		g.Assign(t.Context(), event)
+		g.Assign(t.Context(), event, "")
 	}()
 	store.fine = true
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		_, err := g.Assign(t.Context(), event)
+		_, err := g.Assign(t.Context(), event, "")
 		if errors.Is(err, frontgate.ErrOff) {
 			return
 		}
@@ -115,18 +115,18 @@ func TestCallerLeaves(t *testing.T) {
 		g := newGate(t, store, frontgate.Config{})
 		ctx, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { g.Decide(ctx, event, "") }) // the caller that asks the store
+		all.Go(func() { g.Decide(ctx, event, "", "") }) // the caller that asks the store
 		synctest.Wait()
 		for range 10 {
 			all.Go(func() {
-				if way, _, err := g.Decide(t.Context(), event, ""); way != frontgate.Open || err != nil {
+				if way, _, err := g.Decide(t.Context(), event, "", ""); way != frontgate.Open || err != nil {
 					t.Errorf("%v, %v", way, err)
 				}
 			})
 		}
 		impatient := make(chan error, 1)
 		all.Go(func() {
-			_, _, err := g.Decide(ctx, event, "")
+			_, _, err := g.Decide(ctx, event, "", "")
 			impatient <- err
 		})
 		synctest.Wait()

@@ -23,7 +23,7 @@ type Config struct {
 	// Step is how many visitors a round lets arrive at the line behind the gate; 500
 	// by default. A round raises the serving counter by so many. If fewer show up, as
 	// State.Joined of the line says, the next rounds raise it by more, up to 8 times as
-	// many: positions that no visitor uses hold nobody up. Without a Line all count as
+	// many: unused positions delay no visitor. Without a Line all count as
 	// arrivals.
 	Step int64
 	// Every is the time between two rounds, in whole milliseconds; 10 s by default.

@@ -6,8 +6,8 @@
 //	…
 //	go gate.Run(ctx)                          // raises the serving counters
 //	state, err := gate.Activate(ctx, "show-1") // off is the default
-//	place, err := gate.Assign(ctx, "show-1")   // a position, and a request id for it
-//	turn, err := gate.Check(ctx, "show-1", place.RequestID)
+//	place, err := gate.Assign(ctx, "show-1", member)   // a position, and a request id for it
+//	turn, err := gate.Check(ctx, "show-1", place.RequestID, member)
 //	if turn.Admitted {
 //		… // turn.Token opens the way, and carries the position
 //	}
@@ -24,12 +24,13 @@
 //	a burst of polls costs one refresh, and a poll nothing   TestPollsCostOneRefresh
 //	admitted if and only if position <= serving counter      TestProperties
 //	the serving counter never passes the positions           TestProperties, never-past-assigned
-//	positions that nobody uses hold nobody up                TestUnusedPositionsHoldNobodyUp
+//	unused positions delay visitors eight times less         TestUnusedPositionsHoldNobodyUp
 //	a round lets Config.Step visitors arrive, no more        TestARoundIsOfArrivals, TestShows
 //	eight advancers make one round each period               TestManyAdvancersOneRound, rounds-over-callers
 //	the order holds over switching on and off                TestHandOverKeepsOrder, TestRoom
+//	a member's position is nothing to another member         TestAPositionIsItsMembers
 //	a position lines one visitor up; a second one with it    TestASharedPositionMovesNobody
-//	gets another behind all given out, and moves nobody
+//	gets another, behind all that were given out
 //	a crash between store and line is repaired               TestCrashBetweenStoreAndLine, TestSwitchedMeanwhile
 //	a position of lost counters is not admitted              TestLostCounters, TestProperties, lost-counters
 //	without a store no one passes, 3 s later at most         TestStoreAway, TestHTTPAway
@@ -69,10 +70,10 @@
 // of that once a few rounds have shown it: 12,000 of them by a minute. Where used
 // positions follow on unused ones, up to 8 times 500 visitors may arrive in a round,
 // and the next is shorter. Bound the requests of an address at the edge, or
-// with package ratelimit before [Handlers.Assign]. A request id that is handed around
-// admits several visitors, and the line counts its position once: it refuses the
-// others, whom [Handlers.NewPosition] gives positions of their own, behind all that
-// were given out.
+// with package ratelimit before [Handlers.Assign]. A request id that a member took is
+// for that member (HTTPConfig.Member). Another one that is handed around admits several
+// visitors, and the line counts its position once: it refuses the others, whom
+// [Handlers.NewPosition] gives positions of their own, behind all that were given out.
 //
 // # Failure modes
 //

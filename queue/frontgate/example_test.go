@@ -38,7 +38,7 @@ func ExampleNew() {
 	}
 	var places []frontgate.Place
 	for range 3 {
-		place, err := gate.Assign(ctx, "show-1")
+		place, err := gate.Assign(ctx, "show-1", "")
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -50,7 +50,7 @@ func ExampleNew() {
 		return
 	}
 	for _, place := range places {
-		turn, err := gate.Check(ctx, "show-1", place.RequestID)
+		turn, err := gate.Check(ctx, "show-1", place.RequestID, "")
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -57,7 +57,7 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if turn, err := g.Check(t.Context(), of, id); err == nil && turn.Admitted {
+		if turn, err := g.Check(t.Context(), of, id, ""); err == nil && turn.Admitted {
 			t.Fatalf("%q passed the gate of %q: %+v", id, of, turn)
 		}
 	})

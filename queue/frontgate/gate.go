@@ -53,9 +53,10 @@ type Place struct {
 	NextPoll time.Duration
 }
 
-// Assign gives a position out. Concurrent callers share calls of the store. Errors
+// Assign gives a position out, to the member who asks for it, or to all that have the
+// request id when member is "". Concurrent callers share calls of the store. Errors
 // are [ErrOff], [ErrUnavailable] and [ErrInvalid].
-func (g *Gate) Assign(ctx context.Context, event string) (Place, error) {
+func (g *Gate) Assign(ctx context.Context, event, member string) (Place, error) {
 	// An Assign at a gate that is off costs no more store calls than a poll.
 	k, state, err := g.look(ctx, event, 0, time.Time{})
 	if err != nil {
@@ -72,7 +73,7 @@ func (g *Gate) Assign(ctx context.Context, event string) (Place, error) {
 		return Place{}, ErrOff
 	}
 	return Place{
-		RequestID: g.requests.Seal(token.Request{Event: event, Position: a.position, Epoch: a.state.Epoch, Issued: a.state.Now}),
+		RequestID: g.requests.Seal(token.Request{Event: event, Position: a.position, Epoch: a.state.Epoch, Issued: a.state.Now, Member: member}),
 		Position:  a.position,
 		NextPoll:  g.nextPoll(a.position - a.state.Serving),
 	}, nil
@@ -95,13 +96,13 @@ type Turn struct {
 }
 
 // Check says whether the holder of a request id is admitted, by counters that are
-// at most Config.Refresh old. A poll costs no call of the store but that refresh.
+// at most Config.Refresh old. A request id of another member is none. A poll costs no call of the store but that refresh.
 // Errors are [ErrRequest], [ErrLost], [ErrUnavailable] and [ErrInvalid].
 //
 // When the gate was switched off, all visitors with a position are admitted, so
 // that they continue in their order.
-func (g *Gate) Check(ctx context.Context, event, requestID string) (Turn, error) {
-	request, err := g.requests.Open(requestID, event)
+func (g *Gate) Check(ctx context.Context, event, requestID, member string) (Turn, error) {
+	request, err := g.requests.Open(requestID, event, member)
 	if err != nil {
 		return Turn{}, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
@@ -119,7 +120,7 @@ func (g *Gate) Check(ctx context.Context, event, requestID string) (Turn, error)
 	}
 	now := time.Now()
 	turn.Admitted, turn.Expires = true, now.Add(g.tokens.Lasts())
-	turn.Token, err = g.tokens.Issue(token.GateClaims{Event: event, Position: request.Position, ID: passID(request.Epoch, requestID), IssuedAt: now})
+	turn.Token, err = g.tokens.Issue(token.GateClaims{Event: event, Position: request.Position, Member: request.Member, ID: passID(request.Epoch, requestID), IssuedAt: now})
 	if err != nil {
 		return Turn{}, fmt.Errorf("frontgate: %w", err)
 	}
@@ -153,11 +154,12 @@ const (
 	Passed
 )
 
-// Decide says where the holder of a token belongs; pass "" for no token. The
+// Decide says where the holder of a token belongs; pass "" for no token. A token of
+// another member is none. The
 // position is the token's, and 0 without a valid one. A token of a lost counter is
 // not valid. Errors are [ErrUnavailable] and [ErrInvalid].
-func (g *Gate) Decide(ctx context.Context, event, text string) (Way, int64, error) {
-	claims, err := g.tokens.Verify(text, event)
+func (g *Gate) Decide(ctx context.Context, event, text, member string) (Way, int64, error) {
+	claims, err := g.verify(event, text, member)
 	if err != nil {
 		claims = token.GateClaims{}
 	}
@@ -176,8 +178,8 @@ func (g *Gate) Decide(ctx context.Context, event, text string) (Way, int64, erro
 // Position returns the position of a token, which is its holder's order in the line
 // behind the gate. Without a valid token it does not ask the store. Errors are
 // [ErrToken], [ErrUnavailable] and [ErrInvalid].
-func (g *Gate) Position(ctx context.Context, event, text string) (int64, error) {
-	claims, err := g.tokens.Verify(text, event)
+func (g *Gate) Position(ctx context.Context, event, text, member string) (int64, error) {
+	claims, err := g.verify(event, text, member)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrToken, err)
 	}
@@ -186,6 +188,15 @@ func (g *Gate) Position(ctx context.Context, event, text string) (int64, error) 
 		err = fmt.Errorf("%w: %w", ErrToken, ErrLost)
 	}
 	return position, err
+}
+
+// verify reads a token that a member brings.
+func (g *Gate) verify(event, text, member string) (token.GateClaims, error) {
+	claims, err := g.tokens.Verify(text, event)
+	if err == nil && claims.Member != "" && claims.Member != member {
+		err = token.ErrUser
+	}
+	return claims, err
 }
 
 // position is that of verified claims when their counter still exists, else 0.

@@ -18,14 +18,14 @@ func TestJourney(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, memory(t), frontgate.Config{Step: 2})
 		ctx := t.Context()
-		if _, err := g.Assign(ctx, event); !errors.Is(err, frontgate.ErrOff) {
+		if _, err := g.Assign(ctx, event, ""); !errors.Is(err, frontgate.ErrOff) {
 			t.Errorf("assign of a gate that is off: %v", err)
 		}
-		if way, position, err := g.Decide(ctx, event, ""); way != frontgate.Open || position != 0 || err != nil {
+		if way, position, err := g.Decide(ctx, event, "", ""); way != frontgate.Open || position != 0 || err != nil {
 			t.Errorf("off: %v, %d, %v", way, position, err)
 		}
 		activate(t, g)
-		if way, _, err := g.Decide(ctx, event, ""); way != frontgate.Closed || err != nil {
+		if way, _, err := g.Decide(ctx, event, "", ""); way != frontgate.Closed || err != nil {
 			t.Errorf("on, without a token: %v, %v", way, err)
 		}
 		places := []frontgate.Place{assign(t, g), assign(t, g), assign(t, g)}
@@ -45,16 +45,16 @@ func TestJourney(t *testing.T) {
 			if !turn.Admitted {
 				continue
 			}
-			if way, position, err := g.Decide(ctx, event, turn.Token); way != frontgate.Passed || position != p.Position || err != nil {
+			if way, position, err := g.Decide(ctx, event, turn.Token, ""); way != frontgate.Passed || position != p.Position || err != nil {
 				t.Errorf("with the token of %d: %v, %d, %v", p.Position, way, position, err)
 			}
 		}
 		turn := check(t, g, places[0].RequestID)
 		time.Sleep(600*time.Second + time.Millisecond)
-		if way, _, err := g.Decide(ctx, event, turn.Token); way != frontgate.Closed || err != nil {
+		if way, _, err := g.Decide(ctx, event, turn.Token, ""); way != frontgate.Closed || err != nil {
 			t.Errorf("600 s later: %v, %v", way, err)
 		}
-		if _, err := g.Position(ctx, event, turn.Token); !errors.Is(err, frontgate.ErrToken) || !errors.Is(err, token.ErrExpired) {
+		if _, err := g.Position(ctx, event, turn.Token, ""); !errors.Is(err, frontgate.ErrToken) || !errors.Is(err, token.ErrExpired) {
 			t.Errorf("600 s later: %v", err)
 		}
 		// The request id gives another token to a visitor who comes back.
@@ -81,7 +81,7 @@ func TestPositionsUniqueAndDense(t *testing.T) {
 			all.Go(func() {
 				last := int64(0)
 				for range calls {
-					p, err := g.Assign(t.Context(), event)
+					p, err := g.Assign(t.Context(), event, "")
 					if err != nil {
 						t.Error(err)
 						return

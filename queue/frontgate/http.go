@@ -54,7 +54,7 @@ func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	place, err := h.gate.Assign(r.Context(), h.cfg.Event(r))
+	place, err := h.gate.Assign(r.Context(), h.cfg.Event(r), h.cfg.Member(r))
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -70,14 +70,14 @@ func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
 // the answer has the token and sets its cookie.
 //
 //	200 {admitted, position, servingCounter, nextPoll, token, estimatedWait}
-//	404 request-not-found: there is no such request id
+//	404 request-not-found: there is no such request id, or it is another member's
 //	410 position-lost: ask for a new one
 //	503 unavailable, with Retry-After
 //
 // Times are in seconds; token is null and estimatedWait above 0 until admitted.
 func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) {
 	event := h.cfg.Event(r)
-	turn, err := h.gate.Check(r.Context(), event, r.PathValue("requestId"))
+	turn, err := h.gate.Check(r.Context(), event, r.PathValue("requestId"), h.cfg.Member(r))
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -19,6 +19,10 @@ const TokenHeader = "x-vwr-token"
 type HTTPConfig struct {
 	// Event returns the event of a request; the path's {eventId} by default.
 	Event func(*http.Request) string
+	// Member returns the user who is signed in, or "" for none. A position that a
+	// member takes is good for that member alone; others are good for all that have
+	// the request id or the token, once. No member by default.
+	Member func(*http.Request) string
 	// GatePath, EventPath and QueuePath are where visitors are sent; {eventId}
 	// stands for the event. /vwr/{eventId}, /events/{eventId} and /queue/{eventId}
 	// by default.
@@ -64,6 +68,9 @@ func (c HTTPConfig) complete() (HTTPConfig, error) {
 	}
 	if c.Event == nil {
 		c.Event = func(r *http.Request) string { return r.PathValue("eventId") }
+	}
+	if c.Member == nil {
+		c.Member = func(*http.Request) string { return "" }
 	}
 	if c.Secure == nil {
 		c.Secure = func(r *http.Request) bool { return r.TLS != nil }

@@ -119,11 +119,11 @@ func TestEventsAreBounded(t *testing.T) {
 	activate(t, g)
 	for i := range 1000 {
 		name := strings.Repeat("x", i%100+1)
-		if _, err := g.Assign(t.Context(), name); !errors.Is(err, frontgate.ErrOff) {
+		if _, err := g.Assign(t.Context(), name, ""); !errors.Is(err, frontgate.ErrOff) {
 			t.Fatal(err)
 		}
 		// An event in use stays known.
-		if way, _, err := g.Decide(t.Context(), event, ""); way != frontgate.Closed || err != nil {
+		if way, _, err := g.Decide(t.Context(), event, "", ""); way != frontgate.Closed || err != nil {
 			t.Fatal(way, err)
 		}
 	}

@@ -135,7 +135,7 @@ func (w *world) do(t *testing.T, s step) error {
 		defer w.store.set(false)
 		time.Sleep(3 * time.Second)
 		for _, h := range w.held {
-			if turn, err := g.Check(ctx, event, h.place.RequestID); err == nil {
+			if turn, err := g.Check(ctx, event, h.place.RequestID, ""); err == nil {
 				return fmt.Errorf("without a store position %d is told %+v", h.place.Position, turn)
 			}
 		}
@@ -151,7 +151,7 @@ func (w *world) assign(t *testing.T, g *frontgate.Gate) error {
 	if err != nil {
 		return err
 	}
-	place, err := g.Assign(t.Context(), event)
+	place, err := g.Assign(t.Context(), event, "")
 	switch {
 	case errors.Is(err, frontgate.ErrOff):
 		return nil // it may not have heard yet that the gate is on
@@ -172,7 +172,7 @@ func (w *world) poll(t *testing.T, g *frontgate.Gate) error {
 	}
 	for i := range w.held {
 		h := &w.held[i]
-		turn, err := g.Check(t.Context(), event, h.place.RequestID)
+		turn, err := g.Check(t.Context(), event, h.place.RequestID, "")
 		lost := h.epoch != state.Epoch
 		switch {
 		case errors.Is(err, frontgate.ErrLost) && lost:
@@ -187,7 +187,7 @@ func (w *world) poll(t *testing.T, g *frontgate.Gate) error {
 		case !lost && h.admitted && !turn.Admitted:
 			// Another process may learn of it a second later, at most.
 			time.Sleep(time.Second)
-			if turn, err = g.Check(t.Context(), event, h.place.RequestID); err != nil || !turn.Admitted {
+			if turn, err = g.Check(t.Context(), event, h.place.RequestID, ""); err != nil || !turn.Admitted {
 				return fmt.Errorf("who was admitted is not any more: %+v, %w", turn, err)
 			}
 		}
@@ -239,7 +239,7 @@ func (w *world) settles(t *testing.T) error {
 		return fmt.Errorf("in the end the line's gate is %t, and the gate is at %+v", w.line.on(), s)
 	}
 	for _, h := range w.held {
-		turn, err := w.gates[3].Check(t.Context(), event, h.place.RequestID)
+		turn, err := w.gates[3].Check(t.Context(), event, h.place.RequestID, "")
 		if h.epoch == s.Epoch && (err != nil || !turn.Admitted) || h.epoch != s.Epoch && !errors.Is(err, frontgate.ErrLost) {
 			return fmt.Errorf("in the end position %d of the epoch %d is told %+v, %w, at %+v", h.place.Position, h.epoch, turn, err, s)
 		}

@@ -34,7 +34,7 @@ func TestRoom(t *testing.T) {
 		t.Helper()
 		position := int64(0)
 		if text != "" {
-			if position, err = g.Position(ctx, event, text); err != nil {
+			if position, err = g.Position(ctx, event, text, ""); err != nil {
 				t.Fatalf("%s: %v", user, err)
 			}
 		}
@@ -81,7 +81,7 @@ func TestRoom(t *testing.T) {
 }
 
 // Sixty visitors come by the token of position 1, before the holders of the next: the
-// line has them behind all positions given out, and nobody else moves.
+// line has them behind all positions given out, and no other visitor moves.
 func TestASharedPositionMovesNobody(t *testing.T) {
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {

@@ -126,7 +126,7 @@ func TestHandOverKeepsOrder(t *testing.T) {
 			}
 			// A visitor with a position goes on with it, before later visitors.
 			turn := check(t, g, late.RequestID)
-			if position, err := g.Position(t.Context(), event, turn.Token); err != nil || !turn.Admitted || position != late.Position {
+			if position, err := g.Position(t.Context(), event, turn.Token, ""); err != nil || !turn.Admitted || position != late.Position {
 				t.Fatalf("%+v: %d, %v", turn, position, err)
 			}
 			arrive(late.Position, true)
@@ -228,7 +228,7 @@ func TestLostCounters(t *testing.T) {
 		// Between the loss and the next round no visitor has a position, and the gate
 		// is as if it had never been on.
 		for _, p := range places {
-			if turn, err := g.Check(t.Context(), event, p.RequestID); !errors.Is(err, frontgate.ErrLost) {
+			if turn, err := g.Check(t.Context(), event, p.RequestID, ""); !errors.Is(err, frontgate.ErrLost) {
 				t.Errorf("right after the loss, position %d: %+v, %v", p.Position, turn, err)
 			}
 		}
@@ -238,14 +238,14 @@ func TestLostCounters(t *testing.T) {
 			t.Fatalf("a round after the loss: %+v, %v; the line's gate is %t", s, err, l.on())
 		}
 		for _, p := range places {
-			if turn, err := g.Check(t.Context(), event, p.RequestID); !errors.Is(err, frontgate.ErrLost) {
+			if turn, err := g.Check(t.Context(), event, p.RequestID, ""); !errors.Is(err, frontgate.ErrLost) {
 				t.Errorf("position %d: %+v, %v", p.Position, turn, err)
 			}
 		}
-		if position, err := g.Position(t.Context(), event, admitted.Token); !errors.Is(err, frontgate.ErrToken) {
+		if position, err := g.Position(t.Context(), event, admitted.Token, ""); !errors.Is(err, frontgate.ErrToken) {
 			t.Errorf("the token of a lost position: %d, %v", position, err)
 		}
-		if way, _, err := g.Decide(t.Context(), event, admitted.Token); way != frontgate.Closed || err != nil {
+		if way, _, err := g.Decide(t.Context(), event, admitted.Token, ""); way != frontgate.Closed || err != nil {
 			t.Errorf("the token of a lost position: %v, %v", way, err)
 		}
 		if order, _ := l.join(assign(t, g).Position); order <= 20 {

@@ -22,7 +22,7 @@ func TestForgedRequestIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := assign(t, g)
-	elsewhere, err := g.Assign(t.Context(), "show-2")
+	elsewhere, err := g.Assign(t.Context(), "show-2", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestForgedRequestIDs(t *testing.T) {
 		raw[i/8] ^= 1 << (i % 8)
 	}
 	for what, id := range bad {
-		if turn, err := g.Check(t.Context(), event, id); !errors.Is(err, frontgate.ErrRequest) {
+		if turn, err := g.Check(t.Context(), event, id, ""); !errors.Is(err, frontgate.ErrRequest) {
 			t.Errorf("a request id %s: %+v, %v", what, turn, err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestOldRequestIDs(t *testing.T) {
 			t.Errorf("%+v", turn)
 		}
 		time.Sleep(time.Second + time.Millisecond)
-		if turn, err := g.Check(t.Context(), event, place.RequestID); !errors.Is(err, frontgate.ErrLost) {
+		if turn, err := g.Check(t.Context(), event, place.RequestID, ""); !errors.Is(err, frontgate.ErrLost) {
 			t.Errorf("after 24 h: %+v, %v", turn, err)
 		}
 		// Sealed by us, with counters that never existed: before and after now.
@@ -85,7 +85,7 @@ func TestOldRequestIDs(t *testing.T) {
 		}
 		for _, epoch := range []uint64{0, state.Epoch - 1, state.Epoch + 1} {
 			id := token.NewRequests(ring(t, secret)).Seal(token.Request{Event: event, Position: 1, Epoch: epoch, Issued: time.Now()})
-			if turn, err := g.Check(t.Context(), event, id); !errors.Is(err, frontgate.ErrLost) {
+			if turn, err := g.Check(t.Context(), event, id, ""); !errors.Is(err, frontgate.ErrLost) {
 				t.Errorf("of the epoch %d beside %d: %+v, %v", epoch, state.Epoch, turn, err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestForgedTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := check(t, g, place.RequestID).Token
-	if position, err := g.Position(t.Context(), event, good); position != 1 || err != nil {
+	if position, err := g.Position(t.Context(), event, good, ""); position != 1 || err != nil {
 		t.Fatal(position, err)
 	}
 	claims := jwt.MapClaims{}
@@ -162,10 +162,10 @@ func TestForgedTokens(t *testing.T) {
 		"with the signature cut off": parts[0] + "." + parts[1] + ".",
 		"with other claims":          parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"tier":1,"pos":1,"sub":"show-1"}`)) + "." + parts[2],
 	} {
-		if position, err := g.Position(t.Context(), event, text); !errors.Is(err, frontgate.ErrToken) || position != 0 {
+		if position, err := g.Position(t.Context(), event, text, ""); !errors.Is(err, frontgate.ErrToken) || position != 0 {
 			t.Errorf("a token %s has the position %d, %v", what, position, err)
 		}
-		if way, position, err := g.Decide(t.Context(), event, text); way != frontgate.Closed || position != 0 || err != nil {
+		if way, position, err := g.Decide(t.Context(), event, text, ""); way != frontgate.Closed || position != 0 || err != nil {
 			t.Errorf("a token %s leads %v with %d, %v", what, way, position, err)
 		}
 	}
@@ -180,8 +180,8 @@ func TestEventIDs(t *testing.T) {
 	g := newGate(t, memory(t), frontgate.Config{})
 	for _, bad := range []string{"", "a b", "{a}", "\x00", "\xff", strings.Repeat("a", 129)} {
 		for what, call := range map[string]func() error{
-			"assign":     func() error { _, err := g.Assign(t.Context(), bad); return err },
-			"decide":     func() error { _, _, err := g.Decide(t.Context(), bad, ""); return err },
+			"assign":     func() error { _, err := g.Assign(t.Context(), bad, ""); return err },
+			"decide":     func() error { _, _, err := g.Decide(t.Context(), bad, "", ""); return err },
 			"activate":   func() error { _, err := g.Activate(t.Context(), bad); return err },
 			"deactivate": func() error { _, err := g.Deactivate(t.Context(), bad); return err },
 			"status":     func() error { _, err := g.Status(t.Context(), bad); return err },

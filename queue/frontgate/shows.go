@@ -3,8 +3,7 @@ package frontgate
 import "time"
 
 // shows measures which share of the served positions show up in the line, so that a
-// round can expect Config.Step arrivals: positions that no visitor uses hold nobody
-// up.
+// round can expect Config.Step arrivals: unused positions delay no visitor for long.
 type shows struct {
 	seen []show // of the last rounds, the oldest first
 	by   int64  // of the next round; 0 for Config.Step

@@ -66,7 +66,7 @@ func activate(t testing.TB, g *frontgate.Gate) {
 
 func assign(t testing.TB, g *frontgate.Gate) frontgate.Place {
 	t.Helper()
-	p, err := g.Assign(t.Context(), event)
+	p, err := g.Assign(t.Context(), event, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func assign(t testing.TB, g *frontgate.Gate) frontgate.Place {
 
 func check(t testing.TB, g *frontgate.Gate, requestID string) frontgate.Turn {
 	t.Helper()
-	turn, err := g.Check(t.Context(), event, requestID)
+	turn, err := g.Check(t.Context(), event, requestID, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func TestGate(t *testing.T) {
 }
 
 // A visitor with a used position gets one of their own behind all that were given
-// out, and moves nobody; without Config.NewPosition the gate's page gives it.
+// out, and moves no other; without Config.NewPosition the gate's page gives it.
 func TestUsedPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		given, asked := int64(40), 0

@@ -158,7 +158,7 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	// A ticket of this epoch was used by who lined up with it.
+	// A ticket of this epoch was used when its owner lined up.
 	s, err := p.state()
 	if err != nil {
 		return err
@@ -295,7 +295,7 @@ func ticketFromBeforeTheLoss(ctx context.Context, h Harness) error {
 }
 
 // ticketFromBeforeAnOutage counts if it was renewed until a process last heard of
-// the room: nobody could renew it since. Of several the last one says it.
+// the room: it could not be renewed since. Of several processes the last one counts.
 func ticketFromBeforeAnOutage(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	before, after, err := p.outage(time.Hour)

@@ -89,15 +89,15 @@
 // everysec, or a replica that takes over, may lose a second: users who came in it
 // line up by their tickets, once, before all who came after. A script that serves
 // visits compares the server's replication id (INFO replication) with that of the
-// last one, and goes on 2^20 higher on another server. A restart, or a slot that
-// moved, looks the same and costs nothing. Some managed servers show no id
-// (State.Servers is 0): then the orders go on above those that the calling process
-// has seen, so an order may be given out again by a process that has not seen it, in
-// the second before its first look. Its first owner, by ticket, then has the place
-// shown, and goes to the end at the other's turn. Without
-// its data the room begins an epoch, and users with a valid ticket form the line again.
-// Thresholds and pauses are lost with it. Set maxmemory-policy noeviction: an
-// eviction takes single keys out of a room.
+// last one, and goes on 2^20 higher on another server. A restart, a slot that
+// moved, or a master's first replica looks the same and costs nothing. Some
+// managed servers show no id (State.Servers is 0): then the orders go on above
+// those that the calling process has seen, so an order may be given out again by a
+// process that has not seen it, in the second before its first look. Its first
+// owner, by ticket, then has the place shown, and goes to the end at the other's
+// turn. Without its data the room begins an epoch, and users with a valid ticket
+// form the line again. Thresholds and pauses are lost with it. Set
+// maxmemory-policy noeviction: an eviction takes single keys out of a room.
 //
 // The clock of Redis set back: users inside stay for longer, and no sweep removes
 // anyone for Rules.Seen. Set forward by more than Rules.Seen, or unreachable with

@@ -19,10 +19,11 @@
 //	kind                  says                                     bound to      lasts     form
 //	[Tickets]             a place in line: epoch and order, and    event, user   as the    56 characters
 //	                      which loss it outlives                                 epoch
-//	[Requests]            a position given out by a front gate     event         caller's  56 characters
+//	[Requests]            a position given out by a front gate     event, and    caller's  56 characters
+//	                                                               member if any
 //	[Entries]             the right to be inside, by admission     event, user   600 s     JWT, entry+jwt
 //	[Gates]               a passage of the front gate, with its    event         600 s     JWT, gate+jwt
-//	                      position
+//	                      position and its member if any
 //	[Passes]              a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
 //	                                                               method, path
 //	[Visitors]            a browser that has not signed in         -             caller's  48 characters
@@ -50,7 +51,7 @@
 //	invalid
 //	a ticket of 48 characters, of earlier releases, opens,    TestTicketsWithoutUntilOpen
 //	and outlives no loss
-//	a request id opens for its event only                     TestRequestRoundTrip
+//	a request id opens for its event and member only          TestRequestRoundTrip, TestRequestIsItsMembers
 //	any bit changed in a JWT makes it invalid                 TestTamperedJWT
 //	none, RS256 and HS384 are refused by name                 TestAlgorithm
 //	a kind never passes for another                           TestKindsAreNotInterchangeable,
@@ -70,8 +71,8 @@
 // leaked one out of the ring, which ends everything it has signed.
 //
 // Tickets, entry tokens and request ids can be copied by anyone that has them. The
-// first two are worth something for their own user only; a request id, which names
-// no user, for everyone that knows it.
+// first two, and request ids with a member, are worth something for their own user
+// only; a request id without a member for everyone that knows it.
 //
 // An entry token is valid until its exp, also after its user has left. For actions
 // that must not happen twice ask the room as well, with [EntryClaims].ID.

@@ -41,7 +41,7 @@ func ExampleNewTickets() {
 func ExampleNewRequests() {
 	requests := token.NewRequests(exampleRing())
 	id := requests.Seal(token.Request{Event: "show-1", Position: 7, Epoch: 1, Issued: time.Now()})
-	r, err := requests.Open(id, "show-1")
+	r, err := requests.Open(id, "show-1", "")
 	fmt.Println(len(id), r.Position, r.Epoch, err)
 	// Output: 56 7 1 <nil>
 }

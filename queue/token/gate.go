@@ -13,6 +13,7 @@ import (
 type GateClaims struct {
 	Event     string    // sub
 	Position  int64     // pos, from 1
+	Member    string    // uid; empty for a token that is good for all that have it
 	ID        string    // jti; empty in Issue: random
 	IssuedAt  time.Time // zero in Issue: now
 	ExpiresAt time.Time // zero in Issue: Config.Lasts later
@@ -34,8 +35,9 @@ func NewGates(ring *Ring, cfg Config) (*Gates, error) {
 const gateTier = 1
 
 type gateJWT struct {
-	Tier     int   `json:"tier"`
-	Position int64 `json:"pos"`
+	Tier     int    `json:"tier"`
+	Position int64  `json:"pos"`
+	Member   string `json:"uid,omitempty"`
 	jwt.RegisteredClaims
 }
 
@@ -44,19 +46,25 @@ func (g *Gates) Issue(c GateClaims) (string, error) {
 	if err := checkName("event", c.Event); err != nil {
 		return "", err
 	}
+	if c.Member != "" {
+		if err := checkName("member", c.Member); err != nil {
+			return "", err
+		}
+	}
 	if c.Position < 1 {
 		return "", fmt.Errorf("token: the position is %d; positions count from 1", c.Position)
 	}
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
-	return g.signer.sign(gateJWT{Tier: gateTier, Position: c.Position, RegisteredClaims: g.signer.registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
+	return g.signer.sign(gateJWT{Tier: gateTier, Position: c.Position, Member: c.Member, RegisteredClaims: g.signer.registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
 }
 
 // Lasts is how long a token is valid unless it says otherwise.
 func (g *Gates) Lasts() time.Duration { return g.signer.cfg.Lasts }
 
-// Verify reads a token for an event. Errors are the sentinels of this package.
+// Verify reads a token for an event. Errors are the sentinels of this package. Whether
+// the caller is its Member is for the caller of Verify to compare.
 func (g *Gates) Verify(text, event string) (GateClaims, error) {
 	var c gateJWT
 	if err := g.signer.verify(text, &c); err != nil {
@@ -70,5 +78,5 @@ func (g *Gates) Verify(text, event string) (GateClaims, error) {
 	case c.Subject != event:
 		return GateClaims{}, ErrEvent
 	}
-	return GateClaims{Event: c.Subject, Position: c.Position, ID: c.ID, IssuedAt: date(c.IssuedAt), ExpiresAt: date(c.ExpiresAt)}, nil
+	return GateClaims{Event: c.Subject, Position: c.Position, Member: c.Member, ID: c.ID, IssuedAt: date(c.IssuedAt), ExpiresAt: date(c.ExpiresAt)}, nil
 }

@@ -1,6 +1,9 @@
 package token
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Request is a position that a front gate gave out.
 type Request struct {
@@ -8,11 +11,14 @@ type Request struct {
 	Position int64
 	Epoch    uint64    // of the counter that the position is from
 	Issued   time.Time // in ms
+	// Member is whom the position is for; empty where that is not known: then it is
+	// for all that have the request id.
+	Member string
 }
 
 // Requests seals and opens the request ids of a front gate: the holder of a request
-// id has its position. A request id is bound to its event and is 56 characters of
-// base64url, which fit into a path as they are.
+// id has its position. A request id is bound to its event and its member, names
+// neither of them, and is 56 characters of base64url, which fit into a path as they are.
 type Requests struct{ sealer *sealer }
 
 // NewRequests makes a Requests with the keys of a ring.
@@ -24,15 +30,20 @@ func NewRequests(ring *Ring) *Requests {
 func (r *Requests) Seal(request Request) string {
 	var room [64]byte
 	p := payload{a: request.Epoch, b: request.Position, timed: true, ms: request.Issued.UnixMilli()}
-	return string(r.sealer.seal(room[:0], p, request.Event, ""))
+	return string(r.sealer.seal(room[:0], p, request.Event, request.Member))
 }
 
-// Open reads a request id of an event. Errors are [ErrMissing], [ErrMalformed]
-// and [ErrSignature]. How old it may be is for the caller to say.
-func (r *Requests) Open(text, event string) (Request, error) {
-	p, err := r.sealer.open(text, event, "")
+// Open reads a request id of an event that a member brings, or "" for one that is not
+// signed in. Errors are [ErrMissing], [ErrMalformed] and [ErrSignature], which is
+// also that of another member's. How old it may be is for the caller to say.
+func (r *Requests) Open(text, event, member string) (Request, error) {
+	p, err := r.sealer.open(text, event, member)
+	if errors.Is(err, ErrSignature) && member != "" {
+		member = ""
+		p, err = r.sealer.open(text, event, member)
+	}
 	if err != nil {
 		return Request{}, err
 	}
-	return Request{Event: event, Position: p.b, Epoch: p.a, Issued: time.UnixMilli(p.ms)}, nil
+	return Request{Event: event, Position: p.b, Epoch: p.a, Issued: time.UnixMilli(p.ms), Member: member}, nil
 }

@@ -91,7 +91,7 @@ func TestRotation(t *testing.T) {
 				return token.NewRequests(ring(t, s...)).Seal(token.Request{Event: "e", Position: 1, Issued: time.Now()})
 			},
 			func(s []string, text string) error {
-				_, err := token.NewRequests(ring(t, s...)).Open(text, "e")
+				_, err := token.NewRequests(ring(t, s...)).Open(text, "e", "")
 				return err
 			},
 		},

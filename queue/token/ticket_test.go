@@ -68,7 +68,7 @@ func everyBit(t *testing.T, text string, open func(string) error) {
 func TestTamperedRequest(t *testing.T) {
 	requests := token.NewRequests(ring(t, newSecret, oldSecret))
 	text := requests.Seal(token.Request{Event: "e", Position: 7, Epoch: 9, Issued: time.Now()})
-	everyBit(t, text, func(text string) error { _, err := requests.Open(text, "e"); return err })
+	everyBit(t, text, func(text string) error { _, err := requests.Open(text, "e", ""); return err })
 }
 
 func TestTamperedTicket(t *testing.T) {
@@ -118,20 +118,39 @@ func TestRequestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := token.Request{
 			Event: rapid.String().Draw(t, "event"), Position: rapid.Int64().Draw(t, "position"), Epoch: rapid.Uint64().Draw(t, "epoch"),
-			Issued: time.UnixMilli(rapid.Int64Range(0, 1<<48-1).Draw(t, "issued")),
+			Issued: time.UnixMilli(rapid.Int64Range(0, 1<<48-1).Draw(t, "issued")), Member: rapid.String().Draw(t, "member"),
 		}
 		text := requests.Seal(want)
 		if len(text) != 56 {
 			t.Fatalf("a request id has %d characters", len(text))
 		}
-		got, err := requests.Open(text, want.Event)
+		got, err := requests.Open(text, want.Event, want.Member)
 		if err != nil || got != want {
 			t.Fatalf("%+v came back as %+v, %v", want, got, err)
 		}
-		if _, err := requests.Open(text, want.Event+"2"); !errors.Is(err, token.ErrSignature) {
+		if _, err := requests.Open(text, want.Event+"2", want.Member); !errors.Is(err, token.ErrSignature) {
 			t.Fatalf("another event: %v", err)
 		}
 	})
+}
+
+// A member's request id is for that member; one without a member is for all.
+func TestRequestIsItsMembers(t *testing.T) {
+	requests := token.NewRequests(ring(t, newSecret))
+	request := token.Request{Event: "e", Position: 3, Epoch: 1, Issued: time.UnixMilli(5), Member: "ann"}
+	ann := requests.Seal(request)
+	for _, other := range []string{"", "bob", "ann "} {
+		if got, err := requests.Open(ann, "e", other); !errors.Is(err, token.ErrSignature) {
+			t.Errorf("ann's, brought by %q: %+v, %v", other, got, err)
+		}
+	}
+	request.Member = ""
+	all := requests.Seal(request)
+	for _, member := range []string{"", "bob"} {
+		if got, err := requests.Open(all, "e", member); err != nil || got != request {
+			t.Errorf("without a member, brought by %q: %+v, %v", member, got, err)
+		}
+	}
 }
 
 // The keys of two purposes differ, also when everything else is the same.
@@ -142,7 +161,7 @@ func TestSealedTextsAreNotInterchangeable(t *testing.T) {
 	if ticket[:6] == request[:6] {
 		t.Error("two purposes have one key id")
 	}
-	if _, err := token.NewRequests(r).Open(ticket, "e"); !errors.Is(err, token.ErrSignature) {
+	if _, err := token.NewRequests(r).Open(ticket, "e", ""); !errors.Is(err, token.ErrSignature) {
 		t.Errorf("a ticket as a request id: %v", err)
 	}
 	if _, err := token.NewTickets(r).Open(request, "e", ""); !errors.Is(err, token.ErrSignature) {
@@ -199,7 +218,7 @@ func FuzzRequestOpen(f *testing.F) {
 	f.Add(requests.Seal(token.Request{Event: "e", Position: 3, Epoch: 1, Issued: time.UnixMilli(5)}), "e")
 	f.Add(strings.Repeat("_", 56), "")
 	f.Fuzz(func(t *testing.T, text, event string) {
-		request, err := requests.Open(text, event)
+		request, err := requests.Open(text, event, "")
 		if err != nil {
 			if token.Reason(err) == "" || request != (token.Request{}) {
 				t.Fatalf("%+v, %v", request, err)

@@ -190,7 +190,7 @@ func TestBrowserThroughTheGate(t *testing.T) {
 	if _, err := s.gate.Activate(t.Context(), "show-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.gate.Assign(t.Context(), "show-1"); err != nil { // one visitor is ahead
+	if _, err := s.gate.Assign(t.Context(), "show-1", ""); err != nil { // one visitor is ahead
 		t.Fatal(err)
 	}
 	tb := s.visitor(t, "second")

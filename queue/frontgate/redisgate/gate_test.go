@@ -56,7 +56,7 @@ func TestManyGates(t *testing.T) {
 				for range callers {
 					all.Go(func() {
 						for range calls {
-							p, err := g.Assign(t.Context(), event)
+							p, err := g.Assign(t.Context(), event, "")
 							if err != nil {
 								t.Error(err)
 								return
@@ -79,7 +79,7 @@ func TestManyGates(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, id := range ids {
-				turn, err := first.Check(t.Context(), event, id)
+				turn, err := first.Check(t.Context(), event, id, "")
 				if err != nil || turn.Position != given[i] || turn.Admitted != (given[i] <= round.Serving) {
 					t.Fatalf("position %d: %+v, %v", given[i], turn, err)
 				}
@@ -115,7 +115,7 @@ func bench(b *testing.B, served int64) (*frontgate.Gate, string) {
 	if _, err := g.Activate(b.Context(), event); err != nil {
 		b.Fatal(err)
 	}
-	place, err := g.Assign(b.Context(), event)
+	place, err := g.Assign(b.Context(), event, "")
 	if err == nil && served > 0 {
 		_, err = g.Advance(b.Context(), event, served)
 	}
@@ -127,27 +127,27 @@ func bench(b *testing.B, served int64) (*frontgate.Gate, string) {
 
 func BenchmarkAssign(b *testing.B) {
 	g, _ := bench(b, 0)
-	parallel(b, func() error { _, err := g.Assign(b.Context(), event); return err })
+	parallel(b, func() error { _, err := g.Assign(b.Context(), event, ""); return err })
 }
 
 // A waiting visitor polls.
 func BenchmarkCheck(b *testing.B) {
 	g, id := bench(b, 0)
-	parallel(b, func() error { _, err := g.Check(b.Context(), event, id); return err })
+	parallel(b, func() error { _, err := g.Check(b.Context(), event, id, ""); return err })
 }
 
 // An admitted visitor gets a token.
 func BenchmarkCheckAdmitted(b *testing.B) {
 	g, id := bench(b, 1)
-	parallel(b, func() error { _, err := g.Check(b.Context(), event, id); return err })
+	parallel(b, func() error { _, err := g.Check(b.Context(), event, id, ""); return err })
 }
 
 // The edge checks a token.
 func BenchmarkDecide(b *testing.B) {
 	g, id := bench(b, 1)
-	turn, err := g.Check(b.Context(), event, id)
+	turn, err := g.Check(b.Context(), event, id, "")
 	if err != nil {
 		b.Fatal(err)
 	}
-	parallel(b, func() error { _, _, err := g.Decide(b.Context(), event, turn.Token); return err })
+	parallel(b, func() error { _, _, err := g.Decide(b.Context(), event, turn.Token, ""); return err })
 }

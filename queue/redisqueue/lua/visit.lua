@@ -431,8 +431,10 @@ local function young() return room[3] == 0 and math.abs(now - room[2]) < settle 
 local function heard_of(epoch, at)
   if epoch == 0 or epoch == room[1] or at <= room[2] - 86400000 or not young() then return end
   local lost = min(at, room[2])
-  if lost > tonumber(call('HGET', KEYS[6], 'lost') or 0) then call('HSET', KEYS[6], 'lost', lost) end
-  fresh = true
+  if lost > tonumber(call('HGET', KEYS[6], 'lost') or 0) then
+    call('HSET', KEYS[6], 'lost', lost)
+    fresh = true
+  end
 end
 heard_of(epoch_1, heard_1)
 heard_of(epoch_2, heard_2)
@@ -724,8 +726,8 @@ local function counts(epoch, ends)
 end
 
 -- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
--- one of this epoch that a server gave out whose last writes were lost: nobody has
--- taken its order, and its owner was not silent for longer than others may be.
+-- one of this epoch that a server gave out whose last writes were lost: its order was
+-- not taken, and its owner was not silent for longer than others may be.
 local function old_order(user, epoch, order, ends)
   if missing[user] then
     local old = entry_of(user)

@@ -12,7 +12,16 @@ const entryCookie = "urr-entry-token-"
 
 // newGate makes the handlers of the front gate.
 func (a *API) newGate() (*frontgate.Handlers, error) {
-	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Secure: door.HTTPS, Logger: a.log})
+	return frontgate.NewHandlers(a.cfg.Gate, frontgate.HTTPConfig{Member: a.member, Secure: door.HTTPS, Logger: a.log})
+}
+
+// member returns the signed-in member, or "": the gate is for all visitors.
+func (a *API) member(r *http.Request) string {
+	member, err := a.cfg.Login.Member(r)
+	if err != nil {
+		return ""
+	}
+	return member
 }
 
 // ofShow refuses requests about an unknown show, so that nobody can open a gate under

@@ -95,7 +95,7 @@ func TestGate(t *testing.T) {
 	if r := o.queue("check", "show-1", cat); r.body["position"] != 2.0 {
 		t.Errorf("the second, behind the first: %s", r.text)
 	}
-	// A friend with the first one's pass moves nobody, and stands behind all.
+	// A friend with the pass of the first visitor stands behind all others.
 	if r := check(o.login("dan"), 0); r.body["status"] != "queued" || r.body["position"] != 3.0 {
 		t.Errorf("a friend of the first: %s", r.text)
 	}

@@ -33,8 +33,10 @@ local function young() return room[FLOOR] == 0 and math.abs(now - room[STARTED])
 local function heard_of(epoch, at)
   if epoch == 0 or epoch == room[EPOCH] or at <= room[STARTED] - LAPSE or not young() then return end
   local lost = min(at, room[STARTED])
-  if lost > tonumber(call('HGET', SLOTS, 'lost') or 0) then call('HSET', SLOTS, 'lost', lost) end
-  fresh = true
+  if lost > tonumber(call('HGET', SLOTS, 'lost') or 0) then
+    call('HSET', SLOTS, 'lost', lost)
+    fresh = true
+  end
 end
 heard_of(epoch_1, heard_1)
 heard_of(epoch_2, heard_2)

@@ -79,8 +79,8 @@ local function counts(epoch, ends)
 end
 
 -- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
--- one of this epoch that a server gave out whose last writes were lost: nobody has
--- taken its order, and its owner was not silent for longer than others may be.
+-- one of this epoch that a server gave out whose last writes were lost: its order was
+-- not taken, and its owner was not silent for longer than others may be.
 local function old_order(user, epoch, order, ends)
   if missing[user] then
     local old = entry_of(user)
