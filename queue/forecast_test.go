@@ -20,7 +20,8 @@ func TestForecastIsMadeOnceARefresh(t *testing.T) {
 		if err := room.Done(context.Background(), "show-1", "inside"); err != nil {
 			t.Fatal(err)
 		}
-		if again := check(t, room, "c", tickets["c"]).Wait; again != before {
+		// Without a ticket the store answers, which knows that.
+		if again := check(t, room, "c", "").Wait; again != before {
 			t.Errorf("at once %v became %v", before, again)
 		}
 		time.Sleep(2 * time.Second)
