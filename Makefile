@@ -83,7 +83,7 @@ bench: ## the benchmarks beside their peers, and bench/REPORT.md made of them (O
 retained: ## a relay on 20 million retained rows and a backlog of 4 million, by statement (DBS="postgres mysql", FLAGS="-rows 1000000")
 	./scripts/with-services.sh $(or $(DBS),postgres mysql) -- $(GO) run ./bench/cmd/retained $(FLAGS) $(DBS)
 
-onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged (FLAGS="-memory": without Redis)
+onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged, and how right the told waits are (FLAGS="-memory": without Redis)
 	$(GO) run ./bench/cmd/onsale $(FLAGS)
 
 observe: ## Prometheus and Grafana over a box office on this machine (needs Docker)

@@ -12,7 +12,11 @@ type wait struct {
 
 // foreseeable says whether the wait can be estimated.
 func (s State) foreseeable() bool {
-	return !s.Paused && s.Threshold > 0 && s.Stays != nil && s.Stays.Batch > 0 && s.Stays.Tick > 0
+	if s.Paused || s.Threshold <= 0 || s.Stays == nil {
+		return false
+	}
+	by := s.Stays
+	return by.Active > 0 && by.NoShow > 0 && by.Tick > 0 && by.Batch > 0
 }
 
 // after is the wait at a position of a room that settles first.

@@ -40,6 +40,8 @@ func TestEstimate(t *testing.T) {
 	free.Active, free.Stays.Inside = 0, nil
 	lowered.Threshold = 500
 	missing.NoShows, missing.Stays.Came = 5000, 5000
+	some := opened(1000, 600*second, 300*second)
+	some.Stays.Ended[StayBucket(10*second)] = 50
 	capped := steady(100_000, 100*second)
 	for _, tc := range []struct {
 		name      string
@@ -59,6 +61,8 @@ func TestEstimate(t *testing.T) {
 		{"a large room: the batch", 10_000, capped, 85 * second, 115 * second},
 		{"a lowered threshold: half must leave first", 1, lowered, 55 * second, 85 * second},
 		{"every second user does not come", 9000, missing, 900 * second, 1250 * second},
+		{"… far behind", 100_000, missing, 12_000 * second, 14_000 * second},
+		{"some left at once, and the others stay", 500, some, 100 * second, 400 * second},
 		{"settling", 1000, settling, 125 * second, 155 * second},
 		{"for ever", math.MaxInt, steady(1, 100*second), math.MaxInt64, math.MaxInt64},
 	} {

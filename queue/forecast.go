@@ -21,12 +21,9 @@ type forecast struct {
 	step     float64                // s
 	admitted [forecastSteps]float64 // up to the end of each step
 	steps    int
-	pace     float64 // admissions in a second from then on, at most one in a century
+	pace     float64 // admissions in a second from then on
 	spread   float64 // the truth is probably within the estimate by and times this factor
 }
-
-// leastPace keeps waits below 292 years.
-const leastPace = 1e-9
 
 // newForecast follows the places of a room in steps: those of the users inside get
 // free by the curve of the stays, given their age; those of users to come by the same
@@ -49,7 +46,7 @@ func newForecast(s State) *forecast {
 	most := float64(stays.Batch) / stays.Tick.Seconds()
 
 	f := &forecast{
-		epoch: s.Epoch, most: most, step: max(each/stepsEach, 1e-3), pace: max(leastPace, min(most, float64(s.Threshold)/max(each, 1e-9))),
+		epoch: s.Epoch, most: most, step: max(each/stepsEach, 1e-3), pace: min(most, float64(s.Threshold)/max(each, 1e-3)),
 		spread: 1 + 1/math.Sqrt(1+curve.ended/8),
 	}
 	inside := insideOf(s, &curve, ghosts)

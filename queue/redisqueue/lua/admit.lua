@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, stays, bits, server, line, inside, admit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, stays, bits, server, line, count, inside, admit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -159,67 +159,6 @@ end
 -- OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
 local stays, stays_changed
-
--- roll_stays makes the cohort of the present the newest.
-local function roll_stays()
-  local width, all = max(1, math.ceil(stay / (32 - 2))), '<' .. rep('d', 129)
-  if not stays and stays_text and #stays_text == 129 * 8 then
-    stays = {unpack(all, stays_text)}
-  elseif not stays then
-    stays, fresh = {}, true
-    for i = 1, 129 do stays[i] = 0 end
-  end
-  local newest = floor(now / width)
-  if stays[5] ~= width then
-    for i = 9 + 1, 129 do stays[i] = 0 end
-    stays[5], stays[6], stays[7], stays[8] = width, newest, now, now
-  end
-  while stays[6] < newest do
-    stays[6] = max(stays[6] + 1, newest - 32 + 1)
-    local at = 9 + 2 * (stays[6] % 32)
-    stays[at + 1], stays[at + 2] = 0, 0
-  end
-  stays_changed = true
-end
-
--- came_in counts a user who comes in now.
-local function came_in()
-  roll_stays()
-  stays[1], stays[2], stays[3], stays[4] = stay, no_show, tick, batch
-  local at = 9 + 2 * (stays[6] % 32)
-  stays[at + 1] = stays[at + 1] + 1
-  stays[at + 2] = stays[at + 2] + max(0, now - stays[6] * stays[5])
-end
-
--- came_from_line also counts that a user came in time.
-local function came_from_line()
-  came_in()
-  stays[9] = stays[9] + 1
-end
-
--- went_out counts a user whose time inside was to end at ends, and who is out now.
--- The stays that are counted anew take the place of the others when there are as many
--- as several times the users inside.
-local function went_out(ends)
-  roll_stays()
-  local began = ends - stay
-  local number = min(floor(began / stays[5]), stays[6])
-  local at = 9 + 2 * (number % 32)
-  if number > stays[6] - 32 and stays[at + 1] > 0 then
-    stays[at + 1] = stays[at + 1] - 1
-    stays[at + 2] = stays[at + 1] > 0 and max(0, stays[at + 2] - began + number * stays[5]) or 0
-  end
-  local seconds, bucket = (min(now, ends) - began) / 1000, 1
-  if seconds >= 1 then bucket = min(floor(2 * math.log(seconds) / math.log(2)) + 1, 28) end
-  if began >= stays[7] then stays[73 + bucket] = stays[73 + bucket] + 1 end
-  if began < stays[8] then return end
-  stays[101 + bucket] = stays[101 + bucket] + 1
-  local n = 0
-  for i = 101 + 1, 129 do n = n + stays[i] end
-  if n < 4 * max(threshold, 250) then return end
-  for i = 1, 28 do stays[73 + i], stays[101 + i] = stays[101 + i], 0 end
-  stays[7], stays[8] = stays[8], now
-end
 
 -- told_stays returns how many doubles follow, and those up to the stays that are over;
 -- the rules alone where no user has entered.
@@ -468,6 +407,68 @@ local function bits_of(block, n)
     bits = call('GETRANGE', KEYS[4], from, from + n * 128 - 1)
   end
   return bits .. rep('\0', n * 128 - #bits)
+end
+-- Follows stays.lua: counts users who come in and go out.
+
+-- roll_stays makes the cohort of the present the newest.
+local function roll_stays()
+  local width, all = max(1, math.ceil(stay / (32 - 2))), '<' .. rep('d', 129)
+  if not stays and stays_text and #stays_text == 129 * 8 then
+    stays = {unpack(all, stays_text)}
+  elseif not stays then
+    stays, fresh = {}, true
+    for i = 1, 129 do stays[i] = 0 end
+  end
+  local newest = floor(now / width)
+  if stays[5] ~= width then
+    for i = 9 + 1, 129 do stays[i] = 0 end
+    stays[5], stays[6], stays[7], stays[8] = width, newest, now, now
+  end
+  while stays[6] < newest do
+    stays[6] = max(stays[6] + 1, newest - 32 + 1)
+    local at = 9 + 2 * (stays[6] % 32)
+    stays[at + 1], stays[at + 2] = 0, 0
+  end
+  stays_changed = true
+end
+
+-- came_in counts a user who comes in now.
+local function came_in()
+  roll_stays()
+  stays[1], stays[2], stays[3], stays[4] = stay, no_show, tick, batch
+  local at = 9 + 2 * (stays[6] % 32)
+  stays[at + 1] = stays[at + 1] + 1
+  stays[at + 2] = stays[at + 2] + max(0, now - stays[6] * stays[5])
+end
+
+-- came_from_line also counts that a user came in time.
+local function came_from_line()
+  came_in()
+  stays[9] = stays[9] + 1
+end
+
+-- went_out counts a user whose time inside was to end at ends, and who is out now.
+-- The stays that are counted anew take the place of the others when there are as many
+-- as several times the users inside.
+local function went_out(ends)
+  roll_stays()
+  local began = ends - stay
+  local number = min(floor(began / stays[5]), stays[6])
+  local at = 9 + 2 * (number % 32)
+  if number > stays[6] - 32 and stays[at + 1] > 0 then
+    stays[at + 1] = stays[at + 1] - 1
+    stays[at + 2] = stays[at + 1] > 0 and max(0, stays[at + 2] - began + number * stays[5]) or 0
+  end
+  local seconds, bucket = (min(now, ends) - began) / 1000, 1
+  if seconds >= 1 then bucket = min(floor(2 * math.log(seconds) / math.log(2)) + 1, 28) end
+  if began >= stays[7] then stays[73 + bucket] = stays[73 + bucket] + 1 end
+  if began < stays[8] then return end
+  stays[101 + bucket] = stays[101 + bucket] + 1
+  local n = 0
+  for i = 101 + 1, 129 do n = n + stays[i] end
+  if n < 4 * max(threshold, 250) then return end
+  for i = 1, 28 do stays[73 + i], stays[101 + i] = stays[101 + i], 0 end
+  stays[7], stays[8] = stays[8], now
 end
 -- Follows line.lua: the active users.
 

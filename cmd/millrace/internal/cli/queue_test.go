@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,6 +71,10 @@ func cmpError(first, other error) error {
 	return other
 }
 
+func applicationRules(threshold int) queue.Rules {
+	return queue.Rules{Threshold: threshold, Active: time.Hour, Seen: time.Hour, NoShow: time.Hour, Tick: time.Second, Batch: 3, SweepEvery: time.Minute, Settle: time.Second}
+}
+
 // come sends n visitors to a room for 2, with the rules of an application.
 func (r rooms) come(t *testing.T, event string, n int) {
 	t.Helper()
@@ -77,8 +82,7 @@ func (r rooms) come(t *testing.T, event string, n int) {
 	for i := range visits {
 		visits[i] = queue.Visit{Kind: queue.Check, User: fmt.Sprint("user-", i)}
 	}
-	rules := queue.Rules{Threshold: 2, Active: time.Hour, Seen: time.Hour, NoShow: time.Hour, Tick: time.Second, Batch: 3, SweepEvery: time.Minute, Settle: time.Second}
-	if _, err := r.lines.Visit(t.Context(), event, rules, queue.Beats{}, visits); err != nil {
+	if _, err := r.lines.Visit(t.Context(), event, applicationRules(2), queue.Beats{}, visits); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,6 +121,43 @@ func TestQueue(t *testing.T) {
 			if got := tool(t, append(args, "")...); got.code != 0 || got.out != want+":4\n" {
 				t.Errorf("%q offers %q, want %q", line, got.out, want)
 			}
+		}
+	})
+}
+
+// TestQueueWait: by how long people may stay where the threshold is known, else by the
+// last admissions.
+func TestQueueWait(t *testing.T) {
+	eachRedis(t, func(t *testing.T, r rooms) {
+		wait := func() *int {
+			t.Helper()
+			var got struct {
+				Events []struct {
+					Wait *int `json:"estimatedWaitSeconds"`
+				} `json:"events"`
+			}
+			out := tool(t, "queue", "status", "--json", "--redis", r.url, "--prefix", r.prefix).want(t, 0).out
+			if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Events) != 1 {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return got.Events[0].Wait
+		}
+		r.come(t, "show-1", 42)
+		if got := wait(); got != nil {
+			t.Errorf("nobody knows the threshold, nobody was let in, and the wait is %d s", *got)
+		}
+		if _, err := r.lines.Admit(t.Context(), "show-1", applicationRules(3)); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(); got == nil || *got < 1 || *got > 40*60 {
+			t.Errorf("39 wait, one was let in just now, and the wait is %v", got)
+		}
+		two := 2
+		if _, err := r.lines.Change(t.Context(), "show-1", applicationRules(2), queue.Change{Threshold: &two}); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(); got == nil || *got < 20*20*60 || *got > 20*60*60 {
+			t.Errorf("40 wait for two places of an hour each, and the wait is %v", got)
 		}
 	})
 }
