@@ -1,7 +1,7 @@
 // Package deploy holds the monitoring of a service on Millrace: alert rules for Prometheus
 // and a dashboard for Grafana, of the library's own series for any service, and of the box
-// office beside them; and the manifests of the box office for Kubernetes. The only code in
-// it is the tests of these files.
+// office beside them; the manifests of the box office for Kubernetes; and the files of
+// proxies that ask a gate. The only code in it is the tests of these files.
 //
 //	file                                    content
 //	prometheus/millrace.yml                 the alerts of the library, for any service
@@ -12,6 +12,7 @@
 //	grafana/boxoffice.json                  the dashboard of the box office
 //	kubernetes                              the box office by roles, for kubectl apply -k; the
 //	                                        image is that of the Dockerfile
+//	gate                                    nginx, Caddy and HAProxy with millrace gate as their judge
 //	grafana/provisioning                    the data source and the dashboards, for compose.yaml
 //
 // To watch a service of your own, register the collectors of the packages whose names end
@@ -32,8 +33,11 @@
 //	the manifests name roles, variables and paths that are there,  TestKubernetes
 //	and give each role the time to drain
 //	compose.yaml starts them on these files, for this machine      TestCompose
+//	a visitor waits, enters and is out again behind the real       TestGateBehindProxies
+//	nginx, Caddy and HAProxy, and without the judge none enters
 //
 // The list of the series of the box office is checked in beside the app that serves
 // them, and compared with the running app there, so that these tests need no server.
-// Without promtool TestPromtool is skipped, unless MILLRACE_REQUIRE_SERVICES=1.
+// A test whose program (promtool, nginx, caddy, haproxy) is absent is skipped, unless
+// MILLRACE_REQUIRE_SERVICES=1.
 package deploy

@@ -186,7 +186,7 @@ up() {
 		compose up -d --wait "${names[@]}" >&2
 		return
 	fi
-	promtool_install || say 'without promtool the tests of deploy skip what needs it'
+	programs_install || say 'the tests of deploy skip what needs a program that is not there'
 	for name in "${names[@]}"; do
 		{ "${name}_running" || forget "$name"; } && "${name}_up" &
 		pids+=($!)

@@ -10,6 +10,7 @@
 //	millrace replay                     deliver the events since a time to a group again
 //	millrace queue status [EVENT…]      the state of waiting rooms and front gates
 //	millrace queue threshold EVENT [N]  how many may be inside
+//	millrace gate                       a waiting room in front of any site
 //	millrace doctor [URL…]              the problems of these servers, and their fixes
 //	millrace bench                      the speed of an outbox, a transport and a limiter there
 //	millrace completion bash|zsh|fish|powershell
@@ -63,6 +64,8 @@
 //	interruption leaves the rest parked                           TestOutboxRetryOfMany
 //	queue shows and changes the application's own rooms, on a
 //	Redis and a Cluster                                           TestQueue, package waiting
+//	gate serves, reloads by SIGHUP without losing a place, and
+//	drains by SIGTERM; a wrong flag is named with its fix         TestGate, TestGateUsage, package gateway
 //	bench works in a place of its own and removes it, also after
 //	Ctrl-C, and refuses an existing place                         TestBench, TestCtrlCBench, package bench
 //	progress is drawn on a terminal, otherwise logged at a bounded

@@ -87,7 +87,7 @@ func strayDrivers(g graph) (wrong []string) {
 func never() map[string][]string {
 	return map[string][]string{
 		"github.com/spf13/cobra":                                        {"cmd"},
-		"github.com/spf13/pflag":                                        {},
+		"github.com/spf13/pflag":                                        {"cmd"}, // cobra's flags
 		"github.com/chromedp/chromedp":                                  {"internal"},
 		"github.com/getkin/kin-openapi":                                 {},
 		"github.com/santhosh-tekuri/jsonschema":                         {},

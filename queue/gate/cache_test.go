@@ -43,7 +43,7 @@ func TestCacheBeforeTheGate(t *testing.T) {
 	says = ""
 	require.Empty(t, inside.open("/").Header.Get("Surrogate-Control"))
 	out := s.browser()
-	for _, answer := range []*http.Response{out.open("/"), out.do("GET", "/api", nil), out.do("GET", "/%2F", nil), out.do("POST", "/millrace-gate/check/sale", nil), inside.do("GET", "/millrace-gate/status/sale", nil)} {
+	for _, answer := range []reply{out.open("/"), out.do("GET", "/api", nil), out.do("GET", "/%2F", nil), out.do("POST", "/millrace-gate/check/sale", nil), inside.do("GET", "/millrace-gate/status/sale", nil)} {
 		require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
 	}
 }

@@ -59,8 +59,8 @@
 //
 // # The origin
 //
-// Each request to the origin carries X-Millrace-Event, X-Millrace-User (absent from
-// requests that need no place), X-Millrace-Time and X-Millrace-Signature. What a
+// Each request to the origin carries X-Millrace-Event, X-Millrace-User (absent or empty
+// when the request needs no place), X-Millrace-Time and X-Millrace-Signature. What a
 // visitor sends under these names is removed. A Go program checks them with
 // [Verifier], others by the recipe of [token.Origins].
 //

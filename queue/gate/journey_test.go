@@ -23,12 +23,12 @@ func TestJourney(t *testing.T) {
 		go admitter.Run(t.Context()) //nolint:errcheck // it returns nil
 
 		first, second := s.browser().enter(), s.browser()
-		require.Equal(t, "the origin at /seats?row=7", body(t, first.open("/seats?row=7")))
+		require.Equal(t, "the origin at /seats?row=7", first.open("/seats?row=7").text)
 
 		page := second.open("/seats?row=8")
 		require.Equal(t, 503, page.StatusCode)
 		require.Equal(t, "5", page.Header.Get("Retry-After"))
-		require.Contains(t, body(t, page), `"event":"sale"`)
+		require.Contains(t, page.text, `"event":"sale"`)
 		require.Len(t, page.Cookies(), 1)
 		require.Contains(t, second.poll(), `"status":"queued"`)
 		require.Equal(t, 503, second.open("/seats?row=8").StatusCode)
@@ -42,7 +42,7 @@ func TestJourney(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, entry.StatusCode)
 		require.Equal(t, "/seats?row=8", entry.Header.Get("Location"))
 		require.Len(t, entry.Cookies(), 1)
-		require.Equal(t, "the origin at /seats?row=8", body(t, second.open("/seats?row=8")))
+		require.Equal(t, "the origin at /seats?row=8", second.open("/seats?row=8").text)
 		require.Equal(t, 200, second.do("POST", "/pay", nil).StatusCode)
 
 		time.Sleep(5*minute + 2*time.Second) // and an admission
@@ -85,7 +85,7 @@ func TestWithoutCookiesNoPlace(t *testing.T) {
 	require.Zero(t, s.store.visits.Load(), "the store is asked")
 	answer := s.browser().do("POST", "/millrace-gate/check/sale", nil)
 	require.Equal(t, 403, answer.StatusCode)
-	require.Contains(t, body(t, answer), "cookies-needed")
+	require.Contains(t, answer.text, "cookies-needed")
 }
 
 // Cookies are set one at a time, on navigations only.

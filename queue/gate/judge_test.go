@@ -12,7 +12,7 @@ import (
 )
 
 // asked is a proxy's question about a request.
-func (b *browser) asked(judge http.Handler, route, method, target string, h http.Header) *http.Response {
+func (b *browser) asked(judge http.Handler, route, method, target string, h http.Header) reply {
 	r := httptest.NewRequest("GET", "http://gate.internal"+route, nil)
 	for name, value := range map[string]string{"Method": method, "Host": "shop.example", "Proto": "http", "Uri": target} {
 		if value != "" {
@@ -85,7 +85,7 @@ func TestJudgeForOthers(t *testing.T) {
 		require.Equal(t, "no-store", got.Header.Get("Cache-Control"))
 	}
 	b := s.browser()
-	require.Contains(t, body(t, b.asked(judge, "/judge", "GET", "/", navigation)), `"event":"sale"`)
+	require.Contains(t, b.asked(judge, "/judge", "GET", "/", navigation).text, `"event":"sale"`)
 	require.Equal(t, 200, b.send(judge, httptest.NewRequest("POST", "/millrace-gate/check/sale", nil), nil).StatusCode)
 	require.Equal(t, 303, b.asked(judge, "/judge", "GET", "/", navigation).StatusCode)
 	inside := b.asked(judge, "/judge", "GET", "/seats?row=7", navigation)

@@ -11,7 +11,7 @@ import (
 // The headers by which the gate tells the origin about a request.
 const (
 	EventHeader     = "X-Millrace-Event"
-	UserHeader      = "X-Millrace-User" // absent from a request that needs no place
+	UserHeader      = "X-Millrace-User" // absent from, or empty in, a request that needs no place
 	TimeHeader      = "X-Millrace-Time" // seconds since 1970
 	SignatureHeader = "X-Millrace-Signature"
 )

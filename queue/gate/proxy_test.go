@@ -197,6 +197,7 @@ func TestSiteAsWithout(t *testing.T) {
 		lines := bufio.NewReader(conn)
 		answer, err := http.ReadResponse(lines, r)
 		require.NoError(t, err)
+		defer answer.Body.Close() //nolint:errcheck // it has none
 		out := fmt.Sprint(answer.StatusCode, answer.Header.Get("Upgrade"))
 		for _, word := range []string{"hello\n", "again\n"} {
 			_, err := io.WriteString(conn, word)
@@ -223,7 +224,7 @@ func TestOriginAway(t *testing.T) {
 	require.Equal(t, 502, answer.StatusCode)
 	require.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"))
 	require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
-	require.Contains(t, body(t, answer), "origin-unreachable")
+	require.Contains(t, answer.text, "origin-unreachable")
 	require.Contains(t, b.poll(), `"status":"active"`)
 	require.EqualValues(t, 1, s.gate.Stats().Failed)
 }
@@ -257,8 +258,9 @@ func TestOriginIsTold(t *testing.T) {
 	}
 	b.do("POST", "/pay?seat=7", forged)
 	r := s.last.Load()
-	require.Empty(t, r.Header["X_millrace_user"])
-	require.Empty(t, r.Header["x-millrace_Event"])
+	for name := range r.Header {
+		require.NotContains(t, name, "_")
+	}
 	require.Equal(t, "shop.example", r.Host)
 	require.Equal(t, "shop.example", r.Header.Get("X-Forwarded-Host"))
 	require.Equal(t, "192.0.2.1", r.Header.Get("X-Forwarded-For"))

@@ -112,15 +112,25 @@ func (s *site) browser() *browser {
 
 var navigation = http.Header{"Accept": {"text/html,*/*;q=0.8"}, "Sec-Fetch-Dest": {"document"}}
 
+// reply is an answer, read to its end.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	cookies    []*http.Cookie
+	text       string
+}
+
+func (r reply) Cookies() []*http.Cookie { return r.cookies }
+
 // do makes one request, and follows no redirect.
-func (b *browser) do(method, target string, h http.Header) *http.Response {
+func (b *browser) do(method, target string, h http.Header) reply {
 	b.s.t.Helper()
 	r := httptest.NewRequest(method, "http://shop.example"+target, nil)
 	r.RequestURI = target
 	return b.send(b.s.handler, r, h)
 }
 
-func (b *browser) send(handler http.Handler, r *http.Request, h http.Header) *http.Response {
+func (b *browser) send(handler http.Handler, r *http.Request, h http.Header) reply {
 	at := &url.URL{Scheme: "http", Host: "shop.example", Path: "/"}
 	for name, values := range h {
 		r.Header[name] = values
@@ -130,18 +140,19 @@ func (b *browser) send(handler http.Handler, r *http.Request, h http.Header) *ht
 	}
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
-	b.jar.SetCookies(at, w.Result().Cookies())
-	return w.Result()
+	got := reply{w.Code, w.Header(), (&http.Response{Header: w.Header()}).Cookies(), w.Body.String()}
+	b.jar.SetCookies(at, got.cookies)
+	return got
 }
 
-func (b *browser) open(target string) *http.Response { return b.do("GET", target, navigation) }
+func (b *browser) open(target string) reply { return b.do("GET", target, navigation) }
 
 func (b *browser) poll() string {
 	b.s.t.Helper()
 	answer := b.do("POST", "/millrace-gate/check/sale", http.Header{"Accept": {"application/json"}})
 	require.Equal(b.s.t, 200, answer.StatusCode)
 	require.Empty(b.s.t, answer.Header.Values("Set-Cookie"), "a poll sets cookies")
-	return body(b.s.t, answer)
+	return answer.text
 }
 
 // enter takes a browser inside a room that has a free place.
@@ -150,13 +161,6 @@ func (b *browser) enter() *browser {
 	b.open("/")
 	require.Equal(b.s.t, http.StatusSeeOther, b.open("/").StatusCode)
 	return b
-}
-
-func body(t testing.TB, r *http.Response) string {
-	t.Helper()
-	text, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	return string(text)
 }
 
 const minute = time.Minute

@@ -20,7 +20,7 @@ const visitorLasts = 30 * 24 * time.Hour
 
 // userOf is the visitor of a request, by the signed cookie.
 func (g *Gate) userOf(r *http.Request) (string, error) {
-	var err error = token.ErrMissing
+	err := token.ErrMissing
 	// Another host of the domain may have set a cookie of the name: the signature
 	// tells which one is the gate's.
 	for _, c := range r.CookiesNamed(visitorCookie) {

@@ -26,6 +26,14 @@ func offers(cmd *cobra.Command, flag string, values ...string) {
 	}
 }
 
+// offersFiles lets the shell offer file names after a flag.
+func offersFiles(cmd *cobra.Command, flag string) {
+	complete := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // as above
+	}
+}
+
 // offersURLs gives a flag the beginnings of URLs. The shell completes no file after it, and
 // adds no space.
 func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {

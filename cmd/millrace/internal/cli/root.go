@@ -128,7 +128,7 @@ func (a *app) root() *cobra.Command {
 			"Exit codes: 0 done, 1 something is wrong, 2 wrong usage, 130 interrupted.",
 		Example:       "  export MILLRACE_DB_URL=postgres://app:secret@db/shop MILLRACE_BUS_URL=kafka://k1,k2,k3/\n  millrace doctor\n  millrace dlq list dlq.payment",
 		SilenceErrors: true, SilenceUsage: true, Version: version(),
-	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.groupCommand(), a.replayCommand(), a.queueCommand(), a.doctorCommand(), a.benchCommand())
+	}, a.migrateCommand(), a.outboxCommand(), a.dlqCommand(), a.groupCommand(), a.replayCommand(), a.queueCommand(), a.gateCommand(), a.doctorCommand(), a.benchCommand())
 	root.AddCommand(a.completionCommand(root))
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {

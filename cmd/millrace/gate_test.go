@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestGate runs the gate as a process: a flags file and a secret file, SIGHUP with a
+// mistake and without one, and SIGTERM.
+func TestGate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGHUP")
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "the site at ", r.URL.Path) //nolint:errcheck // the client tells
+	}))
+	defer site.Close()
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cmd := millrace("gate", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--to", site.URL, "--secret-file", write("secret", strings.Repeat("s", 32)+"\n"),
+		"--flags", write("flags", "event sale\nthreshold 3\npass /static/**\npass /robots.txt\n"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill() //nolint:errcheck // it has ended
+	lines, logs := bufio.NewScanner(out), bufio.NewScanner(told)
+	address := func(what string) string {
+		if !lines.Scan() {
+			t.Fatalf("the gate ended before it named its %s: %v", what, lines.Err())
+		}
+		_, at, _ := strings.Cut(lines.Text(), ": ")
+		return at
+	}
+	said := func(text string) {
+		t.Helper()
+		for logs.Scan() {
+			if strings.Contains(logs.Text(), text) {
+				return
+			}
+		}
+		t.Fatalf("the gate never said %q", text)
+	}
+	visitors, operators := address("listener"), address("operator's listener")
+	want := func(status int, text, url string) {
+		t.Helper()
+		answer, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != status || !strings.Contains(string(body), text) {
+			t.Errorf("%s: %d %s, want %d with %q", url, answer.StatusCode, body, status, text)
+		}
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	want(200, "the site at /robots.txt", visitors+"/robots.txt")
+	want(429, "place-needed", visitors+"/seats")
+	want(200, `"threshold":3`, operators+"/room")
+
+	write("flags", "event sale\nthreshold none\n")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	said("the reload failed")
+	want(200, `"threshold":3`, operators+"/room")
+	write("flags", "event sale\nthreshold 4\npass /seats\n")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	said("has read its settings again")
+	want(200, `"threshold":4`, operators+"/room")
+	want(200, "the site at /seats", visitors+"/seats")
+	want(429, "place-needed", visitors+"/robots.txt")
+
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for logs.Scan() {
+	}
+	if got := code(t, cmd.Wait()); got != 0 {
+		t.Errorf("SIGTERM ends it with %d", got)
+	}
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// gateFlags are the flags of millrace gate, and where else their values come from.
+type gateFlags struct {
+	gateway.Settings
+	secret, secretFile, file string
+}
+
+// gateVariable begins the environment variable of each flag that no other command has.
+const gateVariable = "MILLRACE_GATE_"
+
+func (f *gateFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.To, "to", "", "URL of the site behind the gate, such as http://127.0.0.1:3000")
+	flags.StringVar(&f.Listen, "listen", "127.0.0.1:8080", "address for visitors, or for the proxy that asks the judge")
+	flags.StringVar(&f.AdminListen, "admin-listen", "", "address for operators: /metrics, /healthz, /readyz, /room; none by default")
+	flags.StringVar(&f.Redis, "redis", "", "URL of the Redis that keeps the room (or "+redisVariable+"); without one it is in memory, for one process")
+	flags.StringVar(&f.Prefix, "prefix", "", "what stands before all keys in Redis")
+	flags.StringVar(&f.Event, "event", "", "name of the room, such as sale")
+	flags.IntVar(&f.Threshold, "threshold", 1000, "how many visitors may be inside")
+	flags.DurationVar(&f.Active, "active", 10*time.Minute, "how long a visitor has inside")
+	flags.StringArrayVar(&f.Wait, "wait", nil, "pattern of paths that need a place, any number; /** by default")
+	flags.StringArrayVar(&f.Pass, "pass", nil, "pattern of paths that need none, such as /static/**; any number")
+	flags.StringVar(&f.Judge, "judge", "none", "answer a proxy's questions instead of being one: nginx, or forward for Caddy, Traefik and HAProxy")
+	flags.BoolVar(&f.Proxied, "behind-proxy", false, "believe X-Forwarded-For, -Host and -Proto of a proxy of yours before the gate")
+	flags.StringVar(&f.secret, "secret", "", "secret that signs cookies, at least 32 bytes; others see it in the process list")
+	flags.StringVar(&f.secretFile, "secret-file", "", "file of secrets, one a line; the first signs, all verify")
+	flags.StringVar(&f.file, "flags", "", "file of more flags, one a line without dashes, such as: threshold 500")
+}
+
+// complete fills flags that the command line does not have from the file of --flags and
+// from the environment, in this order.
+func (f *gateFlags) complete(flags *pflag.FlagSet, env func(string) string) error {
+	given := map[string]bool{}
+	flags.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	set := func(name, value, where string) error {
+		if flags.Lookup(name) == nil || name == "flags" {
+			return fmt.Errorf("%s: there is no flag %q of the gate%s", where, name, nearestText(name, flagNames(flags)))
+		}
+		if given[name] {
+			return nil
+		}
+		if err := flags.Set(name, value); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		return nil
+	}
+	if f.file == "" && env(gateVariable+"FLAGS") != "" {
+		f.file = env(gateVariable + "FLAGS")
+	}
+	if f.file != "" {
+		text, err := os.ReadFile(f.file)
+		if err != nil {
+			return fmt.Errorf("--flags: %w", err)
+		}
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			name, value, _ := strings.Cut(strings.TrimPrefix(line, "--"), " ")
+			if err := set(name, strings.TrimSpace(value), fmt.Sprintf("%s:%d", f.file, number)); err != nil {
+				return err
+			}
+		}
+		flags.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	}
+	var err error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		variable := gateVariable + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		if flag.Name == "redis" {
+			variable = redisVariable
+		}
+		if value := env(variable); value != "" && err == nil && f.owns(flag.Name) {
+			err = set(flag.Name, value, variable)
+		}
+	})
+	return err
+}
+
+// owns says whether a flag is the gate's: others are those of every command.
+func (f *gateFlags) owns(name string) bool {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(gateFlags).add(own)
+	return own.Lookup(name) != nil && name != "flags"
+}
+
+func flagNames(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
+}
+
+// check names the flag that is wrong, and the fix, and reads the secrets.
+func (f *gateFlags) check() error {
+	switch {
+	case f.Judge != "none" && f.Judge != "nginx" && f.Judge != "forward":
+		return fmt.Errorf("--judge is %q; give nginx, forward or none", f.Judge)
+	case f.Judge == "none" && f.To == "":
+		return fmt.Errorf("--to is missing: give the URL of the site behind the gate, such as http://127.0.0.1:3000, or --judge")
+	case f.Judge != "none" && f.To != "":
+		return fmt.Errorf("--to has no meaning with --judge %s: the proxy that asks the judge has the site; leave one of them out", f.Judge)
+	case f.Event == "":
+		return fmt.Errorf("--event is missing: name the room, such as sale")
+	case f.Threshold < 1:
+		return fmt.Errorf("--threshold is %d; give at least 1; to let nobody in, pause the room", f.Threshold)
+	case f.Active < time.Second:
+		return fmt.Errorf("--active is %s; give at least 1s", f.Active)
+	case f.secret != "" && f.secretFile != "":
+		return fmt.Errorf("--secret and --secret-file are both given; leave one of them out")
+	case f.secret == "" && f.secretFile == "" && f.Redis != "":
+		return fmt.Errorf("--secret-file is missing: gates that share a Redis need the same secret; write one with: openssl rand -hex 32")
+	}
+	f.Secrets = nil
+	switch {
+	case f.secret != "":
+		f.Secrets = []string{f.secret}
+	case f.secretFile != "":
+		text, err := os.ReadFile(f.secretFile)
+		if err != nil {
+			return fmt.Errorf("--secret-file: %w", err)
+		}
+		f.Secrets = strings.Fields(string(text))
+		if len(f.Secrets) == 0 {
+			return fmt.Errorf("--secret-file: %s is empty; write a secret with: openssl rand -hex 32", f.secretFile)
+		}
+	default:
+		f.Secrets = []string{rand.Text() + rand.Text()}
+	}
+	if _, err := token.NewRing(f.Secrets...); err != nil {
+		return fmt.Errorf("the secret of --secret or --secret-file: %w", err)
+	}
+	return nil
+}

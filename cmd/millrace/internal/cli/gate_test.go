@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
+)
+
+// A wrong command line names the flag and the fix, and serves nothing.
+func TestGateUsage(t *testing.T) {
+	t.Parallel()
+	write := func(name, text string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	long := strings.Repeat("geheim", 8)
+	for _, c := range []struct {
+		line string
+		want string
+		env  map[string]string
+	}{
+		{"", "--to is missing: give the URL", nil},
+		{"--to http://a", "--event is missing: name the room", nil},
+		{"--to http://a --event e --threshold 0", "--threshold is 0; give at least 1", nil},
+		{"--to http://a --event e --active 1ms", "--active is 1ms; give at least 1s", nil},
+		{"--judge apache --event e", `--judge is "apache"; give nginx, forward or none`, nil},
+		{"--judge nginx --to http://a --event e", "--to has no meaning with --judge nginx", nil},
+		{"--to http://a --event e --secret a --secret-file b", "--secret and --secret-file are both given", nil},
+		{"--to http://a --event e --secret geheim", "use at least 32", nil},
+		{"--to http://a --event e --secret-file " + write("empty", "\n"), "is empty; write a secret", nil},
+		{"--to http://a --event e --secret-file /no/such", "--secret-file: open /no/such", nil},
+		{"--to http://a --event e --redis redis://:geheim@r/0", "--secret-file is missing", nil},
+		{"--to http://a --event e --flags /no/such", "--flags: open /no/such", nil},
+		{"--to http://a --flags " + write("wrong", "# mine\nevent e\ntreshold 5\n"), `wrong:3: there is no flag "treshold" of the gate; the nearest that is there is "threshold"`, nil},
+		{"--flags " + write("number", "threshold many\n"), "number:1: ", nil},
+		{"--to http://a", "--threshold is -1", map[string]string{"MILLRACE_GATE_EVENT": "e", "MILLRACE_GATE_THRESHOLD": "-1"}},
+		{"--to http://a", "MILLRACE_GATE_THRESHOLD: ", map[string]string{"MILLRACE_GATE_THRESHOLD": "x"}},
+		{"--to http://a --event e", "--secret-file is missing", map[string]string{"MILLRACE_REDIS_URL": "redis://r/0"}},
+		{"--to http://a --event e --wait pay --secret " + long, `Config.Wait has "pay": begin it with a slash`, nil},
+		{"--to http://a --event e --treshold 5", `"--threshold"`, nil},
+	} {
+		streams := cli.Streams{Env: func(name string) string { return c.env[name] }}
+		got := toolWith(t.Context(), streams, append([]string{"gate"}, strings.Fields(c.line)...)...)
+		if got.code == 0 || got.out != "" || !strings.Contains(got.err, c.want) {
+			t.Errorf("%q: code %d, %s%s, want %q", c.line, got.code, got.out, got.err, c.want)
+		}
+		if strings.Contains(got.err, "geheim") {
+			t.Errorf("%q tells a secret: %s", c.line, got.err)
+		}
+	}
+}

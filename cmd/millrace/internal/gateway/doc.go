@@ -1,0 +1,13 @@
+// Package gateway runs a gate, package queue/gate, as a program: its room in memory or
+// in Redis, the listeners, the operator's routes, reload and shutdown.
+//
+//	property                                                       proven by
+//	a visitor is served as by the package                          TestServes
+//	operators have metrics, health, readiness and figures on a
+//	listener of their own                                          TestAdmin
+//	a reload changes secrets, threshold and patterns, and no
+//	visitor loses the place                                        TestReload
+//	a wrong reload changes nothing                                 TestReload
+//	shutdown completes the requests in flight                      TestShutdownDrains
+//	a restart on Redis loses no place                              TestRestartOnRedis
+package gateway

@@ -1,0 +1,256 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
+	"github.com/millrace-go/millrace/internal/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func settings(to string) gateway.Settings {
+	return gateway.Settings{
+		To: to, Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Event: "sale", Judge: "none", Threshold: 1, Pass: []string{"/static/**"},
+		Secrets: []string{strings.Repeat("n", 32)}, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// site answers with its path, and holds requests of /held until release is closed.
+func site(t *testing.T) (at string, held, release chan struct{}) {
+	t.Helper()
+	held, release = make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/static/held" {
+			close(held)
+			<-release
+		}
+		fmt.Fprint(w, "the site at ", r.URL.Path) //nolint:errcheck // the client tells
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, held, release
+}
+
+// start runs a gate; stop ends it in order.
+func start(t *testing.T, s gateway.Settings) (server *gateway.Server, stop func()) {
+	t.Helper()
+	server, err := gateway.Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(stop)
+	return server, stop
+}
+
+type client struct {
+	t *testing.T
+	http.Client
+}
+
+func visitor(t *testing.T) *client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &client{t, http.Client{Jar: jar, Transport: transport}}
+}
+
+// do makes a request, and returns the status and the body.
+func (c *client) do(method, url, body string) (int, string) {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html")
+	answer, err := c.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+func (c *client) want(status int, text, method, url, body string) {
+	c.t.Helper()
+	if got, said := c.do(method, url, body); got != status || !strings.Contains(said, text) {
+		c.t.Errorf("%s %s: %d %.300s, want %d with %q", method, url, got, said, status, text)
+	}
+}
+
+func TestServes(t *testing.T) {
+	at, _, _ := site(t)
+	server, _ := start(t, settings(at))
+	home := "http://" + server.Addr()
+	first, second := visitor(t), visitor(t)
+	for _, c := range []*client{first, second} {
+		c.want(503, "sale", "GET", home+"/", "")
+	}
+	first.want(200, "the site at /", "GET", home+"/", "")
+	second.want(503, "sale", "GET", home+"/", "")
+	second.want(200, "the site at /static/a", "GET", home+"/static/a", "")
+	second.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
+	first.want(204, "", "POST", home+"/millrace-gate/leave/sale", "")
+}
+
+func TestAdmin(t *testing.T) {
+	at, _, _ := site(t)
+	server, _ := start(t, settings(at))
+	v := visitor(t)
+	v.want(503, "", "GET", "http://"+server.Addr()+"/", "")
+	v.want(200, "", "GET", "http://"+server.Addr()+"/", "")
+	op := "http://" + server.AdminAddr()
+	v.want(200, "ok", "GET", op+"/healthz", "")
+	v.want(200, "ready", "GET", op+"/readyz", "")
+	v.want(200, `"currentUsers":1`, "GET", op+"/room", "")
+	v.want(200, `"threshold":7`, "PUT", op+"/room/threshold", `{"threshold": 7}`)
+	v.want(200, `"paused":true`, "POST", op+"/room/pause", "")
+	v.want(200, `"paused":false`, "POST", op+"/room/resume", "")
+	v.want(200, `"currentUsers":0`, "POST", op+"/room/clear", "")
+	for _, series := range []string{`millrace_gate_requests_total{outcome="waited"} 1`, `millrace_gate_requests_total{outcome="inside"} 1`, `millrace_gate_open_requests 0`, `millrace_queue_waiting{event="sale"}`, `millrace_gate_origin_failures_total 0`} {
+		v.want(200, series, "GET", op+"/metrics", "")
+	}
+	for _, path := range []string{"/metrics", "/room", "/readyz"} {
+		visitor(t).want(503, "<html", "GET", "http://"+server.Addr()+path, "") // they are the site's there
+	}
+}
+
+func TestReload(t *testing.T) {
+	at, _, _ := site(t)
+	s := settings(at)
+	server, _ := start(t, s)
+	home := "http://" + server.Addr()
+	inside, waiting := visitor(t), visitor(t)
+	for _, c := range []*client{inside, waiting, inside, waiting} {
+		c.do("GET", home+"/", "")
+	}
+	waiting.want(503, "sale", "GET", home+"/", "")
+	wrong := s
+	wrong.Wait = []string{"nowhere"}
+	if err := server.Reload(wrong); err == nil || !strings.Contains(err.Error(), "Config.Wait") {
+		t.Errorf("a wrong pattern: %v", err)
+	}
+	wrong = s
+	wrong.Event = "other"
+	if err := server.Reload(wrong); err == nil || !strings.Contains(err.Error(), "restart") {
+		t.Errorf("another event: %v", err)
+	}
+	s.Secrets = []string{strings.Repeat("m", 32), s.Secrets[0]}
+	s.Pass = []string{"/assets/**"}
+	if err := server.Reload(s); err != nil {
+		t.Fatal(err)
+	}
+	inside.want(200, "the site at /seats", "GET", home+"/seats", "")
+	waiting.want(503, "sale", "GET", home+"/", "")
+	waiting.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
+	waiting.want(503, "sale", "GET", home+"/static/a", "")
+	waiting.want(200, "the site at /assets/a", "GET", home+"/assets/a", "")
+	s.Threshold = 2
+	if err := server.Reload(s); err != nil {
+		t.Fatal(err)
+	}
+	visitor(t).want(200, `"threshold":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
+	s.Secrets = s.Secrets[:1] // cookies of the old one are worth nothing now
+	if err := server.Reload(s); err != nil {
+		t.Fatal(err)
+	}
+	inside.want(429, "place-needed", "POST", home+"/seats", "")
+}
+
+func TestShutdownDrains(t *testing.T) {
+	at, held, release := site(t)
+	server, stop := start(t, settings(at))
+	answered := make(chan string, 1)
+	c := visitor(t)
+	go func() {
+		_, text := c.do("GET", "http://"+server.Addr()+"/static/held", "")
+		answered <- text
+	}()
+	<-held
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	select {
+	case <-stopped:
+		t.Fatal("the gate ended with a request in flight")
+	default:
+	}
+	close(release)
+	if text := <-answered; text != "the site at /static/held" {
+		t.Error(text)
+	}
+	<-stopped
+}
+
+// Two gates after each other on one Redis: whoever was inside is inside, and the line is
+// as it was.
+func TestRestartOnRedis(t *testing.T) {
+	at, _, _ := site(t)
+	s := settings(at)
+	s.Redis, s.Prefix = servicetest.Redis(t), "t"+uuid.NewString()[:8]+":"
+	server, stop := start(t, s)
+	inside, waiting := visitor(t), visitor(t)
+	for _, c := range []*client{inside, waiting, inside, waiting} {
+		c.do("GET", "http://"+server.Addr()+"/", "")
+	}
+	s.Listen = server.Addr()
+	stop()
+	server, _ = start(t, s)
+	home := "http://" + server.Addr()
+	inside.want(200, "the site at /", "GET", home+"/", "")
+	waiting.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
+	visitor(t).want(200, `"queueSize":0`, "POST", "http://"+server.AdminAddr()+"/room/clear", "")
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for want, change := range map[string]func(*gateway.Settings){
+		"leave --to out": func(s *gateway.Settings) { s.Judge = "nginx" },
+		"Config.Origin":  func(s *gateway.Settings) { s.To = "127.0.0.1" },
+		"Config.Pass":    func(s *gateway.Settings) { s.Pass = []string{"static"} },
+		"listen tcp":     func(s *gateway.Settings) { s.AdminListen = "127.0.0.1:99999" },
+		"secret 1 of 1":  func(s *gateway.Settings) { s.Secrets = []string{"short"} },
+		"Config.Active":  func(s *gateway.Settings) { s.Active = -1 },
+		"brace, a space": func(s *gateway.Settings) { s.Redis, s.Prefix = "redis://127.0.0.1:1/0", "a{b" },
+		"neither redis":  func(s *gateway.Settings) { s.Redis = "http://127.0.0.1" },
+	} {
+		s := settings("http://127.0.0.1:1")
+		change(&s)
+		if _, err := gateway.Open(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}

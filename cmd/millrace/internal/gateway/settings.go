@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/gate"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+	"github.com/millrace-go/millrace/queue/token"
+
+	"github.com/millrace-go/millrace/internal/redisdb"
+)
+
+// Settings are those of a gate. The first five need a restart to change.
+type Settings struct {
+	Listen, AdminListen string // addresses; without the second there are no operator's routes
+	Redis, Prefix       string // URL; empty: the room is in memory
+	Event               string
+
+	To         string // URL of the site; empty for a judge
+	Judge      string // "none", "nginx" or "forward"
+	Threshold  int
+	Active     time.Duration
+	Pass, Wait []string
+	Proxied    bool
+	Secrets    []string // the first signs
+	Logger     *slog.Logger
+}
+
+// fixed are the settings that a reload does not change.
+func (s Settings) fixed() [5]string {
+	return [5]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.Event}
+}
+
+// openStore makes the store of the rooms. It does not connect.
+func openStore(s Settings) (store queue.Store, closing func() error, err error) {
+	if s.Redis == "" {
+		store, err = memqueue.New(memqueue.Config{})
+		return store, func() error { return nil }, err
+	}
+	client, err := redisdb.Open(s.Redis, redisdb.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err = redisqueue.New(client, redisqueue.Config{Prefix: s.Prefix})
+	if err != nil {
+		return nil, nil, errors.Join(err, client.Close())
+	}
+	return store, client.Close, nil
+}
+
+// gateOf makes a room and a gate before it.
+func gateOf(store queue.Store, s Settings) (*queue.Room, *gate.Gate, error) {
+	keys, err := token.NewRing(s.Secrets...)
+	if err != nil {
+		return nil, nil, err
+	}
+	room, err := queue.New(store, keys, queue.Config{Threshold: s.Threshold, Active: s.Active, Logger: s.Logger})
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := gate.Config{Event: s.Event, Keys: keys, Pass: s.Pass, Wait: s.Wait, Proxied: s.Proxied, Logger: s.Logger}
+	switch {
+	case s.Judge == "none":
+		if cfg.Origin, err = url.Parse(s.To); err != nil {
+			return nil, nil, fmt.Errorf("the address of the site behind the gate: %w", err)
+		}
+	case s.To != "":
+		return nil, nil, errors.New("a judge has no site behind it: leave --to out, or --judge")
+	}
+	g, err := gate.New(room, cfg)
+	return room, g, err
+}

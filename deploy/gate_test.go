@@ -1,0 +1,314 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/gate"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// TestGateBehindProxies plays a visitor's journey through the real proxies, with the files
+// of the folder gate.
+func TestGateBehindProxies(t *testing.T) {
+	t.Run("nginx", func(t *testing.T) {
+		playGate(t, "nginx", gate.Nginx, "nginx.conf", func(folder, file string) []string {
+			return []string{"-p", folder, "-c", file, "-g", "daemon off; pid " + folder + "/pid; error_log stderr;"}
+		})
+	})
+	t.Run("caddy", func(t *testing.T) {
+		playGate(t, "caddy", gate.Forward, "Caddyfile", func(_, file string) []string {
+			return []string{"run", "--adapter", "caddyfile", "--config", file}
+		})
+	})
+	t.Run("haproxy", func(t *testing.T) {
+		playGate(t, "haproxy", gate.Forward, "haproxy.cfg", func(_, file string) []string {
+			return []string{"-db", "-f", file}
+		})
+	})
+}
+
+// program finds a server, or skips the test.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	for _, folder := range []string{"", "/usr/sbin/", "/usr/local/sbin/"} {
+		if path, err := exec.LookPath(folder + name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("MILLRACE_REQUIRE_SERVICES") == "1" {
+		t.Fatalf("%s is not there; install Debian's package %s", name, name)
+	}
+	t.Skipf("%s is not there (Debian: apt-get install %s)", name, name)
+	return ""
+}
+
+// behind is a judge, a site, and what the site was sent last.
+type behind struct {
+	t           *testing.T
+	room        *queue.Room
+	judge, site *httptest.Server
+	reached     atomic.Int64
+	visit       atomic.Pointer[gate.Visit] // nil: the signature was wrong
+	at          string                     // of the proxy
+}
+
+func newBehind(t *testing.T, kind gate.Kind) *behind {
+	t.Helper()
+	b := &behind{t: t}
+	fail := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys, err := token.NewRing(strings.Repeat("s", token.MinSecret))
+	fail(err)
+	store, err := memqueue.New(memqueue.Config{})
+	fail(err)
+	quiet := slog.New(slog.DiscardHandler)
+	b.room, err = queue.New(store, keys, queue.Config{Threshold: 1, Tick: 10 * time.Millisecond, Logger: quiet})
+	fail(err)
+	admitter, err := queue.NewAdmitter(b.room, queue.AdmitterConfig{})
+	fail(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- admitter.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	g, err := gate.New(b.room, gate.Config{Event: "sale", Keys: keys, Pass: []string{"/static/**"}, AliveEvery: time.Second, Logger: quiet})
+	fail(err)
+	handler, err := g.Judge(kind)
+	fail(err)
+	verifier, err := gate.NewVerifier(keys)
+	fail(err)
+	b.judge = httptest.NewServer(handler)
+	t.Cleanup(b.judge.Close)
+	b.site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.reached.Add(1)
+		visit, err := verifier.Verify(r)
+		if b.visit.Store(&visit); err != nil || r.Header.Get("X_millrace_user") != "" {
+			b.visit.Store(nil)
+		}
+		if r.URL.Path == "/static/refused" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = io.WriteString(w, "the site at "+r.RequestURI)
+	}))
+	t.Cleanup(b.site.Close)
+	return b
+}
+
+// start runs a proxy with a file of the folder gate until the test ends.
+func (b *behind) start(path, file string, args func(folder, file string) []string) {
+	b.t.Helper()
+	folder := b.t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.at = l.Addr().String()
+	_ = l.Close() // for the proxy
+	_, port, _ := net.SplitHostPort(b.at)
+	text, err := os.ReadFile(filepath.Join("gate", file))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	lua, err := filepath.Abs("gate/gate.lua")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ready := strings.NewReplacer(
+		"127.0.0.1:8080", b.judge.Listener.Addr().String(), "127.0.0.1:3000", b.site.Listener.Addr().String(), "/etc/haproxy/gate.lua", lua,
+		"listen 80;", "listen "+b.at+";", "bind :80", "bind "+b.at, ":80 {", "http://:"+port+" {",
+		"http {\n", "http {\naccess_log off; client_body_temp_path "+folder+"; proxy_temp_path "+folder+"; fastcgi_temp_path "+folder+"; uwsgi_temp_path "+folder+"; scgi_temp_path "+folder+";\n",
+	).Replace(string(text))
+	as := filepath.Join(folder, file)
+	if err := os.WriteFile(as, []byte(ready), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd := exec.Command(path, args(folder, as)...)
+	cmd.Env = append(os.Environ(), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	b.t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		<-exited
+		if b.t.Failed() {
+			b.t.Log(said.String())
+		}
+	})
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer cancel()
+	if err := until(ctx, func() bool {
+		conn, err := net.Dial("tcp", b.at)
+		if err != nil {
+			return false
+		}
+		_ = conn.Close()
+		return true
+	}); err != nil {
+		b.t.Fatalf("%s does not listen", path)
+	}
+}
+
+// until asks again and again, as another program is the one that works.
+func until(ctx context.Context, done func() bool) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return errors.New("it never came")
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// visitor is a browser before the proxy.
+type visitor struct {
+	*behind
+	client http.Client
+}
+
+func (b *behind) visitor() *visitor {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	b.t.Cleanup(transport.CloseIdleConnections)
+	return &visitor{b, http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+var document = http.Header{"Accept": {"text/html"}, "Sec-Fetch-Dest": {"document"}}
+
+func (v *visitor) do(method, target string, h http.Header) (*http.Response, string) {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, "http://"+v.at+target, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for name, values := range h {
+		r.Header[name] = values
+	}
+	answer, err := v.client.Do(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // read to its end
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+func (v *visitor) want(status int, text, method, target string, h http.Header) *http.Response {
+	v.t.Helper()
+	answer, got := v.do(method, target, h)
+	if answer.StatusCode != status || !strings.Contains(got, text) {
+		v.t.Fatalf("%s %s: %d %.300s, want %d with %q", method, target, answer.StatusCode, got, status, text)
+	}
+	return answer
+}
+
+func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(folder, file string) []string) {
+	b := newBehind(t, kind)
+	b.start(program(t, name), file, args)
+	first, second := b.visitor(), b.visitor()
+
+	page := first.want(503, `"event":"sale"`, "GET", "/seats?row=7", document)
+	if page.Header.Get("Retry-After") != "5" || page.Header.Get("Cache-Control") != "no-store" || len(page.Cookies()) != 1 {
+		t.Fatalf("the page came with %v", page.Header)
+	}
+	packed := document.Clone()
+	packed.Set("Accept-Encoding", "gzip")
+	if answer := first.want(303, "", "GET", "/seats?row=7", packed); answer.Header.Get("Location") != "/seats?row=7" || len(answer.Cookies()) != 1 {
+		t.Fatalf("the entry came with %v", answer.Header)
+	}
+	forged := http.Header{"X-Millrace-User": {"admin"}, "X_Millrace_User": {"admin"}, "X-Millrace-Event": {"other"}}
+	for _, h := range []http.Header{document, forged} {
+		first.want(200, "the site at /seats?row=7", "GET", "/seats?row=7", h)
+		if visit := b.visit.Load(); visit == nil || visit.Event != "sale" || len(visit.User) != 22 {
+			t.Fatalf("the site was told %+v", visit)
+		}
+	}
+	first.want(200, "the site at /pay", "POST", "/pay", nil)
+
+	second.want(503, `"event":"sale"`, "GET", "/", document)
+	coding := map[string]string{"nginx": "gzip", "caddy": "gzip", "haproxy": ""}[name]
+	if answer := second.want(503, "", "GET", "/", packed); answer.Header.Get("Content-Encoding") != coding {
+		t.Fatalf("the page to a browser that unpacks came with %v", answer.Header)
+	}
+	second.want(200, `"position":1`, "POST", "/millrace-gate/check/sale", nil)
+	before := b.reached.Load()
+	for target, status := range map[string]int{"/pay": 429, "/static/..%2fpay": 400, "/static/%2e%2e/pay": 429} {
+		if answer := second.want(status, "/problems/", "POST", target, nil); status == 429 && answer.Header.Get("Retry-After") != "5" {
+			t.Errorf("%s came with %v", target, answer.Header)
+		}
+	}
+	second.want(503, "", "HEAD", "/", document)
+	if b.reached.Load() != before {
+		t.Error("a request without a place reached the site")
+	}
+	second.want(200, "the site at /static/a.css", "GET", "/static/a.css", forged)
+	if visit := b.visit.Load(); visit == nil || *visit != (gate.Visit{Event: "sale"}) {
+		t.Errorf("of an asset the site was told %+v", visit)
+	}
+	second.want(401, "the site at /static/refused", "GET", "/static/refused", nil) // the site's own
+	second.want(200, "", "OPTIONS", "/pay", nil)
+
+	first.want(204, "", "POST", "/millrace-gate/leave/sale", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := until(ctx, func() bool {
+		_, text := second.do("POST", "/millrace-gate/check/sale", nil)
+		return strings.Contains(text, `"status":"active"`)
+	}); err != nil {
+		t.Fatalf("the turn: %v", err)
+	}
+	second.want(303, "", "GET", "/seats?row=8", document)
+	second.want(200, "the site at /seats?row=8", "GET", "/seats?row=8", document)
+	first.want(503, "", "GET", "/", document)
+
+	if _, err := b.room.Clear(ctx, "sale"); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(ctx, func() bool {
+		answer, _ := second.do("POST", "/pay", nil)
+		return answer.StatusCode == 429
+	}); err != nil {
+		t.Fatalf("the end of the pass: %v", err)
+	}
+
+	b.judge.Close()
+	before = b.reached.Load()
+	if answer := second.want(503, "", "GET", "/", document); answer.Header.Get("Retry-After") != "5" {
+		t.Errorf("without the judge: %v", answer.Header)
+	}
+	if b.reached.Load() != before {
+		t.Error("without the judge a request reached the site")
+	}
+}
