@@ -179,7 +179,7 @@ func (r *Relay) listen(ctx context.Context, s Listener) {
 			return
 		}
 		if errors.Is(err, ErrUnsupported) {
-			if errors.Is(err, ErrOneConnection) {
+			if errors.Is(err, ErrOneConnection) || errors.Is(err, ErrPooler) {
 				r.cfg.Logger.Warn("outbox: no wake-ups from other processes; the interval stands in", "interval", r.cfg.Interval, "error", err)
 			}
 			return

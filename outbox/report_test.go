@@ -179,10 +179,13 @@ type single struct {
 
 func (s single) Listen(context.Context, func()) error { return fmt.Errorf("pool: %w", s.err) }
 
-// TestSmallPoolIsToldOnce: a pool too small to listen is logged once. A store that never
-// listens is not logged: that may be intended.
-func TestSmallPoolIsToldOnce(t *testing.T) {
-	for err, want := range map[error]int{outbox.ErrOneConnection: 1, outbox.ErrUnsupported: 0} {
+// TestDeafStoreIsToldOnce: a pool too small to listen, or behind a pooler, is logged once. A store
+// that never listens is not logged: that may be intended.
+func TestDeafStoreIsToldOnce(t *testing.T) {
+	for err, remedy := range map[error]string{
+		outbox.ErrOneConnection: "allow two or more", outbox.ErrPooler: "give the relay a URL that leads to the server itself", outbox.ErrUnsupported: "",
+	} {
+		want := min(len(remedy), 1)
 		synctest.Test(t, func(t *testing.T) {
 			log := newLines()
 			r, rerr := outbox.NewRelay(single{outboxtest.NewMemory(1), err}, &outboxtest.Publisher{}, outbox.RelayConfig{Logger: log.logger()})
@@ -194,7 +197,7 @@ func TestSmallPoolIsToldOnce(t *testing.T) {
 			if err := r.Run(ctx); err != nil {
 				t.Error(err)
 			}
-			if lines := log.with("no wake-ups"); len(lines) != want || want == 1 && !strings.Contains(lines[0]["error"], "allow two or more") {
+			if lines := log.with("no wake-ups"); len(lines) != want || want == 1 && !strings.Contains(lines[0]["error"], remedy) {
 				t.Errorf("after %v: lines %v, want %d with the remedy", err, lines, want)
 			}
 		})

@@ -11,7 +11,7 @@
 #   services.sh upgrade      install two versions of PostgreSQL in one folder and print where
 #   services.sh inside SUITE COMMAND… run a program of another Debian suite (services/roots.sh)
 #
-# Without a NAME: postgres mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb.
+# Without a NAME: postgres pgbouncer mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb.
 # On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
 #
 # Where a Docker daemon answers, compose.yaml serves them. Elsewhere they are
@@ -26,7 +26,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${MILLRACE_SERVICES_DIR:-/var/tmp/millrace-services}
-everything=(postgres mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb)
+everything=(postgres pgbouncer mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb)
 on_request=(kafka3 connect)
 
 say() { printf '%s\n' "$*" >&2; }

@@ -76,6 +76,8 @@
 //	pending messages are shown without taking them                TestPending
 //	errors have a class and a sentinel                            TestErrorClasses
 //	the schema can be printed                                     TestPrintMigrations
+//	behind a pooler messages are read at the poll interval; the
+//	log says at the start what to set                             TestBehindAPooler
 //
 // Durable, ordered per key, consumer groups, replay, broadcast. Delayed redelivery and dead
 // letters are provided by package bus.

@@ -40,8 +40,9 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 			var wg sync.WaitGroup
 			wg.Go(func() { bell.Run(ctx, cfg.Logger) })
 			wg.Go(func() {
-				//nolint:errcheck // the pool is pgx's own, so it ends with ctx and returns nil
-				log.ListenText(ctx, func(text string) { said.hear(text, hub) })
+				if err := log.ListenText(ctx, func(text string) { said.hear(text, hub) }); err != nil {
+					cfg.Logger.Warn("pgbus: no wake-ups from other processes; reading at the poll interval stands in", "error", err)
+				}
 			})
 			wg.Wait()
 		},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +18,40 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
+
+// Behind a pooler nothing wakes a reader: messages arrive at the poll interval, and the log says
+// what to set.
+func TestBehindAPooler(t *testing.T) {
+	url := servicetest.PgBouncerURL(t)
+	said := make(told, 16)
+	reader := transport.Open(t, url+"&poll=50ms", logbustest.Settings{Logger: slog.New(slog.NewTextHandler(said, nil))})
+	writer := transport.Open(t, url, logbustest.Settings{})
+	ch := logbustest.Subscribe(t, reader, "group", "orders", 16)
+	for n := range 3 {
+		m := message.NewMessage(fmt.Sprint(n), nil)
+		if err := writer.Publisher().Publish("orders", m); err != nil {
+			t.Fatal(err)
+		}
+		got := logbustest.Receive(t, ch)
+		if got.Ack(); got.UUID != m.UUID {
+			t.Errorf("got %s, want %s", got.UUID, m.UUID)
+		}
+	}
+	if line := <-said; !strings.Contains(line, "for wake-ups give a URL that leads to the server itself") {
+		t.Errorf("the log says %s", line)
+	}
+}
+
+// told are the lines of a log.
+type told chan string
+
+func (c told) Write(p []byte) (int, error) {
+	select {
+	case c <- string(p):
+	default: // enough is known
+	}
+	return len(p), nil
+}
 
 // A group reads a backlog of 200,000 messages at the same rate as one of 1,000. The bound is
 // generous, since machines are shared; a reader that sorts its backlog exceeds it by far.

@@ -47,6 +47,7 @@ func TestURLErrors(t *testing.T) {
 		"postgres:///app":                       "no host",
 		at:                                      "connect",
 		at + "?mode=tx":                         "connect",
+		at + "?default_query_exec_mode=exec":    "connect",
 	} {
 		if err := open(pgbus.Config{}, url); !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want it to say %s", url, err, want)

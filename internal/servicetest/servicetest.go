@@ -1,7 +1,7 @@
 // Package servicetest gives a test a schema, database or file of its own on a real database.
 //
 // PostgreSQL is used when MILLRACE_POSTGRES_URL names a server; each test gets
-// a schema of its own, which is dropped at its end. MariaDB and MySQL are used
+// a schema of its own, which is dropped at its end; through PgBouncer also an account. MariaDB and MySQL are used
 // when MILLRACE_MARIADB_URL and MILLRACE_MYSQL_URL name them; each test gets a
 // database of its own. The user of the URL must be allowed to make databases.
 // Without the variable a test is skipped with the reason, or fails when
@@ -47,13 +47,37 @@ func Postgres(t testing.TB) *sql.DB {
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	base := Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name")
-	id := make([]byte, 8)
-	rand.Read(id) //nolint:errcheck // never fails
-	schema := "t_" + hex.EncodeToString(id)
-
+	// The PgBouncer column of the matrix has its URL here.
+	if base == os.Getenv("MILLRACE_PGBOUNCER_URL") {
+		return PgBouncerURL(t)
+	}
+	schema := newSchema()
 	admin(t, base, `CREATE SCHEMA `+schema)
 	t.Cleanup(func() { admin(t, base, `DROP SCHEMA `+schema+` CASCADE`) })
 	return withSearchPath(t, base, schema)
+}
+
+// PgBouncerURL is [PostgresURL] through a PgBouncer in transaction mode. It keeps no setting of a
+// session, so the schema is a setting of an account, which is dropped too.
+func PgBouncerURL(t testing.TB) string {
+	t.Helper()
+	const variable = "MILLRACE_PGBOUNCER_URL"
+	base := Env(t, variable, "PgBouncer", "postgres://user:password@127.0.0.1:6432/name?default_query_exec_mode=exec")
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(variable + " is no valid URL") // its parse error would print the password
+	}
+	schema := newSchema()
+	admin(t, base, `CREATE SCHEMA `+schema+`; CREATE ROLE `+schema+` LOGIN SUPERUSER; ALTER ROLE `+schema+` SET search_path = `+schema)
+	t.Cleanup(func() { admin(t, base, `DROP SCHEMA `+schema+` CASCADE; DROP ROLE `+schema) })
+	u.User = url.User(schema)
+	return u.String()
+}
+
+func newSchema() string {
+	id := make([]byte, 8)
+	rand.Read(id) //nolint:errcheck // never fails
+	return "t_" + hex.EncodeToString(id)
 }
 
 // Embedded begins a test that needs no server. The matrix (MILLRACE_SERVERS_ONLY=1) leaves it to

@@ -15,6 +15,8 @@
 //	an idle relay sends at most 2 statements a second         TestIdleRelayAsksRarely
 //	a pool of one connection is enough; then only the
 //	relay's Interval finds commits of other processes         TestPoolOfOneConnection, TestListenNeedsASecondConnection
+//	behind a pooler in transaction mode too; a relay says at
+//	its start that it is not woken, and what to set           TestListenBehindAPooler
 //	after a statement_timeout, a read asks for less           TestReadEndedByTheServer
 //	native pgx transactions take part                         TestPgxTransaction
 //	a dump restored elsewhere is refused until it is rebased  TestRebase
@@ -25,7 +27,7 @@
 //
 // The pool must be pgx's database/sql driver. A relay that listens holds one of its
 // connections; publishing holds none. In a pool of one connection this would block all other
-// work, so there Listen returns outbox.ErrUnsupported.
+// work, so there Listen returns outbox.ErrUnsupported; and so it does behind a pooler.
 //
 // Tables, if Config sets no other prefix: outbox_messages (append-only; pruned after
 // RelayConfig.Retention), outbox_cursors and outbox_cursors_progress (the relay's position and

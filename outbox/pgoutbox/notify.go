@@ -22,6 +22,8 @@ func listen(ctx context.Context, log *pglog.Log, wake func()) error {
 	switch {
 	case errors.Is(err, pglog.ErrNoListen):
 		return fmt.Errorf("%w: %w", outbox.ErrUnsupported, err)
+	case errors.Is(err, pglog.ErrPooler):
+		return outbox.ErrPooler
 	case errors.Is(err, pglog.ErrOneConnection):
 		return outbox.ErrOneConnection
 	}

@@ -75,6 +75,26 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 	}
 }
 
+// TestListenBehindAPooler: a notification would reach nobody, so Listen returns an error that names
+// the remedy.
+func TestListenBehindAPooler(t *testing.T) {
+	db, err := pgdb.Open(servicetest.PgBouncerURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	store, err := pgoutbox.New(db, pgoutbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err = store.Listen(ctx, func() { t.Error("a pooler woke the relay") })
+	if !errors.Is(err, outbox.ErrPooler) || !errors.Is(err, outbox.ErrUnsupported) || !strings.Contains(err.Error(), "leads to the server itself") {
+		t.Errorf("Listen through PgBouncer returned %v, want ErrPooler and the remedy", err)
+	}
+}
+
 // TestReadEndedByTheServer: a read waits for a lock until statement_timeout ends it. The relay
 // then asks for fewer events.
 func TestReadEndedByTheServer(t *testing.T) {

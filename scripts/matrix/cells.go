@@ -14,6 +14,20 @@ type cell struct {
 	needs            []string // servers, as scripts/services.sh calls them; the column's is the first
 }
 
+// throughPooler is the note of the runs in which PostgreSQL's tests meet it through PgBouncer.
+const throughPooler = " through PgBouncer"
+
+// pooled reports whether the cell is in PgBouncer's column.
+func (c cell) pooled() bool { return c.column == "PgBouncer" }
+
+// note is that of the run whose tests count into the cell.
+func (c cell) note() string {
+	if c.pooled() {
+		return throughPooler
+	}
+	return ""
+}
+
 // parse reads lines "suite | server | package | tests". Further servers of a suite
 // follow behind a plus: "Kafka + postgres redis".
 func parse(text string) ([]cell, error) {
@@ -58,7 +72,7 @@ func packagesOf(cells []cell, without []string) []string {
 // count sums the tests of the cell.
 func (c cell) count(r *results) (t tally) {
 	for key, outcome := range r.outcomes {
-		if key.pkg == c.pkg && key.note == "" && c.tests.MatchString(key.test) {
+		if key.pkg == c.pkg && key.note == c.note() && c.tests.MatchString(key.test) {
 			t.add(outcome)
 		}
 	}

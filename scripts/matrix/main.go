@@ -14,6 +14,7 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,17 +76,18 @@ func run(flags []string, out io.Writer) error {
 		return err
 	}
 	r := newResults()
+	pooled, direct := divide(cells)
 	if strings.TrimSpace(servers) != "" {
 		// One package after the other: those that kill servers come last.
-		some := packagesOf(cells, alone)
-		for _, pkg := range append(some, packagesOf(cells, some)...) {
-			if err := r.test(out, "", append([]string{"-run", pattern(cells, pkg)}, flags...), []string{pkg}, nil); err != nil {
+		some := packagesOf(direct, alone)
+		for _, pkg := range append(some, packagesOf(direct, some)...) {
+			if err := r.test(out, "", append([]string{"-run", pattern(direct, pkg)}, flags...), []string{pkg}, nil); err != nil {
 				return err
 			}
 		}
-		return report(cells, left, r, out)
+		return errors.Join(r.pooled(out, flags, pooled), report(cells, left, r, out))
 	}
-	packages := append(packagesOf(cells, alone), beside...)
+	packages := append(packagesOf(direct, alone), beside...)
 	// make test runs the tests without a server.
 	served := "MILLRACE_SERVERS_ONLY=1"
 	if err := r.test(out, "", flags, packages, []string{served}); err != nil {
@@ -96,10 +98,36 @@ func run(flags []string, out io.Writer) error {
 			return err
 		}
 	}
+	if err := r.pooled(out, flags, pooled); err != nil {
+		return err
+	}
 	if err := r.test(out, "", append([]string{"-p=1"}, flags...), alone, []string{served}); err != nil {
 		return err
 	}
 	return report(cells, nil, r, out)
+}
+
+// divide returns the cells in PgBouncer's column, and the others.
+func divide(cells []cell) (pooled, direct []cell) {
+	for _, c := range cells {
+		if c.pooled() {
+			pooled = append(pooled, c)
+		} else {
+			direct = append(direct, c)
+		}
+	}
+	return pooled, direct
+}
+
+// pooled runs the tests of PgBouncer's cells, with its URL in the place of PostgreSQL's.
+func (r *results) pooled(out io.Writer, flags []string, cells []cell) error {
+	url := "MILLRACE_POSTGRES_URL=" + os.Getenv("MILLRACE_PGBOUNCER_URL")
+	for _, pkg := range packagesOf(cells, nil) {
+		if err := r.test(out, throughPooler, append([]string{"-run", pattern(cells, pkg)}, flags...), []string{pkg}, []string{url}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // test runs the packages. Failures are in the results; the error says that nothing

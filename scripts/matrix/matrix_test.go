@@ -68,6 +68,28 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// PgBouncer's cells count the runs through PgBouncer, and no others; their packages are tested
+// with its URL.
+func TestPooledCells(t *testing.T) {
+	cells, err := parse("a | PostgreSQL | ./a | ^T\na | PgBouncer + postgres | ./a | ^T\nb | Kafka | ./b | ^T\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pooled, direct := divide(cells)
+	if len(pooled) != 1 || pooled[0].column != "PgBouncer" || len(direct) != 2 {
+		t.Fatalf("pooled are %v, direct %v", pooled, direct)
+	}
+	r := newResults()
+	r.outcomes[key{"./a", "", "T/one"}], r.outcomes[key{"./a", "", "T/two"}] = passed, passed
+	if n := pooled[0].count(r).passed; n != 0 {
+		t.Errorf("%d tests without PgBouncer count", n)
+	}
+	r.outcomes[key{"./a", throughPooler, "T/one"}] = passed
+	if n, m := pooled[0].count(r).passed, direct[0].count(r).passed; n != 1 || m != 2 {
+		t.Errorf("%d tests count through PgBouncer and %d without, want 1 and 2", n, m)
+	}
+}
+
 // packages are those of all lists.
 func packages(t *testing.T) []string {
 	t.Helper()

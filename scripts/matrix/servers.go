@@ -8,7 +8,7 @@ import (
 
 // serverOf names the server of a column as SERVERS and scripts/services.sh do.
 var serverOf = map[string]string{
-	"memory": "memory", "SQLite": "sqlite", "PostgreSQL": "postgres", "MariaDB": "mariadb", "MySQL": "mysql",
+	"memory": "memory", "SQLite": "sqlite", "PostgreSQL": "postgres", "PgBouncer": "pgbouncer", "MariaDB": "mariadb", "MySQL": "mysql",
 	"Redis": "redis", "Redis Cluster": "rediscluster", "RabbitMQ": "rabbitmq", "Kafka": "kafka", "NATS": "nats", "SQS": "elasticmq", "DynamoDB": "dynamodb",
 }
 

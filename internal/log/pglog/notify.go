@@ -22,6 +22,12 @@ var ErrNoListen = errors.New("pglog: LISTEN needs a pool opened with pgx's datab
 // notifications for ever, and no other statement could run.
 var ErrOneConnection = errors.New("pglog: LISTEN keeps a connection and the pool has one only; allow two or more, or poll")
 
+// ErrPooler is returned by Listen when a pooler such as PgBouncer stands before the server. In
+// transaction mode a statement runs on any connection of the server, so that notifications reach
+// another client or none; PgBouncer 1.18 ends when it gets one for no client.
+var ErrPooler = errors.New("pglog: LISTEN does not work through a pooler such as PgBouncer; for wake-ups give a URL that leads to the server itself, else poll; " +
+	"in transaction mode the pooler's URL needs default_query_exec_mode=exec")
+
 var reconnect = backoff.Policy{Initial: 100 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2, Jitter: 0.2}
 
 // Channel is the name that Notify and Listen use. PostgreSQL's limit is 63 bytes.
@@ -70,7 +76,7 @@ func (l *Log) ListenText(ctx context.Context, wake func(text string)) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, ErrNoListen) {
+		if errors.Is(err, ErrNoListen) || errors.Is(err, ErrPooler) {
 			return err
 		}
 		timer := time.NewTimer(reconnect.Delay(attempt + 1))
@@ -94,6 +100,9 @@ func (l *Log) listen(ctx context.Context, wake func(text string)) error {
 		if !ok {
 			return ErrNoListen
 		}
+		if err := checkDirect(ctx, c); err != nil {
+			return err
+		}
 		defer hangUp(c) // it still listens, and must not go back to a pool
 		if _, err := c.Exec(ctx, "LISTEN "+l.Channel()); err != nil {
 			return errors.Join(driver.ErrBadConn, err)
@@ -107,6 +116,19 @@ func (l *Log) listen(ctx context.Context, wake func(text string)) error {
 			text = n.Payload
 		}
 	})
+}
+
+// checkDirect returns ErrPooler if the process that answers is not the one that the connection
+// was made with: a pooler makes up that process's id.
+func checkDirect(ctx context.Context, c *pgx.Conn) error {
+	var answers uint32
+	if err := c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&answers); err != nil {
+		return errors.Join(driver.ErrBadConn, err)
+	}
+	if answers != c.PgConn().PID() {
+		return ErrPooler
+	}
+	return nil
 }
 
 // hangUp closes a connection, so that it returns to no pool: neither that of database/sql nor a
