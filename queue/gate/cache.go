@@ -19,7 +19,7 @@ func (g *Gate) keepPrivate(r *http.Response) error {
 		return nil
 	}
 	if paths, err := readPath(pathOf(to.target)); err == nil && !paths.waits(g.wait, g.pass) {
-		return nil // an asset, which anybody may see
+		return nil // an asset, which needs no place
 	}
 	kept := []string{"private"}
 	for _, d := range directives {

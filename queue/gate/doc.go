@@ -84,8 +84,9 @@
 //	caches of others store nothing that needs a place         TestCacheBeforeTheGate
 //	nginx gets 200 or 401 and nothing else                    TestJudgeForNginx
 //	other proxies get 200, or the answer for the visitor      TestJudgeForOthers
-//	the origin away: 502, and places are kept                 TestOriginAway
-//	the store away: no visitor enters, those inside go on     TestStoreAway
+//	an outage of the origin: 502, and places are kept         TestOriginAway
+//	an outage of the store: no visitor enters, and those
+//	inside go on                                              TestStoreAway
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
 // The real nginx, Caddy and HAProxy play the journey in package deploy.

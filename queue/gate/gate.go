@@ -120,7 +120,7 @@ func (g *Gate) Handler() (http.Handler, error) {
 	}), nil
 }
 
-// Operator is for whoever runs the event: it checks no rights, so serve it where
+// Operator is for operators of the event: it checks no rights, so serve it where
 // visitors cannot reach it.
 //
 //	GET  /room             the state of the room, and its figures

@@ -30,7 +30,7 @@ func stripHeaders(h http.Header) {
 	}
 }
 
-// signHeaders tells the origin who a request is from.
+// signHeaders tells the origin which visitor a request is from.
 func (g *Gate) signHeaders(h http.Header, method, host, target, user string) {
 	at, signature := g.origins.Sign(token.Forwarded{Method: method, Host: host, Target: target, Event: g.cfg.Event, User: user})
 	h.Set(EventHeader, g.cfg.Event)
@@ -59,7 +59,7 @@ func NewVerifier(keys *token.Ring) (*Verifier, error) {
 	return &Verifier{token.NewOrigins(keys)}, nil
 }
 
-// Verify says who a request is from. An error is one of package token's: the
+// Verify says which visitor a request is from. An error is one of package token's: the
 // request went past the gate, was changed after it, or is older than
 // [token.PassLasts]. Its method, host, path and query have to be as the gate sent
 // them.

@@ -55,6 +55,14 @@ func untouched(t *testing.T, next chan struct{}) http.Handler {
 			<-next // until the client has read it
 		}
 	})
+	mux.HandleFunc("GET /slow", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "6")
+		for _, half := range []string{"abc", "def"} {
+			_, _ = io.WriteString(w, half) // the client tells
+			w.(http.Flusher).Flush()
+			<-next
+		}
+	})
 	mux.HandleFunc("POST /upload", func(w http.ResponseWriter, r *http.Request) {
 		sum := sha256.New()
 		size, err := io.Copy(sum, r.Body)
@@ -105,7 +113,7 @@ func TestSiteAsWithout(t *testing.T) {
 	t.Cleanup(bare.Close)
 	at, err := url.Parse(bare.URL)
 	require.NoError(t, err)
-	s := newSite(t, queue.Config{Threshold: 5}, func(c *gate.Config) { c.Origin, c.Transport = at, nil })
+	s := newSite(t, queue.Config{Threshold: 100}, func(c *gate.Config) { c.Origin, c.Transport = at, nil })
 	gated := httptest.NewServer(s.handler)
 	t.Cleanup(gated.Close)
 
@@ -167,6 +175,19 @@ func TestSiteAsWithout(t *testing.T) {
 			out += line
 			_, err = lines.ReadString('\n')
 			require.NoError(t, err)
+			next <- struct{}{}
+		}
+		return out
+	})
+	both("a slow answer of a known length", func(t *testing.T, client *http.Client, at string) string {
+		answer, err := client.Do(request(t, "GET", at+"/slow", nil))
+		require.NoError(t, err)
+		defer answer.Body.Close() //nolint:errcheck // read to its end
+		half, out := make([]byte, 3), ""
+		for range 2 {
+			_, err := io.ReadFull(answer.Body, half) // it comes while the origin waits to go on
+			require.NoError(t, err)
+			out += string(half)
 			next <- struct{}{}
 		}
 		return out

@@ -116,7 +116,7 @@ func (f *gateFlags) check() error {
 	case f.Event == "":
 		return fmt.Errorf("--event is missing: name the room, such as sale")
 	case f.Threshold < 1:
-		return fmt.Errorf("--threshold is %d; give at least 1; to let nobody in, pause the room", f.Threshold)
+		return fmt.Errorf("--threshold is %d; give at least 1; to admit no visitor, pause the room", f.Threshold)
 	case f.Active < time.Second:
 		return fmt.Errorf("--active is %s; give at least 1s", f.Active)
 	case f.secret != "" && f.secretFile != "":

@@ -216,7 +216,7 @@ func TestShutdownDrains(t *testing.T) {
 	<-stopped
 }
 
-// Two gates after each other on one Redis: whoever was inside is inside, and the line is
+// Two gates after each other on one Redis: a visitor inside stays inside, and the line is
 // as it was.
 func TestRestartOnRedis(t *testing.T) {
 	at, _, _ := site(t)
