@@ -225,13 +225,13 @@ func (v *visitor) do(method, target string, h http.Header) (*http.Response, stri
 	return answer, string(text)
 }
 
-func (v *visitor) want(status int, text, method, target string, h http.Header) *http.Response {
+func (v *visitor) want(status int, text, method, target string, h http.Header) http.Header {
 	v.t.Helper()
 	answer, got := v.do(method, target, h)
 	if answer.StatusCode != status || !strings.Contains(got, text) {
 		v.t.Fatalf("%s %s: %d %.300s, want %d with %q", method, target, answer.StatusCode, got, status, text)
 	}
-	return answer
+	return answer.Header
 }
 
 func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(folder, file string) []string) {
@@ -240,13 +240,13 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	first, second := b.visitor(), b.visitor()
 
 	page := first.want(503, `"event":"sale"`, "GET", "/seats?row=7", document)
-	if page.Header.Get("Retry-After") != "5" || page.Header.Get("Cache-Control") != "no-store" || len(page.Cookies()) != 1 {
-		t.Fatalf("the page came with %v", page.Header)
+	if page.Get("Retry-After") != "5" || page.Get("Cache-Control") != "no-store" || len(page.Values("Set-Cookie")) != 1 {
+		t.Fatalf("the page came with %v", page)
 	}
 	packed := document.Clone()
 	packed.Set("Accept-Encoding", "gzip")
-	if answer := first.want(303, "", "GET", "/seats?row=7", packed); answer.Header.Get("Location") != "/seats?row=7" || len(answer.Cookies()) != 1 {
-		t.Fatalf("the entry came with %v", answer.Header)
+	if answer := first.want(303, "", "GET", "/seats?row=7", packed); answer.Get("Location") != "/seats?row=7" || len(answer.Values("Set-Cookie")) != 1 {
+		t.Fatalf("the entry came with %v", answer)
 	}
 	forged := http.Header{"X-Millrace-User": {"admin"}, "X_Millrace_User": {"admin"}, "X-Millrace-Event": {"other"}}
 	for _, h := range []http.Header{document, forged} {
@@ -259,14 +259,14 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 
 	second.want(503, `"event":"sale"`, "GET", "/", document)
 	coding := map[string]string{"nginx": "gzip", "caddy": "gzip", "haproxy": ""}[name]
-	if answer := second.want(503, "", "GET", "/", packed); answer.Header.Get("Content-Encoding") != coding {
-		t.Fatalf("the page to a browser that unpacks came with %v", answer.Header)
+	if answer := second.want(503, "", "GET", "/", packed); answer.Get("Content-Encoding") != coding {
+		t.Fatalf("the page to a browser that unpacks came with %v", answer)
 	}
 	second.want(200, `"position":1`, "POST", "/millrace-gate/check/sale", nil)
 	before := b.reached.Load()
 	for target, status := range map[string]int{"/pay": 429, "/static/..%2fpay": 400, "/static/%2e%2e/pay": 429} {
-		if answer := second.want(status, "/problems/", "POST", target, nil); status == 429 && answer.Header.Get("Retry-After") != "5" {
-			t.Errorf("%s came with %v", target, answer.Header)
+		if answer := second.want(status, "/problems/", "POST", target, nil); status == 429 && answer.Get("Retry-After") != "5" {
+			t.Errorf("%s came with %v", target, answer)
 		}
 	}
 	second.want(503, "", "HEAD", "/", document)
@@ -305,8 +305,8 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 
 	b.judge.Close()
 	before = b.reached.Load()
-	if answer := second.want(503, "", "GET", "/", document); answer.Header.Get("Retry-After") != "5" {
-		t.Errorf("without the judge: %v", answer.Header)
+	if answer := second.want(503, "", "GET", "/", document); answer.Get("Retry-After") != "5" {
+		t.Errorf("without the judge: %v", answer)
 	}
 	if b.reached.Load() != before {
 		t.Error("without the judge a request reached the site")
