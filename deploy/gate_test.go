@@ -204,7 +204,7 @@ func (b *behind) visitor() *visitor {
 
 var document = http.Header{"Accept": {"text/html"}, "Sec-Fetch-Dest": {"document"}}
 
-func (v *visitor) do(method, target string, h http.Header) (*http.Response, string) {
+func (v *visitor) do(method, target string, h http.Header) (status int, header http.Header, text string) {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), method, "http://"+v.at+target, nil)
 	if err != nil {
@@ -218,20 +218,20 @@ func (v *visitor) do(method, target string, h http.Header) (*http.Response, stri
 		v.t.Fatal(err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // read to its end
-	text, err := io.ReadAll(answer.Body)
+	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return answer, string(text)
+	return answer.StatusCode, answer.Header, string(body)
 }
 
 func (v *visitor) want(status int, text, method, target string, h http.Header) http.Header {
 	v.t.Helper()
-	answer, got := v.do(method, target, h)
-	if answer.StatusCode != status || !strings.Contains(got, text) {
-		v.t.Fatalf("%s %s: %d %.300s, want %d with %q", method, target, answer.StatusCode, got, status, text)
+	got, header, body := v.do(method, target, h)
+	if got != status || !strings.Contains(body, text) {
+		v.t.Fatalf("%s %s: %d %.300s, want %d with %q", method, target, got, body, status, text)
 	}
-	return answer.Header
+	return header
 }
 
 func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(folder, file string) []string) {
@@ -284,7 +284,7 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if err := until(ctx, func() bool {
-		_, text := second.do("POST", "/millrace-gate/check/sale", nil)
+		_, _, text := second.do("POST", "/millrace-gate/check/sale", nil)
 		return strings.Contains(text, `"status":"active"`)
 	}); err != nil {
 		t.Fatalf("the turn: %v", err)
@@ -297,8 +297,8 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 		t.Fatal(err)
 	}
 	if err := until(ctx, func() bool {
-		answer, _ := second.do("POST", "/pay", nil)
-		return answer.StatusCode == 429
+		status, _, _ := second.do("POST", "/pay", nil)
+		return status == 429
 	}); err != nil {
 		t.Fatalf("the end of the pass: %v", err)
 	}
