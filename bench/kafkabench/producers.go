@@ -62,7 +62,7 @@ func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message
 	})
 }
 
-// bareRows is how many rows the bare program and the relay read at a time.
+// bareRows is how many rows the bare program reads at a time.
 const bareRows = 2000
 
 // bare reads the rows of the outbox in the order of their ids and hands them over.

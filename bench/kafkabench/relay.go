@@ -18,7 +18,7 @@ import (
 // Relay is the configuration for a publisher that makes batches of its own: few calls,
 // each of them large.
 func Relay() outbox.RelayConfig {
-	return outbox.RelayConfig{Lanes: 2, Chunk: 5000, MinBatch: bareRows, MaxBatch: 10_000}
+	return outbox.RelayConfig{Lanes: 2, Chunk: 5000, MinBatch: 5000, MaxBatch: 10_000}
 }
 
 // keys that events are spread over.

@@ -78,7 +78,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 			}
 			return c.flatOut(ctx, topic, messages)
 		}},
-		{"outbox.Relay from PostgreSQL (Lanes 2, Chunk 5000, batches of 2000 to 10,000)", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+		{"outbox.Relay from PostgreSQL (Lanes 2, Chunk 5000, batches of 5000 to 10,000)", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
 			return b.relay(ctx, into{c.bus.Publisher(), topic})
 		}},
 		{"pgx and franz-go, nothing between, no place kept", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
