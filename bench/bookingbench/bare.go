@@ -16,6 +16,10 @@ import (
 var (
 	//go:embed sql/reset.sql
 	resetSQL string
+	//go:embed sql/lock.sql
+	lockSQL string
+	//go:embed sql/allowance.sql
+	allowanceSQL string
 	//go:embed sql/deadline.sql
 	deadlineSQL string
 	//go:embed sql/hold.sql
@@ -60,7 +64,7 @@ func bookBare(ctx context.Context, cfg Config, at place.Place, connections int) 
 	}
 	start := time.Now()
 	err = share(seats(cfg.Bookings), connections, func(i int, s seat) error {
-		return bare(ctx, db, fmt.Sprintf("member-%d", i), s)
+		return bare(ctx, db, member(i), s)
 	})
 	return float64(cfg.Bookings) / time.Since(start).Seconds(), err
 }
@@ -77,6 +81,14 @@ func bare(ctx context.Context, db *sql.DB, member string, s seat) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // no-op after the commit
+	var locked string
+	if err := tx.QueryRowContext(ctx, lockSQL, member).Scan(&locked); err != nil {
+		return err
+	}
+	var maxHeld, maxBought, has, bought int
+	if err := tx.QueryRowContext(ctx, allowanceSQL, member, s.show).Scan(&maxHeld, &maxBought, &has, &bought); err != nil {
+		return err
+	}
 	var ends, amount int64
 	if err := tx.QueryRowContext(ctx, deadlineSQL, hold).Scan(&ends); err != nil {
 		return err

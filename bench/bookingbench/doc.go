@@ -2,7 +2,7 @@
 // processes grow in number: each process is the reference app with all roles, and
 // they share PostgreSQL, Kafka and a Redis Cluster.
 //
-// A booking is a request over HTTP of a visitor who has signed in and passed the
+// A booking is a request over HTTP of a visitor that has signed in and passed the
 // waiting room: the entry token is checked, the place in the room is looked up in
 // Redis, seats are held and the reservation is written in one transaction with its
 // event. Meanwhile the relays publish the events to Kafka and the workers of the

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,7 +39,7 @@ type visitor struct {
 	url    string
 	client *http.Client
 	token  string
-	entry  map[string]string // by show
+	entry  string // into the show
 }
 
 // call sends a request and reads the answer, whose status must be want.
@@ -76,53 +77,51 @@ func (v *visitor) call(ctx context.Context, method, path, entry string, body any
 	return json.Unmarshal(answer, into)
 }
 
-// arrive signs in and passes the waiting room of every show.
-func (v *visitor) arrive(ctx context.Context, member string) error {
+// arrive signs in and passes the waiting room of a show.
+func (v *visitor) arrive(ctx context.Context, member, show string) error {
 	var login struct{ Token string }
 	if err := v.call(ctx, http.MethodPost, "/api/login", "", map[string]string{"memberId": member}, http.StatusOK, &login); err != nil {
 		return err
 	}
 	v.token = login.Token
-	for i := range shows {
-		show := fmt.Sprintf("show-%d", i+1)
-		var place struct{ Status, EntryToken string }
-		if err := v.call(ctx, http.MethodPost, "/api/queue/check/"+show, "", nil, http.StatusOK, &place); err != nil {
-			return err
-		}
-		if place.Status != "active" || place.EntryToken == "" {
-			return fmt.Errorf("the waiting room of %s says %q, though everybody may enter", show, place.Status)
-		}
-		v.entry[show] = place.EntryToken
+	var place struct{ Status, EntryToken string }
+	if err := v.call(ctx, http.MethodPost, "/api/queue/check/"+show, "", nil, http.StatusOK, &place); err != nil {
+		return err
 	}
+	if place.Status != "active" || place.EntryToken == "" {
+		return fmt.Errorf("the waiting room of %s says %q, though everybody may enter", show, place.Status)
+	}
+	v.entry = place.EntryToken
 	return nil
 }
 
 func (v *visitor) book(ctx context.Context, s seat) error {
-	return v.call(ctx, http.MethodPost, "/api/seats/reserve", v.entry[s.show], map[string]any{"eventId": s.show, "seatIds": []string{s.id}}, http.StatusCreated, nil)
+	return v.call(ctx, http.MethodPost, "/api/seats/reserve", v.entry, map[string]any{"eventId": s.show, "seatIds": []string{s.id}}, http.StatusCreated, nil)
 }
 
-// book makes all visitors book seats, as fast as they are answered.
+// book makes visitors book a seat each, as fast as they are answered.
 func book(ctx context.Context, cfg Config, o *office, got *result) error {
 	callers := cfg.Callers * o.processes
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConns: 2 * callers, MaxIdleConnsPerHost: 2 * cfg.Callers, DisableCompression: true}}
 	defer client.CloseIdleConnections()
-	visitors := make([]*visitor, callers)
-	for i := range visitors {
-		visitors[i] = &visitor{url: o.urls[i%len(o.urls)], client: client, entry: map[string]string{}}
-		if err := visitors[i].arrive(ctx, fmt.Sprintf("member-%d", i)); err != nil {
-			return err
-		}
+	all := seats(cfg.Bookings)
+	visitors := make([]*visitor, len(all))
+	if err := share(all, callers, func(i int, s seat) error {
+		visitors[i] = &visitor{url: o.urls[i%len(o.urls)], client: client}
+		return visitors[i].arrive(ctx, member(i), s.show)
+	}); err != nil {
+		return err
 	}
 	operator := &visitor{url: o.urls[0], client: client, token: o.admin}
 	if err := operator.rest(ctx, 0); err != nil {
 		return fmt.Errorf("before the sale: %w", err)
 	}
-	took := make([][]time.Duration, callers)
+	took := make([]time.Duration, len(all))
 	start := time.Now()
-	if err := share(seats(cfg.Bookings), callers, func(i int, s seat) error {
+	if err := share(all, callers, func(i int, s seat) error {
 		before := time.Now()
 		err := visitors[i].book(ctx, s)
-		took[i] = append(took[i], time.Since(before))
+		took[i] = time.Since(before)
 		return err
 	}); err != nil {
 		return err
@@ -132,11 +131,12 @@ func book(ctx context.Context, cfg Config, o *office, got *result) error {
 		return fmt.Errorf("after the sale: %w", err)
 	}
 	got.published = float64(cfg.Bookings) / time.Since(start).Seconds()
-	all := slices.Concat(took...)
-	slices.Sort(all)
-	got.p50, got.p99 = all[len(all)/2], all[len(all)*99/100]
+	slices.Sort(took)
+	got.p50, got.p99 = took[len(took)/2], took[len(took)*99/100]
 	return nil
 }
+
+func member(i int) string { return fmt.Sprintf("member-%d", i) }
 
 // rest waits until at least so many events were published and none is pending.
 func (v *visitor) rest(ctx context.Context, published int) error {
@@ -160,21 +160,16 @@ func (v *visitor) rest(ctx context.Context, published int) error {
 	}
 }
 
-// share has callers take the seats in turn, each one seat at a time.
-func share(all []seat, callers int, fn func(caller int, s seat) error) error {
-	ch := make(chan seat, len(all))
-	for _, s := range all {
-		ch <- s
-	}
-	close(ch)
+// share has callers take the seats in turn, each one seat at a time. fn gets the number of
+// the seat.
+func share(all []seat, callers int, fn func(i int, s seat) error) error {
+	var next atomic.Int64
 	errs := make([]error, callers)
 	var wg sync.WaitGroup
-	for i := range callers {
+	for c := range callers {
 		wg.Go(func() {
-			for s := range ch {
-				if errs[i] = fn(i, s); errs[i] != nil {
-					return
-				}
+			for i := int(next.Add(1)) - 1; i < len(all) && errs[c] == nil; i = int(next.Add(1)) - 1 {
+				errs[c] = fn(i, all[i])
 			}
 		})
 	}
