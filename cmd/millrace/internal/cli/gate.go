@@ -59,7 +59,7 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags) error {
 	}
 	server, err := gateway.Open(cmd.Context(), f.Settings)
 	if err != nil {
-		return err
+		return byFlag(err)
 	}
 	if err := a.print("gate: http://%s", server.Addr()); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (a *app) reloadGate(server *gateway.Server, was *gateFlags, given map[strin
 		err = server.Reload(f.Settings)
 	}
 	if err != nil {
-		was.Logger.Error("the gate goes on as it is: the reload failed", slog.String("error", a.hide(err)))
+		was.Logger.Error("the gate goes on as it is: the reload failed", slog.String("error", a.hide(byFlag(err))))
 		return
 	}
 	was.Logger.Info("the gate has read its settings again", slog.Int("threshold", f.Threshold), slog.Int("secrets", len(f.Secrets)))

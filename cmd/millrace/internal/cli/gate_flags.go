@@ -2,6 +2,7 @@ package cli
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -144,4 +145,13 @@ func (f *gateFlags) check() error {
 		return fmt.Errorf("the secret of --secret or --secret-file: %w", err)
 	}
 	return nil
+}
+
+// byFlag names the flag in place of the field of package gate that it sets.
+func byFlag(err error) error {
+	text := strings.NewReplacer("gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass").Replace(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return usageError{errors.New(text)}
 }

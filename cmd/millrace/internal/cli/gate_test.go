@@ -42,7 +42,8 @@ func TestGateUsage(t *testing.T) {
 		{"--to http://a", "--threshold is -1", map[string]string{"MILLRACE_GATE_EVENT": "e", "MILLRACE_GATE_THRESHOLD": "-1"}},
 		{"--to http://a", "MILLRACE_GATE_THRESHOLD: ", map[string]string{"MILLRACE_GATE_THRESHOLD": "x"}},
 		{"--to http://a --event e", "--secret-file is missing", map[string]string{"MILLRACE_REDIS_URL": "redis://r/0"}},
-		{"--to http://a --event e --wait pay --secret " + long, `Config.Wait has "pay": begin it with a slash`, nil},
+		{"--to http://a --event e --wait pay --secret " + long, `millrace: --wait has "pay": begin it with a slash`, nil},
+		{"--to ftp://a --event e --secret " + long, `millrace: --to is "ftp://a"; give the address`, nil},
 		{"--to http://a --event e --treshold 5", `"--threshold"`, nil},
 	} {
 		streams := cli.Streams{Env: func(name string) string { return c.env[name] }}
