@@ -84,7 +84,8 @@ func Schemes(cfg Config) []bus.Scheme {
 func Scheme(cfg Config) bus.Scheme { return scheme{"postgres", cfg} }
 
 // Parameters lists the parameters of a URL that are passed on to the connection: libpq's names,
-// as far as pgx knows them, and pgx's default_query_exec_mode, which a pooler needs. A password belongs before the host.
+// as far as pgx knows them, and pgx's default_query_exec_mode, which a pooler needs. A password
+// belongs before the host.
 func Parameters() []string {
 	return []string{
 		"application_name", "client_encoding", "connect_timeout", "default_query_exec_mode", "lock_timeout", "options", "passfile",

@@ -73,7 +73,7 @@ func TestConnectionParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := map[string]string{
-		"application_name": "box", "client_encoding": "UTF8", "connect_timeout": "5", "lock_timeout": "5000",
+		"application_name": "box", "client_encoding": "UTF8", "connect_timeout": "5", "default_query_exec_mode": "exec", "lock_timeout": "5000",
 		"options": "-c geqo=off", "passfile": "/dev/null", "sslsni": "0", "sslmode": "disable",
 		"statement_timeout": "60000", "target_session_attrs": "read-write", "timezone": "Asia/Seoul",
 		"search_path": base.Query().Get("search_path"),
