@@ -53,6 +53,7 @@ type results struct {
 	outcomes map[key]outcome
 	output   map[key][]string
 	broken   []string       // the output of failed and skipped tests
+	printed  int            // how many of them
 	reasons  map[string]int // of n/a, and how often
 	runs     []error        // of go test
 }
@@ -61,7 +62,8 @@ func newResults() *results {
 	return &results{outcomes: map[key]outcome{}, output: map[key][]string{}, reasons: map[string]int{}}
 }
 
-// collect reads the events and prints progress, a line per finished package.
+// collect reads the events and prints progress: a line per finished package, and the output of
+// its failed and skipped tests.
 func (r *results) collect(note string, events io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 16<<20)
@@ -99,6 +101,9 @@ func (r *results) finishPackage(k key, e event, out io.Writer) {
 	}
 	if tests > 0 || e.Action != "skip" { // "skip" is also said of a package without tests
 		fmt.Fprintf(out, "%-4s %s%s (%d tests, %.0f s)\n", e.Action, k.pkg, k.note, tests, e.Elapsed)
+	}
+	for ; r.printed < len(r.broken); r.printed++ {
+		fmt.Fprint(out, r.broken[r.printed])
 	}
 }
 
