@@ -36,20 +36,24 @@
 //	err = store.Restore(file) // before the first use
 //
 // The rooms keep their epochs, so tickets and entry tokens stay valid. A million
-// users of 14 bytes are a file of 19 MB (BenchmarkSave, BenchmarkRestore), and their room
-// waits for a copy of 24 MB. What happened after the last Save is lost as
-// the last writes of a server are ([queue.State].Servers): users that arrived then
-// keep their places by their tickets, users admitted then wait again at the head of the
-// line, though their entry tokens are valid, and users that left then are back until
-// they count as silent. The orders go on 2^20 higher. More restarts in a row than seconds
-// between them may bring the orders ahead of the clock, which only matters if the
-// file is lost as well: then newcomers may stand before users with old tickets.
+// users with names of 14 bytes are a file of 19 MB (BenchmarkSave,
+// BenchmarkRestore). Their room waits while Save copies 24 MB.
 //
-// Failure modes: without Restore the store starts empty with the process, in another epoch. A user
-// that comes back within Rules.Settle, with a ticket that is still valid after the
-// restart, has the old position, and no user enters until that time is over: so a
-// restart may take a minute, and see [queue.Visit]. A second process has
-// rooms of its own; where several processes serve one event, use redisqueue.
+// What happened after the last Save is lost, as the last writes of a server are
+// ([queue.State].Servers). Users that arrived then keep their places by their
+// tickets. Users that were admitted then wait again at the head of the line, and
+// their entry tokens stay valid, so more than the threshold may be inside for a while.
+// Users that left then are back until they count as silent. The orders go on 2^20
+// higher, about a second of the clock.
+//
+// Failure modes: without Restore the store starts empty with the process, in another
+// epoch. A user that comes back within Rules.Settle, with a ticket that is still
+// valid after the restart, has the old position, and no user enters until that time
+// is over: so a restart may take a minute, and see [queue.Visit]. After more restarts
+// than seconds since the first of them, the orders are ahead of the clock. If the file
+// is lost then as well, newcomers may stand before users with old tickets. A second
+// process has rooms of its own; where several processes serve one event, use
+// redisqueue.
 //
 // Memory: about 100 bytes for each waiting user. An event that was joined takes a
 // few kB and a bit for each arrival for as long as the process lives, so do not let

@@ -97,9 +97,14 @@ func TestArrivalsThatWereNotSaved(t *testing.T) {
 	s := busy(t, &now)
 	file := saved(t, s)
 	lost := visit(t, s, "e", "d", "e")
+	seen, err := s.Look(t.Context(), "e", rules, 0, 0)
+	require.NoError(t, err)
 	unseen := visit(t, s, "made after the save", "x", "y").Outcomes[1]
 	s = at(t, &now)
 	require.NoError(t, s.Restore(bytes.NewReader(file)))
+	view, err := s.Look(t.Context(), "e", rules, seen.Epoch, seen.Version)
+	require.NoError(t, err)
+	require.True(t, view.Full, "a reader of what was not saved forgets it")
 	after := visit(t, s, "e", "late").Outcomes[0]
 	require.Greater(t, after.Order, lost.Outcomes[1].Order)
 	ticket := func(user string, order int64) queue.Visit {
