@@ -2,6 +2,7 @@ package memqueue
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -46,7 +47,7 @@ func (c *coder) begin() {
 	}
 	got := make([]byte, len(head))
 	switch _, err := io.ReadFull(c.from, got); {
-	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		c.err = err
 	case string(got[:len(magic)]) != magic:
 		c.fail("this is no saved state of waiting rooms; name another file, or remove this one to begin with empty rooms")
@@ -112,7 +113,7 @@ func (c *coder) next() bool {
 }
 
 func (c *coder) cut(err error) {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		c.fail("the saved state is cut short; %s", remedy)
 		return
 	}
