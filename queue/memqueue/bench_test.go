@@ -1,6 +1,7 @@
 package memqueue_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -92,4 +93,31 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(1, admitted)), "ns/admission")
+}
+
+// BenchmarkSave saves a million users, and says how long the file is.
+func BenchmarkSave(b *testing.B) {
+	s, _ := million(b)
+	var file bytes.Buffer
+	for b.Loop() {
+		file.Reset()
+		if err := s.Save(&file); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(file.Len())/1e6, "MB")
+}
+
+// BenchmarkRestore restores a million users.
+func BenchmarkRestore(b *testing.B) {
+	s, _ := million(b)
+	var file bytes.Buffer
+	if err := s.Save(&file); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := newStore(b).Restore(bytes.NewReader(file.Bytes())); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -17,12 +17,43 @@
 //	rules and changes that make no sense fail       TestBadRules
 //	orders stay within 2^53                         TestOrdersStayInRange
 //	an event without users leaves nothing behind    TestNobodyLeavesNothing
+//	rooms that are saved and restored go on as they
+//	were                                            TestWalksOverRestarts
+//	the time without a process takes no user's
+//	place, and neither does a step of the clock     TestTimeWithoutAProcessDoesNotPass
+//	arrivals that were not saved keep their places
+//	by their tickets                                TestArrivalsThatWereNotSaved
+//	a room saved a day ago keeps its settings only  TestARoomSavedLongAgoKeepsItsSettings
+//	a file that is not whole is refused             TestRestoreRefuses, FuzzRestore
+//	a slow disk holds up no visitor                 TestASlowDiskHoldsUpNoVisitor
 //
-// Failure modes: the store starts empty with the process, in another epoch. A user
-// that comes back within Rules.Settle, with a ticket that is still valid after the
-// restart, has the old position, and no user enters until that time is over: so a
-// restart may take a minute, and see [queue.Visit]. A second process has
-// rooms of its own; where several processes serve one event, use redisqueue.
+// # A restart
+//
+// [Store.Save] writes all rooms, and [Store.Restore] reads them in the next process:
+//
+//	err := store.Save(file)
+//	…
+//	err = store.Restore(file) // before the first use
+//
+// The rooms keep their epochs, so tickets and entry tokens stay valid. A million
+// users with names of 14 bytes are a file of 19 MB (BenchmarkSave,
+// BenchmarkRestore). Their room waits while Save copies 24 MB.
+//
+// What happened after the last Save is lost, as the last writes of a server are
+// ([queue.State].Servers). Users that arrived then keep their places by their
+// tickets. Users that were admitted then wait again at the head of the line, and
+// their entry tokens stay valid, so more than the threshold may be inside for a while.
+// Users that left then are back until they count as silent. The orders go on 2^20
+// higher, about a second of the clock.
+//
+// Failure modes: without Restore the store starts empty with the process, in another
+// epoch. A user that comes back within Rules.Settle, with a ticket that is still
+// valid after the restart, has the old position, and no user enters until that time
+// is over: so a restart may take a minute, and see [queue.Visit]. After more restarts
+// than seconds since the first of them, the orders are ahead of the clock. If the file
+// is lost then as well, newcomers may stand before users with old tickets. A second
+// process has rooms of its own; where several processes serve one event, use
+// redisqueue.
 //
 // Memory: about 100 bytes for each waiting user. An event that was joined takes a
 // few kB and a bit for each arrival for as long as the process lives, so do not let

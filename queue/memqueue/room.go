@@ -7,10 +7,15 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// room is one event. Times are µs since 1970.
+// room is one event.
 type room struct {
 	mu sync.Mutex
+	content
+}
 
+// content is the state of a room. Times are µs since 1970.
+type content struct {
+	servers int64 // as in queue.State
 	epoch   uint64
 	begun   int64
 	lost    int64 // when a process last heard of the room before its data was lost; 0 when none has said so
@@ -46,12 +51,12 @@ type gate struct {
 	base, positions int64
 }
 
-func newRoom(epoch uint64, begun, now int64) *room {
-	return &room{
-		epoch: epoch, begun: begun, top: now,
+func newRoom(servers int64, epoch uint64, begun, now int64) *room {
+	return &room{content: content{
+		servers: servers, epoch: epoch, begun: begun, top: now,
 		used: map[int64]*[queue.BlockSize / 64]uint64{},
 		line: newLine(0), position: map[string]int64{}, inside: newInside(),
-	}
+	}}
 }
 
 // take marks an order, the only way to get one, and says whether it was free.
@@ -111,7 +116,7 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Settling: span(max(0, m.settled-now)),
 		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
 		Rate:   m.rate.over(now),
-		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: 1,
+		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: m.servers,
 		Stays: m.stays.now(now, r),
 	}
 }

@@ -21,12 +21,13 @@ type Config struct {
 
 // Store is a [queue.Store] in memory. All its users count as one process.
 type Store struct {
-	now   func() time.Time
-	epoch uint64 // of all rooms that were not cleared
-	begun int64
+	now func() time.Time
 
-	mu    sync.RWMutex
-	rooms map[string]*room
+	mu      sync.RWMutex
+	servers int64  // as in queue.State
+	epoch   uint64 // of all rooms that were not cleared
+	begun   int64
+	rooms   map[string]*room
 }
 
 var _ queue.Store = (*Store)(nil)
@@ -37,7 +38,7 @@ func New(cfg Config) (*Store, error) {
 		start := time.Now()
 		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
 	}
-	s := &Store{now: cfg.Now, epoch: newEpoch(), rooms: map[string]*room{}}
+	s := &Store{now: cfg.Now, servers: 1, epoch: newEpoch(), rooms: map[string]*room{}}
 	s.begun = s.clock()
 	return s, nil
 }
@@ -51,10 +52,10 @@ func (s *Store) clock() int64 { return s.now().UnixMicro() }
 // to.
 func (s *Store) enter(event string, keep bool) (*room, int64) {
 	s.mu.RLock()
-	m := s.rooms[event]
+	m, servers, epoch, begun := s.rooms[event], s.servers, s.epoch, s.begun
 	s.mu.RUnlock()
 	if m == nil {
-		m = newRoom(s.epoch, s.begun, s.clock())
+		m = newRoom(servers, epoch, begun, s.clock())
 		if keep {
 			s.mu.Lock()
 			if other := s.rooms[event]; other != nil {

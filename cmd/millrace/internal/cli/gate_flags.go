@@ -29,6 +29,7 @@ func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.AdminListen, "admin-listen", "", "address for operators: /metrics, /healthz, /readyz, /room; none by default")
 	flags.StringVar(&f.Redis, "redis", "", "URL of the Redis that keeps the room (or "+redisVariable+"); without one it is in memory, for one process")
 	flags.StringVar(&f.Prefix, "prefix", "", "what stands before all keys in Redis")
+	flags.StringVar(&f.State, "state", "", "file that keeps the room in memory over restarts of the one gate; needs --secret-file")
 	flags.StringVar(&f.Event, "event", "", "name of the room, such as sale")
 	flags.IntVar(&f.Threshold, "threshold", 1000, "how many visitors may be inside")
 	flags.DurationVar(&f.Active, "active", 10*time.Minute, "how long a visitor has inside")
@@ -120,10 +121,14 @@ func (f *gateFlags) check() error {
 		return fmt.Errorf("--threshold is %d; give at least 1; to admit no visitor, pause the room", f.Threshold)
 	case f.Active < time.Second:
 		return fmt.Errorf("--active is %s; give at least 1s", f.Active)
+	case f.State != "" && f.Redis != "":
+		return fmt.Errorf("--state and --redis (or %s) are both given: the room is in memory with a file, or in Redis; leave one of them out", redisVariable)
 	case f.secret != "" && f.secretFile != "":
 		return fmt.Errorf("--secret and --secret-file are both given; leave one of them out")
 	case f.secret == "" && f.secretFile == "" && f.Redis != "":
 		return fmt.Errorf("--secret-file is missing: gates that share a Redis need the same secret; write one with: openssl rand -hex 32")
+	case f.secret == "" && f.secretFile == "" && f.State != "":
+		return fmt.Errorf("--secret-file is missing: with a new secret after each restart no visitor has the place that --state has kept; write one with: openssl rand -hex 32")
 	}
 	f.Secrets = nil
 	switch {

@@ -10,4 +10,8 @@
 //	a wrong reload changes nothing                                 TestReload
 //	shutdown completes the requests in flight                      TestShutdownDrains
 //	a restart on Redis loses no place                              TestRestartOnRedis
+//	a restart with a file loses no place, and one gate at a time
+//	has the file                                                   TestRestartWithAFile
+//	… after SIGKILL no place that was saved                        TestAKilledGateLosesNoSavedPlace
+//	a failed save is told, and serving goes on                     TestAFailedSaveIsTold
 package gateway

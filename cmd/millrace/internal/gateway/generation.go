@@ -20,18 +20,19 @@ type generation struct {
 	settings Settings
 	room     *queue.Room
 	gate     *gate.Gate
+	file     *stateFile
 	visitors http.Handler
 	operator http.Handler
 	stop     context.CancelFunc // of the admitter
 	stopped  chan struct{}
 }
 
-func newGeneration(store queue.Store, s Settings, draining func() bool) (*generation, error) {
+func newGeneration(store queue.Store, s Settings, draining func() bool, file *stateFile) (*generation, error) {
 	room, g, err := gateOf(store, s)
 	if err != nil {
 		return nil, err
 	}
-	n := &generation{settings: s, room: room, gate: g, stopped: make(chan struct{})}
+	n := &generation{settings: s, room: room, gate: g, file: file, stopped: make(chan struct{})}
 	switch s.Judge {
 	case "none":
 		n.visitors, err = g.Handler()
@@ -94,6 +95,10 @@ func (n *generation) operators(draining func() bool) (http.Handler, error) {
 			say(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
+		if err := n.file.trouble(); err != nil {
+			say(w, http.StatusOK, "ready, but a restart would lose places: "+err.Error())
+			return
+		}
 		say(w, http.StatusOK, "ready")
 	})
 	mux.Handle("/room", n.gate.Operator())
@@ -123,6 +128,10 @@ func (n *generation) counters() []prometheus.Collector {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "millrace_gate_requests_total", Help: "Requests by what the gate decided.", ConstLabels: prometheus.Labels{"outcome": outcome},
 		}, func() float64 { return float64(count(n.gate.Stats())) }))
+	}
+	if n.file != nil {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "millrace_gate_save_failures_total", Help: "Attempts to save the room to the file of --state that failed."},
+			func() float64 { return float64(n.file.failed.Load()) }))
 	}
 	return append(all,
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "millrace_gate_origin_failures_total", Help: "Requests that the site behind the gate did not answer."},

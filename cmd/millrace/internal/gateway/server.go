@@ -20,6 +20,8 @@ const drainFor = 30 * time.Second
 // Server is a gate that runs.
 type Server struct {
 	store   queue.Store
+	file    *stateFile // nil without Settings.State
+	ticks   func() (ticks <-chan time.Time, stop func())
 	closing func() error
 	logger  *slog.Logger
 
@@ -31,12 +33,12 @@ type Server struct {
 
 // Open makes a gate and its listeners. Run serves it and closes it.
 func Open(ctx context.Context, s Settings) (*Server, error) {
-	store, closing, err := openStore(s)
+	store, file, closing, err := openStore(s)
 	if err != nil {
 		return nil, err
 	}
-	v := &Server{store: store, closing: closing, logger: s.Logger}
-	first, err := newGeneration(store, s, v.draining.Load)
+	v := &Server{store: store, file: file, ticks: everySave, closing: closing, logger: s.Logger}
+	first, err := newGeneration(store, s, v.draining.Load, file)
 	if err == nil {
 		v.visitors, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
 	}
@@ -70,9 +72,9 @@ func (v *Server) Reload(s Settings) error {
 	defer v.reloading.Unlock()
 	old := v.now.Load()
 	if s.fixed() != old.settings.fixed() {
-		return errors.New("the listeners, the Redis, its prefix and the event change with a restart only")
+		return errors.New("the listeners, the Redis, its prefix, the state file and the event change with a restart only")
 	}
-	next, err := newGeneration(v.store, s, v.draining.Load)
+	next, err := newGeneration(v.store, s, v.draining.Load, v.file)
 	if err != nil {
 		return err
 	}
@@ -88,6 +90,7 @@ func (v *Server) Run(ctx context.Context) error {
 	if err := v.now.Load().run(); err != nil {
 		return errors.Join(err, v.closing())
 	}
+	stopSaving := v.keepSaving()
 	servers := []*http.Server{v.server(func(n *generation) http.Handler { return n.visitors })}
 	listeners := []net.Listener{v.visitors}
 	if v.operators != nil {
@@ -121,7 +124,35 @@ func (v *Server) Run(ctx context.Context) error {
 	}
 	v.reloading.Lock()
 	defer v.reloading.Unlock()
+	stopSaving()
 	return errors.Join(append(errs, v.now.Load().end(), v.closing())...)
+}
+
+// keepSaving saves the rooms from time to time, if they have a file, until stop is called.
+func (v *Server) keepSaving() (stop func()) {
+	if v.file == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ticks, stopTicks := v.ticks()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		v.file.run(ctx, ticks, func(ctx context.Context) (queue.State, error) {
+			n := v.now.Load()
+			return n.room.State(ctx, n.settings.Event)
+		})
+	}()
+	return func() {
+		cancel()
+		<-ended
+		stopTicks()
+	}
+}
+
+func everySave() (ticks <-chan time.Time, stop func()) {
+	t := time.NewTicker(saveEvery)
+	return t.C, t.Stop
 }
 
 func (v *Server) server(of func(*generation) http.Handler) *http.Server {

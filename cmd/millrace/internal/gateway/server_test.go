@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -16,9 +17,16 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if file := os.Getenv(gateProcess); file != "" {
+		serveAsChild(file)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func settings(to string) gateway.Settings {
 	return gateway.Settings{
@@ -70,6 +78,7 @@ func start(t *testing.T, s gateway.Settings) (server *gateway.Server, stop func(
 type client struct {
 	t *testing.T
 	http.Client
+	ticket string // kept as the page keeps it, where a test asks for that
 }
 
 func visitor(t *testing.T) *client {
@@ -80,7 +89,7 @@ func visitor(t *testing.T) *client {
 	}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &client{t, http.Client{Jar: jar, Transport: transport}}
+	return &client{t: t, Client: http.Client{Jar: jar, Transport: transport}}
 }
 
 // do makes a request, and returns the status and the body.
@@ -91,6 +100,9 @@ func (c *client) do(method, url, body string) (int, string) {
 		c.t.Fatal(err)
 	}
 	r.Header.Set("Accept", "text/html")
+	if c.ticket != "" {
+		r.Header.Set(queuehttp.TicketHeader, c.ticket)
+	}
 	answer, err := c.Do(r)
 	if err != nil {
 		c.t.Fatal(err)

@@ -16,10 +16,11 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Settings are those of a gate. The first five need a restart to change.
+// Settings are those of a gate. The first six need a restart to change.
 type Settings struct {
 	Listen, AdminListen string // addresses; without the second there are no operator's routes
 	Redis, Prefix       string // URL; empty: the room is in memory
+	State               string // file of the room in memory; empty: it ends with the process
 	Event               string
 
 	To         string // URL of the site; empty for a judge
@@ -33,25 +34,32 @@ type Settings struct {
 }
 
 // fixed are the settings that a reload does not change.
-func (s Settings) fixed() [5]string {
-	return [5]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.Event}
+func (s Settings) fixed() [6]string {
+	return [6]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.State, s.Event}
 }
 
-// openStore makes the store of the rooms. It does not connect.
-func openStore(s Settings) (store queue.Store, closing func() error, err error) {
-	if s.Redis == "" {
+// openStore makes the store of the rooms, and their file if there is one. It does not
+// connect.
+func openStore(s Settings) (store queue.Store, file *stateFile, closing func() error, err error) {
+	switch {
+	case s.State != "":
+		if file, err = openState(s.State, s.Logger); err != nil {
+			return nil, nil, nil, err
+		}
+		return file.store, file, file.close, nil
+	case s.Redis == "":
 		store, err = memqueue.New(memqueue.Config{})
-		return store, func() error { return nil }, err
+		return store, nil, func() error { return nil }, err
 	}
 	client, err := redisdb.Open(s.Redis, redisdb.Config{})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	store, err = redisqueue.New(client, redisqueue.Config{Prefix: s.Prefix})
 	if err != nil {
-		return nil, nil, errors.Join(err, client.Close())
+		return nil, nil, nil, errors.Join(err, client.Close())
 	}
-	return store, client.Close, nil
+	return store, nil, client.Close, nil
 }
 
 // gateOf makes a room and a gate before it.

@@ -1,0 +1,218 @@
+package memqueue
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+func (c *coder) store(servers *int64, epoch *uint64, begun *int64) {
+	c.count(servers)
+	c.epoch(epoch)
+	c.num(begun)
+}
+
+func (c *coder) epoch(v *uint64) {
+	n := int64(*v) //nolint:gosec // an epoch is less than 2^53
+	c.num(&n)
+	if *v = uint64(n); n < 1 { //nolint:gosec // or it is refused
+		c.fail("an epoch of the saved state is %d, and may be 1 to 2^53; %s", n, remedy)
+	}
+}
+
+// room is a room. Of the line only the users are saved: the blocks and the log of
+// their changes are made anew.
+func (c *coder) room(m *content) {
+	c.epoch(&m.epoch)
+	for _, v := range []*int64{&m.begun, &m.lost, &m.top, &m.gate.base, &m.gate.positions} {
+		c.num(v)
+	}
+	for _, v := range []*int64{&m.settled, &m.tick, &m.swept} {
+		c.when(v)
+	}
+	threshold, admitted, set := int64(0), int64(m.admitted), m.threshold != nil
+	if set {
+		threshold = min(int64(*m.threshold), maxCount)
+	}
+	for _, v := range []*int64{&threshold, &admitted, &m.joined, &m.entered, &m.noShows, &m.expired, &m.departed, &m.removed} {
+		c.count(v)
+	}
+	for _, v := range []*bool{&set, &m.cleared, &m.paused, &m.gate.known, &m.gate.on, &m.idle, &m.listed} {
+		c.flag(v)
+	}
+	if n := int(threshold); set {
+		m.threshold = &n
+	}
+	m.admitted = int(admitted)
+	version := int64(m.line.version) //nolint:gosec // a change each, from 0
+	c.count(&version)
+	m.line.version = uint64(version) //nolint:gosec // not negative
+	c.used(m)
+	c.line(m)
+	c.inside(m)
+	c.rate(&m.rate)
+	c.stays(m)
+}
+
+// used are the orders that were given out.
+func (c *coder) used(m *content) {
+	n := int64(len(m.used))
+	c.count(&n)
+	if c.to != nil {
+		for _, number := range slices.Sorted(maps.Keys(m.used)) {
+			c.num(&number)
+			c.words(m.used[number][:])
+		}
+		return
+	}
+	for ; n > 0 && c.err == nil; n-- {
+		var number int64
+		block := new([queue.BlockSize / 64]uint64)
+		c.count(&number)
+		c.words(block[:])
+		m.used[number] = block
+	}
+}
+
+func (c *coder) line(m *content) {
+	n := int64(m.line.waiting)
+	c.count(&n)
+	last := int64(0)
+	one := func(order int64, who *member) int64 {
+		step := order - last
+		c.num(&step)
+		c.name(&who.user, maxUser)
+		c.when(&who.alive)
+		last += step
+		return step
+	}
+	if c.to != nil {
+		for _, e := range m.line.ordered {
+			for w, word := range e.block.bits {
+				for ; word != 0; word &= word - 1 {
+					bit := w*64 + bits.TrailingZeros64(word)
+					one(e.number*queue.BlockSize+int64(bit), &e.block.members[bit])
+				}
+			}
+		}
+		return
+	}
+	// A Look by an older version, also by one that was not saved, gets all blocks.
+	m.line = newLine(m.line.version + 1<<32)
+	m.told = m.line.version
+	for ; n > 0 && c.err == nil; n-- {
+		var who member
+		if step := one(0, &who); c.err == nil && (step <= 0 || last > maxOrder) {
+			c.fail("the saved line is not in order; %s", remedy)
+		}
+		if c.err == nil {
+			m.line.add(last, who.user, who.alive)
+		}
+	}
+	if c.err == nil {
+		c.positions(m)
+	}
+}
+
+// positions finds the users of the line by name, once their number is certain.
+func (c *coder) positions(m *content) {
+	m.position = make(map[string]int64, m.line.waiting)
+	for _, e := range m.line.ordered {
+		for i, who := range e.block.members {
+			if who.user != "" {
+				m.position[who.user] = e.number*queue.BlockSize + int64(i)
+			}
+		}
+	}
+	if len(m.position) != m.line.waiting {
+		c.fail("a user of the saved state waits twice; %s", remedy)
+	}
+}
+
+func (c *coder) inside(m *content) {
+	n, ends := int64(len(m.inside.ends)), m.inside.ends
+	c.count(&n)
+	for i := int64(0); i < n && c.err == nil; i++ {
+		g := &guest{}
+		if c.to != nil {
+			g = ends[i]
+		}
+		c.name(&g.user, maxUser)
+		c.num(&g.order)
+		for _, v := range []*int64{&g.admitted, &g.began, &g.expires, &g.end} {
+			c.when(v)
+		}
+		c.flag(&g.seen)
+		if c.to != nil || c.err != nil {
+			continue
+		}
+		if _, waits := m.position[g.user]; waits || m.inside.users[g.user] != nil {
+			c.fail("a user of the saved state has two places; %s", remedy)
+			return
+		}
+		m.inside.add(g)
+	}
+	c.missed(m)
+}
+
+// missed are the turns of no-shows, by their end.
+func (c *coder) missed(m *content) {
+	n := int64(len(m.inside.missed))
+	c.count(&n)
+	users := slices.SortedFunc(maps.Keys(m.inside.missed), func(a, b string) int {
+		return cmp.Compare(m.inside.missed[a].until, m.inside.missed[b].until)
+	})
+	for i := int64(0); i < n && c.err == nil; i++ {
+		user, t := "", turn{}
+		if c.to != nil {
+			user, t = users[i], m.inside.missed[users[i]]
+		}
+		c.name(&user, maxUser)
+		c.num(&t.order)
+		c.when(&t.until)
+		if c.to == nil && c.err == nil {
+			m.inside.miss(user, t)
+		}
+	}
+}
+
+func (c *coder) rate(r *rate) {
+	for i := range r {
+		at, n := r[i].second*second, int64(r[i].count)
+		c.when(&at)
+		c.count(&n)
+		if c.to == nil && n > 0 && n < 1<<32 && at >= 0 {
+			r.add(at, int(n))
+		}
+	}
+}
+
+// stays are the counts of those that have left. Those inside are counted again.
+func (c *coder) stays(m *content) {
+	s := &m.stays
+	active, noShow, tick, batch := s.rules.Active.Microseconds(), s.rules.NoShow.Microseconds(), s.rules.Tick.Microseconds(), int64(s.rules.Batch)
+	for _, v := range []*int64{&active, &noShow, &tick, &batch, &s.span, &s.came} {
+		c.count(v)
+	}
+	s.rules = queue.Rules{Active: span(active), NoShow: span(noShow), Tick: span(tick), Batch: int(batch)}
+	c.when(&s.since)
+	c.when(&s.next)
+	for i := range s.ended {
+		c.count(&s.ended[i])
+		c.count(&s.anew[i])
+	}
+	if c.to != nil || s.span == 0 || c.err != nil {
+		return
+	}
+	s.newest = c.at / s.span
+	for _, g := range m.inside.ends {
+		if number := min(g.began/s.span, s.newest); g.seen && number >= 0 && number > s.newest-cohorts {
+			in := &s.inside[number%cohorts]
+			in.users++
+			in.sum += g.began - number*s.span
+		}
+	}
+}
