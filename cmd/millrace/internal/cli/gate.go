@@ -55,7 +55,7 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags) error {
 	}
 	f.Logger = a.gateLogger()
 	if f.secret == "" && f.secretFile == "" {
-		a.say("millrace gate: without --secret-file the secret is made anew with each start, and visitors begin again; a reload needs one")
+		a.say("millrace gate: without --secret-file each start makes a new secret, and visitors begin again; a reload needs one")
 	}
 	server, err := gateway.Open(cmd.Context(), f.Settings)
 	if err != nil {
