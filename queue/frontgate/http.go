@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/complaint"
 )
 
 // Handlers are the HTTP handlers of a gate:
@@ -24,9 +26,9 @@ import (
 // visitors by that much, so bound the requests of an address, with package
 // ratelimit or at the edge. Every answer has Cache-Control: no-store.
 type Handlers struct {
-	gate  *Gate
-	cfg   HTTPConfig
-	quiet complaints
+	gate       *Gate
+	cfg        HTTPConfig
+	complaints complaint.Log
 }
 
 // NewHandlers makes the handlers of a gate.
@@ -38,7 +40,7 @@ func NewHandlers(gate *Gate, cfg HTTPConfig) (*Handlers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handlers{gate: gate, cfg: cfg, quiet: complaints{start: time.Now()}}, nil
+	return &Handlers{gate: gate, cfg: cfg}, nil
 }
 
 // MaxBody is the longest body of a request, in bytes.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
@@ -46,8 +45,8 @@ func problemOf(err error) problem {
 // fail answers with an error.
 func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil && h.quiet.speak() {
-		h.cfg.Logger.ErrorContext(r.Context(), "frontgate: a request could not be served", "status", p.Status, "error", err)
+	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		h.complaints.Error(r.Context(), h.cfg.Logger, "frontgate: a request could not be served", err, "status", p.Status)
 	}
 	if errors.Is(err, ErrOff) {
 		p.RedirectTo = pathTo(h.cfg.QueuePath, h.cfg.Event(r))
@@ -61,15 +60,4 @@ func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 		text = []byte("{}")
 	}
 	send(w, p.Status, "application/problem+json", text)
-}
-
-// complaints limits the log entries while a crowd polls during an outage.
-type complaints struct {
-	start time.Time
-	next  atomic.Int64
-}
-
-func (c *complaints) speak() bool {
-	at, next := int64(time.Since(c.start)), c.next.Load()
-	return at >= next && c.next.CompareAndSwap(next, at+int64(time.Second))
 }

@@ -1,9 +1,8 @@
 package gate
 
 import (
-	"log/slog"
+	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -42,20 +41,5 @@ func (g *Gate) problem(w http.ResponseWriter, status int, name, title, detail st
 
 // complain logs the details that visitors don't see.
 func (g *Gate) complain(what string, err error) {
-	if silent, ok := g.complaints.speak(time.Now()); ok {
-		g.cfg.Logger.Error(what, slog.Any("error", err), slog.Int64("not_logged", silent))
-	}
-}
-
-// complaints limits the log entries while a crowd comes during an outage.
-type complaints struct{ next, silent atomic.Int64 }
-
-// speak says whether a line may be logged, and how many were suppressed before it.
-func (c *complaints) speak(at time.Time) (silent int64, ok bool) {
-	next := c.next.Load()
-	if at.UnixNano() < next || !c.next.CompareAndSwap(next, at.Add(time.Second).UnixNano()) {
-		c.silent.Add(1)
-		return 0, false
-	}
-	return c.silent.Swap(0), true
+	g.complaints.Error(context.Background(), g.cfg.Logger, what, err)
 }

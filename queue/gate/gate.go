@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/complaint"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/queuepage"
@@ -34,7 +35,7 @@ type Gate struct {
 	passCookie string
 	alive      alive
 	counts     counts
-	complaints complaints
+	complaints complaint.Log
 }
 
 // longest bounds a pass whatever Config.Active of the room is; a pass ends with the

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/millrace-go/millrace/internal/complaint"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -24,8 +25,7 @@ type Handlers struct {
 	events     *finder
 	catalog    catalog
 	buffers    sync.Pool // of *[]byte
-	complaints complaints
-	start      time.Time
+	complaints complaint.Log
 }
 
 // New makes the handlers of a room, which sign entry tokens with entries.
@@ -41,7 +41,7 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 		return nil, err
 	}
 	return &Handlers{
-		room: room, entries: entries, cfg: cfg, events: newFinder(cfg.Event), start: time.Now(),
+		room: room, entries: entries, cfg: cfg, events: newFinder(cfg.Event),
 		catalog: catalog{ask: cfg.Known, every: cfg.KnownFor},
 		buffers: sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
 	}, nil

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
@@ -125,20 +123,5 @@ func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
 
 // complain logs the details that clients don't see.
 func (h *Handlers) complain(r *http.Request, what string, err error) {
-	if silent, ok := h.complaints.speak(time.Since(h.start)); ok {
-		h.cfg.Logger.ErrorContext(r.Context(), what, slog.Any("error", err), slog.Int64("not_logged", silent))
-	}
-}
-
-// complaints limits the log entries while a crowd polls during an outage.
-type complaints struct{ next, silent atomic.Int64 }
-
-// speak says whether a line may be logged, and how many were suppressed before it.
-func (c *complaints) speak(at time.Duration) (silent int64, ok bool) {
-	next := c.next.Load()
-	if int64(at) < next || !c.next.CompareAndSwap(next, int64(at+time.Second)) {
-		c.silent.Add(1)
-		return 0, false
-	}
-	return c.silent.Swap(0), true
+	h.complaints.Error(r.Context(), h.cfg.Logger, what, err)
 }
