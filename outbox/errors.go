@@ -51,7 +51,7 @@ var (
 	ErrOneConnection = fmt.Errorf("outbox: listening keeps a connection of the pool, which has one only; allow two or more, or rely on RelayConfig.Interval: %w", ErrUnsupported)
 
 	// ErrPooler is the ErrUnsupported of a store behind a pooler of connections, such as
-	// PgBouncer, where a wake-up would reach nobody.
+	// PgBouncer, where a wake-up would be lost.
 	ErrPooler = fmt.Errorf("outbox: listening does not work through a pooler; give the relay a URL that leads to the server itself, or rely on RelayConfig.Interval; "+
 		"in transaction mode the pooler's URL needs default_query_exec_mode=exec: %w", ErrUnsupported)
 

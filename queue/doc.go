@@ -47,7 +47,7 @@
 //	a kept or late ticket gets no user ahead              TestAKeptTicketOutlivesNoLoss, ticket-from-before-the-loss,
 //	                                                      ticket-to-a-settled-room, ticket-of-a-lapsed-room,
 //	                                                      TestAnIdleProcessSaysNothingOfALoss
-//	a ticket is sealed anew without a call of the store   TestATicketIsSealedAnewWithoutACall, TestATicketWithoutATimeIsRenewed
+//	a ticket is renewed without a call of the store       TestATicketIsSealedAnewWithoutACall, TestATicketWithoutATimeIsRenewed
 //	lost last writes cost no user the place               TestLostWritesCostNoPlace, tickets-of-lost-writes,
 //	                                                      goes-on-above-what-is-known
 //	tickets of a cleared room are worth nothing           TestTicketsOfAClearedRoomAreWorthNothing
@@ -147,7 +147,7 @@
 //
 // A ticket is valid then if it comes within Config.Settle of the beginning of the new
 // epoch, and was sealed within two poll intervals of its owner and a minute before
-// the room was last heard of. Tickets are sealed anew twice a minute, while a
+// the room was last heard of. Tickets are renewed twice a minute, while a
 // snapshot has their place. Each process tells the store when it last heard of the
 // epoch before, so an outage before the loss costs no user the place, however long
 // it was. If all processes were replaced meanwhile, the beginning of the new epoch
@@ -164,7 +164,7 @@
 // The store has lost its last writes, as a failover of Redis may, or a restart with
 // appendfsync everysec: a user who lined up in them has a ticket with a number that
 // the store does not know. With the next Check the user lines up by that number,
-// once, before all who came after. Each process tells the store the highest number
+// once, before all later users. Each process tells the store the highest number
 // that it has seen, and redisqueue leaps on another server, so that the number was
 // not given again since. The log, State.Servers and a metric of queueprom tell of the
 // other server; package redisqueue says what remains where Redis hides its identity.

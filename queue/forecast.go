@@ -119,8 +119,8 @@ func (f *forecast) wait(position int) float64 {
 	return max(free, p/f.most)
 }
 
-// foresee is the forecast for a line in a state, nil when there is none: made anew
-// after Config.Refresh, by one caller. The others take the old one meanwhile.
+// foresee is the forecast for a line in a state, nil when there is none. After
+// Config.Refresh one caller makes the next; the others take the old one until then.
 func (l *line) foresee(s State) *forecast {
 	if !s.foreseeable() {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // TestForecastIsMadeOnceARefresh: polls within a second are told by one forecast; the
-// next one knows who has left meanwhile, and one of a cleared room is worth nothing.
+// next one counts the users that have left since, and one of a cleared room is worth nothing.
 func TestForecastIsMadeOnceARefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := open(t, newSpy(t), queue.Config{})

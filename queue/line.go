@@ -201,7 +201,7 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 }
 
 // A ticket outlives a loss that comes within two polls of its owner and lasting
-// after it was sealed; it is sealed anew when it is half of that old. A hidden tab
+// after it was sealed; it is renewed when it is half of that old. A hidden tab
 // polls once a minute, so each of its polls renews its ticket for the next.
 const (
 	lasting    = time.Minute

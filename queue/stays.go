@@ -16,7 +16,7 @@ type Stays struct {
 	// time, a thirtieth of Rules.Active, are one cohort of their mean age. The oldest come first.
 	Inside []Cohort
 	// Ended are the stays that are over, of the users that came in within the time
-	// Over: Ended[StayBucket(d)] of the length d. The store begins anew from time to
+	// Over: Ended[StayBucket(d)] of the length d. The store begins a new count from time to
 	// time, so that they are those of the recent users.
 	Ended [StayBuckets]int64
 	Over  time.Duration

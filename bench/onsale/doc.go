@@ -9,7 +9,7 @@
 // instance. Nothing is scaled: a person told to come in 30 s comes in 30 s.
 //
 // Waits are on-sales in virtual time, for what an estimate of the wait is worth:
-// people with stays of several distributions, of whom some do not come, ask for the
+// people with stays of several distributions, some of them no-shows, ask for the
 // wait every 10 s and later compare it with the truth.
 //
 // Measured are: the time of a call from the first byte of the handler to its last;

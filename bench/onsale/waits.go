@@ -23,7 +23,7 @@ type Waits struct {
 	Batch     int
 	Active    time.Duration                       // the longest stay
 	Stay      func(draw *rand.Rand) time.Duration // of a person
-	Missing   float64                             // share of people who do not come when it is their turn
+	Missing   float64                             // share of no-shows
 	Seed      uint64
 }
 

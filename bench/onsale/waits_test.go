@@ -10,7 +10,7 @@ import (
 // for most of the time and halfway, whatever the distribution of the stays; the first
 // ones at the opening as well, where the first stays say something.
 func TestWaits(t *testing.T) {
-	// Of these, the first seconds say the opposite: the people who leave at once.
+	// Of these, the first seconds say the opposite: the people that leave at once.
 	misleading := map[string]bool{"a third to the limit, others 20 s": true}
 	for _, w := range AllWaits(7) {
 		t.Run(w.Name, func(t *testing.T) {

@@ -75,7 +75,7 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 	}
 }
 
-// TestListenBehindAPooler: a notification would reach nobody, so Listen returns an error that names
+// TestListenBehindAPooler: a notification would be lost, so Listen returns an error that names
 // the remedy.
 func TestListenBehindAPooler(t *testing.T) {
 	db, err := pgdb.Open(servicetest.PgBouncerURL(t))

@@ -26,7 +26,7 @@ const (
 )
 
 // add takes a moment of a round in, at most one for each half of a round. A line
-// that says nothing, and another gate or line, begin anew.
+// that says nothing, and another gate or line, start from zero.
 func (s *shows) add(now show, step int64, every time.Duration) {
 	if n := len(s.seen); n > 0 {
 		last := s.seen[n-1]

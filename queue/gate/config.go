@@ -47,7 +47,7 @@ type Config struct {
 
 	// Proxied says that a proxy of yours stands before the gate and sets
 	// X-Forwarded-For, -Host and -Proto, which the gate then believes and hands on.
-	// Without it they are made anew from the connection.
+	// Without it they are set from the connection.
 	Proxied bool
 	// Transport makes the requests to the origin; by default one that keeps
 	// connections open, changes no content and waits for an answer without a limit.

@@ -12,7 +12,7 @@ type verdict uint8
 
 const (
 	goesOn  verdict = iota // to the origin
-	enters                 // a navigation of a visitor who has just been admitted
+	enters                 // a navigation of a visitor just admitted
 	waits                  // a navigation: it gets the waiting page
 	refused                // anything else without a place
 	odd                    // a path that can be read in more than one way

@@ -24,7 +24,7 @@ func (c *coder) epoch(v *uint64) {
 }
 
 // room is a room. Of the line only the users are saved: the blocks and the log of
-// their changes are made anew.
+// their changes are made again.
 func (c *coder) room(m *content) {
 	c.epoch(&m.epoch)
 	for _, v := range []*int64{&m.begun, &m.lost, &m.top, &m.gate.base, &m.gate.positions} {

@@ -138,7 +138,7 @@ func positionCountsOnce(ctx context.Context, h Harness) error {
 }
 
 // aSharedPositionMovesNobody: 60 users come with one position before 40 others with
-// one each, who stand where their positions are.
+// one each, at the places of their positions.
 func aSharedPositionMovesNobody(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	if err := p.gate(true, 0); err != nil {

@@ -271,7 +271,7 @@ func (p *player) counted(when string, v queue.Visit, heard queue.Heard, counts b
 }
 
 // ticketFromBeforeTheLoss: its owner had left the line, and joins the end. Where no
-// process says when it heard of the room, the loss was when the room began anew.
+// process says when it heard of the room, the loss was at the beginning of the new room.
 func ticketFromBeforeTheLoss(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	before, after, err := p.outage(3 * time.Second)

@@ -46,7 +46,7 @@ func goesOnAboveWhatIsKnown(ctx context.Context, h Harness) error {
 }
 
 // ticketsOfLostWrites are of this epoch, and of orders that the store does not know.
-// Each counts once, before all who came after, and while its owner was not silent
+// Each counts once, before all later users, and while its owner was not silent
 // for longer than others may be.
 func ticketsOfLostWrites(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)

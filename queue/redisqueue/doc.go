@@ -87,7 +87,7 @@
 //
 // Data that Redis loses is lost. appendfsync always keeps all answered calls.
 // everysec, or a replica that takes over, may lose a second: users who came in it
-// line up by their tickets, once, before all who came after. A script that serves
+// line up by their tickets, once, before all later users. A script that serves
 // visits compares the server's replication id (INFO replication) with that of the
 // last one, and goes on 2^20 higher on another server. A restart, a slot that
 // moved, or a master's first replica looks the same and costs nothing. Some

@@ -21,7 +21,7 @@ func (a *answer) stays(now time.Time) *queue.Stays {
 		return s
 	}
 	span, newest, since := a.number(), a.number(), a.number()
-	a.number() // from when on stays are counted anew
+	a.number() // the beginning of the second count of stays
 	s.Over = max(0, now.Sub(time.UnixMilli(since)))
 	s.Came = a.number()
 	var users, sums [cohorts]int64

@@ -45,7 +45,7 @@ func icon(tb *tab) string {
 }
 
 // TestBrowserAsleepForTenMinutes: a phone whose tab is hidden for ten minutes keeps
-// its place in a room that forgets whom it does not hear of for 200 s, and tells its
+// its place in a room that forgets visitors that are silent for 200 s, and tells its
 // visitor the turn.
 func TestBrowserAsleepForTenMinutes(t *testing.T) {
 	s := openSite(t)

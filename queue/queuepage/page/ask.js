@@ -2,7 +2,7 @@
 
 // ms for an answer
 const patience = 15000;
-// ms between requests of a tab that nobody sees
+// ms between requests of a hidden tab
 const hiddenEvery = 60000;
 
 function bearer() {

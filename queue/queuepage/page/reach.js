@@ -1,4 +1,4 @@
-// Reaching a visitor who does something else meanwhile: the screen stays on, the icon
+// Reaching a visitor that is busy elsewhere: the screen stays on, the icon
 // of the tab tells the place, and a notification the turn. A browser may lack any of it.
 
 let lock = null;
@@ -30,7 +30,7 @@ function drawIcon() {
 
 const notes = () => (globalThis.Notification || {}).permission;
 
-// notify tells the turn to a visitor who does not look.
+// notify tells the turn to a visitor that does not look at the page.
 function notify() {
   if (!document.hidden || notes() !== 'granted') return;
   try {

@@ -321,7 +321,7 @@ end
 -- moved is for another server than that of the last call, or a new start of it: its
 -- data may be older than what was told. Orders go on above those that may have been
 -- given out since, and a version may come again for something else: so all looks
--- begin anew, above all there was. The id is new at each start of a master and each
+-- begin again, above all there was. The id is new at each start of a master and each
 -- promotion; it is 0 where the server does not show it.
 -- LEAP = 1048576
 local function moved()
@@ -408,7 +408,7 @@ local function bits_of(block, n)
   end
   return bits .. rep('\0', n * 128 - #bits)
 end
--- Follows stays.lua: counts users who come in and go out.
+-- Follows stays.lua: counts users that come in and go out.
 
 -- roll_stays makes the cohort of the present the newest.
 local function roll_stays()
@@ -432,7 +432,7 @@ local function roll_stays()
   stays_changed = true
 end
 
--- came_in counts a user who comes in now.
+-- came_in counts a user that comes in now.
 local function came_in()
   roll_stays()
   stays[1], stays[2], stays[3], stays[4] = stay, no_show, tick, batch
@@ -447,8 +447,8 @@ local function came_from_line()
   stays[9] = stays[9] + 1
 end
 
--- went_out counts a user whose time inside was to end at ends, and who is out now.
--- The stays that are counted anew take the place of the others when there are as many
+-- went_out counts a user whose time inside was to end at ends, and that is out now.
+-- The stays of the second count take the place of the others when there are as many
 -- as several times the users inside.
 local function went_out(ends)
   roll_stays()

@@ -1,4 +1,4 @@
--- Follows stays.lua: counts users who come in and go out.
+-- Follows stays.lua: counts users that come in and go out.
 
 -- roll_stays makes the cohort of the present the newest.
 local function roll_stays()
@@ -22,7 +22,7 @@ local function roll_stays()
   stays_changed = true
 end
 
--- came_in counts a user who comes in now.
+-- came_in counts a user that comes in now.
 local function came_in()
   roll_stays()
   stays[OF_ACTIVE], stays[OF_MISS], stays[OF_TICK], stays[OF_BATCH] = stay, no_show, tick, batch
@@ -37,8 +37,8 @@ local function came_from_line()
   stays[OF_CAME] = stays[OF_CAME] + 1
 end
 
--- went_out counts a user whose time inside was to end at ends, and who is out now.
--- The stays that are counted anew take the place of the others when there are as many
+-- went_out counts a user whose time inside was to end at ends, and that is out now.
+-- The stays of the second count take the place of the others when there are as many
 -- as several times the users inside.
 local function went_out(ends)
   roll_stays()

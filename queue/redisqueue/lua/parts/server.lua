@@ -12,7 +12,7 @@ end
 -- moved is for another server than that of the last call, or a new start of it: its
 -- data may be older than what was told. Orders go on above those that may have been
 -- given out since, and a version may come again for something else: so all looks
--- begin anew, above all there was. The id is new at each start of a master and each
+-- begin again, above all there was. The id is new at each start of a master and each
 -- promotion; it is 0 where the server does not show it.
 local LEAP = 1048576
 local function moved()
