@@ -1,6 +1,8 @@
 package googlepubsub
 
 import (
+	"cmp"
+
 	"cloud.google.com/go/pubsub/v2"
 	"github.com/ThreeDotsLabs/watermill-googlecloud/v2/pkg/googlecloud"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -8,6 +10,10 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 )
+
+// keyless is the ordering key of the messages without a key. They are one key in package bus;
+// without an ordering key, the service would deliver them in any order.
+const keyless = "millrace-keyless"
 
 // wire is Watermill's wire format with two differences: the key of a message is its ordering
 // key, and a message arrives with the metadata that it was published with, and no other.
@@ -20,7 +26,7 @@ func (w wire) Marshal(topic string, m *message.Message) (*pubsub.Message, error)
 	if err == nil && !bus.IsLetter(m) {
 		// Dead letters have no order. With a key, a letter would hide the later letters of the
 		// key from a redrive.
-		out.OrderingKey = event.Key(m)
+		out.OrderingKey = cmp.Or(event.Key(m), keyless)
 	}
 	return out, err
 }
