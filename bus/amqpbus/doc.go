@@ -19,6 +19,8 @@
 //	instances share queues; order holds when they come and go       TestInstancesShareAndHandOver
 //	order holds after consumers crash in a row                      TestOrderAfterCrashesInARow
 //	the broker drops nothing, however often it delivers             TestManyRedeliveries
+//	an orderly stop repeats no acknowledged message, also when
+//	the broker is slow                                              TestAnOrderlyStopBehindASlowBroker
 //	a missing confirm is an error in bounded time                   TestConfirmTimeout, TestUnreachableBroker
 //	a message that the broker refuses fails alone                   TestTooLargeFailsAlone
 //	an unroutable message is an error that names the topic          TestUnroutable

@@ -23,6 +23,7 @@ type session struct {
 	revoke  context.CancelCauseFunc
 	changed chan struct{} // capacity 1: run has something to do
 	due     *time.Timer   // of run: when to send acknowledgements to the broker
+	second  bool          // of run: a second consumer is there, see settled
 
 	mu        sync.Mutex
 	flights   []*flight // taken and not acknowledged, or not all before them, in order

@@ -12,15 +12,15 @@ import (
 
 const (
 	// tellEvery is how long acknowledgements are batched. A quorum queue writes each frame
-	// of them to its log. If there are too many, they wait in the channel's process, and
-	// closing the channel loses them.
+	// of them to its log.
 	tellEvery = 5 * time.Millisecond
 	// tellAlone is how many times an acknowledgement waits for those before it, to be sent
 	// with them in one frame: 100 ms.
 	tellAlone = 20
-	// tellAtOnce is how many single acknowledgements are sent at once before a channel is
-	// closed: a quorum queue accepts 32 commands of a channel before it makes them wait
-	// (quorum_commands_soft_limit).
+	// tellAtOnce is how many single acknowledgements are sent before a channel is closed
+	// until the queue has them. A quorum queue takes 32 commands of a channel at once
+	// (quorum_commands_soft_limit); the others wait in the channel's process, and closing the
+	// channel loses them.
 	tellAtOnce = 16
 )
 
@@ -88,14 +88,34 @@ func (s *session) tell(every bool) error {
 		}
 	}
 	for i, tag := range alone {
+		if every && i%tellAtOnce == 0 {
+			if err := s.settled(); err != nil {
+				return err
+			}
+		}
 		if err := s.channel.Ack(tag, false); err != nil {
 			return err
 		}
-		if every && (i%tellAtOnce == tellAtOnce-1 || i == len(alone)-1) {
-			time.Sleep(tellEvery)
-		}
+	}
+	if every {
+		return s.settled()
 	}
 	return nil
+}
+
+// settled waits until the queue has carried out the acknowledgements that were sent. The
+// broker does not confirm them, but it answers a consumer that joins or leaves, and a quorum
+// queue does that in the order of its log. The second consumer gets no message: the queue's
+// only active consumer is the first.
+func (s *session) settled() (err error) {
+	const tag = consumerTag + "-settled"
+	if s.second {
+		err = s.channel.Cancel(tag, false)
+	} else {
+		_, err = s.channel.Consume(s.lane.queue, tag, false, false, false, false, nil)
+	}
+	s.second = !s.second
+	return err
 }
 
 // toTell returns the acknowledgements to send: all up to a tag (0: none), and single tags.
