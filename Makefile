@@ -5,6 +5,8 @@ FANS         ?= 200
 KILLS        ?= 100
 RELAY_KILLS  ?= 30
 PACKAGES     ?= $(addsuffix /...,$(shell ./scripts/modules))
+# Packages that are tested at once. Most of their time they wait for timers and servers.
+PARALLEL     ?= 4
 GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # The race detector needs cgo and a C compiler. It leaves SQLite alone, which is C that
@@ -35,7 +37,7 @@ test: ## every test that needs no server, with the race detector where a C compi
 ifeq ($(RACE),)
 	@echo 'no C compiler found: the tests run without the race detector'
 endif
-	$(GO) test $(RACE) -vet=off -timeout 30m $(PACKAGES) # make check vets
+	$(GO) test -p=$(PARALLEL) $(RACE) -vet=off -timeout 30m $(PACKAGES) # make check vets
 	./scripts/googlepubsub.sh $(RACE) -vet=off -timeout 5m
 
 check: ## format, vet, lint, modules, links
@@ -54,7 +56,7 @@ services-down: ## stop what make services started
 	./scripts/services.sh down
 
 matrix: ## every test on every real server, nothing skipped, a table at the end (SERVERS="rabbitmq postgres": those columns)
-	SERVERS='$(SERVERS)' VERSIONS='$(VERSIONS)' ./scripts/matrix.sh $(RACE)
+	SERVERS='$(SERVERS)' VERSIONS='$(VERSIONS)' ./scripts/matrix.sh -p=$(PARALLEL) $(RACE)
 
 prove: ## the 29 scenarios on embedded defaults and on servers, one table (ONLY=5,9 COLUMN=servers)
 	./scripts/prove.sh $(if $(ONLY),-only $(ONLY)) $(if $(COLUMN),-column $(COLUMN))

@@ -101,7 +101,7 @@ func run(flags []string, out io.Writer) error {
 	if err := r.pooled(out, flags, pooled); err != nil {
 		return err
 	}
-	if err := r.test(out, "", append([]string{"-p=1"}, flags...), alone, []string{served}); err != nil {
+	if err := r.test(out, "", append(slices.Clone(flags), "-p=1"), alone, []string{served}); err != nil {
 		return err
 	}
 	return report(cells, nil, r, out)
