@@ -67,7 +67,7 @@ stress: ## the out-of-order stress on every database, with the naive reader as c
 upgrade: ## pg_upgrade with a backlog, and a restored dump, from this machine's PostgreSQL to that of Debian sid (needs root on Debian)
 	eval "$$(./scripts/services.sh upgrade)" && $(GO) test -count=1 -v ./internal/upgradetest
 
-rolling: ## upgrade a working service from an older release (FROM=636e1c5) and back, on each outbox and transport that release had
+rolling: ## upgrade a working service from an older release (FROM=636e1c5) and back: outboxes, transports, waiting room, limiter
 	MILLRACE_ROLLING_FROM=$(or $(FROM),636e1c5) ./scripts/with-services.sh postgres mariadb redis kafka rabbitmq -- $(GO) test -count=1 -v ./internal/wholetest/rollingtest
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants

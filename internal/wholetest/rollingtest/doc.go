@@ -8,6 +8,9 @@
 //	on PostgreSQL the first new process takes the outbox and the
 //	transport over: older ones append, and publish and handle
 //	nothing any more                                             TestRollingUpgrade
+//	a line of people in Redis is admitted in its order, never
+//	more than the threshold, also on the way back                TestRollingRoom
+//	both releases share one limit                                TestRollingLimit
 //
-// The program in testdata is built with both releases, so it uses only features of both.
+// The programs in testdata are built with both releases, so they use only features of both.
 package rollingtest

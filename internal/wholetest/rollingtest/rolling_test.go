@@ -26,15 +26,7 @@ const (
 
 // An upgrade of a working service, and the way back.
 func TestRollingUpgrade(t *testing.T) {
-	from := os.Getenv("MILLRACE_ROLLING_FROM")
-	if from == "" {
-		t.Skip("needs an older release to upgrade from: run make rolling")
-	}
-	dir := t.TempDir()
-	older, newer := filepath.Join(dir, "older"), filepath.Join(dir, "newer")
-	build(t, from, older)
-	run(t, ".", "go", "build", "-o", newer, "./testdata/program")
-
+	older, newer := releases(t, "service")
 	pg, maria := os.Getenv("MILLRACE_POSTGRES_URL"), os.Getenv("MILLRACE_MARIADB_URL")
 	file := func(t *testing.T) string { return "sqlite://" + filepath.Join(t.TempDir(), "service.db") }
 	for name, c := range map[string]struct {
@@ -85,13 +77,13 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// build builds the program with an older release.
-func build(t *testing.T, from, to string) {
+// build builds a program of testdata with an older release.
+func build(t *testing.T, from, program, to string) {
 	t.Helper()
 	tree := t.TempDir()
 	run(t, "../../..", "git", "archive", "--output", filepath.Join(tree, "tree.tar"), from)
 	run(t, tree, "tar", "-xf", "tree.tar")
-	text, err := os.ReadFile("testdata/program/main.go")
+	text, err := os.ReadFile(filepath.Join("testdata", program, "main.go"))
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(tree, "cmd/rolling"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(tree, "cmd/rolling/main.go"), text, 0o600))
