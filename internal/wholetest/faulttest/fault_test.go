@@ -67,6 +67,7 @@ func behind(t *testing.T, tr transport) (*flow, *tcpproxy.Proxy) {
 func TestConnectionsCut(t *testing.T) {
 	for _, tr := range transports() {
 		t.Run(tr.name, func(t *testing.T) {
+			t.Parallel()
 			f, proxy := behind(t, tr)
 			for range 5 * rounds {
 				f.handles(40)
@@ -86,6 +87,7 @@ func TestConnectionsCut(t *testing.T) {
 func TestConnectionsSlow(t *testing.T) {
 	for _, tr := range transports() {
 		t.Run(tr.name, func(t *testing.T) {
+			t.Parallel()
 			f, proxy := behind(t, tr)
 			f.handles(100)
 			proxy.Delay(50 * time.Millisecond)
@@ -100,6 +102,7 @@ func TestConnectionsSlow(t *testing.T) {
 func TestRebalance(t *testing.T) {
 	for _, tr := range transports() {
 		t.Run(tr.name, func(t *testing.T) {
+			t.Parallel()
 			f := start(t, tr.database(t), opener(nil), tr.url(t))
 			for range 3 * rounds {
 				ctx, leave := context.WithCancel(f.run)
