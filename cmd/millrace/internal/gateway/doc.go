@@ -14,4 +14,7 @@
 //	has the file                                                   TestRestartWithAFile
 //	… after SIGKILL no place that was saved                        TestAKilledGateLosesNoSavedPlace
 //	a failed save is told, and serving goes on                     TestAFailedSaveIsTold
+//	the site, Redis or a gate is killed: each visitor gets the
+//	stated answer, no other enters, and no place is lost           TestKilledInTurn
+//	a proxy may speak HTTP/2 without TLS to it                     TestServesHTTP2
 package gateway

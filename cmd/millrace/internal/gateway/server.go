@@ -156,7 +156,11 @@ func everySave() (ticks <-chan time.Time, stop func()) {
 }
 
 func (v *Server) server(of func(*generation) http.Handler) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // from a proxy that has ended TLS
 	return &http.Server{
+		Protocols:         &protocols,
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { of(v.now.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(v.logger.Handler(), slog.LevelDebug), // clients that end in the middle
