@@ -79,7 +79,7 @@
 //	methods and the host pass as they are                     TestProtocolAsWithout
 //	visitors may come by HTTP/2                               TestOverHTTP2
 //	bodies pass without being stored                          TestLargeBodiesInBoundedMemory
-//	a pass is worth something for its visitor and event only  TestPassOfAnother
+//	a pass is worth something for its visitor and event only  TestPassOfAnother, TestVerified
 //	a browser without cookies takes no place                  TestWithoutCookiesNoPlace
 //	cookies are as stated                                     TestCookies
 //	an open stream keeps its visitor's place                  TestOpenStreamsCountAsInside
