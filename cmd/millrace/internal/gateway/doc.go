@@ -9,6 +9,8 @@
 //	visitor loses the place                                        TestReload
 //	a wrong reload changes nothing                                 TestReload
 //	shutdown completes the requests in flight                      TestShutdownDrains
+//	a restart on a listener that is handed over refuses and cuts
+//	no connection                                                  TestGateRestartsUnderLoad
 //	a restart on Redis loses no place                              TestRestartOnRedis
 //	a restart with a file loses no place, and one gate at a time
 //	has the file                                                   TestRestartWithAFile

@@ -277,6 +277,8 @@ func TestOpenRefuses(t *testing.T) {
 		"leave --to out": func(s *gateway.Settings) { s.Judge = "nginx" },
 		"Config.Origin":  func(s *gateway.Settings) { s.To = "127.0.0.1" },
 		"Config.Pass":    func(s *gateway.Settings) { s.Pass = []string{"static"} },
+		"such as fd:3":   func(s *gateway.Settings) { s.Listen = "fd:2" },
+		"handed over as": func(s *gateway.Settings) { s.AdminListen = "fd:999" },
 		"listen tcp":     func(s *gateway.Settings) { s.AdminListen = "127.0.0.1:99999" },
 		"secret 1 of 1":  func(s *gateway.Settings) { s.Secrets = []string{"short"} },
 		"Config.Active":  func(s *gateway.Settings) { s.Active = -1 },
