@@ -35,6 +35,10 @@
 //	compose.yaml starts them on these files, for this machine      TestCompose
 //	a visitor waits, enters and is out again behind the real       TestGateBehindProxies
 //	nginx, Caddy and HAProxy, and without the judge none enters
+//	a real cache before the gate stores assets, and nothing that   TestCacheBeforeGate
+//	needs a place or that the gate decides
+//	whatever way a path is written in, the real nginx behind the   TestOddPathsBeforeNginx
+//	gate serves a visitor without a place no path that needs one
 //
 // The list of the series of the box office is checked in beside the app that serves
 // them, and compared with the running app there, so that these tests need no server.

@@ -1,17 +1,15 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -28,9 +26,7 @@ import (
 // of the folder gate.
 func TestGateBehindProxies(t *testing.T) {
 	t.Run("nginx", func(t *testing.T) {
-		playGate(t, "nginx", gate.Nginx, "nginx.conf", func(folder, file string) []string {
-			return []string{"-p", folder, "-c", file, "-g", "daemon off; pid " + folder + "/pid; error_log stderr;"}
-		})
+		playGate(t, "nginx", gate.Nginx, "nginx.conf", nginxArgs)
 	})
 	t.Run("caddy", func(t *testing.T) {
 		playGate(t, "caddy", gate.Forward, "Caddyfile", func(_, file string) []string {
@@ -44,21 +40,6 @@ func TestGateBehindProxies(t *testing.T) {
 	})
 }
 
-// program finds a server, or skips the test.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	for _, folder := range []string{"", "/usr/sbin/", "/usr/local/sbin/"} {
-		if path, err := exec.LookPath(folder + name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("MILLRACE_REQUIRE_SERVICES") == "1" {
-		t.Fatalf("%s is not there; install Debian's package %s", name, name)
-	}
-	t.Skipf("%s is not there (Debian: apt-get install %s)", name, name)
-	return ""
-}
-
 // behind is a judge, a site, and what the site was sent last.
 type behind struct {
 	t           *testing.T
@@ -69,7 +50,9 @@ type behind struct {
 	at          string                     // of the proxy
 }
 
-func newBehind(t *testing.T, kind gate.Kind) *behind {
+// newBehind serves a gate before a site, as serve says: as a judge or as a proxy. The
+// site may be another program, at.
+func newBehind(t *testing.T, at string, serve func(*gate.Gate) (http.Handler, error), change func(*gate.Config)) *behind {
 	t.Helper()
 	b := &behind{t: t}
 	fail := func(err error) {
@@ -91,40 +74,40 @@ func newBehind(t *testing.T, kind gate.Kind) *behind {
 	ended := make(chan error, 1)
 	go func() { ended <- admitter.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	g, err := gate.New(b.room, gate.Config{Event: "sale", Keys: keys, Pass: []string{"/static/**"}, AliveEvery: time.Second, Logger: quiet})
-	fail(err)
-	handler, err := g.Judge(kind)
-	fail(err)
 	verifier, err := gate.NewVerifier(keys)
+	fail(err)
+	if at == "" {
+		b.site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b.reached.Add(1)
+			visit, err := verifier.Verify(r)
+			if b.visit.Store(&visit); err != nil || r.Header.Get("X_millrace_user") != "" {
+				b.visit.Store(nil)
+			}
+			if r.URL.Path == "/static/refused" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			_, _ = io.WriteString(w, "the site at "+r.RequestURI)
+		}))
+		t.Cleanup(b.site.Close)
+		at = b.site.Listener.Addr().String()
+	}
+	cfg := gate.Config{Event: "sale", Keys: keys, Origin: &url.URL{Scheme: "http", Host: at}, Pass: []string{"/static/**"}, AliveEvery: time.Second, Logger: quiet}
+	if change != nil {
+		change(&cfg)
+	}
+	g, err := gate.New(b.room, cfg)
+	fail(err)
+	t.Cleanup(g.Close)
+	handler, err := serve(g)
 	fail(err)
 	b.judge = httptest.NewServer(handler)
 	t.Cleanup(b.judge.Close)
-	b.site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b.reached.Add(1)
-		visit, err := verifier.Verify(r)
-		if b.visit.Store(&visit); err != nil || r.Header.Get("X_millrace_user") != "" {
-			b.visit.Store(nil)
-		}
-		if r.URL.Path == "/static/refused" {
-			w.WriteHeader(http.StatusUnauthorized)
-		}
-		_, _ = io.WriteString(w, "the site at "+r.RequestURI)
-	}))
-	t.Cleanup(b.site.Close)
 	return b
 }
 
 // start runs a proxy with a file of the folder gate until the test ends.
 func (b *behind) start(path, file string, args func(folder, file string) []string) {
 	b.t.Helper()
-	folder := b.t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.at = l.Addr().String()
-	_ = l.Close() // for the proxy
-	_, port, _ := net.SplitHostPort(b.at)
 	text, err := os.ReadFile(filepath.Join("gate", file))
 	if err != nil {
 		b.t.Fatal(err)
@@ -133,57 +116,12 @@ func (b *behind) start(path, file string, args func(folder, file string) []strin
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	ready := strings.NewReplacer(
+	b.at = freeAddress(b.t)
+	_, port, _ := net.SplitHostPort(b.at)
+	listening(b.t, b.at, path, file, strings.NewReplacer(
 		"127.0.0.1:8080", b.judge.Listener.Addr().String(), "127.0.0.1:3000", b.site.Listener.Addr().String(), "/etc/haproxy/gate.lua", lua,
 		"listen 80;", "listen "+b.at+";", "bind :80", "bind "+b.at, ":80 {", "http://:"+port+" {",
-		"http {\n", "http {\naccess_log off; client_body_temp_path "+folder+"; proxy_temp_path "+folder+"; fastcgi_temp_path "+folder+"; uwsgi_temp_path "+folder+"; scgi_temp_path "+folder+";\n",
-	).Replace(string(text))
-	as := filepath.Join(folder, file)
-	if err := os.WriteFile(as, []byte(ready), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	var said bytes.Buffer
-	cmd := exec.Command(path, args(folder, as)...)
-	cmd.Env = append(os.Environ(), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		b.t.Fatal(err)
-	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
-	b.t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-		<-exited
-		if b.t.Failed() {
-			b.t.Log(said.String())
-		}
-	})
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
-	defer cancel()
-	if err := until(ctx, func() bool {
-		conn, err := net.Dial("tcp", b.at)
-		if err != nil {
-			return false
-		}
-		_ = conn.Close()
-		return true
-	}); err != nil {
-		b.t.Fatalf("%s does not listen", path)
-	}
-}
-
-// until asks again and again, as another program is the one that works.
-func until(ctx context.Context, done func() bool) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return errors.New("it never came")
-		case <-tick.C:
-		}
-	}
-	return nil
+	).Replace(string(text)), args)
 }
 
 // visitor is a browser before the proxy.
@@ -235,7 +173,7 @@ func (v *visitor) want(status int, text, method, target string, h http.Header) h
 }
 
 func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(folder, file string) []string) {
-	b := newBehind(t, kind)
+	b := newBehind(t, "", func(g *gate.Gate) (http.Handler, error) { return g.Judge(kind) }, nil)
 	b.start(program(t, name), file, args)
 	first, second := b.visitor(), b.visitor()
 

@@ -75,7 +75,11 @@
 //	patterns match in bounded time                            TestPatterns
 //	with a place the site is as without the gate: folders,
 //	uploads, streams, sockets, 100 MB                         TestSiteAsWithout, TestInsideAnyPath
-//	a pass is worth something for its visitor and event only  TestPassOfAnother
+//	early hints, trailers, 100-continue, long headers,
+//	methods and the host pass as they are                     TestProtocolAsWithout
+//	visitors may come by HTTP/2                               TestOverHTTP2
+//	bodies pass without being stored                          TestLargeBodiesInBoundedMemory
+//	a pass is worth something for its visitor and event only  TestPassOfAnother, TestVerified
 //	a browser without cookies takes no place                  TestWithoutCookiesNoPlace
 //	cookies are as stated                                     TestCookies
 //	an open stream keeps its visitor's place                  TestOpenStreamsCountAsInside
@@ -87,9 +91,15 @@
 //	an outage of the origin: 502, and places are kept         TestOriginAway
 //	an outage of the store: no visitor enters, and those
 //	inside go on                                              TestStoreAway
+//	a buyer who comes back from another site is still inside  TestBrowserBackFromTheBank
+//	four tabs have one place, a shared link brings none       TestBrowserFourTabs, TestBrowserSharedLink
+//	a visitor whose cookie is gone is told so, and gets a new
+//	place at the end                                          TestBrowserClearedCookie
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
-// The real nginx, Caddy and HAProxy play the journey in package deploy.
+// The real nginx, Caddy and HAProxy play the journey in package deploy, with a real cache
+// before the gate and paths of odd parts before nginx. The tests named TestBrowser… are in
+// internal/wholetest/queuepagetest.
 //
 // # Failure modes
 //
@@ -103,7 +113,9 @@
 // does not count it any more. Behind a [Gate.Judge] the gate sees no streams: their
 // visitors have to make a request within queue's Config.Seen.
 //
-// A frame of another site sends no cookies: the page stays in it.
+// A frame of another site sends no cookies: the page stays in it. Nor does a form of
+// another site: a bank that sends buyers back by POST needs the path of that form in
+// Config.Pass. The page that it redirects to gets the cookies.
 //
 // A program with the secret can make passes. One that verifies by the recipe of
 // [token.Origins] needs the derived key alone, which makes none.

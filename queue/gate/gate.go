@@ -34,6 +34,7 @@ type Gate struct {
 	idle       func() // closes the connections of the default transport
 	passCookie string
 	alive      alive
+	verified   verified
 	counts     counts
 	complaints complaint.Log
 }

@@ -35,7 +35,11 @@ func (g *Gate) userOf(r *http.Request) (string, error) {
 // hasPass says whether a request carries a valid pass of the visitor.
 func (g *Gate) hasPass(r *http.Request, user string) bool {
 	for _, c := range r.CookiesNamed(g.passCookie) {
+		if g.verified.good(user, c.Value) {
+			return true
+		}
 		if claims, err := g.entries.Verify(c.Value); err == nil && claims.For(g.cfg.Event, user) == nil {
+			g.verified.keep(user, c.Value, claims.ExpiresAt)
 			return true
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/millrace-go/millrace/bench/gatebench"
 	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
 	"github.com/millrace-go/millrace/bench/ssebench"
@@ -54,6 +55,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return ssebench.Take(ctx, args[1:], os.Stdin, out)
 		case limitbench.Part:
 			return limitbench.Take(ctx, args[1:], os.Stdin, out)
+		case gatebench.Part:
+			return gatebench.Take(ctx, os.Stdin, out)
 		}
 	}
 	o := options{servers: s, root: "."}

@@ -17,7 +17,7 @@ import (
 
 func TestChoose(t *testing.T) {
 	for only, want := range map[string]string{
-		"":              "outbox,status,mariadb,mysql,kafka,batch,bus,frontdoor,limit,queue,streams,growth-outbox,growth-queue,growth-streams,growth-limit,growth-bookings",
+		"":              "outbox,status,mariadb,mysql,kafka,batch,bus,frontdoor,limit,queue,gate,streams,growth-outbox,growth-queue,growth-streams,growth-limit,growth-bookings",
 		"kafka":         "kafka",
 		"bus,outbox":    "outbox,bus",
 		"status,status": "status",

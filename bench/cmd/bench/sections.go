@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bench/batchbench"
 	"github.com/millrace-go/millrace/bench/busbench"
 	"github.com/millrace-go/millrace/bench/doorbench"
+	"github.com/millrace-go/millrace/bench/gatebench"
 	"github.com/millrace-go/millrace/bench/kafkabench"
 	"github.com/millrace-go/millrace/bench/limitbench"
 	"github.com/millrace-go/millrace/bench/outboxbench"
@@ -144,6 +145,18 @@ func peers() []section {
 					cfg.People, cfg.Ticks, cfg.Dead, cfg.Span = 3000, []int{10, 700}, 900, 100*time.Millisecond
 				}
 				return queuebench.Run(ctx, cfg, out)
+			},
+		},
+		{
+			"gate", "millrace gate beside nginx and Caddy",
+			"Our program as a reverse proxy, in front of visitors who are inside, beside bare nginx and bare Caddy before the same origin: what each adds to a request at a steady rate, requests flat out and their processor time. " +
+				"The limit is the origin without a proxy. Then a million people line up at the gate.",
+			5, []string{redis}, func(ctx context.Context, servers map[string]string, s sizes, out *report.Recorder) error {
+				cfg := gatebench.Config{Redis: servers[redis], Rounds: s.of(s.rounds, 1)}
+				if s.quick {
+					cfg.Span, cfg.People = 200*time.Millisecond, 500
+				}
+				return gatebench.Run(ctx, cfg, out)
 			},
 		},
 		{

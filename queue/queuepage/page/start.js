@@ -47,7 +47,11 @@ function listen() {
   });
   $('no').addEventListener('click', () => $('confirm').close());
   $('yes').addEventListener('click', leave);
-  $('again').addEventListener('click', begin);
+  $('again').addEventListener('click', () => {
+    // A page in place of another one lost its cookie: only a load brings a new one.
+    if (config.event && state.view === 'failed') location.reload();
+    else begin();
+  });
   document.addEventListener('visibilitychange', look);
   addEventListener('pageshow', (shown) => {
     if (shown.persisted) look();

@@ -25,7 +25,7 @@ const gateVariable = "MILLRACE_GATE_"
 
 func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.To, "to", "", "URL of the site behind the gate, such as http://127.0.0.1:3000")
-	flags.StringVar(&f.Listen, "listen", "127.0.0.1:8080", "address for visitors, or for the proxy that asks the judge")
+	flags.StringVar(&f.Listen, "listen", "127.0.0.1:8080", "address for visitors, or for the proxy that asks the judge; fd:3 takes the listener that a supervisor hands over")
 	flags.StringVar(&f.AdminListen, "admin-listen", "", "address for operators: /metrics, /healthz, /readyz, /room; none by default")
 	flags.StringVar(&f.Redis, "redis", "", "URL of the Redis that keeps the room (or "+redisVariable+"); without one it is in memory, for one process")
 	flags.StringVar(&f.Prefix, "prefix", "", "what stands before all keys in Redis")

@@ -9,9 +9,14 @@
 //	visitor loses the place                                        TestReload
 //	a wrong reload changes nothing                                 TestReload
 //	shutdown completes the requests in flight                      TestShutdownDrains
+//	a restart on a listener that is handed over refuses and cuts
+//	no connection                                                  TestGateRestartsUnderLoad
 //	a restart on Redis loses no place                              TestRestartOnRedis
 //	a restart with a file loses no place, and one gate at a time
 //	has the file                                                   TestRestartWithAFile
 //	… after SIGKILL no place that was saved                        TestAKilledGateLosesNoSavedPlace
 //	a failed save is told, and serving goes on                     TestAFailedSaveIsTold
+//	the site, Redis or a gate is killed: each visitor gets the
+//	stated answer, no other enters, and no place is lost           TestKilledInTurn
+//	a proxy may speak HTTP/2 without TLS to it                     TestServesHTTP2
 package gateway

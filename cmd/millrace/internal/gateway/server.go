@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,9 +12,6 @@ import (
 
 	"github.com/millrace-go/millrace/queue"
 )
-
-// drainFor is how long requests in flight have when the program ends.
-const drainFor = 30 * time.Second
 
 // Server is a gate that runs.
 type Server struct {
@@ -40,10 +36,10 @@ func Open(ctx context.Context, s Settings) (*Server, error) {
 	v := &Server{store: store, file: file, ticks: everySave, closing: closing, logger: s.Logger}
 	first, err := newGeneration(store, s, v.draining.Load, file)
 	if err == nil {
-		v.visitors, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
+		v.visitors, err = listen(ctx, s.Listen)
 	}
 	if err == nil && s.AdminListen != "" {
-		if v.operators, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.AdminListen); err != nil {
+		if v.operators, err = listen(ctx, s.AdminListen); err != nil {
 			err = errors.Join(err, v.visitors.Close())
 		}
 	}
@@ -91,36 +87,19 @@ func (v *Server) Run(ctx context.Context) error {
 		return errors.Join(err, v.closing())
 	}
 	stopSaving := v.keepSaving()
-	servers := []*http.Server{v.server(func(n *generation) http.Handler { return n.visitors })}
-	listeners := []net.Listener{v.visitors}
+	serves, failed := context.WithCancel(ctx)
+	defer failed()
+	all := []*serving{serve(v.server(func(n *generation) http.Handler { return n.visitors }), v.visitors, failed)}
 	if v.operators != nil {
-		servers = append(servers, v.server(func(n *generation) http.Handler { return n.operator }))
-		listeners = append(listeners, v.operators)
+		all = append(all, serve(v.server(func(n *generation) http.Handler { return n.operator }), v.operators, failed))
 	}
-	ended := make(chan error, len(servers))
-	for i, server := range servers {
-		go func() { ended <- server.Serve(listeners[i]) }()
-	}
-	var errs []error
-	left := len(servers)
-	select {
-	case <-ctx.Done():
-	case err := <-ended:
-		errs = append(errs, err)
-		left--
-	}
+	<-serves.Done()
 	v.draining.Store(true)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
 	defer cancel()
-	for _, server := range servers { // visitors first: operators see how it goes
-		if err := server.Shutdown(ending); err != nil {
-			errs = append(errs, fmt.Errorf("requests were still open after %s: %w", drainFor, err), server.Close())
-		}
-	}
-	for range left {
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			errs = append(errs, err)
-		}
+	var errs []error
+	for _, s := range all { // visitors first: operators see how it goes
+		errs = append(errs, s.end(ending))
 	}
 	v.reloading.Lock()
 	defer v.reloading.Unlock()
@@ -156,7 +135,11 @@ func everySave() (ticks <-chan time.Time, stop func()) {
 }
 
 func (v *Server) server(of func(*generation) http.Handler) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // from a proxy that has ended TLS
 	return &http.Server{
+		Protocols:         &protocols,
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { of(v.now.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(v.logger.Handler(), slog.LevelDebug), // clients that end in the middle

@@ -21,9 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if file := os.Getenv(gateProcess); file != "" {
-		serveAsChild(file)
-		return
+	for variable, serve := range map[string]func(string){gateProcess: serveAsChild, sharedGate: serveShared, siteProcess: serveSite} {
+		if value := os.Getenv(variable); value != "" {
+			serve(value)
+			return
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -135,6 +137,28 @@ func TestServes(t *testing.T) {
 	second.want(200, "the site at /static/a", "GET", home+"/static/a", "")
 	second.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
 	first.want(204, "", "POST", home+"/millrace-gate/leave/sale", "")
+}
+
+// A proxy before the gate may speak HTTP/2 to it, as Envoy does.
+func TestServesHTTP2(t *testing.T) {
+	at, _, _ := site(t)
+	server, _ := start(t, settings(at))
+	v := visitor(t)
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	v.Transport.(*http.Transport).Protocols = &protocols
+	home := "http://" + server.Addr()
+	v.want(503, "sale", "GET", home+"/", "")
+	v.want(200, "the site at /", "GET", home+"/", "")
+	v.want(200, "the site at /pay", "POST", home+"/pay", "a body")
+	answer, err := v.Get(home + "/seats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // nothing is left to be read
+	if answer.Proto != "HTTP/2.0" {
+		t.Errorf("the gate speaks %s", answer.Proto)
+	}
 }
 
 func TestAdmin(t *testing.T) {
@@ -253,6 +277,8 @@ func TestOpenRefuses(t *testing.T) {
 		"leave --to out": func(s *gateway.Settings) { s.Judge = "nginx" },
 		"Config.Origin":  func(s *gateway.Settings) { s.To = "127.0.0.1" },
 		"Config.Pass":    func(s *gateway.Settings) { s.Pass = []string{"static"} },
+		"such as fd:3":   func(s *gateway.Settings) { s.Listen = "fd:2" },
+		"handed over as": func(s *gateway.Settings) { s.AdminListen = "fd:999" },
 		"listen tcp":     func(s *gateway.Settings) { s.AdminListen = "127.0.0.1:99999" },
 		"secret 1 of 1":  func(s *gateway.Settings) { s.Secrets = []string{"short"} },
 		"Config.Active":  func(s *gateway.Settings) { s.Active = -1 },

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -61,17 +62,7 @@ func has(t *testing.T, text, want string) {
 // child starts a gate of another process.
 func child(t *testing.T, file string) (home string, save, kill func()) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this program
-	cmd.Env = append(os.Environ(), gateProcess+"="+file)
-	in, err := cmd.StdinPipe()
-	must(t, err)
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		t.Fatal("the gate has ended")
-	}
+	lines, in, kill := spawn(t, gateProcess, file)
 	home = lines.Text()
 	has(t, home, "http://")
 	save = func() {
@@ -80,6 +71,23 @@ func child(t *testing.T, file string) (home string, save, kill func()) {
 		if !lines.Scan() {
 			t.Fatal("the gate has ended")
 		}
+	}
+	return home, save, kill
+}
+
+// spawn starts this program with a variable that TestMain knows, and reads the first line.
+func spawn(t *testing.T, variable, value string) (lines *bufio.Scanner, in io.Writer, kill func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this program
+	cmd.Env = append(os.Environ(), variable+"="+value)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	lines = bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatalf("the process with %s has ended", variable)
 	}
 	killed := false
 	kill = func() {
@@ -90,7 +98,7 @@ func child(t *testing.T, file string) (home string, save, kill func()) {
 		}
 	}
 	t.Cleanup(kill)
-	return home, save, kill
+	return lines, in, kill
 }
 
 // persistent are settings with a file.

@@ -1,0 +1,32 @@
+package gate
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A pass that was found good is good for its visitor, until its end, and the memory of
+// all of them is bounded.
+func TestVerified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v verified
+		v.keep("u", "pass", time.Now().Add(time.Minute))
+		for c, want := range map[visitorsPass]bool{{"u", "pass"}: true, {"x", "pass"}: false, {"u", "pas"}: false, {"", "upass"}: false} {
+			if v.good(c.user, c.pass) != want {
+				t.Errorf("%+v: %v", c, !want)
+			}
+		}
+		time.Sleep(time.Minute)
+		if v.good("u", "pass") {
+			t.Error("it is good after its end")
+		}
+		for i := range 2*mostVerified + 1 {
+			v.keep("u", fmt.Sprint(i), time.Now().Add(time.Minute))
+		}
+		if len(v.ends) > mostVerified || !v.good("u", fmt.Sprint(2*mostVerified)) {
+			t.Errorf("%d are kept", len(v.ends))
+		}
+	})
+}
