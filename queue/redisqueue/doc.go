@@ -22,6 +22,8 @@
 //	                                                     TestStepBackWhileSettling
 //	positions are exact in a call that changes the line  TestPlacesWithinACall
 //	a lost script is sent again                          TestLostScripts
+//	places that a release before this one reserved are
+//	places, beside it no turn costs a user the place     TestReservedByAnOlderRelease, TestATurnThatAnOlderReleaseEnded
 //	Redis unreachable: calls fail as infrastructure      TestDown
 //	a Redis user without rights gets a list of them      TestForbidden
 //	keys have the names below and go by themselves       TestKeys, TestActiveKeys, TestPausedStays
