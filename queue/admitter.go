@@ -119,7 +119,7 @@ func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
 	return nil
 }
 
-// admit admits the users whose turn it is in this tick.
+// admit gives the turns of this tick.
 func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	l := a.room.line(f.duty.event(), a.room.now())
 	// The store counts the rest of a tick; the bound here is for a store that does not.
@@ -133,7 +133,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
 		a.room.admitted.Add(int64(len(admission.Admitted)))
 		for _, one := range admission.Admitted {
-			a.room.notify(l.event, one.User, one.Order, admission.State)
+			a.room.notifyTurn(l.event, one.User, admission.State)
 		}
 		// The store sets the next tick. It counts from the beginning of the call, so
 		// that the round trip does not slow the pace.

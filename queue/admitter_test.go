@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -58,10 +59,13 @@ func (r *register) users(event string) (users []string) {
 	return users
 }
 
+// seldom are intervals in which no user whose turn has come counts as silent.
+var seldom = []queue.Interval{{UpTo: math.MaxInt, Every: 50 * time.Second}}
+
 func TestAdmissionInOrderAtThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register
-		room := open(t, newSpy(t), queue.Config{Batch: 3, Notify: let.note})
+		room := open(t, newSpy(t), queue.Config{Batch: 3, NotifyTurn: let.note, Intervals: seldom})
 		users, _ := line(t, room, 10)
 		if _, err := room.SetThreshold(context.Background(), "show-1", 9); err != nil {
 			t.Fatal(err)
@@ -88,13 +92,16 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 	})
 }
 
-// One notice comes for each admission, from the line or at once, and has the fields
-// a token needs. A panic of the listener does no harm.
+// One notice comes for each turn, and one for each admission, from the line or at once,
+// which has the fields a token needs. A panic of the listener does no harm.
 func TestANotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var let register
+		var let, turns register
 		room := open(t, newSpy(t), queue.Config{Notify: func(n queue.Notice) {
 			let.note(n)
+			panic("broken")
+		}, NotifyTurn: func(n queue.Notice) {
+			turns.note(n)
 			panic("broken")
 		}})
 		now := time.Now()
@@ -105,6 +112,10 @@ func TestANotice(t *testing.T) {
 		stop := run(t, room, queue.AdmitterConfig{})
 		synctest.Wait()
 		stop()
+		if n := turns.notices; len(let.notices) != 1 || len(n) != 1 || n[0].Event != "show-1" || n[0].User != "a" || n[0].Entry != (queue.Entry{}) || n[0].Time.Sub(now).Abs() > time.Millisecond {
+			t.Fatalf("at the turn: %v, %v", n, let.notices)
+		}
+		check(t, room, "a", "")
 		for range 2 { // a sight of an admission is no admission
 			for i, user := range []string{"inside", "a"} {
 				place := check(t, room, user, "")
@@ -117,7 +128,7 @@ func TestANotice(t *testing.T) {
 				}
 			}
 		}
-		if room.Stats().Panics != 2 {
+		if room.Stats().Panics != 3 {
 			t.Errorf("%d panics counted", room.Stats().Panics)
 		}
 		if err := room.Leave(context.Background(), "show-1", "a"); err != nil {
@@ -166,7 +177,7 @@ func TestNoticesOfACrowd(t *testing.T) {
 func TestABatchOfManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register
-		room := open(t, newSpy(t), queue.Config{Batch: 2000, Notify: let.note})
+		room := open(t, newSpy(t), queue.Config{Batch: 2000, NotifyTurn: let.note})
 		users, _ := line(t, room, 1800)
 		if _, err := room.SetThreshold(context.Background(), "show-1", 5000); err != nil {
 			t.Fatal(err)
@@ -187,7 +198,7 @@ func TestSeveralAdmitters(t *testing.T) {
 		var let register
 		rooms := make([]*queue.Room, 4)
 		for i := range rooms {
-			rooms[i] = open(t, store, queue.Config{Batch: 5, Notify: let.note})
+			rooms[i] = open(t, store, queue.Config{Batch: 5, NotifyTurn: let.note, Intervals: seldom})
 		}
 		users, _ := line(t, rooms[0], 100)
 		if _, err := rooms[0].SetThreshold(context.Background(), "show-1", 50); err != nil {
@@ -228,7 +239,7 @@ func TestASlowStoreKeepsThePace(t *testing.T) {
 					t.Fatal(err)
 				}
 				var let register
-				stop := run(t, open(t, slow(store), queue.Config{Batch: 1, Notify: let.note}), queue.AdmitterConfig{})
+				stop := run(t, open(t, slow(store), queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom}), queue.AdmitterConfig{})
 				time.Sleep(10*time.Second + 800*time.Millisecond)
 				stop()
 				if got := let.users("show-1"); !slices.Equal(got, users[:11]) {
@@ -259,7 +270,7 @@ func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newSpy(t)
 				var let register
-				room := open(t, store, queue.Config{Batch: 1, Notify: let.note})
+				room := open(t, store, queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom})
 				users, _ := line(t, room, 20)
 				ctx := context.Background()
 				if _, err := room.SetThreshold(ctx, "show-1", 50); err != nil {
@@ -292,7 +303,7 @@ func TestAdmissionGoesOnAfterTheStoreWasAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
 		var let register
-		room := open(t, store, queue.Config{Batch: 1, Notify: let.note})
+		room := open(t, store, queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom})
 		users, _ := line(t, room, 20)
 		if _, err := room.SetThreshold(context.Background(), "show-1", 50); err != nil {
 			t.Fatal(err)

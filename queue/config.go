@@ -21,8 +21,9 @@ type Config struct {
 	// default. At least 150 s, since hidden tabs poll once a minute, and three
 	// times the longest interval.
 	Seen time.Duration
-	// NoShow is how long a place is reserved for an admitted user until the first
-	// poll; 150 s by default.
+	// NoShow is how long a user whose turn has come may be silent; 150 s by default.
+	// No place is reserved meanwhile: others may enter, and the user's next poll goes
+	// before all users behind.
 	NoShow time.Duration
 	// Tick and Batch bound the pace of admission from the line: Batch in each Tick
 	// and event, over all processes; 1 s and 100 by default.
@@ -52,12 +53,15 @@ type Config struct {
 	// longest are forgotten, which costs a call of the store when they are used
 	// again: attackers may make up event ids.
 	MaxEvents int
-	// Notify gets a Notice of each admission that this process made: by its admitter,
-	// in their order, and for direct entries. It runs in the goroutine that made the
-	// admission and delays that goroutine, so it should only store the notice. A
-	// panic in Notify is caught. Package queuenotice has one for publishers. There
-	// are no notices when nil, the default.
+	// Notify gets a Notice of each place that a visitor of this process took, from the
+	// line or at once. It runs in the goroutine that made the admission and delays that
+	// goroutine, so it should only store the notice. A panic in Notify is caught.
+	// Package queuenotice has one for publishers. There are no notices when nil, the
+	// default.
 	Notify func(Notice)
+	// NotifyTurn is the same for each turn that this process's admitter gives, in their
+	// order: the user's next poll, within NoShow, takes a place, or the next free one.
+	NotifyTurn func(Notice)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets the failures that cannot be returned; slog.Default() when nil.
@@ -135,6 +139,23 @@ func (c Config) validate() error {
 func (c Config) rules() Rules {
 	return Rules{
 		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
-		SweepEvery: c.SweepEvery, Settle: c.Settle,
+		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(),
 	}
+}
+
+// turn is how long the store may take to hear of a user whose turn has come, and who
+// polls as told: one poll may be answered by a snapshot that is older than the turn.
+// The intervals that count are those of positions within reach of the batch.
+func (c Config) turn() time.Duration {
+	poll, from := time.Duration(0), 1
+	for _, i := range c.Intervals {
+		if i.UpTo < 1 {
+			continue
+		}
+		if from == 1 || float64(from) <= float64(c.Batch)*float64(i.Every)/float64(c.Tick) {
+			poll = max(poll, i.Every+time.Duration(jitter*float64(i.Every)))
+		}
+		from = i.UpTo + 1
+	}
+	return poll + c.Refresh + max(c.Tick, time.Second)
 }

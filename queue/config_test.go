@@ -49,10 +49,15 @@ func TestConfigDefaults(t *testing.T) {
 	check(t, open(t, store, queue.Config{}), "a", "")
 	want := queue.Rules{
 		Threshold: 1000, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
-		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
+		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second, Turn: 3100 * time.Millisecond,
 	}
 	if store.seen != want {
 		t.Errorf("%+v", store.seen)
+	}
+	// A batch that reaches far calls users that were told to poll less often.
+	check(t, open(t, store, queue.Config{Batch: 1000}), "a", "")
+	if want := 35 * time.Second; store.seen.Turn != want {
+		t.Errorf("with a batch of 1,000: %v, want %v", store.seen.Turn, want)
 	}
 }
 

@@ -109,20 +109,25 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 			rooms := []*queue.Room{open(t, store, queue.Config{}), open(t, store, queue.Config{})}
 			ctx := context.Background()
 			tickets := fill(t, rooms[0])
-			var line []string
+			var line, entitled []string
 			told := map[string]int{}
 			var let register
-			defer run(t, open(t, store, queue.Config{Notify: let.note}), queue.AdmitterConfig{})()
-			// rest waits until the admitter has nothing to do, and takes the admitted
-			// users out of the line.
+			defer run(t, open(t, store, queue.Config{NotifyTurn: let.note}), queue.AdmitterConfig{})()
+			// rest waits until the admitter has nothing to do, takes the users whose turn
+			// has come out of the line, and polls for them.
 			rest := func() {
 				t.Helper()
 				synctest.Wait()
 				for _, user := range let.users("show-1") {
 					if len(line) == 0 || line[0] != user {
-						t.Fatalf("seed %d: %s was let in before %v", seed, user, line)
+						t.Fatalf("seed %d: the turn of %s came before %v", seed, user, line)
 					}
-					line = line[1:]
+					line, entitled = line[1:], append(entitled, user)
+				}
+				for _, user := range slices.Clone(entitled) {
+					if check(t, rooms[0], user, "").Status == queue.Active {
+						entitled = entitled[1:]
+					}
 				}
 			}
 			for step := range 300 {
@@ -156,7 +161,7 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 					// line, and exact once they are.
 					for _, room := range rooms {
 						place := check(t, room, user, tickets[user])
-						if place.Status != queue.Waiting || place.Position < i+1 || place.Position > told[user] {
+						if place.Status != queue.Waiting || place.Position < len(entitled)+i+1 || place.Position > told[user] {
 							t.Fatalf("seed %d, step %d: %s is %+v; %d. in line, and was told %d", seed, step, user, place, i+1, told[user])
 						}
 					}
@@ -167,7 +172,7 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 					for i, user := range line {
 						for _, room := range rooms {
 							place := check(t, room, user, tickets[user])
-							if told[user] = place.Position; place.Position != i+1 {
+							if told[user] = place.Position; place.Position != len(entitled)+i+1 {
 								t.Fatalf("seed %d, step %d: %s is %d., told %d", seed, step, user, i+1, place.Position)
 							}
 						}

@@ -20,8 +20,11 @@
 //	property                                              proven by
 //	order of arrival, by number and not by name or time   order-of-arrival, order-within-a-call, TestAdmissionInOrderAtThePace
 //	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places
-//	no user is admitted while active and reserved reach
-//	the threshold, also while it changes                  threshold-changes, reserved-takes-a-place, random-walks
+//	no user enters while the active reach the threshold,
+//	also while it changes                                 threshold-changes, turn-takes-a-place, random-walks
+//	users that are silent at their turn hold up no other  silent-turns-hold-up-nobody, TestNoShowsCutNoAdmissions
+//	a user that polls within NoShow goes before all
+//	users behind                                          silent-turns-hold-up-nobody, random-walks
 //	one place per user, over all processes                one-place-each, concurrent-instances
 //	the pace is the room's, however many admitters run    tick-guard, admissions-race, TestSeveralAdmitters
 //	one bad event does not hold up the others             TestOneBadEventHoldsUpNoOther
@@ -36,8 +39,8 @@
 //	signs of life are sent once a minute, lost ones
 //	again, and the last by Flush                          TestBeatsAreToldOnceAMinute, TestLostBeatsAreToldAgain, TestFlush
 //	a crowd polls no faster than the store takes beats    TestACrowdIsNoFasterThanTheStoreHearsOfIt
-//	one notice for each admission, from the line or at
-//	once                                                  TestANotice, TestNoticesOfACrowd, enters-at-once
+//	one notice for each turn, and one for each admission,
+//	from the line or at once                              TestANotice, TestNoticesOfACrowd, enters-at-once
 //	an admission is worth nothing after leaving           TestAnEntryIsWorthNothingAfterLeaving, verify-by-entry
 //	without its store no user enters, in two timeouts     TestStoreAway, TestWhileTheStoreHangsACrowdIsRefusedSoon
 //	… and admission goes on when it is back               TestStoreAway, TestAdmissionGoesOnAfterTheStoreWasAway
@@ -92,17 +95,28 @@
 // a poll may fail and a sign of life be lost without harm, and at least 150 s,
 // since a hidden tab polls once a minute. A user back within it keeps the place.
 //
-// # Places, no-shows and the threshold
+// # Turns, places and the threshold
 //
-// A user admitted from the line has a reserved place until the first poll after it.
-// From then on the user holds the place for Config.Active, which does not grow by
-// polls, or until the user is done, leaves, or stops polling. Without a poll within
-// Config.NoShow the user is a no-show: the place goes to the next user. A no-show
-// that comes later, within Config.Seen of the admission, has the old position in
-// line.
+// No place is reserved. When a place gets free, the turn of the first in line has come
+// (Place.Turn, Config.NotifyTurn), and the next poll takes the place, in one step of the
+// store. The user holds it for Config.Active, which does not grow by polls, or until the
+// user is done, leaves, or stops polling.
 //
-// A lowered threshold expels no one: no user is admitted until fewer are active. A
-// threshold of 0 admits no one, and neither does a pause; the users inside stay.
+// A user whose turn has come is a taker of a place until the store should have heard of
+// the user: the poll interval, Config.Refresh and a second, 3.1 s by default. After that
+// the user is silent, and the front moves on: for each free place without a taker comes
+// the turn of one more user, and of one more for each silent user, by at most Config.Batch
+// in each Config.Tick. So at most Batch times NoShow divided by Tick users are silent. A
+// poll takes a free place if there are more of them than takers before the user: no user
+// that polls as told is passed. A silent user that polls within Config.NoShow is a taker
+// again, before all users behind. A taker that polled while no place was free, as a
+// hidden tab, keeps the right to one for Config.NoShow after the poll.
+//
+// A user that is silent for Config.NoShow after the turn is a no-show. A no-show that
+// comes later, within Config.Seen of the turn, has the old position in line.
+//
+// A lowered threshold expels no one: no user enters until fewer are active. A threshold
+// of 0 admits no one, and neither does a pause; the users inside stay.
 //
 // # The estimate of the wait
 //
@@ -112,8 +126,8 @@
 // their length ([Stays]). Users that are still inside count as well, since their stay
 // is at least as long as their age: the estimator is that of Kaplan and Meier. A
 // forecast, made once in Config.Refresh, follows the places from now on: those free
-// now, those that get free given the ages of the users inside, those of no-shows. At
-// most Config.Batch of them are given out in each Config.Tick.
+// now, and those that get free given the ages of the users inside. No-shows before a
+// user take none of them. At most Config.Batch turns come in each Config.Tick.
 //
 // At the opening no user has left. Then users are taken to stay for about half of
 // Config.Active, and not for as short as the first of them happen to stay. Each user
@@ -125,7 +139,7 @@
 // nine of ten people are told a wait within a factor of two of the truth for most of
 // the time (bench/onsale, printed by make onsale). What people are told in the first
 // ten seconds is as good, except where those who leave at once say nothing about those
-// who stay.
+// who stay, and where every second user does not come.
 //
 // # Failure modes
 //
@@ -174,8 +188,8 @@
 // A process is killed: its visitors go to another process with their tickets. The
 // signs of life that it had not sent are lost, at most those of a minute, which
 // Config.Seen covers. [Room.Flush] sends them before an orderly end. Any other
-// admitter takes up its admitter's work; users it admitted without a notice learn
-// of the admission by their next poll.
+// admitter takes up its admitter's work; users whose turn came without a notice learn
+// of the turn by their next poll.
 //
 // Clocks: those of the processes do not matter. Times are the store's, and a
 // process measures durations by its monotonic clock. A step of the store's clock

@@ -55,10 +55,10 @@ func ExampleNewAdmitter() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	room, err := queue.New(store, keys, queue.Config{Threshold: 1, Notify: func(n queue.Notice) {
-		fmt.Println(n.User, "may enter", n.Event)
-		if n.User == "bob" {
-			cancel() // only here: an admitter runs as long as its process
-		}
+		fmt.Println(n.User, "has a place in", n.Event)
+	}, NotifyTurn: func(n queue.Notice) {
+		fmt.Println("the turn of", n.User, "has come")
+		cancel() // only here: an admitter runs as long as its process
 	}})
 	if err != nil {
 		panic(err)
@@ -77,7 +77,7 @@ func ExampleNewAdmitter() {
 	}
 	fmt.Println(admitter.Run(ctx))
 	// Output:
-	// ada may enter show-1
-	// bob may enter show-1
+	// ada has a place in show-1
+	// the turn of bob has come
 	// <nil>
 }

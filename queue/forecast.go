@@ -12,12 +12,14 @@ const (
 	stepsEach     = 24
 )
 
-// forecast is how many users of the line are admitted within a time from now on, if
-// the line is long enough. It does not change.
+// forecast is how many users of the line take a place within a time from now on, if the
+// line is long enough. It does not change.
 type forecast struct {
 	epoch    uint64
 	at       time.Duration          // on the room's clock
-	most     float64                // admissions in a second, by the batch
+	most     float64                // turns in a second, by the batch
+	silent   int                    // users before all others that have probably gone
+	coming   float64                // the share of the others that take a place at their turn
 	step     float64                // s
 	admitted [forecastSteps]float64 // up to the end of each step
 	steps    int
@@ -27,38 +29,29 @@ type forecast struct {
 
 // newForecast follows the places of a room in steps: those of the users inside get
 // free by the curve of the stays, given their age; those of users to come by the same
-// curve from their admission on; those of no-shows after NoShow. Every free place is
-// given to the line, by at most Batch in each Tick. Later on the pace is that of
-// Little's law: the places divided by the time for which one is taken.
+// curve from their admission on. No-shows take no place. Every free place is given to
+// the line, by at most Batch turns in each Tick. Later on the pace is that of Little's
+// law: the places divided by the time for which one is taken.
 func newForecast(s State) *forecast {
 	stays := s.Stays
 	curve := stays.curve()
-	// A user who is present comes soon after the admission. Those reserved that are
-	// more than a few seconds of admissions have probably gone.
-	var pace float64
-	if s.Rate.Over > 0 {
-		pace = float64(s.Rate.Admitted) / s.Rate.Over.Seconds()
-	}
-	ghosts := max(0, float64(s.Reserved)-2*pace)
-	missing := (float64(s.NoShows) + ghosts) / (float64(s.NoShows+stays.Came) + ghosts + 1)
-	noShow := stays.NoShow.Seconds()
-	each := missing*noShow + (1-missing)*curve.mean()
+	gone := float64(s.NoShows) + float64(s.Silent)
+	coming := 1 - gone/(gone+float64(stays.Came)+1)
+	each := curve.mean()
 	most := float64(stays.Batch) / stays.Tick.Seconds()
 
 	f := &forecast{
-		epoch: s.Epoch, most: most, step: max(each/stepsEach, 1e-3), pace: min(most, float64(s.Threshold)/max(each, 1e-3)),
+		epoch: s.Epoch, most: most, silent: s.Silent, coming: coming, step: max(each/stepsEach, 1e-3),
+		pace:   min(coming*most, float64(s.Threshold)/max(each, 1e-3)),
 		spread: 1 + 1/math.Sqrt(1+curve.ended/8),
 	}
-	inside := insideOf(s, &curve, ghosts)
+	inside := insideOf(s, &curve)
 	var longer, came [forecastSteps]float64 // of a place taken by a user to come; of admissions in a step
 	enough, sum := float64(s.Waiting+1), 0.0
 	for k := range forecastSteps {
 		now := float64(k) * f.step
-		longer[k] = (1 - missing) * curve.longer(now)
-		if now < noShow {
-			longer[k] += missing
-		}
-		taken := ghosts * max(0, 1-now/noShow)
+		longer[k] = curve.longer(now)
+		taken := 0.0
 		for _, c := range inside {
 			taken += c.users * curve.longer(c.age+now)
 		}
@@ -67,7 +60,7 @@ func newForecast(s State) *forecast {
 		}
 		came[k] = max(0, float64(s.Threshold)-taken)
 		if k > 0 {
-			came[k] = min(came[k], most*f.step)
+			came[k] = min(came[k], coming*most*f.step)
 		}
 		sum += came[k]
 		f.admitted[k], f.steps = sum, k+1
@@ -83,18 +76,16 @@ type agedUsers struct{ users, age float64 }
 
 // insideOf are the users inside by their age. Those the store knows no age of, as of
 // an older release, are as the others.
-func insideOf(s State, c *stayCurve, ghosts float64) []agedUsers {
+func insideOf(s State, c *stayCurve) []agedUsers {
 	known := 0
 	for _, cohort := range s.Stays.Inside {
 		known += cohort.Users
 	}
-	present := max(0, float64(s.Active)-ghosts)
-	fresh := min(present, max(0, float64(s.Reserved)-ghosts)) // come soon
 	if known == 0 {
-		return []agedUsers{{users: present}}
+		return []agedUsers{{users: float64(s.Active)}}
 	}
-	inside := []agedUsers{{users: fresh}}
-	scale := (present - fresh) / float64(known)
+	var inside []agedUsers
+	scale := float64(s.Active) / float64(known)
 	for _, cohort := range s.Stays.Inside {
 		age := cohort.Age.Seconds()
 		if share := c.longer(age); share > 0 {
@@ -104,9 +95,10 @@ func insideOf(s State, c *stayCurve, ghosts float64) []agedUsers {
 	return inside
 }
 
-// wait is the time in s until the admission of a position.
+// wait is the time in s until a position has a place.
 func (f *forecast) wait(position int) float64 {
-	p := float64(position)
+	turn := float64(max(1, position-f.silent))
+	p := 1 + (turn-1)*f.coming
 	admitted := f.admitted[:f.steps]
 	free := 0.0
 	switch k := sort.SearchFloat64s(admitted, p); k {
@@ -116,7 +108,7 @@ func (f *forecast) wait(position int) float64 {
 	default:
 		free = (float64(k-1) + (p-admitted[k-1])/(admitted[k]-admitted[k-1])) * f.step
 	}
-	return max(free, p/f.most)
+	return max(free, turn/f.most)
 }
 
 // foresee is the forecast for a line in a state, nil when there is none. After

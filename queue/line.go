@@ -97,7 +97,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 		answers[i] = answer{Outcome: outcome, state: &seen.State}
 		l.saw(outcome.Order)
 		if outcome.Entered {
-			l.room.notify(l.event, visits[i].User, outcome.Order, seen.State)
+			l.room.notifyAdmitted(l.event, visits[i].User, outcome.Order, seen.State)
 		}
 	}
 	return answers, nil
@@ -194,7 +194,7 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 		v.Epoch, v.Order, v.Until = a.state.Epoch, a.Order, time.Time{}
 	}
 	position := 0
-	if a.Status == Waiting {
+	if a.Status == Waiting && !a.Turn {
 		position = a.Ahead + 1
 	}
 	return l.renewed(v, position, a.state.Now, brought)
@@ -222,7 +222,7 @@ func (l *line) renewed(v Visit, position int, now time.Time, brought string) str
 func (l *line) tell(a answer) {
 	if s := l.snap.Load(); s != nil {
 		ahead, found := s.find(a.Order)
-		if s.state.Epoch != a.state.Epoch || found == nil || ahead <= a.Ahead {
+		if s.state.Epoch != a.state.Epoch || found == nil || ahead+s.state.Entitled <= a.Ahead {
 			return
 		}
 	}
@@ -242,5 +242,6 @@ func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch 
 	age := now - s.at
 	l.heardOf(ctx, s, b, order, s.state.Now.Add(age).Unix()/60)
 	l.counts.snapshot.Add(1)
+	ahead += s.state.Entitled // who are before all users of the snapshot's blocks
 	return l.place(Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
 }

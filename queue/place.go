@@ -27,7 +27,10 @@ type Place struct {
 	NextPoll                time.Duration // when to come again, with jitter
 	Keep                    time.Duration // how long the place is kept without a poll
 
-	Active    int // places taken, inside and reserved
+	// Turn says that the turn of a waiting user has come: the next free place is this
+	// user's, with one of the next polls.
+	Turn      bool
+	Active    int // places taken
 	Threshold int
 	Waiting   int
 	Paused    bool

@@ -157,6 +157,7 @@ func TestTheTurnComesWithTheNextPoll(t *testing.T) {
 				t.Errorf("c by the entry of %s: %v", user, err)
 			}
 		}
+		time.Sleep(2 * time.Second)
 		if place := check(t, room, "c", tickets["c"]); place.Position != 1 {
 			t.Errorf("c: %+v", place)
 		}

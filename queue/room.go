@@ -173,6 +173,10 @@ func (l *line) place(o Outcome, s State) Place {
 	case Active:
 		p.Entry = Entry{ID: entryID(s.Epoch, o.Order), Left: o.Left}
 	}
-	p.NextPoll = nextPoll(l.room.cfg.Intervals, p.Position, l.room.cfg.Random())
+	position := p.Position
+	if o.Turn {
+		p.Turn, position = true, 1 // others may be ahead that do not come
+	}
+	p.NextPoll = nextPoll(l.room.cfg.Intervals, position, l.room.cfg.Random())
 	return p
 }

@@ -12,7 +12,7 @@ type Stats struct {
 	Threshold int
 	// Panics are those of stores and of Config.Notify that were caught.
 	Panics int64
-	// Admitted are the users admitted by an Admitter of this process.
+	// Admitted are the turns that an Admitter of this process gave.
 	Admitted int64
 }
 

@@ -28,9 +28,13 @@ type Store interface {
 	// caller goes on from the version of the answer while View.More. An event that
 	// was never used has an epoch as well.
 	Look(ctx context.Context, event string, r Rules, epoch, version uint64) (View, error)
-	// Admit takes out the users whose time is over, and admits the first of the
-	// line while there are places, at most MaxChunk. All instances that call it
-	// together admit at most Rules.Batch in each Rules.Tick.
+	// Admit takes out the users whose time is over, and tells the first of the line
+	// that their turn has come, at most MaxChunk: one for each free place without a
+	// taker, and one more for each entitled user who is silent. All instances that
+	// call it together give at most Rules.Batch turns in each Rules.Tick. A user whose
+	// turn has come is entitled: the next Check or Heartbeat takes a free place, if
+	// there are more of them than takers with a lower order. Takers are entitled users
+	// that have been heard of since, and those whose turn came within Rules.Turn.
 	Admit(ctx context.Context, event string, r Rules) (Admission, error)
 	// Sweep removes the waiting users without a sign of life for Rules.Seen, of the
 	// blocks from the given number on; zero begins. A sweep that begins within
@@ -58,8 +62,9 @@ type Rules struct {
 	Threshold  int           // how many may be active where the operator has set nothing
 	Active     time.Duration // how long an active user has, from when they were first seen
 	Seen       time.Duration // a user without a sign of life for longer is removed
-	NoShow     time.Duration // how long a place is reserved for an admitted user who was not seen yet
-	Tick       time.Duration // Batch may enter from the line in each Tick
+	NoShow     time.Duration // a turn ends when its user is silent for as long
+	Turn       time.Duration // a user whose turn has come is a taker of a place for as long without being heard of; zero is NoShow
+	Tick       time.Duration // the turns of Batch users of the line may come in each Tick
 	Batch      int
 	SweepEvery time.Duration
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
@@ -147,11 +152,12 @@ const (
 type Outcome struct {
 	Status Status
 	Order  int64         // waiting: the arrival number; active: that of the admission
-	Ahead  int           // waiting: how many are before, exactly
+	Ahead  int           // waiting: how many are before, exactly; silent entitled users count
 	Left   time.Duration // active: until the place ends
-	New    bool          // by this visit: lined up, let in, taken out, or seen inside for the first time
-	// Entered says that this visit itself was the admission: a Check that found a
-	// free place and an empty line. Admit returns the users admitted from the line.
+	New    bool          // by this visit: lined up, let in, or taken out
+	Turn   bool          // waiting: the turn has come, and the first free place is this user's
+	// Entered says that this visit itself took the place: a Check that found a free
+	// place and an empty line, or the poll of an entitled user.
 	Entered bool
 }
 
@@ -170,14 +176,15 @@ type State struct {
 	Paused    bool
 	Gated     bool          // a front gate is on
 	Settling  time.Duration // until admission begins, after a loss
-	Waiting   int
-	Active    int // places taken: inside, and reserved
-	Reserved  int // of Active: admitted, not seen yet
+	Waiting   int           // in line, entitled or not
+	Entitled  int           // of Waiting: their turn has come, and they have no place yet
+	Silent    int           // of Entitled: not heard of within Rules.Turn, so that others go before
+	Active    int           // places taken
 	Rate      Rate
 
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
-	NoShows  int64 // were admitted and did not come in time
+	NoShows  int64 // did not come within NoShow of their turn
 	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
@@ -191,8 +198,8 @@ type State struct {
 	Stays *Stays
 }
 
-// Rate of admissions from the line within the last minute: zero Over means that
-// there is no data.
+// Rate of the users from the line that took a place within the last minute: zero Over
+// means that there is no data.
 type Rate struct {
 	Admitted int
 	Over     time.Duration
@@ -219,13 +226,13 @@ type View struct {
 	More    bool
 }
 
-// Admitted is a user whose turn it is.
+// Admitted is a user whose turn has come.
 type Admitted struct {
 	User  string
 	Order int64
 }
 
-// Admission answers Admit. More says that more users could enter in this tick; Next
+// Admission answers Admit. More says that more turns could come in this tick; Next
 // is when the next tick begins.
 type Admission struct {
 	State

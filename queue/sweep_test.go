@@ -128,7 +128,7 @@ func TestEventsComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
 		var let register
-		room := open(t, store, queue.Config{Notify: let.note})
+		room := open(t, store, queue.Config{NotifyTurn: let.note})
 		defer run(t, room, queue.AdmitterConfig{})()
 		for round := range 2 {
 			fill(t, room, "a")

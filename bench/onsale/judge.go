@@ -54,7 +54,8 @@ type evidence struct {
 	last   []standing // of each
 	state  queue.State
 
-	entries    []admission // in order
+	entries    []admission // turns and people let in at once, in order
+	places     []admission // that people took
 	answers    int
 	unanswered int
 	over       int
@@ -75,7 +76,7 @@ func judge(e evidence) []finding {
 	return []finding{
 		found("places taken beyond the threshold, by each answer of the store", e.over <= 0, "%d in %d answers (at most %d of %d taken)", max(0, e.over), e.answers, e.cfg.Threshold+e.over, e.cfg.Threshold),
 		found("people inside beyond the threshold, by what they were told", known <= e.cfg.Threshold, "%d (at most %d at once)", max(0, known-e.cfg.Threshold), known),
-		found("inside and reserved beyond it, by who was admitted when", taken <= e.cfg.Threshold, "%d (at most %d at once)", max(0, taken-e.cfg.Threshold), taken),
+		found("places taken beyond it, by who took one when", taken <= e.cfg.Threshold, "%d (at most %d at once)", max(0, taken-e.cfg.Threshold), taken),
 		found("admissions in the order of arrival", inverted == 0, "Kendall tau %.6f: %d of %d pairs that did not overlap are inverted%s", tau(right, inverted), inverted, right+inverted, e.pair(inverted, example)),
 		found("inside without an admission", unheard == 0 || e.unanswered > 0, "%d, and %d calls of the store that got no answer", unheard, e.unanswered),
 		found("admitted twice", twice == 0, "%d of %d admissions", twice, len(e.entries)),
@@ -187,26 +188,12 @@ func (e evidence) known() []span {
 	return stays
 }
 
-// taken is when places were taken: from the answer that admits, to the call that
-// ends it, or until the place of a no-show is given up.
+// taken is when places were taken: from the answer of the store that gives one, to the
+// call that ends it.
 func (e evidence) taken() []span {
-	latest := map[int32]int{}
-	for i, a := range e.entries {
-		latest[a.person] = i
-	}
 	var spans []span
-	for i, a := range e.entries {
-		p := e.people[a.person]
-		// The store counts in milliseconds, from the beginning of one.
-		s := span{a.heard, a.began + e.cfg.NoShow - time.Millisecond}
-		switch {
-		case latest[a.person] != i || p.stay.from > s.to: // this one was missed
-		case p.stay.from > 0:
-			s.to = p.stay.to
-		case p.stay.to > 0: // left the line without knowing it
-			s.to = min(s.to, p.stay.to)
-		}
-		spans = append(spans, s)
+	for _, a := range e.places {
+		spans = append(spans, span{a.heard, e.people[a.person].stay.to})
 	}
 	return spans
 }

@@ -28,6 +28,10 @@ func fine() evidence {
 			{person: 0, order: 101, began: 2 * second, heard: 2 * second},
 			{person: 1, order: 102, began: 9 * second, heard: 9 * second},
 		},
+		places: []admission{
+			{person: 0, order: 101, began: 2 * second, heard: 2 * second},
+			{person: 1, order: 102, began: 9 * second, heard: 9 * second},
+		},
 		answers: 10, over: 0, orders: []int64{-1, 102, 103, 104},
 	}
 }
@@ -42,12 +46,12 @@ func TestJudge(t *testing.T) {
 		do     func(e *evidence)
 	}{
 		{"the store says so", []string{"by each answer"}, func(e *evidence) { e.over = 1 }},
-		{"two know that they are inside", []string{"by what they were told", "by who was admitted"}, func(e *evidence) {
+		{"two know that they are inside", []string{"by what they were told", "by who took one"}, func(e *evidence) {
 			e.people[1].stay.from = 8 * second
-			e.entries[1].began, e.entries[1].heard = 8*second, 8*second
+			e.places[1].began, e.places[1].heard = 8*second, 8*second
 		}},
-		{"a place is reserved that is taken", []string{"by who was admitted"}, func(e *evidence) {
-			e.entries[1].began, e.entries[1].heard = 8*second, 8*second
+		{"a place is given that is taken", []string{"by who took one"}, func(e *evidence) {
+			e.places[1].began, e.places[1].heard = 8*second, 8*second
 		}},
 		{"the third before the second", []string{"order of arrival", "lost"}, func(e *evidence) {
 			e.entries[1].person = 2

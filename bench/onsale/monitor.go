@@ -109,8 +109,8 @@ func (m *monitor) see(l look, out io.Writer) {
 	}
 	late := s.schedule.lateness()
 	m.late = max(m.late, late)
-	line := fmt.Sprintf("%3.0f s  arrived %s  waiting %s  inside %s, reserved %s  let in %s (%.0f/s)  polls %.0f/s p99 %s ms  CPU %.2f",
-		l.at.Seconds(), thousands(l.arrived), thousands(int64(l.state.Waiting)), thousands(int64(l.state.Active-l.state.Reserved)), thousands(int64(l.state.Reserved)),
+	line := fmt.Sprintf("%3.0f s  arrived %s  waiting %s  inside %s, their turn %s  let in %s (%.0f/s)  polls %.0f/s p99 %s ms  CPU %.2f",
+		l.at.Seconds(), thousands(l.arrived), thousands(int64(l.state.Waiting)), thousands(int64(l.state.Active)), thousands(int64(l.state.Entitled)),
 		thousands(l.state.Entered), entered, float64(polls)/passed, report.MS(at(took, polls, 0.99)), (l.cpu-before.cpu).Seconds()/passed)
 	if s.redis != nil {
 		line += fmt.Sprintf(" + Redis %.2f", (l.redis.CPU-before.redis.CPU).Seconds()/passed)

@@ -21,12 +21,13 @@ type record struct {
 	lost    int           // calls that got none
 	over    int           // the most by which the places taken exceeded the threshold
 	last    queue.State   // the latest by the store's clock
-	lets    [][]admission // of each call that admitted anyone, as it listed them
+	lets    [][]admission // of each call that gave turns, or let people in at once, as it listed them
+	places  []admission   // of people that took a place
 	orders  []int64       // by person: the arrival number, 0 for a person who never waited
 	moved   int           // people whose arrival number has changed
 }
 
-// admission of a person, from the line or at once.
+// admission of a person: the turn, or the place that was taken.
 type admission struct {
 	person int32
 	order  int64
@@ -82,9 +83,14 @@ func (r recorded) Visit(ctx context.Context, event string, rules queue.Rules, b 
 			}
 			r.orders[who] = o.Order
 		case queue.Active:
-			// Admit admitted a person from the line, under the order of the line.
-			if o.New && visits[i].Kind == queue.Check && r.orders[who] == 0 {
-				entered = append(entered, admission{person: who, order: o.Order, began: began})
+			if !o.Entered {
+				continue
+			}
+			place := admission{person: who, order: o.Order, began: began, heard: r.clock()}
+			r.places = append(r.places, place)
+			// The turn of a person from the line came before, under the order of the line.
+			if r.orders[who] == 0 {
+				entered = append(entered, place)
 				r.orders[who] = -1
 			}
 		}

@@ -51,7 +51,7 @@ func TestInOrder(t *testing.T) {
 	admit(41, 42)
 	now, store.took = 1, func() {}
 	store.visited = queue.Visited{State: queue.State{Threshold: 9}, Outcomes: []queue.Outcome{
-		{Status: queue.Waiting, Order: 109, New: true}, {Status: queue.Active, Order: 101, New: true}, {Status: queue.Active, Order: 102},
+		{Status: queue.Waiting, Order: 109, New: true}, {Status: queue.Active, Order: 101, New: true, Entered: true}, {Status: queue.Active, Order: 102},
 	}}
 	visits := []queue.Visit{{User: user(9)}, {User: user(1)}, {User: user(2)}}
 	if _, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits); err != nil {

@@ -154,6 +154,7 @@ func (s *sale) evidence() evidence {
 	}
 	s.record.mu.Lock()
 	defer s.record.mu.Unlock()
+	e.places = s.record.places
 	e.answers, e.unanswered, e.over, e.orders, e.moved = s.record.answers, s.record.lost, s.record.over, s.record.orders, s.record.moved
 	return e
 }

@@ -90,7 +90,7 @@ func (w Waits) Run(ctx context.Context) (WaitsReport, error) {
 	r := &waitsRun{
 		Waits: w, draw: rand.New(rand.NewPCG(w.Seed, 5)), told: map[int32][]said{}, entered: map[int32]time.Duration{},
 		rules: queue.Rules{
-			Threshold: w.Threshold, Active: w.Active, Seen: 24 * time.Hour, NoShow: noShowAfter, Tick: time.Second, Batch: w.Batch,
+			Threshold: w.Threshold, Active: w.Active, Seen: 24 * time.Hour, NoShow: noShowAfter, Tick: time.Second, Batch: w.Batch, Turn: 3100 * time.Millisecond,
 			SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 		},
 	}
@@ -155,14 +155,21 @@ func (r *waitsRun) come(ctx context.Context, person int32) error {
 
 func (r *waitsRun) step(ctx context.Context, s turnStep) error {
 	r.now = s.at
-	kind := queue.Heartbeat
 	if s.leaves {
-		kind = queue.Done
-	} else {
-		heap.Push(&r.steps, turnStep{s.at + r.stays[s.person], s.person, true})
+		_, err := r.visit(ctx, queue.Visit{Kind: queue.Done, User: user(s.person)})
+		return err
 	}
-	_, err := r.visit(ctx, queue.Visit{Kind: kind, User: user(s.person)})
-	return err
+	v, err := r.visit(ctx, queue.Visit{Kind: queue.Heartbeat, User: user(s.person)})
+	if err != nil {
+		return err
+	}
+	if v.Outcomes[0].Entered {
+		r.entered[s.person] = r.now
+		heap.Push(&r.steps, turnStep{s.at + r.stays[s.person], s.person, true})
+	} else {
+		heap.Push(&r.steps, turnStep{s.at + time.Second, s.person, false})
+	}
+	return nil
 }
 
 func (r *waitsRun) admit(ctx context.Context) error {
@@ -173,7 +180,6 @@ func (r *waitsRun) admit(ctx context.Context) error {
 	for _, one := range a.Admitted {
 		person := number(one.User)
 		r.admitted++
-		r.entered[person] = r.now
 		if r.draw.Float64() >= r.Missing {
 			heap.Push(&r.steps, turnStep{r.now + time.Duration(r.draw.Float64()*float64(time.Second)), person, false})
 		}
@@ -191,7 +197,7 @@ func (r *waitsRun) tell(ctx context.Context) error {
 		if _, follow := r.told[person]; !follow {
 			continue
 		}
-		wait, known := v.Wait(i + 1)
+		wait, known := v.Wait(v.Entitled + i + 1)
 		if !known {
 			return fmt.Errorf("%s: the wait is not known at %s", r.Name, r.now)
 		}
@@ -212,9 +218,12 @@ func (r *waitsRun) report() WaitsReport {
 	people, all := 0.0, 0.0
 	for person, told := range r.told {
 		if len(told) == 0 {
-			continue // admitted before the first look
+			continue // the turn came before the first look
 		}
-		entered := r.entered[person]
+		entered, came := r.entered[person]
+		if !came {
+			continue
+		}
 		waited := entered - told[0].at
 		report.Waited = max(report.Waited, waited)
 		right := func(after float64) float64 {

@@ -157,7 +157,7 @@ func (o *ours) enter(ctx context.Context, most int) (entered int, err error) {
 		}
 		entered += len(a.Admitted)
 		if !a.More {
-			o.inside, o.tick = a.Active, time.Now().Add(a.Next)
+			o.inside, o.tick = a.Active+a.Entitled, time.Now().Add(a.Next)
 			return entered, nil
 		}
 	}

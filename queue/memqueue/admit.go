@@ -7,23 +7,25 @@ func (m *room) admit(now int64, r queue.Rules) queue.Admission {
 	if now-m.tick >= tick || now < m.tick {
 		m.tick, m.admitted = now, 0
 	}
-	may := func() int { return min(m.open(now, r), r.Batch-m.admitted, m.line.waiting) }
-	n := max(0, min(may(), queue.MaxChunk))
+	// Of the silent, as many more as there are may be silent.
+	may := func() int {
+		free := m.open(now, r) - len(m.turns.takers)
+		if free <= 0 {
+			return 0
+		}
+		return max(0, min(free+len(m.turns.silent), r.Batch-m.admitted, m.line.waiting))
+	}
+	n := min(may(), queue.MaxChunk)
 	var let []queue.Admitted
 	for range n {
 		order := m.line.first()
 		user := m.line.at(order).user
 		m.line.remove(order)
 		delete(m.position, user)
-		ends := now + r.NoShow.Microseconds()
-		m.inside.add(&guest{user: user, order: order, admitted: now, expires: ends, end: ends})
+		m.begin(user, order, now, r)
 		let = append(let, queue.Admitted{User: user, Order: order})
 	}
-	if n > 0 {
-		m.admitted += n
-		m.entered += int64(n)
-		m.rate.add(now, n)
-	}
+	m.admitted += n
 	return queue.Admission{
 		State: m.state(now, r), Admitted: let, More: may() > 0, Next: span(m.tick + tick - now),
 	}

@@ -30,7 +30,7 @@ func (m *room) clear(now int64, epoch uint64) {
 	m.top = max(m.top, now)
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}
-	m.inside = newInside()
+	m.turns, m.inside = newTurns(), newInside()
 	m.tick, m.admitted, m.rate, m.stays = 0, 0, rate{}, stays{}
 	m.told, m.idle = m.line.version, false
 	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0

@@ -20,7 +20,7 @@ func check(ctx context.Context, event string, r queue.Rules) error {
 		return bad("Rules.Threshold is %d: it must not be negative", r.Threshold)
 	case r.Batch <= 0:
 		return bad("Rules.Batch is %d: it must be positive", r.Batch)
-	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0:
+	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0:
 		return bad("a duration of the Rules is missing or negative: %+v", r)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 // Nothing is read of a frame that is damaged.
 const (
 	magic    = "millrace rooms "
-	format   = 1
+	format   = 2
 	maxFrame = 1 << 16
 	maxValue = 1 << 10 // bytes of one value: no value is in two frames
 )

@@ -41,7 +41,7 @@
 //
 // What happened after the last Save is lost, as the last writes of a server are
 // ([queue.State].Servers). Users that arrived then keep their places by their
-// tickets. Users that were admitted then wait again at the head of the line, and
+// tickets. Users that entered then wait again at the head of the line, and
 // their entry tokens stay valid, so more than the threshold may be inside for a while.
 // Users that left then are back until they count as silent. The orders go on 2^20
 // higher, about a second of the clock.

@@ -44,7 +44,8 @@ func Sound(s *Store) error {
 		for _, e := range m.line.ordered {
 			waiting += e.count
 		}
-		if waiting != m.line.waiting || waiting != len(m.position) || len(m.inside.users) != len(m.inside.ends) {
+		if waiting != m.line.waiting || waiting != len(m.position) || len(m.inside.users) != len(m.inside.ends) ||
+			len(m.turns.users) != len(m.turns.due) || len(m.turns.users) != len(m.turns.takers)+len(m.turns.silent) {
 			return fmt.Errorf("%q: %d in blocks, %d waiting, %d by name; %d inside, %d by end", event, waiting, m.line.waiting, len(m.position), len(m.inside.users), len(m.inside.ends))
 		}
 		for user, order := range m.position {

@@ -2,67 +2,52 @@ package memqueue
 
 import "container/heap"
 
-// inside holds the active users, those with a place reserved, and the no-shows.
+// inside holds the active users, and the no-shows.
 type inside struct {
-	users    map[string]*guest
-	ends     byEnd
-	reserved int
+	users map[string]*guest
+	ends  byEnd
 
-	missed map[string]turn
+	missed map[string]missed
 	recent []string // keys of missed, by the end of their turns
 }
 
 // guest is an active user.
 type guest struct {
-	user     string
-	order    int64 // of the admission
-	admitted int64
-	began    int64 // when they were first seen inside
-	expires  int64
-	seen     bool
-	end      int64 // the earlier of expires and of the end of Rules.Seen
-	index    int   // in ends
+	user    string
+	order   int64 // of the admission
+	began   int64
+	expires int64
+	end     int64 // the earlier of expires and of the end of Rules.Seen
+	index   int   // in ends
 }
 
-// turn is a missed turn.
-type turn struct {
+// missed is a missed turn.
+type missed struct {
 	order, until int64
 }
 
 func newInside() inside {
-	return inside{users: map[string]*guest{}, missed: map[string]turn{}}
+	return inside{users: map[string]*guest{}, missed: map[string]missed{}}
 }
 
 func (in *inside) add(g *guest) {
 	in.users[g.user] = g
-	if !g.seen {
-		in.reserved++
-	}
 	heap.Push(&in.ends, g)
 }
 
 func (in *inside) remove(g *guest) {
 	delete(in.users, g.user)
-	if !g.seen {
-		in.reserved--
-	}
 	heap.Remove(&in.ends, g.index)
 }
 
-// hear records a sign of life, and says whether it is the first.
-func (in *inside) hear(g *guest, now, active, seen int64) (first bool) {
-	if first = !g.seen; first {
-		g.seen, g.began = true, now
-		g.expires = now + active
-		in.reserved--
-	}
+// hear records a sign of life.
+func (in *inside) hear(g *guest, now, seen int64) {
 	g.end = min(g.expires, now+seen)
 	heap.Fix(&in.ends, g.index)
-	return first
 }
 
 // miss keeps a missed turn.
-func (in *inside) miss(user string, t turn) {
+func (in *inside) miss(user string, t missed) {
 	in.missed[user] = t
 	in.recent = append(in.recent, user)
 }

@@ -26,6 +26,7 @@ type content struct {
 
 	line     line
 	position map[string]int64 // the orders of the waiting users
+	turns    turns
 	inside   inside
 
 	threshold *int
@@ -33,7 +34,7 @@ type content struct {
 	gate      gate
 
 	tick     int64 // when it began
-	admitted int   // in it
+	admitted int   // turns that came in it
 	rate     rate
 	stays    stays
 
@@ -55,7 +56,7 @@ func newRoom(servers int64, epoch uint64, begun, now int64) *room {
 	return &room{content: content{
 		servers: servers, epoch: epoch, begun: begun, top: now,
 		used: map[int64]*[queue.BlockSize / 64]uint64{},
-		line: newLine(0), position: map[string]int64{}, inside: newInside(),
+		line: newLine(0), position: map[string]int64{}, turns: newTurns(), inside: newInside(),
 	}}
 }
 
@@ -75,21 +76,16 @@ func (m *room) take(order int64) bool {
 	return true
 }
 
-// expire takes out the users whose time is over, once, by the first call after it.
+// expire takes out the users whose time is over, and ends turns, once, by the first
+// call after it.
 func (m *room) expire(now int64, r queue.Rules) {
 	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
 		g := m.inside.ends[0]
 		m.inside.remove(g)
-		if g.seen {
-			m.expired++
-			m.stays.leave(g.began, g.end, r, m.limit(r))
-			continue
-		}
-		m.noShows++
-		if until := g.admitted + r.Seen.Microseconds(); until > now {
-			m.inside.miss(g.user, turn{g.order, until})
-		}
+		m.expired++
+		m.stays.leave(g.began, g.end, r, m.limit(r))
 	}
+	m.lapse(now, r)
 	m.inside.lapse(now)
 }
 
@@ -114,8 +110,8 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Epoch: m.epoch, Now: time.UnixMicro(now),
 		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
 		Settling: span(max(0, m.settled-now)),
-		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
-		Rate:   m.rate.over(now),
+		Waiting:  m.line.waiting + len(m.turns.users), Entitled: len(m.turns.users), Silent: len(m.turns.silent),
+		Active: len(m.inside.users), Rate: m.rate.over(now),
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: m.servers,
 		Stays: m.stays.now(now, r),
 	}

@@ -59,5 +59,10 @@ func (m *room) copied() *content {
 		one := *g
 		c.inside.ends[i] = &one
 	}
+	c.turns = turns{due: slices.Clone(m.turns.due)}
+	for i, t := range c.turns.due {
+		one := *t
+		c.turns.due[i] = &one
+	}
 	return &c
 }

@@ -52,6 +52,7 @@ func (c *coder) room(m *content) {
 	m.line.version = uint64(version) //nolint:gosec // not negative
 	c.used(m)
 	c.line(m)
+	c.turns(m)
 	c.inside(m)
 	c.rate(&m.rate)
 	c.stays(m)
@@ -132,6 +133,37 @@ func (c *coder) positions(m *content) {
 	}
 }
 
+// has says whether a user waits or is inside.
+func (m *content) has(user string) bool {
+	_, waits := m.position[user]
+	return waits || m.turns.users[user] != nil || m.inside.users[user] != nil
+}
+
+// turns are the entitled users.
+func (c *coder) turns(m *content) {
+	n, all := int64(len(m.turns.due)), m.turns.due
+	c.count(&n)
+	for i := int64(0); i < n && c.err == nil; i++ {
+		t := &turn{}
+		if c.to != nil {
+			t = all[i]
+		}
+		c.name(&t.user, maxUser)
+		c.num(&t.order)
+		c.when(&t.last)
+		c.when(&t.due)
+		c.flag(&t.silent)
+		if c.to != nil || c.err != nil {
+			continue
+		}
+		if m.has(t.user) {
+			c.fail("a user of the saved state has two places; %s", remedy)
+			return
+		}
+		m.turns.add(t)
+	}
+}
+
 func (c *coder) inside(m *content) {
 	n, ends := int64(len(m.inside.ends)), m.inside.ends
 	c.count(&n)
@@ -142,14 +174,13 @@ func (c *coder) inside(m *content) {
 		}
 		c.name(&g.user, maxUser)
 		c.num(&g.order)
-		for _, v := range []*int64{&g.admitted, &g.began, &g.expires, &g.end} {
+		for _, v := range []*int64{&g.began, &g.expires, &g.end} {
 			c.when(v)
 		}
-		c.flag(&g.seen)
 		if c.to != nil || c.err != nil {
 			continue
 		}
-		if _, waits := m.position[g.user]; waits || m.inside.users[g.user] != nil {
+		if m.has(g.user) {
 			c.fail("a user of the saved state has two places; %s", remedy)
 			return
 		}
@@ -166,7 +197,7 @@ func (c *coder) missed(m *content) {
 		return cmp.Compare(m.inside.missed[a].until, m.inside.missed[b].until)
 	})
 	for i := int64(0); i < n && c.err == nil; i++ {
-		user, t := "", turn{}
+		user, t := "", missed{}
 		if c.to != nil {
 			user, t = users[i], m.inside.missed[users[i]]
 		}
@@ -209,7 +240,7 @@ func (c *coder) stays(m *content) {
 	}
 	s.newest = c.at / s.span
 	for _, g := range m.inside.ends {
-		if number := min(g.began/s.span, s.newest); g.seen && number >= 0 && number > s.newest-cohorts {
+		if number := min(g.began/s.span, s.newest); number >= 0 && number > s.newest-cohorts {
 			in := &s.inside[number%cohorts]
 			in.users++
 			in.sum += g.began - number*s.span

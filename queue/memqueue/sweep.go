@@ -19,7 +19,7 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 		}
 		m.line.forget(m.told)
 		m.swept, m.told = now, m.line.version
-		empty := m.line.waiting == 0 && len(m.inside.users) == 0
+		empty := m.line.waiting+len(m.turns.users)+len(m.inside.users) == 0
 		m.listed = m.listed && !(empty && m.idle)
 		m.idle = empty
 	}

@@ -31,6 +31,9 @@ func (m *room) visit(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	if g := m.inside.users[v.User]; g != nil {
 		return m.visitInside(g, v, now, r)
 	}
+	if t := m.turns.users[v.User]; t != nil {
+		return m.visitTurn(t, v, now, r)
+	}
 	if order, ok := m.position[v.User]; ok {
 		return m.visitLine(order, v, now)
 	}
@@ -48,21 +51,15 @@ func (m *room) visitInside(g *guest, v queue.Visit, now int64, r queue.Rules) qu
 	case queue.Leave, queue.Done:
 		m.inside.remove(g)
 		m.departed++
-		if g.seen {
-			m.stays.leave(g.began, now, r, m.limit(r))
-		}
+		m.stays.leave(g.began, now, r, m.limit(r))
 		return queue.Outcome{New: true}
 	case queue.Verify:
 		if v.Entry != g.order {
 			return queue.Outcome{}
 		}
 	}
-	first := m.inside.hear(g, now, r.Active.Microseconds(), r.Seen.Microseconds())
-	if first {
-		m.stays.enter(now, r)
-		m.stays.came++
-	}
-	return queue.Outcome{Status: queue.Active, Order: g.order, Left: span(g.expires - now), New: first}
+	m.inside.hear(g, now, r.Seen.Microseconds())
+	return queue.Outcome{Status: queue.Active, Order: g.order, Left: span(g.expires - now)}
 }
 
 func (m *room) visitLine(order int64, v queue.Visit, now int64) queue.Outcome {
@@ -77,8 +74,11 @@ func (m *room) visitLine(order int64, v queue.Visit, now int64) queue.Outcome {
 	case queue.Check, queue.Heartbeat:
 		m.line.at(order).alive = now
 	}
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order)}
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.ahead(order)}
 }
+
+// ahead counts the users before a waiting one: all entitled users are.
+func (m *room) ahead(order int64) int { return len(m.turns.users) + m.line.ahead(order) }
 
 // arrive serves a Check of a user outside the room.
 func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
@@ -87,19 +87,21 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 		return queue.Outcome{Status: queue.Gated}
 	}
 	m.joined++
-	if m.line.waiting == 0 && m.open(now, r) > 0 {
-		m.entered++
-		expires := now + r.Active.Microseconds()
-		m.inside.add(&guest{
-			user: v.User, order: order, admitted: now, began: now, seen: true,
-			expires: expires, end: min(expires, now+r.Seen.Microseconds()),
-		})
-		m.stays.enter(now, r)
-		return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true, Entered: true}
+	if m.line.waiting == 0 && m.open(now, r) > len(m.turns.takers) {
+		return m.enter(v.User, order, now, r)
 	}
 	m.line.add(order, v.User, now)
 	m.position[v.User] = order
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.line.ahead(order), New: true}
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.ahead(order), New: true}
+}
+
+// enter gives a user a place.
+func (m *room) enter(user string, order, now int64, r queue.Rules) queue.Outcome {
+	m.entered++
+	expires := now + r.Active.Microseconds()
+	m.inside.add(&guest{user: user, order: order, began: now, expires: expires, end: min(expires, now+r.Seen.Microseconds())})
+	m.stays.enter(now, r)
+	return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true, Entered: true}
 }
 
 // young says whether the room waits for those that it has lost: an epoch that began

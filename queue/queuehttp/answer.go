@@ -49,6 +49,9 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 	if ticket != "" {
 		b = text(b, `,"ticket":`, ticket)
 	}
+	if p.Turn {
+		b = append(b, `,"turn":true`...)
+	}
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, p.Paused)
 	b = number(b, `,"settling":`, up(p.Settling))
@@ -68,7 +71,7 @@ func appendState(b []byte, s queue.State) []byte {
 	b = strconv.AppendBool(b, s.Gated)
 	b = number(b, `,"settling":`, up(s.Settling))
 	b = number(b, `,"currentUsers":`, int64(s.Active))
-	b = number(b, `,"reserved":`, int64(s.Reserved))
+	b = number(b, `,"entitled":`, int64(s.Entitled))
 	b = number(b, `,"queueSize":`, int64(s.Waiting))
 	b = append(b, `,"admittedPerSecond":`...)
 	if s.Rate.Over > 0 {

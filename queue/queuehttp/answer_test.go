@@ -31,7 +31,7 @@ func TestAnswerIsJSON(t *testing.T) {
 			Position: count.Draw(t, "position"), Ahead: count.Draw(t, "ahead"), Behind: count.Draw(t, "behind"),
 			Wait: span.Draw(t, "wait"), WaitLow: span.Draw(t, "low"), WaitHigh: span.Draw(t, "high"), WaitKnown: rapid.Bool().Draw(t, "known"), NextPoll: span.Draw(t, "next"), Keep: span.Draw(t, "keep"),
 			Active: count.Draw(t, "active"), Threshold: count.Draw(t, "threshold"), Waiting: count.Draw(t, "waiting"),
-			Paused: rapid.Bool().Draw(t, "paused"), Settling: span.Draw(t, "settling"), Entry: queue.Entry{Left: span.Draw(t, "left")},
+			Paused: rapid.Bool().Draw(t, "paused"), Turn: rapid.Bool().Draw(t, "turn"), Settling: span.Draw(t, "settling"), Entry: queue.Entry{Left: span.Draw(t, "left")},
 		}
 		text := rapid.StringMatching(`[A-Za-z0-9_.-]{0,60}`)
 		ticket, entry, gate := text.Draw(t, "ticket"), text.Draw(t, "entry"), text.Draw(t, "gate")
@@ -63,6 +63,9 @@ func TestAnswerIsJSON(t *testing.T) {
 		if ticket != "" {
 			want["ticket"] = ticket
 		}
+		if p.Turn {
+			want["turn"] = true
+		}
 		if gate != "" {
 			want["gated"], want["redirectTo"] = true, gate
 		}
@@ -78,12 +81,12 @@ func TestStateIsJSON(t *testing.T) {
 		n := func(name string) int { return rapid.IntRange(0, 1<<40).Draw(t, name) }
 		s := queue.State{
 			Threshold: n("threshold"), Paused: rapid.Bool().Draw(t, "paused"), Gated: rapid.Bool().Draw(t, "gated"),
-			Settling: time.Duration(n("settling")), Waiting: n("waiting"), Active: n("active"), Reserved: n("reserved"),
+			Settling: time.Duration(n("settling")), Waiting: n("waiting"), Active: n("active"), Entitled: n("entitled"),
 			Joined: int64(n("joined")), Entered: int64(n("entered")), NoShows: int64(n("no-shows")), Expired: int64(n("expired")), Departed: int64(n("departed")), Swept: int64(n("swept")),
 		}
 		want := map[string]any{
 			"threshold": s.Threshold, "paused": s.Paused, "gated": s.Gated, "settling": int64((s.Settling + time.Second - 1) / time.Second),
-			"currentUsers": s.Active, "reserved": s.Reserved, "queueSize": s.Waiting, "admittedPerSecond": nil,
+			"currentUsers": s.Active, "entitled": s.Entitled, "queueSize": s.Waiting, "admittedPerSecond": nil,
 			"joined": s.Joined, "entered": s.Entered, "noShows": s.NoShows, "expired": s.Expired, "departed": s.Departed, "swept": s.Swept,
 		}
 		if rapid.Bool().Draw(t, "rate") {

@@ -22,12 +22,13 @@
 //	                seconds: the wait is probably between them; only when it is known
 //	nextPoll        seconds until the next poll, with random jitter: 1.073
 //	keep            seconds for which a place in line is kept without a poll
-//	currentUsers    places taken, inside and reserved
+//	currentUsers    places taken
 //	threshold       how many places there are
 //	queueSize       how many users wait
 //	entryToken      of an active user, else null
 //	expiresIn       seconds until the place of an active user ends
 //	ticket          only when it is a new one
+//	turn            true when the turn of a waiting user has come: the next free place is theirs
 //	paused          whether the operator has stopped admission
 //	settling        seconds until admission goes on after the room lost its data
 //	gated           true, with redirectTo, when the front gate has to be passed first, or

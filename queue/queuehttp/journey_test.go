@@ -54,6 +54,7 @@ func TestTwoPeopleOnePlace(t *testing.T) {
 		if a := bob.do("GET", "/seats/show-1", ""); a.status != 200 {
 			t.Errorf("bob with the cookie: %d %s", a.status, a.text)
 		}
+		time.Sleep(pollPause)
 		carol.want(carol.check("show-1"), "queued", 1, 0, 0)
 
 		if a := bob.do("POST", "/api/queue/done/show-1", ""); a.status != 204 {
@@ -318,7 +319,7 @@ func TestOperator(t *testing.T) {
 		bob.check("show-1")
 		a := admin.do("GET", "/api/queue/admin/status/show-1", "")
 		for field, want := range map[string]string{
-			"threshold": "1", "paused": "false", "gated": "false", "settling": "0", "currentUsers": "1", "reserved": "0", "queueSize": "1",
+			"threshold": "1", "paused": "false", "gated": "false", "settling": "0", "currentUsers": "1", "entitled": "0", "queueSize": "1",
 			"admittedPerSecond": "null", "joined": "2", "entered": "1", "noShows": "0", "expired": "0", "departed": "0", "swept": "0",
 		} {
 			if string(a.fields[field]) != want {

@@ -16,10 +16,14 @@
 // event and its id is user:event, so that on an SQS FIFO queue the message group
 // is the event and the deduplication id is user:event.
 //
+// With queue.Config.NotifyTurn: notices.NotifyTurn there is one more when the user's turn
+// comes, for a push or a mail to a user that waits elsewhere. Its action is "turn", its
+// entryToken is empty, and its id user:event:turn. The readers of the topic must know it.
+//
 //	property                                           proven by
 //	one notice for each admission, also for direct
 //	entries                                            queue's TestANotice, TestNoticesOfACrowd
-//	the body, the key and the id                       TestMessage
+//	the body, the key and the id                       TestMessage, TestTurn
 //	on SQS: group = event, deduplication = user:event  TestSQS
 //	order of admission                                 TestOrder
 //	admission never waits for a publisher              TestNotifyNeverWaits

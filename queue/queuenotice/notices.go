@@ -40,11 +40,11 @@ type Config struct {
 // batch is how many notices go to the publisher at once.
 const batch = 100
 
-// Notices publishes admissions. Make one with [New].
+// Notices publishes admissions and turns. Make one with [New].
 type Notices struct {
 	publisher message.Publisher
 	cfg       Config
-	buffer    chan queue.Notice
+	buffer    chan notice
 
 	failing            bool // of Run
 	published, dropped atomic.Int64
@@ -67,13 +67,25 @@ func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan queue.Notice, cfg.Buffer)}, nil
+	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan notice, cfg.Buffer)}, nil
+}
+
+// notice is one with what it is about: "admitted" or "turn".
+type notice struct {
+	queue.Notice
+	action string
 }
 
 // Notify is for queue.Config.Notify. It never blocks.
-func (n *Notices) Notify(notice queue.Notice) {
+func (n *Notices) Notify(of queue.Notice) { n.put(notice{of, "admitted"}) }
+
+// NotifyTurn is for queue.Config.NotifyTurn, where readers of the topic know the action
+// "turn". It never blocks.
+func (n *Notices) NotifyTurn(of queue.Notice) { n.put(notice{of, "turn"}) }
+
+func (n *Notices) put(one notice) {
 	select {
-	case n.buffer <- notice:
+	case n.buffer <- one:
 	default:
 		n.dropped.Add(1)
 	}
@@ -117,7 +129,7 @@ func (n *Notices) drain() {
 }
 
 // publish publishes a notice, with those behind it that fit.
-func (n *Notices) publish(first queue.Notice) bool {
+func (n *Notices) publish(first notice) bool {
 	messages := []*message.Message{n.message(first)}
 	for len(messages) < batch {
 		select {
@@ -162,9 +174,9 @@ type body struct {
 	Timestamp  int64  `json:"timestamp"` // ms since 1970
 }
 
-func (n *Notices) message(notice queue.Notice) *message.Message {
+func (n *Notices) message(notice notice) *message.Message {
 	payload, err := json.Marshal(body{
-		Action: "admitted", EventID: notice.Event, UserID: notice.User,
+		Action: notice.action, EventID: notice.Event, UserID: notice.User,
 		EntryToken: n.token(notice), Timestamp: notice.Time.UnixMilli(),
 	})
 	if err != nil { // strings and a number are always JSON
@@ -177,8 +189,8 @@ func (n *Notices) message(notice queue.Notice) *message.Message {
 }
 
 // token is empty on a failure: a notice without a token is better than none.
-func (n *Notices) token(notice queue.Notice) (token string) {
-	if n.cfg.Token == nil {
+func (n *Notices) token(notice notice) (token string) {
+	if n.cfg.Token == nil || notice.action == "turn" {
 		return ""
 	}
 	defer func() {
@@ -195,8 +207,11 @@ func (n *Notices) token(notice queue.Notice) (token string) {
 
 // id is for a transport's deduplication. A user id that transports would refuse is
 // hashed.
-func id(notice queue.Notice) string {
+func id(notice notice) string {
 	plain := notice.User + ":" + notice.Event
+	if notice.action == "turn" {
+		plain += ":turn"
+	}
 	if utf8.ValidString(plain) && !strings.ContainsFunc(plain, unicode.IsControl) {
 		return plain
 	}

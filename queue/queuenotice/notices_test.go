@@ -88,6 +88,19 @@ func run(t *testing.T, n *queuenotice.Notices) (stop func()) {
 	}
 }
 
+// TestTurn: no token, and an id that no admission has.
+func TestTurn(t *testing.T) {
+	d := &desk{}
+	n := open(t, d, queuenotice.Config{Token: func(string, string, queue.Entry) (string, error) { return "token", nil }})
+	stop := run(t, n)
+	n.NotifyTurn(queue.Notice{Event: "show-1", User: "ada", Time: time.UnixMilli(1_700_000_000_123)})
+	stop()
+	want := `{"action":"turn","eventId":"show-1","userId":"ada","entryToken":"","timestamp":1700000000123}`
+	if len(d.taken) != 1 || string(d.taken[0].Payload) != want || d.taken[0].UUID != "ada:show-1:turn" {
+		t.Errorf("%v", d.taken)
+	}
+}
+
 func TestMessage(t *testing.T) {
 	d := &desk{}
 	n := open(t, d, queuenotice.Config{Topic: "doors", Token: func(event, user string, e queue.Entry) (string, error) {

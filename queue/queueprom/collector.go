@@ -40,7 +40,7 @@ type Collector struct {
 	cfg  Config
 
 	polls, tickets, calls, errs, refreshes, beats, admitted, notices, panics, events *prometheus.Desc
-	waiting, active, reserved, threshold, paused, settling, servers                  *prometheus.Desc
+	waiting, active, entitled, threshold, paused, settling, servers                  *prometheus.Desc
 	joined, entered, noShows, expired, departed, swept                               *prometheus.Desc
 }
 
@@ -75,8 +75,8 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 		events:    desc("events", "Events that this process serves."),
 
 		waiting:   desc("waiting", "People in line.", "event"),
-		active:    desc("active", "Places taken: inside, or reserved.", "event"),
-		reserved:  desc("reserved", "Places of people who were let in and not seen yet.", "event"),
+		active:    desc("active", "Places taken.", "event"),
+		entitled:  desc("entitled", "Waiting people whose turn has come, without a place yet.", "event"),
 		threshold: desc("threshold", "How many may be active.", "event"),
 		paused:    desc("paused", "Whether an operator has paused the room: 1, else 0.", "event"),
 		settling:  desc("settling_seconds", "How long a room that lost its data gathers its line before it admits.", "event"),
@@ -96,7 +96,7 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.polls, c.tickets, c.calls, c.errs, c.refreshes, c.beats, c.admitted, c.notices, c.panics, c.events,
-		c.waiting, c.active, c.reserved, c.threshold, c.paused, c.settling, c.servers,
+		c.waiting, c.active, c.entitled, c.threshold, c.paused, c.settling, c.servers,
 		c.joined, c.entered, c.noShows, c.expired, c.departed, c.swept,
 	} {
 		out <- d
@@ -140,7 +140,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(c.waiting, float64(state.Waiting), event)
 		gauge(c.active, float64(state.Active), event)
-		gauge(c.reserved, float64(state.Reserved), event)
+		gauge(c.entitled, float64(state.Entitled), event)
 		gauge(c.threshold, float64(state.Threshold), event)
 		gauge(c.paused, map[bool]float64{true: 1}[state.Paused], event)
 		gauge(c.settling, state.Settling.Seconds(), event)

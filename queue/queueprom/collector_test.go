@@ -58,7 +58,7 @@ func TestEverySeriesFromTheStart(t *testing.T) {
 		"polls_total snapshot", "polls_total store", "polls_total refused", "foreign_tickets_total", "store_calls_total",
 		"store_errors_total", "snapshot_refreshes_total", "beats_total sent", "beats_total lost", "admitted_total",
 		"notices_total published", "notices_total dropped", "panics_total", "events",
-		"waiting show-1", "active show-1", "reserved show-1", "paused show-1", "settling_seconds show-1", "servers show-1", "joined_total show-1",
+		"waiting show-1", "active show-1", "entitled show-1", "paused show-1", "settling_seconds show-1", "servers show-1", "joined_total show-1",
 		"entered_total show-1", "no_shows_total show-1", "expired_total show-1", "departed_total show-1", "swept_total show-1",
 	} {
 		want["millrace_queue_"+name] = 0
@@ -120,8 +120,8 @@ func TestCounts(t *testing.T) {
 		check("e", last)
 		got := scrape(t, room, queueprom.Config{Notices: notices{}})
 		for name, want := range map[string]float64{
-			"millrace_queue_waiting show-1": 1, "millrace_queue_active show-1": 3, "millrace_queue_reserved show-1": 1, "millrace_queue_threshold show-1": 3,
-			"millrace_queue_paused show-1": 1, "millrace_queue_joined_total show-1": 5, "millrace_queue_entered_total show-1": 3, "millrace_queue_departed_total show-1": 1,
+			"millrace_queue_waiting show-1": 2, "millrace_queue_active show-1": 2, "millrace_queue_entitled show-1": 1, "millrace_queue_threshold show-1": 3,
+			"millrace_queue_paused show-1": 1, "millrace_queue_joined_total show-1": 5, "millrace_queue_entered_total show-1": 2, "millrace_queue_departed_total show-1": 1,
 			"millrace_queue_admitted_total": 1, "millrace_queue_polls_total snapshot": 2, "millrace_queue_polls_total store": 7, "millrace_queue_foreign_tickets_total": 1,
 			"millrace_queue_snapshot_refreshes_total": 1, "millrace_queue_beats_total sent": 1, "millrace_queue_events": 1, "millrace_queue_store_errors_total": 0,
 			"millrace_queue_notices_total published": 7, "millrace_queue_notices_total dropped": 3,

@@ -18,8 +18,8 @@
 //
 //	series of an event                       meaning, over all processes
 //	millrace_queue_waiting{event}            users in line
-//	millrace_queue_active{event}             places taken: inside, or reserved
-//	millrace_queue_reserved{event}           places of admitted users before their first poll
+//	millrace_queue_active{event}             places taken
+//	millrace_queue_entitled{event}           waiting users whose turn has come, without a place yet
 //	millrace_queue_threshold{event}          how many may be active
 //	millrace_queue_paused{event}             1 while paused
 //	millrace_queue_settling_seconds{event}   how long a room that lost its data waits for its line before it admits

@@ -41,7 +41,7 @@ func admitDefects() []defect {
 				slices.SortFunc(a.Admitted, func(a, b queue.Admitted) int { return strings.Compare(a.User, b.User) })
 				return a, err
 			})},
-		{"admits one too many", []string{"threshold-changes", "reserved-takes-a-place", "random-walks"},
+		{"admits one too many", []string{"threshold-changes", "turn-takes-a-place", "random-walks"},
 			admitting(func(_ *backend, c call) (queue.Admission, error) {
 				n := c.state().Threshold
 				a, err := with(c, queue.Change{Threshold: new(n + 1)}, queue.Change{Threshold: &n})

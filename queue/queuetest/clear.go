@@ -35,7 +35,7 @@ func clearTakesEverybodyOut(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if state.Epoch == epoch || state.Waiting+state.Active+state.Reserved != 0 ||
+	if state.Epoch == epoch || state.Waiting+state.Active+state.Entitled != 0 ||
 		state.Joined+state.Entered+state.NoShows+state.Expired+state.Departed+state.Swept != 0 {
 		return fmt.Errorf("the room that was cleared in epoch %d is %+v", epoch, state)
 	}

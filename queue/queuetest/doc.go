@@ -19,12 +19,13 @@
 //	lines up by id, or by the time in ms            order-of-arrival, order-within-a-call
 //	counts orders from 1                            first-order-is-the-time
 //	counts those ahead roughly                      ahead-is-exact, lost-line-forms-again
-//	gives several places, or is new at each check   one-place-each, first-seen-starts-the-time
+//	gives several places, or is new at each check   one-place-each
 //	admits past the line, or one user too many      nobody-passes-the-line, enters-at-once, threshold-changes
 //	lines up on any visit, or keeps a leaving user  nobody-is-nobody, leave-and-done
 //	verifies any entry                              verify-by-entry
 //	has times that do not end, or too late          active-time-is-fixed, expired-take-no-place, silent-inside-are-out
-//	does not count or keep reserved places          reserved-takes-a-place, no-show-gives-the-place-back
+//	reserves places, or forgets who is a taker      silent-turns-hold-up-nobody, turn-takes-a-place
+//	ends no turn, too soon, or starts the time      no-show-ends-the-turn, first-poll-starts-the-time
 //	forgets a missed turn, or never does            missed-turn-comes-back
 //	counts no stays, the wrong ones, or for ever    stays-are-counted, stays-begin-anew
 //	admits by id, loses one, admits while paused    order-of-arrival, admission-in-chunks, pause-and-resume

@@ -48,8 +48,26 @@ func (p *player) enter(users ...string) ([]int64, error) {
 	return orders, nil
 }
 
-// admits expects exactly these users, in their order.
+// admits expects that the turns of exactly these users come, in their order, and that
+// each takes a place with a poll.
 func (p *player) admits(when string, users ...string) error {
+	if err := p.calls(when, users...); err != nil || len(users) == 0 {
+		return err
+	}
+	got, err := p.visit(visits(queue.Heartbeat, users...)...)
+	if err != nil {
+		return err
+	}
+	for i, o := range got.Outcomes {
+		if want := (queue.Outcome{Status: queue.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}); o != want {
+			return fmt.Errorf("%s the turn of %s has come, and a poll is answered %+v", when, users[i], o)
+		}
+	}
+	return nil
+}
+
+// calls expects that the turns of exactly these users come, in their order.
+func (p *player) calls(when string, users ...string) error {
 	a, err := p.admit()
 	if err != nil {
 		return fmt.Errorf("%s: %w", when, err)
@@ -81,12 +99,13 @@ func (p *player) stands(when, user string, want queue.Status) (queue.Outcome, er
 	return o, err
 }
 
-// counts expects how many users wait, are active, and of these were not seen yet.
-func (p *player) counts(when string, waiting, active, reserved int) error {
+// counts expects how many users wait and are active, and the turn of how many of those
+// that wait has come.
+func (p *player) counts(when string, waiting, active, entitled int) error {
 	s, err := p.state()
-	if err == nil && (s.Waiting != waiting || s.Active != active || s.Reserved != reserved) {
-		err = fmt.Errorf("%s %d wait and %d are active, %d of them reserved; want %d, %d, %d",
-			when, s.Waiting, s.Active, s.Reserved, waiting, active, reserved)
+	if err == nil && (s.Waiting != waiting || s.Active != active || s.Entitled != entitled) {
+		err = fmt.Errorf("%s %d wait, %d are active, and %d turns have come; want %d, %d, %d",
+			when, s.Waiting, s.Active, s.Entitled, waiting, active, entitled)
 	}
 	return err
 }

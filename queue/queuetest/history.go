@@ -72,6 +72,7 @@ func concurrentInstances(ctx context.Context, h Harness) error {
 	return steps(
 		func() error { return p.threshold(10_000) },
 		func() error { return past.admit(p) },
+		func() error { return past.take(p) },
 		func() error { return past.whole(p, everybody) },
 		past.arrivals,
 		func() error { return inOrder("admissions", past.admitted) },
@@ -148,13 +149,30 @@ func (past *history) admit(p *player) error {
 		if err != nil {
 			return err
 		}
-		if len(a.Admitted) > 0 && a.Active > a.Threshold {
-			return fmt.Errorf("%d are admitted to a room that then is %+v", len(a.Admitted), a.State)
+		if len(a.Admitted) > 0 && a.Active+a.Entitled > a.Threshold {
+			return fmt.Errorf("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
 		}
 		if err := past.admission(a, begin, end); err != nil {
 			return err
 		}
 		more = a.More
+	}
+	return nil
+}
+
+// take has the users poll whose turn has come, and who did not leave.
+func (past *history) take(p *player) error {
+	for _, one := range past.admitted {
+		if past.left[one.user] {
+			continue
+		}
+		o, err := p.stands("when there are places for all", one.user, queue.Active)
+		if err == nil && o.Order != one.order {
+			err = fmt.Errorf("the turn of %s came by order %d, and a poll is answered %+v", one.user, one.order, o)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

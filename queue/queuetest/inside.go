@@ -45,7 +45,7 @@ func leaveAndDone(ctx context.Context, h Harness) error {
 		out(queue.Done, "in1", nothing),
 		func() error { return p.counts("after three left", 3, 1, 0) },
 		func() error { return p.admits("one place", "a") },
-		out(queue.Done, "a", gone), // reserved, and given back before it was seen
+		out(queue.Done, "a", gone),
 		out(queue.Leave, "in2", gone),
 		func() error { return p.admits("two places", "c", "d") },
 		func() error { _, err := p.join("b"); return err }, // at the end: both places are taken

@@ -51,11 +51,11 @@ func insideDefects() []defect {
 			}
 		}},
 		{"keeps who is silent inside", []string{"silent-inside-are-out"}, ruled(func(r *queue.Rules) { r.Seen = 1000 * time.Hour })},
-		{"does not count who was not seen yet", []string{"reserved-takes-a-place", "threshold-changes", "random-walks"}, func() *backend {
+		{"counts no takers", []string{"turn-takes-a-place", "silent-turns-hold-up-nobody"}, func() *backend {
 			return &backend{admit: func(_ *backend, c call) (queue.Admission, error) {
 				s := c.state()
 				n := s.Threshold
-				if _, err := c.change(queue.Change{Threshold: new(n + s.Reserved)}); err != nil {
+				if _, err := c.change(queue.Change{Threshold: new(n + s.Entitled - s.Silent)}); err != nil {
 					return queue.Admission{}, err
 				}
 				a, err := c.admit()
@@ -66,25 +66,32 @@ func insideDefects() []defect {
 				return a, err
 			}}
 		}},
-		{"does not tell who was not seen from who was", []string{"reserved-takes-a-place", "first-seen-starts-the-time"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
-				got, err := c.visit(beats, visits...)
-				for i, o := range got.Outcomes {
-					if o.Status == queue.Active && o.Left == c.r.Active {
-						got.Outcomes[i].Left -= time.Second
-					}
+		{"tells no turn", []string{"turn-takes-a-place", "silent-turns-hold-up-nobody", "no-show-ends-the-turn", "random-walks"},
+			answered(func(_ *backend, _ call, _ queue.Visit, _ queue.State, o *queue.Outcome) { o.Turn = false })},
+		{"lets any entitled user take a place", []string{"silent-turns-hold-up-nobody", "random-walks"},
+			answered(func(_ *backend, c call, _ queue.Visit, s queue.State, o *queue.Outcome) {
+				if o.Turn && s.Active < s.Threshold {
+					*o = queue.Outcome{Status: queue.Active, Order: o.Order, Left: c.r.Active, New: true, Entered: true}
 				}
-				got.Reserved = 0
-				return got, err
+			})},
+		{"starts the time at the turn", []string{"first-poll-starts-the-time"}, answered(func(_ *backend, _ call, v queue.Visit, _ queue.State, o *queue.Outcome) {
+			if o.Entered && v.Kind == queue.Heartbeat {
+				o.Left -= time.Second
+			}
+		})},
+		{"reserves places", []string{"silent-turns-hold-up-nobody", "random-walks"}, func() *backend {
+			return &backend{admit: func(_ *backend, c call) (queue.Admission, error) {
+				c.r.Turn = 0
+				return c.admit()
 			}}
 		}},
-		{"keeps the places of no-shows", []string{"no-show-gives-the-place-back", "missed-turn-comes-back", "random-walks"}, func() *backend {
+		{"keeps the turns of no-shows", []string{"no-show-ends-the-turn", "missed-turn-comes-back", "random-walks"}, func() *backend {
 			return &backend{admit: func(_ *backend, c call) (queue.Admission, error) {
 				c.r.NoShow = 1000 * time.Hour
 				return c.admit()
 			}}
 		}},
-		{"gives the places of no-shows away too soon", []string{"no-show-gives-the-place-back", "random-walks"}, func() *backend {
+		{"ends turns too soon", []string{"no-show-ends-the-turn", "random-walks"}, func() *backend {
 			return &backend{admit: func(_ *backend, c call) (queue.Admission, error) {
 				c.r.NoShow /= 3
 				return c.admit()

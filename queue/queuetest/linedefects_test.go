@@ -107,13 +107,9 @@ func lineDefects() []defect {
 				return c.visit(beats, visits...)
 			}}
 		}},
-		{"says new at each check", []string{"one-place-each", "first-seen-starts-the-time", "active-time-is-fixed", "random-walks"},
+		{"says new at each check", []string{"one-place-each", "active-time-is-fixed", "random-walks"},
 			answered(func(_ *backend, _ call, v queue.Visit, _ queue.State, o *queue.Outcome) {
 				o.New = o.New || v.Kind == queue.Check
-			})},
-		{"calls the first sign of life an admission", []string{"first-seen-starts-the-time", "random-walks"},
-			answered(func(_ *backend, _ call, _ queue.Visit, _ queue.State, o *queue.Outcome) {
-				o.Entered = o.New && o.Status == queue.Active
 			})},
 		{"does not say whom a check let in", []string{"enters-at-once", "random-walks"},
 			answered(func(_ *backend, _ call, _ queue.Visit, _ queue.State, o *queue.Outcome) { o.Entered = false })},

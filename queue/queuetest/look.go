@@ -45,7 +45,7 @@ func lookIsExact(ctx context.Context, h Harness) error {
 			if err != nil {
 				return err
 			}
-			if err := p.threshold(state.Active + 2*n); err != nil {
+			if err := p.threshold(state.Active + state.Entitled + 2*n); err != nil {
 				return err
 			}
 			a, err := p.admit()

@@ -17,6 +17,7 @@ type model struct {
 	begun time.Time // of the epoch
 
 	line      []waiter // by order
+	turns     map[string]*turnOf
 	inside    map[string]*guest
 	missed    map[string]missedTurn
 	used      map[int64]bool
@@ -40,11 +41,17 @@ type waiter struct {
 	heard time.Time
 }
 
+// turnOf is that of an entitled user.
+type turnOf struct {
+	order  int64
+	last   time.Time // when it came, or the user was heard of
+	silent bool
+	heard  bool
+}
+
 type guest struct {
-	order    int64
-	admitted time.Time
-	ends     time.Time
-	seen     bool
+	order int64
+	ends  time.Time
 }
 
 type missedTurn struct {
@@ -68,7 +75,7 @@ func newModel(r queue.Rules) *model {
 
 // empty is the state at the beginning of an epoch.
 func (m *model) empty() {
-	m.line, m.inside, m.missed, m.used = nil, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
+	m.line, m.turns, m.inside, m.missed, m.used = nil, map[string]*turnOf{}, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
 	m.settled, m.tickEnds, m.swept, m.inTick = time.Time{}, time.Time{}, time.Time{}, 0
 	m.cleared, m.lost = false, time.Time{}
 	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
@@ -102,14 +109,22 @@ func (m *model) at(user string) int {
 	return slices.IndexFunc(m.line, func(w waiter) bool { return w.user == user })
 }
 
-func (m *model) reserved() (n int) {
-	for _, g := range m.inside {
-		if !g.seen {
-			n++
+// before is how many takers and how many silent users have a lower order.
+func (m *model) before(order int64) (takers, silent int) {
+	for _, t := range m.turns {
+		switch {
+		case t.order >= order:
+		case t.silent:
+			silent++
+		default:
+			takers++
 		}
 	}
-	return n
+	return takers, silent
 }
+
+// all is an order above those of all users.
+const all = 1 << 60
 
 // pass advances the time, which ends stays and turns.
 func (m *model) pass(now time.Time) error {
@@ -121,12 +136,19 @@ func (m *model) pass(now time.Time) error {
 			continue
 		}
 		delete(m.inside, user)
-		if g.seen {
-			m.expired++
-			continue
+		m.expired++
+	}
+	for user, t := range m.turns {
+		silent, ends := t.last.Add(m.r.Turn), t.last.Add(m.r.NoShow)
+		if silent.Sub(now).Abs() < near || ends.Sub(now).Abs() < near {
+			return errTooClose
 		}
-		m.noShows++
-		m.missed[user] = missedTurn{g.order, g.admitted.Add(m.r.Seen)}
+		t.silent = !t.heard && silent.Before(now)
+		if ends.Before(now) {
+			delete(m.turns, user)
+			m.noShows++
+			m.missed[user] = missedTurn{t.order, t.last.Add(m.r.Seen)}
+		}
 	}
 	for user, t := range m.missed {
 		if t.until.Sub(now).Abs() < near {
@@ -171,11 +193,10 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 		case v.Kind == queue.Verify && v.Entry != g.order:
 			return queue.Outcome{}, nil
 		}
-		first := !g.seen
-		if first {
-			g.seen, g.ends = true, s.Now.Add(m.r.Active)
-		}
-		return queue.Outcome{Status: queue.Active, Order: g.order, Left: g.ends.Sub(s.Now), New: first}, nil
+		return queue.Outcome{Status: queue.Active, Order: g.order, Left: g.ends.Sub(s.Now)}, nil
+	}
+	if t := m.turns[v.User]; t != nil {
+		return m.turn(t, v, s), nil
 	}
 	if i := m.at(v.User); i >= 0 {
 		if v.Kind == queue.Leave {
@@ -184,7 +205,7 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 			return queue.Outcome{New: true}, nil
 		}
 		m.line[i].heard = s.Now
-		return queue.Outcome{Status: queue.Waiting, Order: m.line[i].order, Ahead: i}, nil
+		return queue.Outcome{Status: queue.Waiting, Order: m.line[i].order, Ahead: len(m.turns) + i}, nil
 	}
 	if v.Kind != queue.Check {
 		if v.Kind == queue.Leave {
@@ -193,6 +214,30 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 		return queue.Outcome{}, nil
 	}
 	return m.arrive(v, o, s)
+}
+
+// turn follows the visit of an entitled user.
+func (m *model) turn(t *turnOf, v queue.Visit, s queue.State) queue.Outcome {
+	takers, silent := m.before(t.order)
+	switch v.Kind {
+	case queue.Leave:
+		delete(m.turns, v.User)
+		m.departed++
+		return queue.Outcome{New: true}
+	case queue.Check, queue.Heartbeat:
+		if m.open(s.Now) > takers {
+			delete(m.turns, v.User)
+			return m.enter(v.User, t.order, s.Now)
+		}
+		t.last, t.heard, t.silent = s.Now, true, false
+	}
+	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: takers + silent, Turn: true}
+}
+
+func (m *model) enter(user string, order int64, now time.Time) queue.Outcome {
+	m.entered++
+	m.inside[user] = &guest{order: order, ends: now.Add(m.r.Active)}
+	return queue.Outcome{Status: queue.Active, Order: order, Left: m.r.Active, New: true, Entered: true}
 }
 
 // arrive follows a Check of a user outside the room.
@@ -223,14 +268,12 @@ func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	m.used[order] = true
 	m.top = max(m.top, order)
 	m.joined++
-	if len(m.line) == 0 && m.open(s.Now) > 0 {
-		m.entered++
-		m.inside[v.User] = &guest{order: order, admitted: s.Now, ends: s.Now.Add(m.r.Active), seen: true}
-		return queue.Outcome{Status: queue.Active, Order: order, Left: m.r.Active, New: true, Entered: true}, nil
+	if takers, _ := m.before(all); len(m.line) == 0 && m.open(s.Now) > takers {
+		return m.enter(v.User, order, s.Now), nil
 	}
 	i, _ := slices.BinarySearchFunc(m.line, order, func(w waiter, order int64) int { return int(w.order - order) })
 	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now})
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: i, New: true}, nil
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: len(m.turns) + i, New: true}, nil
 }
 
 // admitted follows an admission.
@@ -241,26 +284,32 @@ func (m *model) admitted(a queue.Admission) error {
 		}
 		m.tickEnds, m.inTick = ends, 0
 	}
-	may := func() int { return max(0, min(m.open(a.Now), m.r.Batch-m.inTick, len(m.line))) }
+	may := func() int {
+		takers, silent := m.before(all)
+		free := m.open(a.Now) - takers
+		if free <= 0 {
+			return 0
+		}
+		return max(0, min(free+silent, m.r.Batch-m.inTick, len(m.line)))
+	}
 	want := may()
 	if len(a.Admitted) != want {
-		return fmt.Errorf("%d are admitted, want %d: %d wait, %d of %d are inside, %d were admitted in this tick",
-			len(a.Admitted), want, len(m.line), len(m.inside), m.threshold, m.inTick)
+		return fmt.Errorf("%d turns come, want %d: %d wait, %d are entitled, %d of %d are inside, %d turns came in this tick",
+			len(a.Admitted), want, len(m.line), len(m.turns), len(m.inside), m.threshold, m.inTick)
 	}
 	for i, one := range a.Admitted {
 		if w := m.line[i]; one.User != w.user || one.Order != w.order {
 			return fmt.Errorf("admission %d is %+v, want %s by order %d", i, one, w.user, w.order)
 		}
-		m.inside[one.User] = &guest{order: one.Order, admitted: a.Now, ends: a.Now.Add(m.r.NoShow)}
+		m.turns[one.User] = &turnOf{order: one.Order, last: a.Now}
 	}
 	m.line = slices.Delete(m.line, 0, want)
 	m.inTick += want
-	m.entered += int64(want)
 	if a.More != (may() > 0) {
 		return fmt.Errorf("after an admission of %d there are more: %t", want, a.More)
 	}
-	if seen := len(m.inside) - m.reserved(); counted(a.Stays) != seen {
-		return fmt.Errorf("%d are inside and were seen, and the stays are %+v", seen, a.Stays)
+	if counted(a.Stays) != len(m.inside) {
+		return fmt.Errorf("%d are inside, and the stays are %+v", len(m.inside), a.Stays)
 	}
 	s := a.State
 	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed {
@@ -299,10 +348,11 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 // state compares the state of the room.
 func (m *model) state(s queue.State) error {
 	settling := max(0, m.settled.Sub(s.Now))
-	if s.Epoch != m.epoch || s.Waiting != len(m.line) || s.Active != len(m.inside) || s.Reserved != m.reserved() ||
+	_, silent := m.before(all)
+	if s.Epoch != m.epoch || s.Waiting != len(m.line)+len(m.turns) || s.Active != len(m.inside) || s.Entitled != len(m.turns) || s.Silent != silent ||
 		s.Threshold != m.threshold || s.Paused != m.paused || s.Gated || (s.Settling-settling).Abs() > near {
-		return fmt.Errorf("the room is %+v; want epoch %d, %d waiting, %d inside, %d reserved, threshold %d, paused %t, settling %s",
-			s, m.epoch, len(m.line), len(m.inside), m.reserved(), m.threshold, m.paused, settling)
+		return fmt.Errorf("the room is %+v; want epoch %d, %d in line, %d inside, %d entitled, %d of them silent, threshold %d, paused %t, settling %s",
+			s, m.epoch, len(m.line), len(m.inside), len(m.turns), silent, m.threshold, m.paused, settling)
 	}
 	return nil
 }

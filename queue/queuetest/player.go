@@ -97,9 +97,9 @@ func sensible(o queue.Outcome) error {
 	case queue.None, queue.Gated:
 		want = queue.Outcome{Status: o.Status, New: o.New}
 	case queue.Waiting:
-		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead}
+		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead, Turn: o.Turn && !o.New}
 	case queue.Active:
-		want = queue.Outcome{Status: o.Status, New: o.New, Entered: o.Entered && o.New, Order: o.Order, Left: o.Left}
+		want = queue.Outcome{Status: o.Status, New: o.New, Entered: o.New, Order: o.Order, Left: o.Left}
 	}
 	here := o.Status == queue.Waiting || o.Status == queue.Active
 	if o != want || o.Ahead < 0 || o.Left < 0 || here != (o.Order > 0) || o.Order > 1<<53 || (o.Status == queue.Active) != (o.Left > 0) {
@@ -110,7 +110,7 @@ func sensible(o queue.Outcome) error {
 
 // sane checks the invariants of every state.
 func (p *player) sane(s queue.State) error {
-	if s.Epoch == 0 || s.Now.IsZero() || s.Waiting < 0 || s.Reserved < 0 || s.Active < s.Reserved ||
+	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Entitled < s.Silent || s.Waiting < s.Entitled ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
 		return fmt.Errorf("the state is %+v", s)
 	}
@@ -132,7 +132,7 @@ func (p *player) state() (queue.State, error) {
 	return got.State, err
 }
 
-// admit admits all that can enter in this tick, in calls of at most MaxChunk.
+// admit gives all turns that can come in this tick, in calls of at most MaxChunk.
 func (p *player) admit() (queue.Admission, error) {
 	var sum queue.Admission
 	for {
@@ -149,8 +149,9 @@ func (p *player) admit() (queue.Admission, error) {
 		if err := p.sane(a.State); err != nil {
 			return sum, fmt.Errorf("admit: %w", err)
 		}
-		if len(a.Admitted) > 0 && (a.Active > a.Threshold || a.Paused || a.Settling > 0) {
-			return sum, fmt.Errorf("%d are admitted to a room that then is %+v", len(a.Admitted), a.State)
+		// A turn comes for each free place without a taker, and for each silent user.
+		if len(a.Admitted) > 0 && (a.Active+a.Entitled-a.Silent > a.Threshold+a.Silent || a.Active >= a.Threshold || a.Paused || a.Settling > 0) {
+			return sum, fmt.Errorf("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
 		}
 		if a.More && len(a.Admitted) == 0 {
 			return sum, fmt.Errorf("nobody is admitted, and yet there are more: %+v", a)

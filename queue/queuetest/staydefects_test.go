@@ -35,9 +35,9 @@ func counted(spoil func(b *backend, s *queue.State)) func() *backend {
 func stayDefects() []defect {
 	return []defect{
 		{"counts no stays", []string{"stays-are-counted"}, counted(func(_ *backend, s *queue.State) { s.Stays = nil })},
-		{"counts who is reserved as inside", []string{"stays-are-counted", "random-walks"}, counted(func(_ *backend, s *queue.State) {
-			if s.Reserved > 0 {
-				s.Stays.Inside = append([]queue.Cohort{{Users: s.Reserved}}, s.Stays.Inside...)
+		{"counts whose turn has come as inside", []string{"stays-are-counted", "random-walks"}, counted(func(_ *backend, s *queue.State) {
+			if s.Entitled > 0 {
+				s.Stays.Inside = append([]queue.Cohort{{Users: s.Entitled}}, s.Stays.Inside...)
 			}
 		})},
 		{"tells no ages", []string{"stays-are-counted"}, counted(func(_ *backend, s *queue.State) {

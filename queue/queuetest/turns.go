@@ -11,101 +11,169 @@ import (
 func turnCases() []Case {
 	clock := []Need{NeedClock}
 	return []Case{
-		{Name: "reserved-takes-a-place", Run: reservedTakesAPlace},
-		{Name: "first-seen-starts-the-time", Needs: clock, Run: firstSeenStartsTheTime},
-		{Name: "no-show-gives-the-place-back", Needs: clock, Run: noShowGivesThePlaceBack},
+		{Name: "turn-takes-a-place", Run: turnTakesAPlace},
+		{Name: "first-poll-starts-the-time", Needs: clock, Run: firstPollStartsTheTime},
+		{Name: "silent-turns-hold-up-nobody", Needs: clock, Run: silentTurnsHoldUpNobody},
+		{Name: "no-show-ends-the-turn", Needs: clock, Run: noShowEndsTheTurn},
 		{Name: "missed-turn-comes-back", Needs: clock, Run: missedTurnComesBack},
 	}
 }
 
-// reservedTakesAPlace: an admitted user before the first poll.
-func reservedTakesAPlace(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, rules)
-	users := names("u", 6)
-	return steps(
-		func() error { _, err := p.join(users...); return err },
-		func() error { return p.threshold(4) },
-		func() error { return p.admits("four places", users[:4]...) },
-		func() error { return p.counts("after four were admitted", 2, 4, 4) },
-		func() error { return p.admits("four reserved places") },
-		func() error {
-			_, err := p.visit(visits(queue.Leave, users[4:]...)...)
-			return err
-		},
-		func() error { _, err := p.join("late"); return err }, // the line is empty, and all places are reserved
-		func() error {
-			_, err := p.visit(append(visits(queue.Check, users[0]), queue.Visit{Kind: queue.Heartbeat, User: users[1]})...)
-			return err
-		},
-		func() error { return p.counts("after two of them were seen", 1, 4, 2) },
-		func() error { return p.admits("a full room") },
-	)
+// waits expects that a user whose turn has come waits for a place.
+func (p *player) waits(kind queue.Kind, user string, order int64, ahead int) func() error {
+	return func() error {
+		o, err := p.one(queue.Visit{Kind: kind, User: user})
+		if want := (queue.Outcome{Status: queue.Waiting, Order: order, Ahead: ahead, Turn: true}); err == nil && o != want {
+			err = fmt.Errorf("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
+		}
+		return err
+	}
 }
 
-func firstSeenStartsTheTime(ctx context.Context, h Harness) error {
+// takes expects that a user whose turn has come takes a place.
+func (p *player) takes(kind queue.Kind, user string, order int64) func() error {
+	return func() error {
+		o, err := p.one(queue.Visit{Kind: kind, User: user})
+		if want := (queue.Outcome{Status: queue.Active, Order: order, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
+			err = fmt.Errorf("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
+		}
+		return err
+	}
+}
+
+// turnTakesAPlace: by a poll, and a free place is that of a taker until then.
+func turnTakesAPlace(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
-	users := names("u", 3)
+	users := names("u", 8)
 	orders, err := p.join(users...)
 	if err != nil {
 		return err
 	}
-	if err := p.threshold(3); err != nil {
+	leave := func(users ...string) func() error {
+		return func() error { _, err := p.visit(visits(queue.Leave, users...)...); return err }
+	}
+	return steps(
+		func() error { return p.threshold(4) },
+		func() error { return p.calls("four places", users[:4]...) },
+		func() error { return p.counts("after four turns", 8, 0, 4) },
+		func() error { return p.calls("four takers of four places") },
+		func() error { _, err := p.stands("behind four", users[4], queue.Waiting); return err },
+		leave(users[4:]...),
+		func() error { _, err := p.join("late"); return err }, // all places have a taker
+		p.takes(queue.Check, users[0], orders[0]),
+		p.takes(queue.Heartbeat, users[1], orders[1]),
+		func() error { return p.counts("after two of them polled", 3, 2, 2) },
+		func() error { return p.threshold(2) },
+		p.waits(queue.Done, users[3], orders[3], 1),
+		p.waits(queue.Check, users[3], orders[3], 1),
+		p.waits(queue.Heartbeat, users[2], orders[2], 0),
+		func() error { return p.calls("a full room") },
+		leave(users[2]),
+		func() error { return p.counts("after one of them left", 2, 2, 1) },
+		func() error { return p.threshold(3) },
+		func() error { return p.pause(true) },
+		p.waits(queue.Check, users[3], orders[3], 0),
+		func() error { return p.pause(false) },
+		p.takes(queue.Check, users[3], orders[3]),
+		func() error { return p.calls("a full room") },
+		func() error { return p.counts("a full room", 1, 3, 0) },
+	)
+}
+
+func firstPollStartsTheTime(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	users := names("u", 2)
+	orders, err := p.join(users...)
+	if err != nil {
 		return err
 	}
-	if err := p.admits("three places", users...); err != nil {
+	if err := steps(
+		func() error { return p.threshold(2) },
+		func() error { return p.calls("two places", users...) },
+		func() error { h.Advance(100 * time.Second); return nil },
+		p.takes(queue.Check, users[0], orders[0]),
+		p.takes(queue.Heartbeat, users[1], orders[1]),
+	); err != nil {
 		return err
-	}
-	h.Advance(100 * time.Second)
-	all := []queue.Visit{
-		{Kind: queue.Check, User: users[0]}, {Kind: queue.Heartbeat, User: users[1]}, {Kind: queue.Verify, User: users[2], Entry: orders[2]},
-	}
-	for _, first := range []bool{true, false} {
-		got, err := p.visit(all...)
-		if err != nil {
-			return err
-		}
-		for i, o := range got.Outcomes {
-			if o.Status != queue.Active || o.New != first || o.Entered || o.Order != orders[i] || first && o.Left != p.r.Active || o.Left > p.r.Active {
-				return fmt.Errorf("kind %d of who was admitted by order %d is answered %+v; first seen: %t", all[i].Kind, orders[i], o, first)
-			}
-		}
-		if got.Active != 3 || got.Reserved != 0 {
-			return fmt.Errorf("three are inside, and the room is %+v", got.State)
-		}
 	}
 	h.Advance(p.r.Active - 60*time.Second)
-	for _, user := range users {
-		if _, err := p.stands("a minute before the end", user, queue.Active); err != nil {
+	for i, user := range users {
+		o, err := p.stands("a minute before the end", user, queue.Active)
+		if err == nil && (o.New || o.Entered || o.Order != orders[i]) {
+			err = fmt.Errorf("%s is inside by order %d, and is answered %+v", user, orders[i], o)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func noShowGivesThePlaceBack(ctx context.Context, h Harness) error {
+// silentTurnsHoldUpNobody: the front moves on over users who are silent at their turn,
+// and whoever polls in time goes before all users behind.
+func silentTurnsHoldUpNobody(ctx context.Context, h Harness) error {
+	r := limited(0)
+	r.Turn = 5 * time.Second
+	p := newPlayer(ctx, h, r)
+	users := names("u", 12)
+	orders, err := p.join(users...)
+	if err != nil {
+		return err
+	}
+	done := func(user string) func() error {
+		return func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: user}); return err }
+	}
+	return steps(
+		func() error { return p.threshold(2) },
+		func() error { return p.calls("two places", users[:2]...) },
+		func() error { h.Advance(4 * time.Second); return nil },
+		func() error { return p.calls("while they may come") },
+		func() error { h.Advance(2 * time.Second); return nil },
+		func() error {
+			s, err := p.state()
+			if err == nil && (s.Entitled != 2 || s.Silent != 2) {
+				err = fmt.Errorf("two are silent at their turn, and the room is %+v", s)
+			}
+			return err
+		},
+		func() error { return p.calls("two silent users", users[2:6]...) },
+		p.takes(queue.Check, users[3], orders[3]), // and the other place is that of users[2]
+		p.waits(queue.Check, users[5], orders[5], 4),
+		func() error { h.Advance(6 * time.Second); return nil },
+		func() error { return p.calls("a place with a taker") },
+		p.takes(queue.Check, users[0], orders[0]), // silent until now
+		p.waits(queue.Check, users[1], orders[1], 0),
+		p.waits(queue.Check, users[5], orders[5], 3),
+		done(users[3]),
+		p.waits(queue.Check, users[5], orders[5], 3), // the place is that of users[1]
+		func() error { _, err := p.join("newcomer"); return err },
+		p.takes(queue.Heartbeat, users[1], orders[1]),
+		done(users[0]),
+		p.takes(queue.Check, users[5], orders[5]),
+		func() error { return p.counts("at the end", 9, 2, 2) },
+	)
+}
+
+func noShowEndsTheTurn(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 4)
-	if _, err := p.join(users...); err != nil {
+	orders, err := p.join(users...)
+	if err != nil {
 		return err
 	}
-	if err := p.threshold(2); err != nil {
-		return err
-	}
-	if err := p.admits("two places", users[:2]...); err != nil {
-		return err
-	}
-	h.Advance(p.r.NoShow - 60*time.Second)
-	if err := p.admits("while the places are kept"); err != nil {
-		return err
-	}
-	if _, err := p.stands("in time", users[1], queue.Active); err != nil {
-		return err
-	}
-	h.Advance(61 * time.Second)
 	return steps(
+		func() error { return p.threshold(2) },
+		func() error { return p.calls("two places", users[:2]...) },
+		func() error { return p.threshold(0) },
+		func() error { h.Advance(p.r.NoShow - 60*time.Second); return nil },
+		func() error { return p.calls("a closed room") },
+		p.waits(queue.Heartbeat, users[1], orders[1], 1),
+		func() error { h.Advance(61 * time.Second); return nil },
 		func() error { _, err := p.stands("too late", users[0], queue.None); return err },
-		func() error { return p.admits("a place that nobody took", users[2]) },
-		func() error { return p.counts("after that", 1, 2, 1) },
+		p.waits(queue.Heartbeat, users[1], orders[1], 0),
+		func() error { return p.threshold(2) },
+		func() error { return p.calls("a place that nobody took", users[2]) },
+		func() error { return p.counts("after that", 3, 0, 2) },
 		func() error {
 			s, err := p.state()
 			if err == nil && (s.NoShows != 1 || s.Expired != 0) {
@@ -116,8 +184,8 @@ func noShowGivesThePlaceBack(ctx context.Context, h Harness) error {
 	)
 }
 
-// missedTurnComesBack: within Seen of the admission to the old order; later, or
-// after leaving, to the end.
+// missedTurnComesBack: within Seen of the turn to the old order; later, or after
+// leaving, to the end.
 func missedTurnComesBack(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 5)
@@ -128,7 +196,7 @@ func missedTurnComesBack(ctx context.Context, h Harness) error {
 	if err := p.threshold(4); err != nil {
 		return err
 	}
-	if err := p.admits("four places", users[:4]...); err != nil {
+	if err := p.calls("four places", users[:4]...); err != nil {
 		return err
 	}
 	if err := p.threshold(0); err != nil {
@@ -143,7 +211,7 @@ func missedTurnComesBack(ctx context.Context, h Harness) error {
 		return err
 	}
 	if err := steps(
-		func() error { return p.admits("a closed room") },
+		func() error { return p.calls("a closed room") },
 		func() error { _, err := p.stands("heartbeat after the turn", users[1], queue.None); return err },
 		func() error {
 			o, err := p.one(queue.Visit{Kind: queue.Leave, User: users[3]})
@@ -157,7 +225,6 @@ func missedTurnComesBack(ctx context.Context, h Harness) error {
 		func() error { return back(users[0], orders[0], 0) },
 		func() error { return p.threshold(1) },
 		func() error { return p.admits("a place", users[0]) },
-		func() error { _, err := p.stands("the second time", users[0], queue.Active); return err },
 		func() error { return p.threshold(0) },
 	); err != nil {
 		return err

@@ -68,7 +68,7 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	r := limited(3)
 	// Time moves in whole seconds, so that no deadline coincides with a call.
 	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600200*time.Millisecond, 70500*time.Millisecond
-	r.SweepEvery, r.Batch = 30500*time.Millisecond, 2
+	r.SweepEvery, r.Batch, r.Turn = 30500*time.Millisecond, 2, 3500*time.Millisecond
 	h = complete(h)
 	w := &walker{player: newPlayer(ctx, h, r), m: newModel(r), src: src, users: names("w", 12), tickets: map[string]queue.Visit{}}
 	if h.Skew != nil {

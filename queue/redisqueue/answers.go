@@ -65,7 +65,7 @@ func (a *answer) state() (s queue.State, woke bool) {
 	s.Threshold = a.int()
 	s.Paused, s.Gated = a.flag(), a.flag()
 	s.Settling = a.times(time.Millisecond)
-	s.Waiting, s.Active, s.Reserved = a.int(), a.int(), a.int()
+	s.Waiting, s.Entitled, s.Silent, s.Active = a.int(), a.int(), a.int(), a.int()
 	s.Rate.Admitted, s.Rate.Over = a.int(), a.times(time.Millisecond)
 	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed, s.Swept, s.Servers =
 		a.number(), a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
@@ -75,7 +75,7 @@ func (a *answer) state() (s queue.State, woke bool) {
 
 func (a *answer) outcome() queue.Outcome {
 	status, news := queue.Status(a.small()), a.small()
-	return queue.Outcome{Status: status, New: news != 0, Entered: news == 2, Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond)}
+	return queue.Outcome{Status: status, New: news == 1 || news == 2, Entered: news == 2, Turn: news == 3, Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond)}
 }
 
 // block reads the bits of a block, whose first is the highest of its byte in Redis.

@@ -181,7 +181,7 @@ func (c *crowd) admit(store *redisqueue.Store) {
 	if len(a.Admitted) == 0 {
 		return
 	}
-	if a.Active > a.Threshold {
+	if a.Active+a.Entitled-a.Silent > a.Threshold+a.Silent {
 		c.t.Errorf("%d are admitted to be %d of %d", len(a.Admitted), a.Active, a.Threshold)
 	}
 	c.mu.Lock()
@@ -196,7 +196,7 @@ func (c *crowd) check() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if v.Waiting != 0 || v.Active != 0 || v.Reserved != 0 || v.Swept+v.NoShows+v.Expired != 0 {
+	if v.Waiting != 0 || v.Active != 0 || v.Entitled != 0 || v.Swept+v.NoShows+v.Expired != 0 {
 		c.t.Errorf("all have gone, and the room is %+v", v.State)
 	}
 	if v.Joined != people || v.Departed != people {
@@ -217,7 +217,7 @@ func (c *crowd) check() {
 	if pairs < people {
 		c.t.Errorf("only %d pairs of arrivals did not overlap", pairs)
 	}
-	slices.SortFunc(c.admissions, func(a, b queue.Admission) int { return int(a.Entered - b.Entered) })
+	slices.SortFunc(c.admissions, func(a, b queue.Admission) int { return a.Now.Compare(b.Now) })
 	last, admitted := int64(0), map[string]bool{}
 	for _, a := range c.admissions {
 		for _, one := range a.Admitted {

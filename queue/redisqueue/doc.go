@@ -22,6 +22,8 @@
 //	                                                     TestStepBackWhileSettling
 //	positions are exact in a call that changes the line  TestPlacesWithinACall
 //	a lost script is sent again                          TestLostScripts
+//	places that a release before this one reserved are
+//	places, beside it no turn costs a user the place     TestReservedByAnOlderRelease, TestATurnThatAnOlderReleaseEnded
 //	Redis unreachable: calls fail as infrastructure      TestDown
 //	a Redis user without rights gets a list of them      TestForbidden
 //	keys have the names below and go by themselves       TestKeys, TestActiveKeys, TestPausedStays
@@ -48,9 +50,11 @@
 //	                                out before the orders jumped             -
 //	{event}:active          ZSET    expiry in ms -> user                     of those inside
 //	{event}:active-seen     ZSET    last sign of life in ms -> user          of those inside
-//	{event}:reserved        ZSET    expiry in ms -> user, not seen yet       of those admitted
-//	{event}:entry           HASH    user -> order and times                  of those inside
-//	{event}:missed          ZSET    no-shows that may still come back        of these
+//	{event}:turns           ZSET    order -> taker, -order -> silent user    of those entitled
+//	{event}:reserved        ZSET    ms -> entitled user: when silent or over of these
+//	{event}:entry           HASH    user -> order and times                  of these and those inside
+//	{event}:missed          ZSET    those entitled, and no-shows that may
+//	                                still come back                          of these
 //	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal
@@ -82,8 +86,8 @@
 //
 // Redis unreachable, slow, loading, read-only or out of memory: every call fails
 // with [fault.Infrastructure], and whether it was carried out is unknown. A retry
-// is safe: a user in line keeps the position. A user admitted by an answer that was
-// lost gets no notice of it, and sees it with the next poll.
+// is safe: a user in line keeps the position. A user whose turn or place came by an
+// answer that was lost gets no notice of it, and sees it with the next poll.
 //
 // Data that Redis loses is lost. appendfsync always keeps all answered calls.
 // everysec, or a replica that takes over, may lose a second: users who came in it

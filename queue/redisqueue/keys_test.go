@@ -96,13 +96,15 @@ func TestActiveKeys(t *testing.T) {
 	prefix := redistest.Prefix(t, client)
 	r := newRoom(t, client, prefix, 1)
 	r.check("inside")
-	r.check("reserved")
+	r.check("called")
 	r.rules.Threshold = 2
 	r.admit()
 	now := r.visit().Now
 	for key, want := range map[string]map[string]time.Duration{
-		"active":      {"inside": r.rules.Active, "reserved": r.rules.NoShow},
+		"active":      {"inside": r.rules.Active},
 		"active-seen": {"inside": 0},
+		"reserved":    {"called": r.rules.NoShow},
+		"missed":      {"called": r.rules.Seen},
 	} {
 		all, err := client.ZRangeWithScores(t.Context(), prefix+"{e}:"+key, 0, -1).Result()
 		if err != nil || len(all) != len(want) {
@@ -116,7 +118,7 @@ func TestActiveKeys(t *testing.T) {
 		}
 	}
 	for name, ttl := range ttls(t, client, prefix) {
-		if slices.Contains([]string{"active", "active-seen", "reserved", "entry"}, name) && ttl < 24*time.Hour {
+		if slices.Contains([]string{"active", "active-seen", "reserved", "entry", "missed", "turns"}, name) && ttl < 24*time.Hour {
 			t.Errorf("%s is kept for %v", name, ttl)
 		}
 	}

@@ -40,8 +40,8 @@ func TestClockSteps(t *testing.T) {
 			r.rules.Threshold++
 			r.visit(queue.Visit{Kind: queue.Leave, User: "user0"})
 			r.check("late")
-			if v := r.visit(); v.Active != n {
-				t.Errorf("%d are active after a step back, want %d", v.Active, n)
+			if v := r.visit(); v.Active+v.Entitled != n || v.Active != 1 {
+				t.Errorf("%d are active and %d entitled after a step back, want 1 of %d", v.Active, v.Entitled, n)
 			}
 		})
 	}

@@ -11,20 +11,22 @@
 -- KEYS[8] runs      ZSET    last -> first order of the runs that the room itself has given out
 -- KEYS[9] active    ZSET    expiry in ms -> user: inside or admitted
 -- KEYS[10] active-seen ZSET last sign of life in ms -> user: inside
--- KEYS[11] reserved ZSET    expiry in ms -> user: admitted and not seen yet
+-- KEYS[11] reserved ZSET    ms -> user whose turn has come: when a taker is silent, or the turn
+--                           ends; users admitted by releases that reserved places are here, too
 -- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
---                           (reserved and missed: when they were admitted)
--- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
+--                           (turns and missed: when the turn came, or they were heard of)
+-- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
+-- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
---   and how many minutes a key seen:<minute> is for
--- Cost: one MGET, a ZCARD and two ZCOUNT; at the end one SET where something changed.
+--   how many minutes a key seen:<minute> is for, and ms from a turn on until its user is silent
+-- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
--- STAYS, SEEN = KEYS[14], 15
+-- STAYS, TURNS, SEEN = KEYS[14], KEYS[15], 16
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -37,7 +39,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
 -- NEXT slot to give out, BASE the first in the bitmap of the waiting. Then the
--- counts of queue.State. TICK: its start in µs, with TAKEN admissions. SWEPT_AT: ms,
+-- counts of queue.State. TICK: its start in µs, with TAKEN turns. SWEPT_AT: ms,
 -- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
@@ -52,16 +54,16 @@ local shape = '<' .. rep('d', 40)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, rest = unpack('<dddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, rest = unpack('<ddddddddddd', ARGV[1])
 local span = minutes * 60000
 
-local room, threshold, waiting, active, reserved
+local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15])
   forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
@@ -70,13 +72,13 @@ local function begin()
   changed, fresh = true, true
 end
 
--- count makes waiting, active and reserved what they are. Whose time is over does
--- not count, cleaned or not.
+-- count makes waiting, active, entitled and silent what they are. Users inside whose
+-- time is over do not count, cleaned or not.
 local function count()
   waiting = call('ZCARD', KEYS[3])
   active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
-  reserved = 0
-  if active > 0 then reserved = call('ZCOUNT', KEYS[11], '(' .. now, '+inf') end
+  entitled, silent = call('ZCARD', KEYS[15]), 0
+  if entitled > 0 then silent = call('ZCOUNT', KEYS[15], '-inf', '(0') end
 end
 
 local function open()
@@ -96,7 +98,7 @@ local function add(field, n)
   changed = true
 end
 
--- admitted counts n admissions from the line for the rate.
+-- admitted counts n users of the line that took a place for the rate.
 local function admitted(n)
   local period, last = floor(now / 5000), room[26]
   if period < last or period >= last + 12 then
@@ -125,10 +127,16 @@ local function settling()
   return 0
 end
 
+-- free is how many places are free, for takers first.
+local function free()
+  if room[9] == 1 or settling() > 0 then return 0 end
+  return max(0, threshold - active)
+end
+
 local function state()
   local sum, over = rate()
-  return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
-    settling(), waiting, active, reserved, sum, over,
+  return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
+    settling(), waiting + entitled, entitled, silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
     pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0) .. told_stays()
 end
@@ -142,7 +150,7 @@ local function close()
   keep_stays()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
-  for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
+  for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
   if room[9] == 1 or room[10] == 1 then
     call('PERSIST', KEYS[1])
   else
@@ -235,7 +243,7 @@ local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[15 + period - first]
+  seen = KEYS[16 + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]
@@ -353,7 +361,7 @@ end
 --   packed doubles as in state() of room.lua, and the order of the first when all are
 --   plain and have joined at the end, a double; else for each visit packed
 --   status (0 none, 1 waiting, 2 active, 3 gated) and new (0 no, 1 yes, 2 let in by this
---   visit), a byte each, and doubles order, ahead, ms left
+--   visit, 3 waits and its turn has come), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
 local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
@@ -391,9 +399,10 @@ if beats > 0 and beats_epoch == room[1] then
 end
 
 -- newcomers lines the users up who visit plainly, unless somebody could enter or is
--- known. It returns the first order.
+-- known, or a turn is due. It returns the first order.
 local function newcomers()
   if plain == 0 or waiting == 0 or room[10] == 1 then return nil end
+  if entitled > 0 and call('ZCOUNT', KEYS[11], '-inf', now) > 0 then return nil end
   local from, to = room[4] + 1, room[4] + plain
   local lined, known = call('ZMSCORE', KEYS[3], spread(ARGV, 3, plain + 2)), call('HMGET', KEYS[12], spread(ARGV, 3, plain + 2))
   for i = 1, plain do
@@ -523,10 +532,11 @@ local function came_in()
   stays[at + 2] = stays[at + 2] + max(0, now - stays[6] * stays[5])
 end
 
--- came_from_line also counts that a user came in time.
+-- came_from_line counts for a user that has come in that it came from the line in time.
 local function came_from_line()
-  came_in()
+  roll_stays()
   stays[9] = stays[9] + 1
+  admitted(1)
 end
 
 -- went_out counts a user whose time inside was to end at ends, and that is out now.
@@ -552,7 +562,7 @@ local function went_out(ends)
   for i = 1, 28 do stays[73 + i], stays[101 + i] = stays[101 + i], 0 end
   stays[7], stays[8] = stays[8], now
 end
--- Follows line.lua: the active users.
+-- Follows line.lua: the active users, and those whose turn has come.
 
 -- entry_of returns the order and the time of an entry. One that was evicted, as of
 -- Redis without room, fails no script.
@@ -562,7 +572,7 @@ local function entry_of(user)
   return unpack('<dd', entry)
 end
 
--- let_in admits a present user without a line.
+-- let_in gives a present user a place.
 local function let_in(user, order)
   if active == 0 or call('ZCARD', KEYS[10]) == 0 then fresh = true end
   call('ZADD', KEYS[9], now + min(stay, grace), user)
@@ -574,13 +584,14 @@ local function let_in(user, order)
 end
 
 -- sight is a sign of life of an active user, whose place ends at score. It returns
--- the order, how long is left, and whether it is the first.
+-- the order, how long is left, and until when. Releases before this one reserved places:
+-- of a user with such a place it is the first.
 local function sight(user, score)
   local order, ends = entry_of(user)
-  local first = call('ZREM', KEYS[11], user) == 1
-  if first then
+  if call('ZREM', KEYS[11], user) == 1 then
     if call('ZCARD', KEYS[10]) == 0 then fresh = true end
-    ends, reserved = now + stay, reserved - 1
+    ends = now + stay
+    came_in()
     came_from_line()
     call('HSET', KEYS[12], user, pack('<dd', order, ends))
   end
@@ -588,16 +599,14 @@ local function sight(user, score)
   local until_ = min(ends, now + grace)
   if until_ ~= score then call('ZADD', KEYS[9], until_, user) end
   call('ZADD', KEYS[10], now, user)
-  return order, ends - now, first, until_
+  return order, ends - now, until_
 end
 
 -- put_out gives the place of an active user back.
 local function put_out(user)
   call('ZREM', KEYS[9], user)
   call('ZREM', KEYS[10], user)
-  if call('ZREM', KEYS[11], user) == 1 then
-    reserved = reserved - 1
-  else
+  if call('ZREM', KEYS[11], user) == 0 then
     local _, ends = entry_of(user)
     went_out(ends)
   end
@@ -605,8 +614,21 @@ local function put_out(user)
   active = active - 1
 end
 
--- expire takes a user out whose time is over. A no-show may come back to the old
--- order until the time that it returns.
+-- miss notes a no-show, who may come back to the old order until the time that it
+-- returns: of the last sign of life.
+local function miss(user, last)
+  add(16, 1)
+  if last + grace <= now then
+    call('ZREM', KEYS[13], user)
+    call('HDEL', KEYS[12], user)
+    return nil
+  end
+  call('ZADD', KEYS[13], last + grace, user)
+  fresh = true
+  return last + grace
+end
+
+-- expire takes a user out whose time is over.
 local function expire(user)
   call('ZREM', KEYS[9], user)
   call('ZREM', KEYS[10], user)
@@ -617,19 +639,44 @@ local function expire(user)
     add(17, 1)
     return nil
   end
-  add(16, 1)
   local _, at = entry_of(user)
-  if at + grace <= now then
-    call('HDEL', KEYS[12], user)
-    return nil
+  return miss(user, at)
+end
+
+-- end_turn takes a user out of the turns; its score there says whether it is silent.
+local function end_turn(user, score)
+  call('ZREM', KEYS[15], user)
+  call('ZREM', KEYS[11], user)
+  entitled = entitled - 1
+  if score < 0 then silent = silent - 1 end
+end
+
+-- lapse does what is due, of at most n turns: users become silent, and turns end. A
+-- release that reserved places may have put a user back into the line: that turn is over.
+local function lapse(n)
+  if entitled == 0 then return end
+  for _, user in ipairs(call('ZRANGEBYSCORE', KEYS[11], '-inf', now, 'LIMIT', 0, n)) do
+    local score, _, last = tonumber(call('ZSCORE', KEYS[15], user) or nil), entry_of(user)
+    if not score then
+      call('ZREM', KEYS[11], user)
+    elseif not call('ZSCORE', KEYS[13], user) then
+      end_turn(user, score)
+    elseif last + no_show > now then
+      call('ZADD', KEYS[11], last + no_show, user)
+      if score > 0 then
+        call('ZADD', KEYS[15], -score, user)
+        silent = silent + 1
+      end
+    else
+      end_turn(user, score)
+      miss(user, last)
+    end
   end
-  call('ZADD', KEYS[13], at + grace, user)
-  fresh = true
-  return at + grace
 end
 
 -- clean does what is over, at most n, and returns how many it was.
 local function clean(n)
+  lapse(n)
   local over = call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, n)
   for _, user in ipairs(over) do expire(user) end
   local left = n - #over
@@ -644,6 +691,7 @@ end
 
 -- clean_some is for calls that have something else to do.
 local function clean_some()
+  lapse(50)
   if call('ZCARD', KEYS[9]) > active then clean(50) end
 end
 -- Goes on where arrive.lua has not answered.
@@ -689,7 +737,7 @@ local function write()
   joining, joins, is_joining, run_from, run_to = {}, 0, {}, nil, nil
 end
 
--- line_up returns how many are ahead.
+-- line_up returns how many are ahead: all whose turn has come are.
 local function line_up(user, order, at_end)
   if waiting == 0 then fresh = true end
   waiting = waiting + 1
@@ -704,14 +752,14 @@ local function line_up(user, order, at_end)
     joining[joins + 1], joining[joins + 2] = order, user
     joins = joins + 2
     is_joining[user] = true
-    return waiting - 1
+    return entitled + waiting - 1
   end
   write()
   slot_of(order, true)
   call('ZADD', KEYS[3], order, user)
   mark(order, order, 1)
   alive(order, order, first)
-  return rank(user, order)
+  return entitled + rank(user, order)
 end
 
 local function forget(user)
@@ -760,12 +808,43 @@ local function arrive(user, position, epoch, ticket, ends)
     room[4] = order
   end
   add(14, 1)
-  if waiting == 0 and active < threshold and room[9] == 0 and settling() == 0 then
+  if waiting == 0 and free() > entitled - silent then
     let_in(user, order)
     inside[user] = now + min(stay, grace)
     return 2, order, 0, stay, 2
   end
   return 1, order, line_up(user, order, at_end), 0, 1
+end
+
+-- visit_turn serves a user whose turn has come: a poll takes a free place that no taker
+-- before this user has a right to.
+local function visit_turn(kind, user, score)
+  if kind == 2 then
+    end_turn(user, score)
+    forget(user)
+    add(18, 1)
+    return 0, 0, 0, 0, 1
+  end
+  if kind == 4 then return 0, 0, 0, 0, 0 end
+  local order = math.abs(score)
+  local before = call('ZCOUNT', KEYS[15], '(0', string.format('(%.0f', order))
+  if kind ~= 3 then
+    if free() > before then
+      end_turn(user, score)
+      call('ZREM', KEYS[13], user)
+      missing[user] = nil
+      let_in(user, order)
+      came_from_line()
+      inside[user] = now + min(stay, grace)
+      return 2, order, 0, stay, 2
+    end
+    if score < 0 then silent = silent - 1 end
+    call('ZADD', KEYS[15], order, user)
+    call('ZADD', KEYS[11], now + no_show, user)
+    call('ZADD', KEYS[13], now + max(grace, no_show), user)
+    call('HSET', KEYS[12], user, pack('<dd', order, now))
+  end
+  return 1, order, before + call('ZCOUNT', KEYS[15], string.format('(-%.0f', order), '(0'), 0, 3
 end
 
 local function visit(kind, user, position, epoch, ticket, ends, entry)
@@ -782,9 +861,9 @@ local function visit(kind, user, position, epoch, ticket, ends, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 and entry_of(user) ~= entry then return 0, 0, 0, 0, 0 end
-    local order, left, is_first, until_ = sight(user, place)
+    local order, left, until_ = sight(user, place)
     inside[user] = until_
-    return 2, order, 0, left, is_first and 1 or 0
+    return 2, order, 0, left, 0
   end
   local order = lined[user]
   if order then
@@ -796,16 +875,20 @@ local function visit(kind, user, position, epoch, ticket, ends, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 then return 0, 0, 0, 0, 0 end
-    local ahead = rank(user, order)
+    local ahead = entitled + rank(user, order)
     if kind ~= 3 then alive(order, order, first) end
     return 1, order, ahead, 0, 0
+  end
+  if missing[user] and entitled > 0 then
+    local score = call('ZSCORE', KEYS[15], user)
+    if score then return visit_turn(kind, user, tonumber(score)) end
   end
   if kind == 0 then return arrive(user, position, epoch, ticket, ends) end
   if kind == 2 and missing[user] then forget(user) end
   return 0, 0, 0, 0, 0
 end
 
-local nobody = waiting + active == 0
+local nobody = waiting + entitled + active == 0
 local answers = {}
 for i = 1, n do
   local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], untils[i], entries[i])
@@ -813,7 +896,7 @@ for i = 1, n do
 end
 write()
 stamp_all()
-if waiting + active > 0 then
+if waiting + entitled + active > 0 then
   if nobody then woke = 1 end
   if room[23] ~= 0 then woke, room[23], changed = 1, 0, true end
 end

@@ -56,8 +56,8 @@ type eventReport struct {
 	Event     string      `json:"event"`
 	Listed    bool        `json:"listed"` // a visitor waits or is active, or was a while ago
 	Waiting   int         `json:"waiting"`
-	Active    int         `json:"active"`    // places taken, reserved ones included
-	Reserved  int         `json:"reserved"`  // let in and not seen yet
+	Active    int         `json:"active"`    // places taken
+	Entitled  int         `json:"entitled"`  // of those that wait: their turn has come
 	Threshold *int        `json:"threshold"` // null: the application's own
 	Paused    bool        `json:"paused"`
 	Settling  int         `json:"settlingSeconds"` // until admission begins again after a loss of data
@@ -78,7 +78,7 @@ type gateReport struct {
 
 func eventOf(e waiting.Event) eventReport {
 	r := eventReport{
-		Event: e.ID, Listed: e.Listed, Waiting: e.Waiting, Active: e.Active, Reserved: e.Reserved, Paused: e.Paused,
+		Event: e.ID, Listed: e.Listed, Waiting: e.Waiting, Active: e.Active, Entitled: e.Entitled, Paused: e.Paused,
 		Settling: seconds(e.Settling),
 	}
 	if e.Set {
@@ -119,7 +119,7 @@ func (a *app) queueStatusCommand() *cobra.Command {
 	var f queueFlags
 	cmd := f.of(&cobra.Command{
 		Use: "status [EVENT…]", Short: "Say how each event's waiting room stands",
-		Long: "status shows for each event how many wait, how many places are taken and how many of these are reserved for who was let in and has not come yet, " +
+		Long: "status shows for each event how many wait, how many of these have their turn, how many places are taken, " +
 			"how many may be active, whether the room is paused, how many were let in from the line per minute, how long the last in line will probably wait, and the front gate if there is one. " +
 			"Without names it shows all events where somebody waits or is active.\n\n" +
 			"A threshold of \"default\" is the application's own: no operator has set one. An event that nobody has used is an error, with the nearest that is in use.",
@@ -171,10 +171,10 @@ func (a *app) showEvents(all []eventReport) error {
 	if len(all) == 0 {
 		return a.print("nobody waits or is active in any event")
 	}
-	rows := [][]string{{"EVENT", "WAITING", "ACTIVE", "RESERVED", "THRESHOLD", "PAUSED", "ADMITTED/MIN", "WAIT", "GATE"}}
+	rows := [][]string{{"EVENT", "WAITING", "ACTIVE", "ENTITLED", "THRESHOLD", "PAUSED", "ADMITTED/MIN", "WAIT", "GATE"}}
 	for _, r := range all {
 		rows = append(rows, []string{
-			r.Event, strconv.Itoa(r.Waiting), strconv.Itoa(r.Active), strconv.Itoa(r.Reserved), r.threshold(), yesNo(r.Paused),
+			r.Event, strconv.Itoa(r.Waiting), strconv.Itoa(r.Active), strconv.Itoa(r.Entitled), r.threshold(), yesNo(r.Paused),
 			strconv.FormatFloat(r.Rate, 'f', -1, 64), r.wait(), r.gate(),
 		})
 	}

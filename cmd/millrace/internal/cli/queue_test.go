@@ -51,7 +51,7 @@ func openRooms(t *testing.T, raw string) rooms {
 	}
 	t.Cleanup(func() {
 		for _, event := range []string{"show-1", "show-2", "show-9"} {
-			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "stays", "vwr"} {
+			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "stays", "turns", "vwr"} {
 				err = cmpError(err, r.client.Del(context.Background(), r.prefix+"{"+event+"}:"+key).Err())
 			}
 		}

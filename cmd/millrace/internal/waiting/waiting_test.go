@@ -61,7 +61,7 @@ func open(t *testing.T, raw string) house {
 		// Every key of an event has the tag in its name; these are all that the tests use.
 		events, err := h.Events(context.Background())
 		for _, e := range append(events, "unused") {
-			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "stays", "vwr"} {
+			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "stays", "turns", "vwr"} {
 				if err == nil {
 					err = h.client.Del(context.Background(), prefix+"{"+e+"}:"+key).Err()
 				}
@@ -188,11 +188,11 @@ func TestThreshold(t *testing.T) {
 			t.Fatalf("%+v, then %+v, %v", before, after, err)
 		}
 		admission, err := h.lines.Admit(t.Context(), "show-1", rules())
-		if err != nil || admission.Active != 4 || admission.Threshold != 4 {
+		if err != nil || admission.Active+admission.Entitled != 4 || admission.Threshold != 4 {
 			t.Fatalf("admitted up to %d of %d, %v", admission.Active, admission.Threshold, err)
 		}
 		before, after, err = h.SetThreshold(t.Context(), "show-1", 1)
-		if err != nil || !before.Set || before.Threshold != 4 || after.Threshold != 1 || after.Active != 4 || after.Reserved != 2 {
+		if err != nil || !before.Set || before.Threshold != 4 || after.Threshold != 1 || after.Active != 2 || after.Entitled != 2 {
 			t.Errorf("lowered: %+v, then %+v, %v", before, after, err)
 		}
 		if _, _, err := h.SetThreshold(t.Context(), "show-1", -1); err == nil || !strings.Contains(err.Error(), "threshold is -1") {

@@ -16,7 +16,7 @@ type fakeRooms struct {
 
 type fakeRoom struct {
 	id, title                            string
-	threshold, waiting, active, reserved int
+	threshold, waiting, active, entitled int
 	entered, assigned, serving           int64
 	paused, gate                         bool
 	rate                                 int
@@ -26,8 +26,8 @@ type fakeRoom struct {
 // visitors yet.
 func busyRooms() fakeRooms {
 	return fakeRooms{all: []*fakeRoom{
-		{id: "show-1", title: "Moonlight Parade", threshold: 100, waiting: 1204, active: 97, reserved: 12, entered: 3796, rate: 10},
-		{id: "show-2", title: "The Paper Kites of Busan", threshold: 1000, waiting: 84_310, active: 1000, reserved: 140, entered: 21_406, rate: 100, gate: true, assigned: 190_000, serving: 105_500},
+		{id: "show-1", title: "Moonlight Parade", threshold: 100, waiting: 1204, active: 97, entitled: 12, entered: 3796, rate: 10},
+		{id: "show-2", title: "The Paper Kites of Busan", threshold: 1000, waiting: 84_310, active: 1000, entitled: 140, entered: 21_406, rate: 100, gate: true, assigned: 190_000, serving: 105_500},
 		{id: "show-3", title: "Night Train to Gangneung", threshold: 500, waiting: 61, active: 180, entered: 902, paused: true},
 		{id: "show-4", title: "A Hundred Small Drums", threshold: 1000},
 		{id: "show-5", title: "Winter, Unplugged", threshold: 1000},
@@ -36,7 +36,7 @@ func busyRooms() fakeRooms {
 
 func (r *fakeRoom) state() map[string]any {
 	return map[string]any{
-		"threshold": r.threshold, "paused": r.paused, "gated": r.gate, "settlingSeconds": 0, "waiting": r.waiting, "active": r.active, "reserved": r.reserved,
+		"threshold": r.threshold, "paused": r.paused, "gated": r.gate, "settlingSeconds": 0, "waiting": r.waiting, "active": r.active, "entitled": r.entitled,
 		"joined": r.entered + int64(r.waiting), "entered": r.entered, "noShows": r.entered / 120, "expired": 4, "departed": r.entered - int64(r.active), "swept": r.waiting / 40,
 	}
 }
@@ -138,7 +138,7 @@ func (f *fake) roomRoutes(mux *http.ServeMux) {
 	for name, change := range map[string]func(*fakeRoom){
 		"pause":  func(room *fakeRoom) { room.paused = true },
 		"resume": func(room *fakeRoom) { room.paused = false },
-		"clear":  func(room *fakeRoom) { room.waiting, room.active, room.reserved, room.entered = 0, 0, 0, 0 },
+		"clear":  func(room *fakeRoom) { room.waiting, room.active, room.entitled, room.entered = 0, 0, 0, 0 },
 	} {
 		handle("POST /api/queue/admin/"+name+"/{id}", name, func(room *fakeRoom, _ *http.Request) (any, error) {
 			change(room)

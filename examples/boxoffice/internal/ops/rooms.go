@@ -175,8 +175,8 @@ type roomState struct {
 	Gated     bool    `json:"gated"`
 	Settling  float64 `json:"settlingSeconds"`
 	Waiting   int     `json:"waiting"`
-	Active    int     `json:"active"` // the reserved ones too
-	Reserved  int     `json:"reserved"`
+	Active    int     `json:"active"`
+	Entitled  int     `json:"entitled"` // of those that wait
 	Joined    int64   `json:"joined"`
 	Entered   int64   `json:"entered"`
 	NoShows   int64   `json:"noShows"`
@@ -206,7 +206,7 @@ func (r *rooms) report() *roomsReport {
 			one.AgeSeconds = seconds(time.Since(seen.at))
 			one.State = &roomState{
 				Threshold: s.Threshold, Paused: s.Paused, Gated: s.Gated, Settling: s.Settling.Seconds(), Waiting: s.Waiting, Active: s.Active,
-				Reserved: s.Reserved, Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows, Expired: s.Expired, Departed: s.Departed, Swept: s.Swept,
+				Entitled: s.Entitled, Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows, Expired: s.Expired, Departed: s.Departed, Swept: s.Swept,
 			}
 		}
 		if g := seen.gate; g != nil {

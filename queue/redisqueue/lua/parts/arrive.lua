@@ -16,7 +16,7 @@
 --   packed doubles as in state() of room.lua, and the order of the first when all are
 --   plain and have joined at the end, a double; else for each visit packed
 --   status (0 none, 1 waiting, 2 active, 3 gated) and new (0 no, 1 yes, 2 let in by this
---   visit), a byte each, and doubles order, ahead, ms left
+--   visit, 3 waits and its turn has come), a byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
 local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
@@ -54,9 +54,10 @@ if beats > 0 and beats_epoch == room[EPOCH] then
 end
 
 -- newcomers lines the users up who visit plainly, unless somebody could enter or is
--- known. It returns the first order.
+-- known, or a turn is due. It returns the first order.
 local function newcomers()
   if plain == 0 or waiting == 0 or room[GATE] == 1 then return nil end
+  if entitled > 0 and call('ZCOUNT', RESERVED, '-inf', now) > 0 then return nil end
   local from, to = room[HIGHEST] + 1, room[HIGHEST] + plain
   local lined, known = call('ZMSCORE', QUEUE, spread(ARGV, 3, plain + 2)), call('HMGET', ENTRY, spread(ARGV, 3, plain + 2))
   for i = 1, plain do

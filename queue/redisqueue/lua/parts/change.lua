@@ -8,7 +8,7 @@ local new_threshold, paused, clear, gate, positions = unpack('<ddddd', ARGV[1], 
 open()
 clean(50)
 if clear == 1 then
-  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS)
   room[EPOCH], room[STARTED], room[SETTLED], room[FLOOR] = new_epoch, now, 0, room[HIGHEST]
   raise(clock - 1)
   forget_stays()

@@ -31,10 +31,11 @@ local function came_in()
   stays[at + 2] = stays[at + 2] + max(0, now - stays[OF_NEWEST] * stays[OF_SPAN])
 end
 
--- came_from_line also counts that a user came in time.
+-- came_from_line counts for a user that has come in that it came from the line in time.
 local function came_from_line()
-  came_in()
+  roll_stays()
   stays[OF_CAME] = stays[OF_CAME] + 1
+  admitted(1)
 end
 
 -- went_out counts a user whose time inside was to end at ends, and that is out now.

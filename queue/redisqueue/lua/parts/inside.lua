@@ -1,4 +1,4 @@
--- Follows line.lua: the active users.
+-- Follows line.lua: the active users, and those whose turn has come.
 
 -- entry_of returns the order and the time of an entry. One that was evicted, as of
 -- Redis without room, fails no script.
@@ -8,7 +8,7 @@ local function entry_of(user)
   return unpack('<dd', entry)
 end
 
--- let_in admits a present user without a line.
+-- let_in gives a present user a place.
 local function let_in(user, order)
   if active == 0 or call('ZCARD', HEARD) == 0 then fresh = true end
   call('ZADD', ACTIVE, now + min(stay, grace), user)
@@ -20,13 +20,14 @@ local function let_in(user, order)
 end
 
 -- sight is a sign of life of an active user, whose place ends at score. It returns
--- the order, how long is left, and whether it is the first.
+-- the order, how long is left, and until when. Releases before this one reserved places:
+-- of a user with such a place it is the first.
 local function sight(user, score)
   local order, ends = entry_of(user)
-  local first = call('ZREM', RESERVED, user) == 1
-  if first then
+  if call('ZREM', RESERVED, user) == 1 then
     if call('ZCARD', HEARD) == 0 then fresh = true end
-    ends, reserved = now + stay, reserved - 1
+    ends = now + stay
+    came_in()
     came_from_line()
     call('HSET', ENTRY, user, pack('<dd', order, ends))
   end
@@ -34,16 +35,14 @@ local function sight(user, score)
   local until_ = min(ends, now + grace)
   if until_ ~= score then call('ZADD', ACTIVE, until_, user) end
   call('ZADD', HEARD, now, user)
-  return order, ends - now, first, until_
+  return order, ends - now, until_
 end
 
 -- put_out gives the place of an active user back.
 local function put_out(user)
   call('ZREM', ACTIVE, user)
   call('ZREM', HEARD, user)
-  if call('ZREM', RESERVED, user) == 1 then
-    reserved = reserved - 1
-  else
+  if call('ZREM', RESERVED, user) == 0 then
     local _, ends = entry_of(user)
     went_out(ends)
   end
@@ -51,8 +50,21 @@ local function put_out(user)
   active = active - 1
 end
 
--- expire takes a user out whose time is over. A no-show may come back to the old
--- order until the time that it returns.
+-- miss notes a no-show, who may come back to the old order until the time that it
+-- returns: of the last sign of life.
+local function miss(user, last)
+  add(NOSHOWS, 1)
+  if last + grace <= now then
+    call('ZREM', MISSED, user)
+    call('HDEL', ENTRY, user)
+    return nil
+  end
+  call('ZADD', MISSED, last + grace, user)
+  fresh = true
+  return last + grace
+end
+
+-- expire takes a user out whose time is over.
 local function expire(user)
   call('ZREM', ACTIVE, user)
   call('ZREM', HEARD, user)
@@ -63,19 +75,44 @@ local function expire(user)
     add(EXPIRED, 1)
     return nil
   end
-  add(NOSHOWS, 1)
   local _, at = entry_of(user)
-  if at + grace <= now then
-    call('HDEL', ENTRY, user)
-    return nil
+  return miss(user, at)
+end
+
+-- end_turn takes a user out of the turns; its score there says whether it is silent.
+local function end_turn(user, score)
+  call('ZREM', TURNS, user)
+  call('ZREM', RESERVED, user)
+  entitled = entitled - 1
+  if score < 0 then silent = silent - 1 end
+end
+
+-- lapse does what is due, of at most n turns: users become silent, and turns end. A
+-- release that reserved places may have put a user back into the line: that turn is over.
+local function lapse(n)
+  if entitled == 0 then return end
+  for _, user in ipairs(call('ZRANGEBYSCORE', RESERVED, '-inf', now, 'LIMIT', 0, n)) do
+    local score, _, last = tonumber(call('ZSCORE', TURNS, user) or nil), entry_of(user)
+    if not score then
+      call('ZREM', RESERVED, user)
+    elseif not call('ZSCORE', MISSED, user) then
+      end_turn(user, score)
+    elseif last + no_show > now then
+      call('ZADD', RESERVED, last + no_show, user)
+      if score > 0 then
+        call('ZADD', TURNS, -score, user)
+        silent = silent + 1
+      end
+    else
+      end_turn(user, score)
+      miss(user, last)
+    end
   end
-  call('ZADD', MISSED, at + grace, user)
-  fresh = true
-  return at + grace
 end
 
 -- clean does what is over, at most n, and returns how many it was.
 local function clean(n)
+  lapse(n)
   local over = call('ZRANGEBYSCORE', ACTIVE, '-inf', now, 'LIMIT', 0, n)
   for _, user in ipairs(over) do expire(user) end
   local left = n - #over
@@ -90,5 +127,6 @@ end
 
 -- clean_some is for calls that have something else to do.
 local function clean_some()
+  lapse(50)
   if call('ZCARD', ACTIVE) > active then clean(50) end
 end

@@ -10,20 +10,22 @@
 -- KEYS[8] runs      ZSET    last -> first order of the runs that the room itself has given out
 -- KEYS[9] active    ZSET    expiry in ms -> user: inside or admitted
 -- KEYS[10] active-seen ZSET last sign of life in ms -> user: inside
--- KEYS[11] reserved ZSET    expiry in ms -> user: admitted and not seen yet
+-- KEYS[11] reserved ZSET    ms -> user whose turn has come: when a taker is silent, or the turn
+--                           ends; users admitted by releases that reserved places are here, too
 -- KEYS[12] entry    HASH    user -> packed: order, and when the time inside ends in ms
---                           (reserved and missed: when they were admitted)
--- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
+--                           (turns and missed: when the turn came, or they were heard of)
+-- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
+-- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
---   and how many minutes a key seen:<minute> is for
--- Cost: one MGET, a ZCARD and two ZCOUNT; at the end one SET where something changed.
+--   how many minutes a key seen:<minute> is for, and ms from a turn on until its user is silent
+-- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local STAYS, SEEN = KEYS[14], 15
+local STAYS, TURNS, SEEN = KEYS[14], KEYS[15], 16
 
 local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -36,7 +38,7 @@ local HELD, SERVER = 39, 40
 -- VERSION of the last change; a look from below OLDEST starts again.
 -- SETTLED: ms, until when no user enters. GATE: 0 never on, 1 on, 2 was on.
 -- NEXT slot to give out, BASE the first in the bitmap of the waiting. Then the
--- counts of queue.State. TICK: its start in µs, with TAKEN admissions. SWEPT_AT: ms,
+-- counts of queue.State. TICK: its start in µs, with TAKEN turns. SWEPT_AT: ms,
 -- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
@@ -51,16 +53,16 @@ local shape = '<' .. rep('d', FIELDS)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, rest = unpack('<dddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, rest = unpack('<ddddddddddd', ARGV[1])
 local span = minutes * 60000
 
-local room, threshold, waiting, active, reserved
+local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS)
   forget_stays()
   room = {}
   for i = 1, FIELDS do room[i] = 0 end
@@ -69,13 +71,13 @@ local function begin()
   changed, fresh = true, true
 end
 
--- count makes waiting, active and reserved what they are. Whose time is over does
--- not count, cleaned or not.
+-- count makes waiting, active, entitled and silent what they are. Users inside whose
+-- time is over do not count, cleaned or not.
 local function count()
   waiting = call('ZCARD', QUEUE)
   active = call('ZCOUNT', ACTIVE, '(' .. now, '+inf')
-  reserved = 0
-  if active > 0 then reserved = call('ZCOUNT', RESERVED, '(' .. now, '+inf') end
+  entitled, silent = call('ZCARD', TURNS), 0
+  if entitled > 0 then silent = call('ZCOUNT', TURNS, '-inf', '(0') end
 end
 
 local function open()
@@ -95,7 +97,7 @@ local function add(field, n)
   changed = true
 end
 
--- admitted counts n admissions from the line for the rate.
+-- admitted counts n users of the line that took a place for the rate.
 local function admitted(n)
   local period, last = floor(now / PERIOD), room[RATE_LAST]
   if period < last or period >= last + PERIODS then
@@ -124,10 +126,16 @@ local function settling()
   return 0
 end
 
+-- free is how many places are free, for takers first.
+local function free()
+  if room[PAUSED] == 1 or settling() > 0 then return 0 end
+  return max(0, threshold - active)
+end
+
 local function state()
   local sum, over = rate()
-  return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
-    settling(), waiting, active, reserved, sum, over,
+  return pack('<dddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
+    settling(), waiting + entitled, entitled, silent, active, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
     pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0) .. told_stays()
 end
@@ -141,7 +149,7 @@ local function close()
   keep_stays()
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
-  for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
+  for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
   if room[PAUSED] == 1 or room[GATE] == 1 then
     call('PERSIST', ROOM)
   else

@@ -161,7 +161,7 @@ if next == 0 then
   clean(100)
   tidy_slots()
   tidy_versions()
-  if waiting > 0 or call('ZCARD', ACTIVE) > 0 then
+  if waiting + entitled > 0 or call('ZCARD', ACTIVE) > 0 then
     room[EMPTY_AT] = 0
   elseif room[EMPTY_AT] == 0 then
     room[EMPTY_AT] = now

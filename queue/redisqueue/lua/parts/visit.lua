@@ -41,7 +41,7 @@ local function write()
   joining, joins, is_joining, run_from, run_to = {}, 0, {}, nil, nil
 end
 
--- line_up returns how many are ahead.
+-- line_up returns how many are ahead: all whose turn has come are.
 local function line_up(user, order, at_end)
   if waiting == 0 then fresh = true end
   waiting = waiting + 1
@@ -56,14 +56,14 @@ local function line_up(user, order, at_end)
     joining[joins + 1], joining[joins + 2] = order, user
     joins = joins + 2
     is_joining[user] = true
-    return waiting - 1
+    return entitled + waiting - 1
   end
   write()
   slot_of(order, true)
   call('ZADD', QUEUE, order, user)
   mark(order, order, 1)
   alive(order, order, first)
-  return rank(user, order)
+  return entitled + rank(user, order)
 end
 
 local function forget(user)
@@ -112,12 +112,43 @@ local function arrive(user, position, epoch, ticket, ends)
     room[HIGHEST] = order
   end
   add(JOINED, 1)
-  if waiting == 0 and active < threshold and room[PAUSED] == 0 and settling() == 0 then
+  if waiting == 0 and free() > entitled - silent then
     let_in(user, order)
     inside[user] = now + min(stay, grace)
     return 2, order, 0, stay, 2
   end
   return 1, order, line_up(user, order, at_end), 0, 1
+end
+
+-- visit_turn serves a user whose turn has come: a poll takes a free place that no taker
+-- before this user has a right to.
+local function visit_turn(kind, user, score)
+  if kind == 2 then
+    end_turn(user, score)
+    forget(user)
+    add(DEPARTED, 1)
+    return 0, 0, 0, 0, 1
+  end
+  if kind == 4 then return 0, 0, 0, 0, 0 end
+  local order = math.abs(score)
+  local before = call('ZCOUNT', TURNS, '(0', string.format('(%.0f', order))
+  if kind ~= 3 then
+    if free() > before then
+      end_turn(user, score)
+      call('ZREM', MISSED, user)
+      missing[user] = nil
+      let_in(user, order)
+      came_from_line()
+      inside[user] = now + min(stay, grace)
+      return 2, order, 0, stay, 2
+    end
+    if score < 0 then silent = silent - 1 end
+    call('ZADD', TURNS, order, user)
+    call('ZADD', RESERVED, now + no_show, user)
+    call('ZADD', MISSED, now + max(grace, no_show), user)
+    call('HSET', ENTRY, user, pack('<dd', order, now))
+  end
+  return 1, order, before + call('ZCOUNT', TURNS, string.format('(-%.0f', order), '(0'), 0, 3
 end
 
 local function visit(kind, user, position, epoch, ticket, ends, entry)
@@ -134,9 +165,9 @@ local function visit(kind, user, position, epoch, ticket, ends, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 and entry_of(user) ~= entry then return 0, 0, 0, 0, 0 end
-    local order, left, is_first, until_ = sight(user, place)
+    local order, left, until_ = sight(user, place)
     inside[user] = until_
-    return 2, order, 0, left, is_first and 1 or 0
+    return 2, order, 0, left, 0
   end
   local order = lined[user]
   if order then
@@ -148,16 +179,20 @@ local function visit(kind, user, position, epoch, ticket, ends, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 then return 0, 0, 0, 0, 0 end
-    local ahead = rank(user, order)
+    local ahead = entitled + rank(user, order)
     if kind ~= 3 then alive(order, order, first) end
     return 1, order, ahead, 0, 0
+  end
+  if missing[user] and entitled > 0 then
+    local score = call('ZSCORE', TURNS, user)
+    if score then return visit_turn(kind, user, tonumber(score)) end
   end
   if kind == 0 then return arrive(user, position, epoch, ticket, ends) end
   if kind == 2 and missing[user] then forget(user) end
   return 0, 0, 0, 0, 0
 end
 
-local nobody = waiting + active == 0
+local nobody = waiting + entitled + active == 0
 local answers = {}
 for i = 1, n do
   local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], untils[i], entries[i])
@@ -165,7 +200,7 @@ for i = 1, n do
 end
 write()
 stamp_all()
-if waiting + active > 0 then
+if waiting + entitled + active > 0 then
   if nobody then woke = 1 end
   if room[EMPTY_AT] ~= 0 then woke, room[EMPTY_AT], changed = 1, 0, true end
 end

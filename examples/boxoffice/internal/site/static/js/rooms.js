@@ -86,7 +86,7 @@ class RoomCard {
               h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('ops.budget.time')), h('th', { scope: 'col', class: 'n' }, t('ops.room.letin')))),
               part('rows', 'tbody')))),
           h('dl', { class: 'facts' },
-            pair('waiting', t('ops.room.waiting')), pair('active', t('ops.room.active')), pair('reserved', t('ops.room.reserved')),
+            pair('waiting', t('ops.room.waiting')), pair('active', t('ops.room.active')), pair('entitled', t('ops.room.entitled')),
             pair('noshows', t('ops.room.noshows')), pair('swept', t('ops.room.swept')))),
         h('div', { class: 'beside' },
           this.#threshold.element,
@@ -150,7 +150,7 @@ class RoomCard {
     setText(p.entered, t('ops.room.entered', { n: number(s.entered) }));
     setText(p.waiting, number(s.waiting));
     setText(p.active, t('ops.budget.of', { n: number(s.active), all: number(s.threshold) }));
-    setText(p.reserved, number(s.reserved));
+    setText(p.entitled, number(s.entitled));
     setText(p.noshows, number(s.noShows));
     setText(p.swept, number(s.swept));
     this.#threshold.show(s.threshold);
@@ -258,7 +258,7 @@ class RoomCard {
     }
     this.#state = {
       ...this.#state, threshold: a.threshold, paused: a.paused, gated: a.gated, settlingSeconds: a.settling,
-      active: a.currentUsers, reserved: a.reserved, waiting: a.queueSize, entered: a.entered, noShows: a.noShows, swept: a.swept,
+      active: a.currentUsers, entitled: a.entitled, waiting: a.queueSize, entered: a.entered, noShows: a.noShows, swept: a.swept,
     };
   }
 

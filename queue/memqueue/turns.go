@@ -1,0 +1,151 @@
+package memqueue
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// turns holds the entitled users: their turn has come, and they have no place yet.
+type turns struct {
+	users map[string]*turn
+	due   byDue
+	// Sorted orders. A taker has been heard of, or its turn came just now.
+	takers, silent []int64
+}
+
+// turn is that of a user.
+type turn struct {
+	user   string
+	order  int64
+	last   int64 // when the turn came, or the user was heard of
+	due    int64 // when a taker becomes silent, or the turn ends
+	silent bool
+	index  int // in due
+}
+
+func newTurns() turns { return turns{users: map[string]*turn{}} }
+
+func (ts *turns) add(t *turn) {
+	ts.users[t.user] = t
+	ts.count(t)
+	heap.Push(&ts.due, t)
+}
+
+func (ts *turns) remove(t *turn) {
+	delete(ts.users, t.user)
+	ts.uncount(t)
+	heap.Remove(&ts.due, t.index)
+}
+
+// orders are those of the takers, or of the silent.
+func (ts *turns) orders(silent bool) *[]int64 {
+	if silent {
+		return &ts.silent
+	}
+	return &ts.takers
+}
+
+func (ts *turns) count(t *turn) {
+	of := ts.orders(t.silent)
+	*of = slices.Insert(*of, below(*of, t.order), t.order)
+}
+
+func (ts *turns) uncount(t *turn) {
+	of := ts.orders(t.silent)
+	i := below(*of, t.order)
+	*of = slices.Delete(*of, i, i+1)
+}
+
+// below is how many orders are lower than order.
+func below(orders []int64, order int64) int {
+	i, _ := slices.BinarySearch(orders, order)
+	return i
+}
+
+// set makes the user a taker or silent, and the turn due then.
+func (ts *turns) set(t *turn, silent bool, due int64) {
+	if t.silent != silent {
+		ts.uncount(t)
+		t.silent = silent
+		ts.count(t)
+	}
+	t.due = due
+	heap.Fix(&ts.due, t.index)
+}
+
+// begin gives the turn to a user of the line.
+func (m *room) begin(user string, order, now int64, r queue.Rules) {
+	due := now + r.NoShow.Microseconds()
+	if r.Turn > 0 {
+		due = min(due, now+r.Turn.Microseconds())
+	}
+	m.turns.add(&turn{user: user, order: order, last: now, due: due})
+}
+
+// lapse does what is due: users become silent, and turns end. A no-show that comes
+// back has the old order for as long as others may be silent.
+func (m *room) lapse(now int64, r queue.Rules) {
+	for len(m.turns.due) > 0 && m.turns.due[0].due <= now {
+		t := m.turns.due[0]
+		ends := t.last + r.NoShow.Microseconds()
+		if ends > now {
+			m.turns.set(t, true, ends)
+			continue
+		}
+		m.turns.remove(t)
+		m.noShows++
+		if until := t.last + r.Seen.Microseconds(); until > now {
+			m.inside.miss(t.user, missed{t.order, until})
+		}
+	}
+}
+
+// visitTurn serves an entitled user: a poll takes a free place that no taker before
+// this user has a right to.
+func (m *room) visitTurn(t *turn, v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+	before := below(m.turns.takers, t.order)
+	switch v.Kind {
+	case queue.Leave:
+		m.turns.remove(t)
+		m.departed++
+		return queue.Outcome{New: true}
+	case queue.Verify:
+		return queue.Outcome{}
+	case queue.Check, queue.Heartbeat:
+		if m.open(now, r) > before {
+			m.turns.remove(t)
+			m.rate.add(now, 1)
+			m.stays.came++
+			return m.enter(v.User, t.order, now, r)
+		}
+		t.last = now
+		m.turns.set(t, false, now+r.NoShow.Microseconds())
+	}
+	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: before + below(m.turns.silent, t.order), Turn: true}
+}
+
+// byDue is a heap of turns.
+type byDue []*turn
+
+func (h byDue) Len() int           { return len(h) }
+func (h byDue) Less(i, j int) bool { return h[i].due < h[j].due }
+func (h byDue) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *byDue) Push(x any) {
+	t := x.(*turn)
+	t.index = len(*h)
+	*h = append(*h, t)
+}
+
+func (h *byDue) Pop() any {
+	last := len(*h) - 1
+	t := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return t
+}
