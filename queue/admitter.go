@@ -130,6 +130,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 			return err
 		}
 		l.learn(admission.State)
+		l.follow(ctx, admission.Closed)
 		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
 		a.room.admitted.Add(int64(len(admission.Admitted)))
 		for _, one := range admission.Admitted {
@@ -164,6 +165,9 @@ func (a *Admitter) sweep(ctx context.Context, f *finished) error {
 		return nil
 	}
 	l := a.room.line(f.duty.event(), a.room.now())
+	if f.duty.from == 0 {
+		l.compare(ctx)
+	}
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()
 	return l.ask(func() error {

@@ -58,6 +58,12 @@ type Config struct {
 	// panic in Notify is caught. Package queuenotice has one for publishers. There
 	// are no notices when nil, the default.
 	Notify func(Notice)
+	// Settings keep what operators set, outside of the store: see [Settings]. Operators'
+	// calls then save first, and a room whose store has lost its data admits no user
+	// until the settings have answered. They are asked before the first visit for
+	// an event that is new to the process, and twice a minute by an admitter. nil, the default: the store alone
+	// has threshold and pause, and they are lost with its data.
+	Settings Settings
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets the failures that cannot be returned; slog.Default() when nil.
@@ -135,6 +141,6 @@ func (c Config) validate() error {
 func (c Config) rules() Rules {
 	return Rules{
 		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
-		SweepEvery: c.SweepEvery, Settle: c.Settle,
+		SweepEvery: c.SweepEvery, Settle: c.Settle, Closed: c.Settings != nil,
 	}
 }

@@ -3,6 +3,7 @@ package memqueue
 import "github.com/millrace-go/millrace/queue"
 
 func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
+	m.settle(&c)
 	if c.Threshold != nil {
 		n := *c.Threshold
 		m.threshold = &n

@@ -30,6 +30,7 @@ type content struct {
 
 	threshold *int
 	paused    bool
+	settings  settings
 	gate      gate
 
 	tick     int64 // when it began
@@ -77,6 +78,7 @@ func (m *room) take(order int64) bool {
 
 // expire takes out the users whose time is over, once, by the first call after it.
 func (m *room) expire(now int64, r queue.Rules) {
+	m.closeIfNew(r)
 	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
 		g := m.inside.ends[0]
 		m.inside.remove(g)
@@ -113,6 +115,7 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 	return queue.State{
 		Epoch: m.epoch, Now: time.UnixMicro(now),
 		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
+		Closed: m.settings.version < 0, Settings: max(0, m.settings.version),
 		Settling: span(max(0, m.settled-now)),
 		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
 		Rate:   m.rate.over(now),

@@ -94,6 +94,6 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Cases() []Case {
 	return slices.Concat(
 		orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
-		clearCases(), gateCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
+		clearCases(), gateCases(), settingsCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 	)
 }

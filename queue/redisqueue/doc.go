@@ -54,6 +54,7 @@
 //	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal
+//	{event}:settings        STRING  which version of the operators' settings it has
 //	queue:active-events     SET     the registry, in another slot
 //
 // Measured with users of 16 bytes, a million waiting users take 133 bytes each in
@@ -96,7 +97,8 @@
 // process that has not seen it, in the second before its first look. Its first
 // owner, by ticket, then has the place shown, and goes to the end at the other's
 // turn. Without its data the room begins an epoch, and users with a valid ticket
-// form the line again. Thresholds and pauses are lost with it. Set
+// form the line again. Thresholds and pauses are lost with it,
+// unless queue.Config.Settings keeps them elsewhere. Set
 // maxmemory-policy noeviction: an eviction takes single keys out of a room.
 //
 // The clock of Redis set back: users inside stay for longer, and no sweep removes

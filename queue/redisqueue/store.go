@@ -128,7 +128,11 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	if c.Gate != nil {
 		gate, positions = flag(c.Gate.On), float64(c.Gate.Positions)
 	}
-	args := rulesArgs(r, 5).doubles(threshold, paused, flag(c.Clear), gate, positions)
+	version := -1.0
+	if c.Settings != nil {
+		version = float64(*c.Settings)
+	}
+	args := rulesArgs(r, 6).doubles(threshold, paused, flag(c.Clear), gate, positions, version)
 	_, state, _, err := s.run(ctx, s.scripts.change, s.keysOf(event), args)
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)

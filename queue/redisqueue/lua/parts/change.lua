@@ -1,10 +1,11 @@
 -- Carries out an operator's change.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
---   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions
+--   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
+--   of the settings that threshold and paused are of (-1: of none)
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions = unpack('<ddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version = unpack('<dddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
@@ -21,6 +22,15 @@ if clear == 1 then
   room[TICK], room[TAKEN], room[RATE_LAST] = 0, 0, 0
   changed = true
   count()
+end
+if new_version >= 0 then
+  if new_version < set_version then
+    new_threshold, paused = -1, -1
+  else
+    if set_version == CLOSED and paused < 0 then paused = was_paused end
+    set_version = new_version
+    write_settings()
+  end
 end
 if new_threshold >= 0 then
   threshold = new_threshold

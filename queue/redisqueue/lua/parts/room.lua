@@ -15,15 +15,16 @@
 --                           (reserved and missed: when they were admitted)
 -- KEYS[13] missed   ZSET    until when in ms -> user: no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
+-- KEYS[15] settings STRING  which settings the room has; see settings.lua
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
---   and how many minutes a key seen:<minute> is for
+--   and how many minutes a key seen:<minute> is for, and whether a new room is closed
 -- Cost: one MGET, a ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local STAYS, SEEN = KEYS[14], 15
+local STAYS, SETTINGS, SEEN = KEYS[14], KEYS[15], 16
 
 local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -51,16 +52,17 @@ local shape = '<' .. rep('d', FIELDS)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, rest = unpack('<dddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, guarded, rest = unpack('<ddddddddddd', ARGV[1])
 local span = minutes * 60000
 
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local set_version, was_paused, read_settings = 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, SETTINGS)
   forget_stays()
   room = {}
   for i = 1, FIELDS do room[i] = 0 end
@@ -79,13 +81,15 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', ROOM, THRESHOLD, STAYS)
+  local stored = call('MGET', ROOM, THRESHOLD, STAYS, SETTINGS)
   stays_text = stored[3]
   if stored[1] and #stored[1] == FIELDS * 8 then
     room = {unpack(shape, stored[1])}
   else
     begin()
+    stored[4] = nil
   end
+  read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
 end
@@ -129,7 +133,7 @@ local function state()
   return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
     settling(), waiting, active, reserved, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0) .. told_stays()
+    pack('<ddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -144,7 +148,9 @@ local function close()
   for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
   if room[PAUSED] == 1 or room[GATE] == 1 then
     call('PERSIST', ROOM)
+    call('PERSIST', SETTINGS)
   else
     call('PEXPIRE', ROOM, kept)
+    call('PEXPIRE', SETTINGS, kept)
   end
 end
