@@ -132,6 +132,12 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 		l.learn(admission.State)
 		l.follow(ctx, admission.Closed)
 		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
+		if due, again := drawDue(admission.State); due {
+			return l.drawAll(ctx, f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)) == 0)
+		} else if again > 0 {
+			f.again = min(f.again, again)
+			return nil
+		}
 		a.room.admitted.Add(int64(len(admission.Admitted)))
 		for _, one := range admission.Admitted {
 			a.room.notify(l.event, one.User, one.Order, admission.State)

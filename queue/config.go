@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -64,6 +65,11 @@ type Config struct {
 	// an event that is new to the process, and twice a minute by an admitter. nil, the default: the store alone
 	// has threshold and pause, and they are lost with its data.
 	Settings Settings
+	// Beacon gets the value of a beacon that [Room.OpenAt] has named, when the room has
+	// frozen: such as the randomness of a round of drand, over HTTPS, checked with drand's
+	// public key. It is asked by one process, for 2 s, again in each tick until it answers;
+	// the room stays closed meanwhile. nil: openings name no beacon.
+	Beacon func(ctx context.Context, name string) ([]byte, error)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets the failures that cannot be returned; slog.Default() when nil.

@@ -55,6 +55,19 @@
 //	data stays paused                                     TestAFlushedRoomStaysPaused, a-loss-closes-the-room
 //	… and admits no user until its settings are known     TestARoomIsClosedUntilItsSettingsAnswer,
 //	                                                      closed-until-the-settings-are-known
+//	before its opening a room admits no user, and none has
+//	a position                                            TestAnOpening, closed-until-the-opening
+//	at the opening users have the places of the draw, and
+//	later ones are behind them                            TestAnOpening, the-draw-orders-the-line
+//	silent users take no part, hidden tabs do             TestSilentUsersAreNotDrawn
+//	a draw goes on after a kill at any step               TestADrawGoesOn, a-draw-has-one-holder,
+//	                                                      steps-of-a-draw-in-order
+//	the leaves are published before the beacon is asked,
+//	and the seed after it                                 TestABeacon
+//	a seed that is known is not used again                TestALossNearTheOpening, a-draw-that-was-held
+//	the seed lies encrypted in the settings               TestTheSeedIsNotReadable
+//	an opening that cannot be is refused                  TestOpenAtRefuses
+//	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze
 //	operators' changes are saved before they hold, and
 //	reach the store in their order                        TestSettingsAreSavedFirst, TestASavedChangeReachesTheStore,
 //	                                                      TestAnOperatorWhoIsOvertaken, older-settings-change-nothing
@@ -185,6 +198,10 @@
 // users up and admits none until the settings have answered. A change that was saved
 // and did not reach the store is carried out by an admitter within a minute, once
 // that has run for 150 s.
+//
+// A draw ([Room.OpenAt]) goes on while an admitter runs and the store, the settings and
+// the beacon answer; until it is done no user enters. docs/on-sale.md says what a loss
+// of the store's data near the opening does.
 //
 // A process is killed: its visitors go to another process with their tickets. The
 // signs of life that it had not sent are lost, at most those of a minute, which

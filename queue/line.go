@@ -31,8 +31,9 @@ type line struct {
 	asked atomic.Int64 // on the room's clock: until when the settings are not asked for
 	state atomic.Pointer[State]
 
-	asking sync.Mutex  // held by the goroutine that asks for the settings
-	unset  atomic.Bool // whether they could not be asked for the last time
+	asking  sync.Mutex  // held by the goroutine that asks for the settings
+	unset   atomic.Bool // whether they could not be asked for the last time
+	setting atomic.Pointer[knownSetting]
 
 	forecast    atomic.Pointer[forecast]
 	forecasting sync.Mutex // held by the goroutine that makes the next
@@ -202,6 +203,9 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 	position := 0
 	if a.Status == Waiting {
 		position = a.Ahead + 1
+	}
+	if a.state.early() {
+		position = a.state.Waiting
 	}
 	return l.renewed(v, position, a.state.Now, brought)
 }

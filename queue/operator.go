@@ -1,6 +1,9 @@
 package queue
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // SetThreshold sets how many users may be active in an event; 0 admits no one. A
 // lower threshold expels no one: admissions stop until there are places again.
@@ -50,7 +53,7 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 	l := r.line(event, r.now())
 	bounded, cancel := r.boundedBy(ctx)
 	defer cancel()
-	if c.Threshold != nil || c.Paused != nil || c.Clear {
+	if c.Threshold != nil || c.Paused != nil || c.Clear || c.opening != nil {
 		if err := r.keep(bounded, event, &c); err != nil {
 			return State{}, err
 		}
@@ -82,9 +85,16 @@ func (r *Room) keep(ctx context.Context, event string, c *Change) error {
 		if c.Paused != nil {
 			s.Paused = *c.Paused
 		}
+		if c.opening != nil {
+			return c.opening.set(r, event, s)
+		}
+		if c.Clear && s.Draw != nil && len(s.Draw.Root) > 0 {
+			s.Opens, s.Draw = time.Time{}, nil // it is over
+		}
 		return nil
 	})
 	all := copyOf(s)
-	c.Settings, c.Threshold, c.Paused = all.Settings, all.Threshold, all.Paused
+	all.Clear = c.Clear
+	*c = all
 	return err
 }

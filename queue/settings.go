@@ -23,12 +23,14 @@ type Settings interface {
 
 // Setting is what operators have set for an event, and who did so last.
 type Setting struct {
-	Version   int64     `json:"version"` // from 1, one higher with each change; 0: nothing was set
-	Threshold *int      `json:"threshold,omitempty"`
-	Paused    bool      `json:"paused,omitempty"`
-	By        string    `json:"by,omitempty"` // as told by [By]
-	Why       string    `json:"why,omitempty"`
-	At        time.Time `json:"at"` // by the clock of the process
+	Version   int64       `json:"version"` // from 1, one higher with each change; 0: nothing was set
+	Threshold *int        `json:"threshold,omitempty"`
+	Paused    bool        `json:"paused,omitempty"`
+	Opens     time.Time   `json:"opens,omitzero"` // see [Room.OpenAt]
+	Draw      *SealedDraw `json:"draw,omitempty"`
+	By        string      `json:"by,omitempty"` // as told by [By]
+	Why       string      `json:"why,omitempty"`
+	At        time.Time   `json:"at"` // by the clock of the process
 }
 
 // ErrConflict is the answer of [Settings] to a setting that does not follow the last
@@ -83,7 +85,8 @@ func unsaved(cause error) error {
 func copyOf(s Setting) Change {
 	c := Change{Settings: &s.Version, Threshold: s.Threshold}
 	if s.Version > 0 {
-		c.Paused = &s.Paused
+		c.Paused, c.Opens = &s.Paused, &s.Opens
+		c.Opened = s.Draw != nil && len(s.Draw.Root) > 0
 	}
 	return c
 }

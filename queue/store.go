@@ -174,6 +174,8 @@ type State struct {
 	Closed    bool          // the room is new, and its settings are not known yet: see Rules.Closed
 	Settings  int64         // the version of the settings that were brought in last
 	Gated     bool          // a front gate is on
+	Opens     time.Time     // when the room opens, with a draw; zero without an opening, and once it is open
+	Phase     Phase         // of the draw
 	Settling  time.Duration // until admission begins, after a loss
 	Waiting   int
 	Active    int // places taken: inside, and reserved
@@ -257,6 +259,13 @@ type Change struct {
 	// State.Closed. They change nothing if a later version is known. If nothing was set,
 	// it is 0, and the room is paused if it was before it was closed.
 	Settings *int64
+	// Opens is of the settings as well: when the room opens, and the zero time for no
+	// opening. It changes nothing once the room has frozen. Opened says that the draw was
+	// held before the store lost its data: users have their orders by their tickets.
+	Opens  *time.Time
+	Opened bool
+
+	opening *opening // what an operator asks for, until it is in the settings
 }
 
 // Gate switches a front gate on or off. While it is on, a position is the order: all

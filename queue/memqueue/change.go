@@ -14,6 +14,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 	if c.Clear {
 		m.clear(now, epoch())
 	}
+	m.opens(c)
 	if c.Gate != nil && c.Gate.On != m.gate.on {
 		if c.Gate.On {
 			m.gate = gate{known: true, on: true, base: m.top - c.Gate.Positions}
@@ -29,6 +30,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 func (m *room) clear(now int64, epoch uint64) {
 	m.epoch, m.begun, m.settled, m.cleared = epoch, now, 0, true
 	m.top = max(m.top, now)
+	m.clearOpening()
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}
 	m.inside = newInside()

@@ -31,6 +31,7 @@ type content struct {
 	threshold *int
 	paused    bool
 	settings  settings
+	opening   opening
 	gate      gate
 
 	tick     int64 // when it began
@@ -105,14 +106,14 @@ func (m *room) limit(r queue.Rules) int {
 
 // open is the number of places that are free now.
 func (m *room) open(now int64, r queue.Rules) int {
-	if m.paused || now < m.settled {
+	if m.paused || now < m.settled || m.early(now) {
 		return 0
 	}
 	return max(0, m.limit(r)-len(m.inside.users))
 }
 
 func (m *room) state(now int64, r queue.Rules) queue.State {
-	return queue.State{
+	s := queue.State{
 		Epoch: m.epoch, Now: time.UnixMicro(now),
 		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
 		Closed: m.settings.version < 0, Settings: max(0, m.settings.version),
@@ -120,8 +121,12 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Waiting:  m.line.waiting, Active: len(m.inside.users), Reserved: m.inside.reserved,
 		Rate:   m.rate.over(now),
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: m.servers,
-		Stays: m.stays.now(now, r),
+		Stays: m.stays.now(now, r), Phase: m.opening.phase,
 	}
+	if m.early(now) {
+		s.Opens = time.UnixMicro(m.opening.at)
+	}
+	return s
 }
 
 func span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -27,7 +27,7 @@ func (m *room) settle(c *queue.Change) {
 	case c.Settings == nil:
 		return
 	case *c.Settings < m.settings.version:
-		c.Threshold, c.Paused = nil, nil
+		c.Threshold, c.Paused, c.Opens = nil, nil, nil
 		return
 	case m.settings.version == closed:
 		m.paused = m.settings.paused

@@ -71,6 +71,10 @@ func (a *answer) state() (s queue.State, woke bool) {
 		a.number(), a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
 	version := a.number()
 	s.Closed, s.Settings = version < 0, max(0, version)
+	if opens := a.number(); opens > 0 {
+		s.Opens = time.UnixMilli(opens)
+	}
+	s.Phase = queue.Phase(a.number())
 	s.Stays = a.stays(s.Now)
 	return s, woke
 }

@@ -132,8 +132,12 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	if c.Settings != nil {
 		version = float64(*c.Settings)
 	}
-	args := rulesArgs(r, 6).doubles(threshold, paused, flag(c.Clear), gate, positions, version)
-	_, state, _, err := s.run(ctx, s.scripts.change, s.keysOf(event), args)
+	opens := -1.0
+	if c.Opens != nil {
+		opens = msAt(*c.Opens)
+	}
+	args := rulesArgs(r, 8).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened))
+	_, state, _, err := s.run(ctx, s.scripts.change, append(s.keysOf(event), s.drawKeys(event)...), args)
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)
 	}

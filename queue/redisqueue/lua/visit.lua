@@ -59,7 +59,7 @@ local span = minutes * 60000
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
-local set_version, was_paused, read_settings = 0, 0, nil -- of settings.lua
+local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
@@ -122,19 +122,31 @@ local function rate()
   return sum, min(now - room[25] + floor(tick / 1000), now - (period - 12 + 1) * 5000)
 end
 
--- settling is the time in ms in which no user enters: not longer after a step of the clock.
-local function settling()
+-- early says that the room has not opened yet; see settings.lua.
+-- OPENED = 4
+local function early() return opens > 0 and (phase < 4 or now < opens) end
+
+-- settled_in is the time in ms in which a room gathers those with a ticket, after a loss:
+-- not longer after a step of the clock.
+local function settled_in()
   local left = room[8] - now
   if left > 0 and left <= settle then return left end
   return 0
 end
 
+-- settling is the time in ms in which no user enters.
+local function settling()
+  if early() then return max(1, opens - now) end
+  return settled_in()
+end
+
 local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
-    settling(), waiting, active, reserved, sum, over,
+    settled_in(), waiting, active, reserved, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<ddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version) .. told_stays()
+    pack('<ddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -147,7 +159,7 @@ local function close()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
   for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
-  if room[9] == 1 or room[10] == 1 then
+  if room[9] == 1 or room[10] == 1 or early() then
     call('PERSIST', KEYS[1])
     call('PERSIST', KEYS[15])
   else
@@ -182,20 +194,21 @@ function forget_stays()
   call('UNLINK', KEYS[14])
   stays, stays_text, stays_changed = nil, nil, false
 end
--- Follows room.lua: which version of the operators' settings the room has. KEYS[15] has
--- packed doubles: the version, CLOSED until there is one; whether the room was paused
--- before it was closed. It lives as long as the room. Without it the room is new, or was
--- kept by a release that wrote none, and is closed where the caller says so.
--- CLOSED = -1
+-- Follows room.lua: which of the operators' settings the room has. KEYS[15] has packed
+-- doubles: their version, CLOSED until there is one; whether the room was paused before it
+-- was closed; when it opens, in ms, or 0; the phase of its draw (0 gathering, 1 frozen,
+-- 2 rooted, 3 seeded, 4 opened). It lives as long as the room. Without it the room is new,
+-- or was kept by a release that wrote none, and is closed where the caller says so.
+-- CLOSED, FREEZES = -1, 5000
 
 local function write_settings()
-  call('SET', KEYS[15], pack('<dd', set_version, was_paused))
+  call('SET', KEYS[15], pack('<dddd', set_version, was_paused, opens, phase))
   fresh, changed = true, true
 end
 
 function read_settings(text)
-  if text and #text >= 16 then
-    set_version, was_paused = unpack('<dd', text)
+  if text and #text >= 32 then
+    set_version, was_paused, opens, phase = unpack('<dddd', text)
   elseif guarded == 1 then
     set_version, was_paused, room[9] = -1, room[9], 1
     write_settings()

@@ -58,7 +58,7 @@ local span = minutes * 60000
 local room, threshold, waiting, active, reserved
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
-local set_version, was_paused, read_settings = 0, 0, nil -- of settings.lua
+local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
@@ -121,19 +121,31 @@ local function rate()
   return sum, min(now - room[RATE_SINCE] + floor(tick / 1000), now - (period - PERIODS + 1) * PERIOD)
 end
 
--- settling is the time in ms in which no user enters: not longer after a step of the clock.
-local function settling()
+-- early says that the room has not opened yet; see settings.lua.
+local OPENED = 4
+local function early() return opens > 0 and (phase < OPENED or now < opens) end
+
+-- settled_in is the time in ms in which a room gathers those with a ticket, after a loss:
+-- not longer after a step of the clock.
+local function settled_in()
   local left = room[SETTLED] - now
   if left > 0 and left <= settle then return left end
   return 0
 end
 
+-- settling is the time in ms in which no user enters.
+local function settling()
+  if early() then return max(1, opens - now) end
+  return settled_in()
+end
+
 local function state()
   local sum, over = rate()
   return pack('<ddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
-    settling(), waiting, active, reserved, sum, over,
+    settled_in(), waiting, active, reserved, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<ddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version) .. told_stays()
+    pack('<ddddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -146,7 +158,7 @@ local function close()
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
   for i = 3, 14 do call('PEXPIRE', KEYS[i], kept) end
-  if room[PAUSED] == 1 or room[GATE] == 1 then
+  if room[PAUSED] == 1 or room[GATE] == 1 or early() then
     call('PERSIST', ROOM)
     call('PERSIST', SETTINGS)
   else
