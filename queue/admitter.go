@@ -130,7 +130,14 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 			return err
 		}
 		l.learn(admission.State)
+		l.follow(ctx, admission.Closed)
 		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
+		if due, again := drawDue(admission.State); due {
+			return l.drawAll(ctx, f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)) == 0)
+		} else if again > 0 {
+			f.again = min(f.again, again)
+			return nil
+		}
 		a.room.admitted.Add(int64(len(admission.Admitted)))
 		for _, one := range admission.Admitted {
 			a.room.notifyTurn(l.event, one.User, admission.State)
@@ -164,6 +171,9 @@ func (a *Admitter) sweep(ctx context.Context, f *finished) error {
 		return nil
 	}
 	l := a.room.line(f.duty.event(), a.room.now())
+	if f.duty.from == 0 {
+		l.compare(ctx)
+	}
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()
 	return l.ask(func() error {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -62,6 +63,17 @@ type Config struct {
 	// NotifyTurn is the same for each turn that this process's admitter gives, in their
 	// order: the user's next poll, within NoShow, takes a place, or the next free one.
 	NotifyTurn func(Notice)
+	// Settings keep what operators set, outside of the store: see [Settings]. Operators'
+	// calls then save first, and a room whose store has lost its data admits no user
+	// until the settings have answered. They are asked before the first visit for
+	// an event that is new to the process, and twice a minute by an admitter. nil, the default: the store alone
+	// has threshold and pause, and they are lost with its data.
+	Settings Settings
+	// Beacon gets the value of a beacon that [Room.OpenAt] has named, when the room has
+	// frozen: such as the randomness of a round of drand, over HTTPS, checked with drand's
+	// public key. It is asked by one process, for 2 s, again in each tick until it answers;
+	// the room stays closed meanwhile. nil: openings name no beacon.
+	Beacon func(ctx context.Context, name string) ([]byte, error)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets the failures that cannot be returned; slog.Default() when nil.
@@ -139,7 +151,7 @@ func (c Config) validate() error {
 func (c Config) rules() Rules {
 	return Rules{
 		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
-		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(),
+		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(), Closed: c.Settings != nil,
 	}
 }
 

@@ -54,6 +54,26 @@
 //	lost last writes cost no user the place               TestLostWritesCostNoPlace, tickets-of-lost-writes,
 //	                                                      goes-on-above-what-is-known
 //	tickets of a cleared room are worth nothing           TestTicketsOfAClearedRoomAreWorthNothing
+//	with Config.Settings a paused room that loses its
+//	data stays paused                                     TestAFlushedRoomStaysPaused, a-loss-closes-the-room
+//	… and admits no user until its settings are known     TestARoomIsClosedUntilItsSettingsAnswer,
+//	                                                      closed-until-the-settings-are-known
+//	before its opening a room admits no user, and none has
+//	a position                                            TestAnOpening, closed-until-the-opening
+//	at the opening users have the places of the draw, and
+//	later ones are behind them                            TestAnOpening, the-draw-orders-the-line
+//	silent users take no part, hidden tabs do             TestSilentUsersAreNotDrawn
+//	a draw goes on after a kill at any step               TestADrawGoesOn, a-draw-has-one-holder,
+//	                                                      steps-of-a-draw-in-order
+//	the leaves are published before the beacon is asked,
+//	and the seed after it                                 TestABeacon
+//	a seed that is known is not used again                TestALossNearTheOpening, a-draw-that-was-held
+//	the seed lies encrypted in the settings               TestTheSeedIsNotReadable
+//	an opening that cannot be is refused                  TestOpenAtRefuses
+//	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze
+//	operators' changes are saved before they hold, and
+//	reach the store in their order                        TestSettingsAreSavedFirst, TestASavedChangeReachesTheStore,
+//	                                                      TestAnOperatorWhoIsOvertaken, older-settings-change-nothing
 //	made-up event ids are bounded                         TestEventsAreBounded, TestIdleEventsAreForgotten
 //	less than a byte of a process per waiting user        TestMemoryForEach
 //	the wait is known from the opening on, and counts
@@ -157,7 +177,9 @@
 // time: no user enters until Config.Settle after the beginning of the epoch, so that
 // the order is restored before the next admission. All other users are at the end of
 // the line. Users inside must line up again, their entry tokens are not of this epoch
-// any more ([Room.Verify]), and threshold, pause and gate are the defaults.
+// any more ([Room.Verify]). Threshold and pause come from Config.Settings, which every
+// new room waits for; without Config.Settings they are the defaults, so a paused sale
+// goes on. The gate is off.
 //
 // A ticket is valid then if it comes within Config.Settle of the beginning of the new
 // epoch, and was sealed within two poll intervals of its owner and a minute before
@@ -184,6 +206,16 @@
 // other server; package redisqueue says what remains where Redis hides its identity.
 // No user gets in twice: admission is by name. A user admitted in those writes stands
 // in line again and is admitted again.
+//
+// Config.Settings is unreachable: operators' calls fail, and change nothing. Rooms go
+// on with the copy that the store has; a room that is new, or has lost its data, lines
+// users up and admits none until the settings have answered. A change that was saved
+// and did not reach the store is carried out by an admitter within a minute, once
+// that has run for 150 s.
+//
+// A draw ([Room.OpenAt]) goes on while an admitter runs and the store, the settings and
+// the beacon answer; until it is done no user enters. docs/on-sale.md says what a loss
+// of the store's data near the opening does.
 //
 // A process is killed: its visitors go to another process with their tickets. The
 // signs of life that it had not sent are lost, at most those of a minute, which

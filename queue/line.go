@@ -28,7 +28,12 @@ type line struct {
 
 	pause atomic.Int64 // on the room's clock: until when the store is not asked
 	used  atomic.Int64 // on the room's clock: the last use, to about a second
+	asked atomic.Int64 // on the room's clock: until when the settings are not asked for
 	state atomic.Pointer[State]
+
+	asking  sync.Mutex  // held by the goroutine that asks for the settings
+	unset   atomic.Bool // whether they could not be asked for the last time
+	setting atomic.Pointer[knownSetting]
 
 	forecast    atomic.Pointer[forecast]
 	forecasting sync.Mutex // held by the goroutine that makes the next
@@ -146,12 +151,14 @@ func (l *line) learn(state State) {
 
 // visit asks the store where a visitor stands.
 func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error) {
+	l.begin(ctx)
 	a, err := l.visits.Do(ctx, v)
 	if err != nil {
 		l.counts.refused.Add(1)
 		return Place{}, refused(ctx, err)
 	}
 	l.counts.store.Add(1)
+	l.follow(ctx, a.state.Closed)
 	place := l.place(a.Outcome, *a.state)
 	if place.Status == Waiting && !a.New {
 		l.tell(a)
@@ -196,6 +203,9 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 	position := 0
 	if a.Status == Waiting && !a.Turn {
 		position = a.Ahead + 1
+	}
+	if a.state.early() {
+		position = a.state.Waiting
 	}
 	return l.renewed(v, position, a.state.Now, brought)
 }

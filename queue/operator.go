@@ -1,6 +1,9 @@
 package queue
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // SetThreshold sets how many users may be active in an event; 0 admits no one. A
 // lower threshold expels no one: admissions stop until there are places again.
@@ -50,6 +53,11 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 	l := r.line(event, r.now())
 	bounded, cancel := r.boundedBy(ctx)
 	defer cancel()
+	if c.Threshold != nil || c.Paused != nil || c.Clear || c.opening != nil {
+		if err := r.keep(bounded, event, &c); err != nil {
+			return State{}, err
+		}
+	}
 	var state State
 	err := l.ask(func() (err error) {
 		state, err = r.store.Change(bounded, event, r.rules, c)
@@ -60,5 +68,33 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 	}
 	l.learn(state)
 	l.due.Store(0) // visitors of this process see it at once
+	l.follow(ctx, state.Closed)
 	return state, nil
+}
+
+// keep saves a change in the settings, if there are any, and makes it one of all that
+// is set.
+func (r *Room) keep(ctx context.Context, event string, c *Change) error {
+	if r.cfg.Settings == nil {
+		return nil
+	}
+	s, err := r.save(ctx, event, func(s *Setting) error {
+		if c.Threshold != nil {
+			s.Threshold = c.Threshold
+		}
+		if c.Paused != nil {
+			s.Paused = *c.Paused
+		}
+		if c.opening != nil {
+			return c.opening.set(r, event, s)
+		}
+		if c.Clear && s.Draw != nil && len(s.Draw.Root) > 0 {
+			s.Opens, s.Draw = time.Time{}, nil // it is over
+		}
+		return nil
+	})
+	all := copyOf(s)
+	all.Clear = c.Clear
+	*c = all
+	return err
 }

@@ -35,6 +35,9 @@ type Place struct {
 	Waiting   int
 	Paused    bool
 	Settling  time.Duration // until admission begins again, after the store lost its data
+	// Opens is how long until the room opens, and zero once it has. Until then a waiting
+	// user has no position: the order is drawn at the opening.
+	Opens time.Duration
 
 	// Ticket is for the visitor to bring along. It is the brought ticket while that
 	// is still right, or may be right again after the store lost its data, and a

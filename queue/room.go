@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,8 @@ import (
 type Room struct {
 	store   Store
 	tickets *token.Tickets
+	secrets *token.Secrets
+	holder  uint64 // of draws
 	cfg     Config
 	rules   Rules
 	start   time.Time
@@ -41,7 +44,7 @@ func New(store Store, keys *token.Ring, cfg Config) (*Room, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Room{store: store, tickets: token.NewTickets(keys), cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
+	return &Room{store: store, tickets: token.NewTickets(keys), secrets: token.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
 }
 
 // now is the room's clock: the time since it was made.
@@ -100,7 +103,11 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 			if refreshed {
 				l.send(ctx, false)
 			}
-			place.Ticket = l.renewed(visit, place.Position, s.state.Now, v.Ticket)
+			position := place.Position
+			if s.state.early() {
+				position = place.Waiting
+			}
+			place.Ticket = l.renewed(visit, position, s.state.Now, v.Ticket)
 			return place, nil
 		}
 	}
@@ -160,6 +167,9 @@ func (l *line) place(o Outcome, s State) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
 		Paused: s.Paused, Settling: s.Settling,
+	}
+	if o.Status == Waiting && s.early() {
+		return l.placeEarly(p, s)
 	}
 	switch o.Status {
 	case Waiting:

@@ -133,5 +133,6 @@ func (s *snapshot) count() {
 func (s *snapshot) after(age time.Duration) State {
 	state := s.state
 	state.Settling = max(0, state.Settling-age)
+	state.Now = state.Now.Add(age)
 	return state
 }

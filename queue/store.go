@@ -68,6 +68,9 @@ type Rules struct {
 	Batch      int
 	SweepEvery time.Duration
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
+	// Closed says that a room is closed, as if it were paused, from when it is new until
+	// the first Change with Settings.
+	Closed bool
 }
 
 // Beats are what a process tells the store along with its visits: orders with a
@@ -173,8 +176,12 @@ type State struct {
 	Epoch     uint64
 	Now       time.Time // the store's clock
 	Threshold int
-	Paused    bool
+	Paused    bool          // also while Closed
+	Closed    bool          // the room is new, and its settings are not known yet: see Rules.Closed
+	Settings  int64         // the version of the settings that were brought in last
 	Gated     bool          // a front gate is on
+	Opens     time.Time     // when the room opens, with a draw; zero without an opening, and once it is open
+	Phase     Phase         // of the draw
 	Settling  time.Duration // until admission begins, after a loss
 	Waiting   int           // in line, entitled or not
 	Entitled  int           // of Waiting: their turn has come, and they have no place yet
@@ -255,6 +262,17 @@ type Change struct {
 	Paused    *bool // while paused no user enters; those inside stay
 	Clear     bool  // all users out, from the line and from inside; their tickets are worth nothing
 	Gate      *Gate
+	// Settings is the version of the [Setting] that Threshold and Paused are of, and ends
+	// State.Closed. They change nothing if a later version is known. If nothing was set,
+	// it is 0, and the room is paused if it was before it was closed.
+	Settings *int64
+	// Opens is of the settings as well: when the room opens, and the zero time for no
+	// opening. It changes nothing once the room has frozen. Opened says that the draw was
+	// held before the store lost its data: users have their orders by their tickets.
+	Opens  *time.Time
+	Opened bool
+
+	opening *opening // what an operator asks for, until it is in the settings
 }
 
 // Gate switches a front gate on or off. While it is on, a position is the order: all

@@ -128,14 +128,22 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	GET  /room             the state of the room, and its figures
 //	PUT  /room/threshold   {"threshold": 500}
 //	POST /room/pause       /room/resume, /room/clear
+//	PUT  /room/opening     {"opens": "2027-05-01T11:00:00Z"}
+//
+// The headers X-Operator and X-Reason say who changes something, and why: the room's
+// settings keep them, where it has any.
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /room", g.rooms.State)
 	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
+	mux.HandleFunc("PUT /room/opening", g.rooms.Opening)
 	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
 	mux.HandleFunc("POST /room/resume", g.rooms.Resume)
 	mux.HandleFunc("POST /room/clear", g.rooms.Clear)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := queue.By(r.Context(), r.Header.Get("X-Operator"), r.Header.Get("X-Reason"))
+		mux.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // Close closes the idle connections to the origin. Requests in flight go on.

@@ -3,6 +3,7 @@ package memqueue
 import "github.com/millrace-go/millrace/queue"
 
 func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
+	m.settle(&c)
 	if c.Threshold != nil {
 		n := *c.Threshold
 		m.threshold = &n
@@ -13,6 +14,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 	if c.Clear {
 		m.clear(now, epoch())
 	}
+	m.opens(c)
 	if c.Gate != nil && c.Gate.On != m.gate.on {
 		if c.Gate.On {
 			m.gate = gate{known: true, on: true, base: m.top - c.Gate.Positions}
@@ -28,6 +30,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 func (m *room) clear(now int64, epoch uint64) {
 	m.epoch, m.begun, m.settled, m.cleared = epoch, now, 0, true
 	m.top = max(m.top, now)
+	m.clearOpening()
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}
 	m.turns, m.inside = newTurns(), newInside()

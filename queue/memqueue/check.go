@@ -51,6 +51,9 @@ func checkChange(c queue.Change) error {
 	if c.Threshold != nil && *c.Threshold < 0 {
 		return bad("threshold %d: it must not be negative", *c.Threshold)
 	}
+	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
+		return bad("version %d of the settings: it must be 0 to 2^53", *c.Settings)
+	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("%d positions of the gate: it must be of 0 to 2^53", c.Gate.Positions)
 	}

@@ -46,6 +46,10 @@
 // Users that left then are back until they count as silent. The orders go on 2^20
 // higher, about a second of the clock.
 //
+// What operators have set outside ([queue.Config].Settings) is asked for again after a
+// restart. A draw is not saved: a restart before the places are given out draws anew,
+// and after it the published leaves are gone.
+//
 // Failure modes: without Restore the store starts empty with the process, in another
 // epoch. A user that comes back within Rules.Settle, with a ticket that is still
 // valid after the restart, has the old position, and no user enters until that time

@@ -31,6 +31,8 @@ type content struct {
 
 	threshold *int
 	paused    bool
+	settings  settings
+	opening   opening
 	gate      gate
 
 	tick     int64 // when it began
@@ -79,6 +81,7 @@ func (m *room) take(order int64) bool {
 // expire takes out the users whose time is over, and ends turns, once, by the first
 // call after it.
 func (m *room) expire(now int64, r queue.Rules) {
+	m.closeIfNew(r)
 	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
 		g := m.inside.ends[0]
 		m.inside.remove(g)
@@ -99,22 +102,27 @@ func (m *room) limit(r queue.Rules) int {
 
 // open is the number of places that are free now.
 func (m *room) open(now int64, r queue.Rules) int {
-	if m.paused || now < m.settled {
+	if m.paused || now < m.settled || m.early(now) {
 		return 0
 	}
 	return max(0, m.limit(r)-len(m.inside.users))
 }
 
 func (m *room) state(now int64, r queue.Rules) queue.State {
-	return queue.State{
+	s := queue.State{
 		Epoch: m.epoch, Now: time.UnixMicro(now),
 		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
+		Closed: m.settings.version < 0, Settings: max(0, m.settings.version),
 		Settling: span(max(0, m.settled-now)),
 		Waiting:  m.line.waiting + len(m.turns.users), Entitled: len(m.turns.users), Silent: len(m.turns.silent),
 		Active: len(m.inside.users), Rate: m.rate.over(now),
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: m.servers,
-		Stays: m.stays.now(now, r),
+		Stays: m.stays.now(now, r), Phase: m.opening.phase,
 	}
+	if m.early(now) {
+		s.Opens = time.UnixMicro(m.opening.at)
+	}
+	return s
 }
 
 func span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

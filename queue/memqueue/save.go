@@ -42,6 +42,9 @@ func (s *Store) Save(w io.Writer) error {
 func (m *room) copied() *content {
 	c := m.content
 	c.position = nil
+	if c.settings.version == closed {
+		c.paused = c.settings.paused
+	}
 	c.line.blocks, c.line.log = nil, nil
 	c.line.ordered = slices.Clone(m.line.ordered)
 	for i, e := range c.line.ordered {

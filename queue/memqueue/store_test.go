@@ -50,6 +50,10 @@ func (f *fragile) Change(ctx context.Context, event string, r queue.Rules, c que
 	return f.current().Change(ctx, event, r, c)
 }
 
+func (f *fragile) Draw(ctx context.Context, event string, r queue.Rules, s queue.DrawStep) (queue.Drawn, error) {
+	return f.current().Draw(ctx, event, r, s)
+}
+
 func (f *fragile) Events(ctx context.Context) ([]string, error) { return f.current().Events(ctx) }
 
 func (f *fragile) clock() time.Time {

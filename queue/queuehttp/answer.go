@@ -55,6 +55,9 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, p.Paused)
 	b = number(b, `,"settling":`, up(p.Settling))
+	if p.Opens > 0 {
+		b = number(b, `,"opensIn":`, up(p.Opens))
+	}
 	if gate != "" {
 		b = append(b, `,"gated":true`...)
 		b = text(b, `,"redirectTo":`, gate)
@@ -85,6 +88,10 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `,"expired":`, s.Expired)
 	b = number(b, `,"departed":`, s.Departed)
 	b = number(b, `,"swept":`, s.Swept)
+	if !s.Opens.IsZero() {
+		b = append(b, `,"opens":"`...)
+		b = append(s.Opens.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+	}
 	return append(b, '}', '\n')
 }
 

@@ -31,7 +31,7 @@ func TestAnswerIsJSON(t *testing.T) {
 			Position: count.Draw(t, "position"), Ahead: count.Draw(t, "ahead"), Behind: count.Draw(t, "behind"),
 			Wait: span.Draw(t, "wait"), WaitLow: span.Draw(t, "low"), WaitHigh: span.Draw(t, "high"), WaitKnown: rapid.Bool().Draw(t, "known"), NextPoll: span.Draw(t, "next"), Keep: span.Draw(t, "keep"),
 			Active: count.Draw(t, "active"), Threshold: count.Draw(t, "threshold"), Waiting: count.Draw(t, "waiting"),
-			Paused: rapid.Bool().Draw(t, "paused"), Turn: rapid.Bool().Draw(t, "turn"), Settling: span.Draw(t, "settling"), Entry: queue.Entry{Left: span.Draw(t, "left")},
+			Paused: rapid.Bool().Draw(t, "paused"), Turn: rapid.Bool().Draw(t, "turn"), Settling: span.Draw(t, "settling"), Opens: span.Draw(t, "opens"), Entry: queue.Entry{Left: span.Draw(t, "left")},
 		}
 		text := rapid.StringMatching(`[A-Za-z0-9_.-]{0,60}`)
 		ticket, entry, gate := text.Draw(t, "ticket"), text.Draw(t, "entry"), text.Draw(t, "gate")
@@ -66,6 +66,9 @@ func TestAnswerIsJSON(t *testing.T) {
 		if p.Turn {
 			want["turn"] = true
 		}
+		if p.Opens > 0 {
+			want["opensIn"] = up(p.Opens)
+		}
 		if gate != "" {
 			want["gated"], want["redirectTo"] = true, gate
 		}
@@ -92,6 +95,10 @@ func TestStateIsJSON(t *testing.T) {
 		if rapid.Bool().Draw(t, "rate") {
 			s.Rate = queue.Rate{Admitted: 4 * rapid.IntRange(0, 1000).Draw(t, "admitted"), Over: 16 * time.Second}
 			want["admittedPerSecond"] = float64(s.Rate.Admitted) / 16
+		}
+		if rapid.Bool().Draw(t, "opens") {
+			s.Opens = time.UnixMilli(int64(n("time")))
+			want["opens"] = s.Opens.UTC().Format(time.RFC3339Nano)
 		}
 		if got := queuehttp.AppendState(nil, s); !same(t, got, want) {
 			t.Fatalf("%s", got)

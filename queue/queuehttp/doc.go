@@ -31,6 +31,7 @@
 //	turn            true when the turn of a waiting user has come: the next free place is theirs
 //	paused          whether the operator has stopped admission
 //	settling        seconds until admission goes on after the room lost its data
+//	opensIn         seconds until the room opens; only before that: position is 0
 //	gated           true, with redirectTo, when the front gate has to be passed first, or
 //	                the position was used and there is no Config.NewPosition
 //
@@ -94,6 +95,9 @@
 //	a route without an event's id lets no one in, says so in
 //	an answer of its own, and is logged once                   TestRoutesWithoutAnEvent, TestRoutersWithoutPathValues
 //	an operator's mistake is named by its field                TestThresholdNamesTheField
+//	a draw is served as it is published, and each user's
+//	receipt                                                    TestDraw
+//	an opening that makes no sense is named by its field       TestOpeningRefuses
 //	answers are JSON with all fields                           TestAnswerIsJSON, TestStateIsJSON, TestAnswerHasAllFields
 //
 // # Failure modes

@@ -61,6 +61,8 @@ type Mux interface {
 //	GET  /status/{eventId}             POST /admin/resume/{eventId}
 //	POST /leave/{eventId}              POST /admin/clear/{eventId}
 //	POST /done/{eventId}               GET  /admin/status/{eventId}
+//	GET  /draw/{eventId}               PUT  /admin/opening/{eventId}
+//	GET  /draw/{eventId}/leaves        GET  /receipt/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
 	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
@@ -68,10 +70,14 @@ func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Ha
 	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.Status))
 	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.Leave))
 	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.Done))
+	mux.Handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.Draw))
+	mux.Handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.Leaves))
+	mux.Handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.Receipt))
 	if admin == nil {
 		return
 	}
 	mux.Handle("PUT "+below+"/admin/threshold/{eventId}", admin(http.HandlerFunc(h.Threshold)))
+	mux.Handle("PUT "+below+"/admin/opening/{eventId}", admin(http.HandlerFunc(h.Opening)))
 	mux.Handle("POST "+below+"/admin/pause/{eventId}", admin(http.HandlerFunc(h.Pause)))
 	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))
 	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.Clear)))

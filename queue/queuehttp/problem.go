@@ -18,6 +18,7 @@ import (
 //
 //	401 sign-in-required    Config.User returned an error
 //	404 event-not-found     ErrUnknownEvent
+//	404 no-draw             the event has no opening with a draw, or it has not frozen
 //	410 event-ended         ErrEnded
 //	410 sold-out            ErrSoldOut
 //	400 invalid-request     an id or a field is not valid
@@ -85,6 +86,8 @@ func (h *Handlers) problemOf(err error) *Problem {
 	switch {
 	case errors.Is(err, ErrUnknownEvent):
 		return h.problem(http.StatusNotFound, "event-not-found", "No such event", "there is no event with this id", err)
+	case errors.Is(err, queue.ErrNoDraw):
+		return h.problem(http.StatusNotFound, "no-draw", "There is no draw", "this event has no opening with a draw, or its leaves are not published yet", err)
 	case errors.Is(err, ErrEnded):
 		return h.problem(http.StatusGone, "event-ended", "The event has ended", "nobody can line up for this event any more", err)
 	case errors.Is(err, ErrSoldOut):

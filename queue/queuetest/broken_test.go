@@ -27,6 +27,7 @@ type backend struct {
 	change func(b *backend, c call, change queue.Change) (queue.State, error)
 	events func(b *backend, c call) ([]string, error)
 	lose   func(b *backend) error
+	draw   func(step *queue.DrawStep)
 
 	mu      sync.Mutex
 	correct *memqueue.Store

@@ -8,6 +8,8 @@
 //		})
 //	}
 //
+// [CheckSettings] checks a [queue.Settings].
+//
 // [Walk] compares random histories with a model that is a plain slice; the suite
 // has some of them, and a property test can choose more.
 //
@@ -42,6 +44,8 @@
 //	has a gate that leaks, or mixes up positions    gate-lets-positions-in, gate-switched-twice
 //	takes a position twice, or an order under it    position-counts-once, gate-switched-off
 //	gives a second user the order of a position     a-shared-position-moves-nobody
+//	opens a room whose settings it does not know    closed-until-the-settings-are-known, a-loss-closes-the-room
+//	takes older settings, or none for no pause      older-settings-change-nothing, nothing-set-keeps-a-pause
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
 //	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room

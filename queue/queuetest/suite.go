@@ -34,6 +34,7 @@ type Need string
 const (
 	NeedClock Need = "the store's clock cannot be moved (Harness.Advance is nil)"
 	NeedLoss  Need = "the store cannot lose its state (Harness.Lose is nil)"
+	NeedDraw  Need = "rooms cannot open at a time (the store is no queue.Drawer)"
 )
 
 // Case is one promise of a store.
@@ -49,6 +50,9 @@ type Case struct {
 // meets all.
 func (c Case) Missing(h Harness) Need {
 	for _, n := range c.Needs {
+		if _, draws := h.Store.(queue.Drawer); n == NeedDraw && !draws {
+			return n
+		}
 		if n == NeedClock && h.Advance == nil || n == NeedLoss && h.Lose == nil {
 			return n
 		}
@@ -94,6 +98,6 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Cases() []Case {
 	return slices.Concat(
 		orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
-		clearCases(), gateCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
+		clearCases(), gateCases(), settingsCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 	)
 }

@@ -69,6 +69,12 @@ func (a *answer) state() (s queue.State, woke bool) {
 	s.Rate.Admitted, s.Rate.Over = a.int(), a.times(time.Millisecond)
 	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed, s.Swept, s.Servers =
 		a.number(), a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
+	version := a.number()
+	s.Closed, s.Settings = version < 0, max(0, version)
+	if opens := a.number(); opens > 0 {
+		s.Opens = time.UnixMilli(opens)
+	}
+	s.Phase = queue.Phase(a.number())
 	s.Stays = a.stays(s.Now)
 	return s, woke
 }

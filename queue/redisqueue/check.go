@@ -52,6 +52,9 @@ func checkChange(c queue.Change) error {
 	if c.Threshold != nil && *c.Threshold < 0 {
 		return bad("Change.Threshold is %d; it must not be negative", *c.Threshold)
 	}
+	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
+		return bad("Change.Settings is %d; it must be 0 to 2^53", *c.Settings)
+	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("Gate.Positions is %d; it must be 0 to 2^53", c.Gate.Positions)
 	}

@@ -58,12 +58,16 @@
 //	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal
+//	{event}:settings        STRING  which version of the operators' settings it has
+//	{event}:draw            HASH    a draw: its holder, root, seed and beacon
+//	{event}:leaves          STRING  the leaves of a draw                     32 of these
 //	queue:active-events     SET     the registry, in another slot
 //
 // Measured with users of 16 bytes, a million waiting users take 133 bytes each in
 // all keys. Keys expire 24 to 25 h after the last call for the event, seen:* after
 // Rules.Seen. The threshold, and a room that is paused or behind a gate, stay: they
-// may be set for a day to come. A seen:* key is for a minute, and for more where
+// may be set for a day to come. So does a room that opens at a time; draw and leaves are
+// kept for seven days. A seen:* key is for a minute, and for more where
 // Rules.Seen is above an hour: a sweep may be as late as that.
 //
 // # Orders and bits
@@ -75,7 +79,8 @@
 //
 // # How long a script blocks Redis
 //
-// Each script is bounded: 200 visits, 125 admissions, 250 removals, 256 blocks of a look.
+// Each script is bounded: 200 visits, 125 admissions, 250 removals, 256 blocks of a look,
+// 200 moves or 2,000 leaves of a draw.
 // Where the interface allows more in a call, it is several scripts: an admission may be
 // followed by others before the next of its call, and visits of two scripts may have those
 // of others between them. Clearing a room unlinks it, and Redis frees the memory in the
@@ -100,7 +105,8 @@
 // process that has not seen it, in the second before its first look. Its first
 // owner, by ticket, then has the place shown, and goes to the end at the other's
 // turn. Without its data the room begins an epoch, and users with a valid ticket
-// form the line again. Thresholds and pauses are lost with it. Set
+// form the line again. Thresholds and pauses are lost with it,
+// unless queue.Config.Settings keeps them elsewhere. Set
 // maxmemory-policy noeviction: an eviction takes single keys out of a room.
 //
 // The clock of Redis set back: users inside stay for longer, and no sweep removes

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/draw"
 )
 
 // TestForbidden: a Redis user without the rights gets a list of them that suffices.
@@ -62,6 +63,16 @@ func TestForbidden(t *testing.T) {
 	}
 	if a := r.admit(); len(a.Admitted) != 1 {
 		t.Errorf("admitted %+v", a)
+	}
+	opens := r.visit().Now.Add(queue.FreezeBefore)
+	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Settings: new(int64(1)), Opens: &opens}); err != nil {
+		t.Error(err)
+	}
+	for _, step := range []queue.DrawStep{{Kind: queue.DrawFreeze}, {Kind: queue.DrawLeaves, Leaves: make([]draw.Leaf, 1)}, {Kind: queue.DrawRoot, Root: make([]byte, draw.Size), Most: 1}} {
+		step.Holder = 1
+		if d, err := r.store.Draw(t.Context(), "e", r.rules, step); err != nil || !d.Held {
+			t.Errorf("step %d: held %t, %v", step.Kind, d.Held, err)
+		}
 	}
 	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
 		t.Error(err)

@@ -17,12 +17,14 @@ var (
 	sweepText string
 	//go:embed lua/change.lua
 	changeText string
+	//go:embed lua/draw.lua
+	drawText string
 )
 
 // scripts of a store.
-type scripts struct{ visit, look, admit, sweep, change *redis.Script }
+type scripts struct{ visit, look, admit, sweep, change, draw *redis.Script }
 
 func newScripts(text func(string) string) scripts {
 	script := func(own string) *redis.Script { return redis.NewScript(text(own)) }
-	return scripts{script(visitText), script(lookText), script(admitText), script(sweepText), script(changeText)}
+	return scripts{script(visitText), script(lookText), script(admitText), script(sweepText), script(changeText), script(drawText)}
 }

@@ -128,8 +128,16 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	if c.Gate != nil {
 		gate, positions = flag(c.Gate.On), float64(c.Gate.Positions)
 	}
-	args := rulesArgs(r, 5).doubles(threshold, paused, flag(c.Clear), gate, positions)
-	_, state, _, err := s.run(ctx, s.scripts.change, s.keysOf(event), args)
+	version := -1.0
+	if c.Settings != nil {
+		version = float64(*c.Settings)
+	}
+	opens := -1.0
+	if c.Opens != nil {
+		opens = msAt(*c.Opens)
+	}
+	args := rulesArgs(r, 8).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened))
+	_, state, _, err := s.run(ctx, s.scripts.change, append(s.keysOf(event), s.drawKeys(event)...), args)
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)
 	}

@@ -45,6 +45,7 @@
 //	a secret under 32 bytes is refused, and not told          TestShortSecrets
 //	printing a value that holds keys shows none of them       TestPrintingTellsNoKey
 //	keys rotate without refusing earlier tokens               TestRotation
+//	a secret of a room opens for its event and keys only      TestSecrets
 //	a ticket opens for its event and user only                TestTicketIsThatOfItsUserAndEvent,
 //	                                                          TestTicketNamesDoNotRunTogether
 //	any bit changed in a ticket or a request id makes it      TestTamperedTicket, TestTamperedRequest

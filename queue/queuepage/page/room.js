@@ -11,6 +11,11 @@ async function step() {
   if (body.entryToken && config.entryKey) tab.set(address(config.entryKey, false), body.entryToken);
   if (body.status === 'active') {
     myTurn(body);
+  } else if (body.opensIn) {
+    // s since 1970
+    state.opens = Date.now() / 1000 + body.opensIn;
+    show('early');
+    loop.again(pollAfter(body));
   } else if (body.status === 'queued') {
     state.behind = Number.isFinite(body.peopleBehind) ? body.peopleBehind : null;
     const places = [body.currentUsers, body.threshold];
@@ -78,3 +83,4 @@ $('enter-now').addEventListener('click', (click) => {
   if (!enter()) end('failed');
 });
 document.addEventListener('visibilitychange', countDown);
+setInterval(() => state.view === 'early' && render(), 1000);

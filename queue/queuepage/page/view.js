@@ -29,6 +29,7 @@ const state = {
 // What each view shows besides its heading and its text.
 const views = {
   joining: ['pool'],
+  early: ['pool', 'leave'],
   waiting: ['pool', 'place', 'line', 'leave', 'promise'],
   paused: ['pool', 'place', 'line', 'leave', 'promise'],
   settling: ['pool', 'place', 'line', 'leave', 'promise'],
@@ -63,7 +64,7 @@ function render() {
   if (held && held.closest('main') && held.getClientRects().length === 0) $('title').focus();
 
   setText($('title'), t(`${state.view}.title`));
-  setText($('text'), t(textKey(), { keep: span(state.keep) }));
+  setText($('text'), t(textKey(), { keep: span(state.keep), opens: minutes(state.opens - Date.now() / 1000) }));
   setText($('kept'), t('promise.close', { keep: span(state.keep) }));
   setText($('again'), t(state.view === 'failed' ? 'retry' : 'again'));
   $('trouble').hidden = state.trouble === '';
@@ -85,7 +86,7 @@ function render() {
   const bar = $('bar');
   bar.setAttribute('aria-valuenow', percent);
   bar.setAttribute('aria-valuetext', t('percent', { n: percent }));
-  const level = state.view === 'turn' || state.view === 'opening' ? 1 : inLine() ? journey.best || 0 : 0;
+  const level = ['turn', 'opening'].includes(state.view) ? 1 : inLine() ? journey.best || 0 : 0;
   $('pool').style.setProperty('--level', level.toFixed(4));
   bar.style.setProperty('--level', level.toFixed(4));
   $('notify').hidden = !inLine() || notes() !== 'default';
@@ -168,8 +169,10 @@ function milestones() {
 // show changes the view, and says so.
 function show(view) {
   if (state.view === view) return;
-  if (view === 'waiting' && (state.view === 'paused' || state.view === 'settling')) say(t('say.resumed'));
+  if (view === 'waiting' && ['paused', 'settling'].includes(state.view)) say(t('say.resumed'));
   state.view = view;
   if (view === 'turn' || view === 'opening') notify();
-  if (view !== 'joining' && view !== 'waiting' && view !== 'opening') say(`${t(`${view}.title`)}. ${t(textKey(), { keep: span(state.keep) })}`);
+  if (['joining', 'waiting', 'opening'].includes(view)) return;
+  render();
+  say(`${$('title').textContent}. ${$('text').textContent}`);
 }

@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, stays, bits, server, arrive, line, count, inside, visit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, stays, settings, bits, server, arrive, line, count, inside, visit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -18,15 +18,17 @@
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
+-- KEYS[16] settings STRING  which settings the room has; see settings.lua
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
---   how many minutes a key seen:<minute> is for, and ms from a turn on until its user is silent
+--   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
+--   and whether a new room is closed
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
--- STAYS, TURNS, SEEN = KEYS[14], KEYS[15], 16
+-- STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -54,16 +56,17 @@ local shape = '<' .. rep('d', 40)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, rest = unpack('<ddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
 local span = minutes * 60000
 
 local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16])
   forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
@@ -82,13 +85,15 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14])
+  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16])
   stays_text = stored[3]
   if stored[1] and #stored[1] == 40 * 8 then
     room = {unpack(shape, stored[1])}
   else
     begin()
+    stored[4] = nil
   end
+  read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
 end
@@ -120,11 +125,22 @@ local function rate()
   return sum, min(now - room[25] + floor(tick / 1000), now - (period - 12 + 1) * 5000)
 end
 
--- settling is the time in ms in which no user enters: not longer after a step of the clock.
-local function settling()
+-- early says that the room has not opened yet; see settings.lua.
+-- OPENED = 4
+local function early() return opens > 0 and (phase < 4 or now < opens) end
+
+-- settled_in is the time in ms in which a room gathers those with a ticket, after a loss:
+-- not longer after a step of the clock.
+local function settled_in()
   local left = room[8] - now
   if left > 0 and left <= settle then return left end
   return 0
+end
+
+-- settling is the time in ms in which no user enters.
+local function settling()
+  if early() then return max(1, opens - now) end
+  return settled_in()
 end
 
 -- free is how many places are free, for takers first.
@@ -136,9 +152,10 @@ end
 local function state()
   local sum, over = rate()
   return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
-    settling(), waiting + entitled, entitled, silent, active, sum, over,
+    settled_in(), waiting + entitled, entitled, silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<dd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0) .. told_stays()
+    pack('<ddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -151,10 +168,12 @@ local function close()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
-  if room[9] == 1 or room[10] == 1 then
+  if room[9] == 1 or room[10] == 1 or early() then
     call('PERSIST', KEYS[1])
+    call('PERSIST', KEYS[16])
   else
     call('PEXPIRE', KEYS[1], kept)
+    call('PEXPIRE', KEYS[16], kept)
   end
 end
 -- Follows room.lua: how long users stay inside, in a fixed number of counts. KEYS[14]
@@ -183,6 +202,26 @@ end
 function forget_stays()
   call('UNLINK', KEYS[14])
   stays, stays_text, stays_changed = nil, nil, false
+end
+-- Follows room.lua: which of the operators' settings the room has. KEYS[16] has packed
+-- doubles: their version, CLOSED until there is one; whether the room was paused before it
+-- was closed; when it opens, in ms, or 0; the phase of its draw (0 gathering, 1 frozen,
+-- 2 rooted, 3 seeded, 4 opened). It lives as long as the room. Without it the room is new,
+-- or was kept by a release that wrote none, and is closed where the caller says so.
+-- CLOSED, FREEZES = -1, 5000
+
+local function write_settings()
+  call('SET', KEYS[16], pack('<dddd', set_version, was_paused, opens, phase))
+  fresh, changed = true, true
+end
+
+function read_settings(text)
+  if text and #text >= 32 then
+    set_version, was_paused, opens, phase = unpack('<dddd', text)
+  elseif guarded == 1 then
+    set_version, was_paused, room[9] = -1, room[9], 1
+    write_settings()
+  end
 end
 -- Follows room.lua: the bits of the line.
 -- Orders are sparse: those of an epoch are dense, but a ticket of an earlier epoch
@@ -243,7 +282,7 @@ local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[16 + period - first]
+  seen = KEYS[17 + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]
@@ -347,9 +386,9 @@ end
 -- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
--- KEYS as in room.lua, and KEYS[15] and KEYS[16]: seen:<minute> STRING, bitmap of the users
+-- KEYS as in room.lua, and KEYS[17] and KEYS[18]: seen:<minute> STRING, bitmap of the users
 --   was heard of from then on, of the time that it is for the caller, and the next
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[15], and
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[17], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
 --   as many users, who bring nothing; then twice an epoch that the caller knows, and
 --   when it last heard of it, in ms; then the highest order that it has seen

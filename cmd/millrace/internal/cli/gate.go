@@ -34,7 +34,7 @@ func (a *app) gateCommand() *cobra.Command {
 	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret"} {
 		offers(cmd, name)
 	}
-	for _, name := range []string{"secret-file", "state", "flags"} {
+	for _, name := range []string{"secret-file", "state", "settings", "flags"} {
 		offersFiles(cmd, name)
 	}
 	return cmd

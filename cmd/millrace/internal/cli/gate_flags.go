@@ -30,6 +30,7 @@ func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Redis, "redis", "", "URL of the Redis that keeps the room (or "+redisVariable+"); without one it is in memory, for one process")
 	flags.StringVar(&f.Prefix, "prefix", "", "what stands before all keys in Redis")
 	flags.StringVar(&f.State, "state", "", "file that keeps the room in memory over restarts of the one gate; needs --secret-file")
+	flags.StringVar(&f.Kept, "settings", "", "file that keeps what operators set, so that a loss of the room's data does not resume a paused sale")
 	flags.StringVar(&f.Event, "event", "", "name of the room, such as sale")
 	flags.IntVar(&f.Threshold, "threshold", 1000, "how many visitors may be inside")
 	flags.DurationVar(&f.Active, "active", 10*time.Minute, "how long a visitor has inside")

@@ -28,10 +28,10 @@ func (f *queueFlags) of(cmd *cobra.Command) *cobra.Command {
 func (a *app) queueCommand() *cobra.Command {
 	return a.group(&cobra.Command{
 		Use: "queue", Short: "Look into waiting rooms, and set how many may be inside",
-		Long: "The queue commands ask the Redis of an application's waiting rooms how each event stands, and change what an operator may change. " +
-			"They need neither its secrets nor its configuration.",
+		Long: "status and threshold ask the Redis of an application's waiting rooms how each event stands, and change what an operator may change. " +
+			"They need neither its secrets nor its configuration. verify checks the draw of an opening from files, and asks no server.",
 		Example: "  millrace queue status --redis redis://cache/0\n  millrace queue threshold show-1 500",
-	}, a.queueStatusCommand(), a.queueThresholdCommand())
+	}, a.queueStatusCommand(), a.queueThresholdCommand(), a.queueVerifyCommand())
 }
 
 // rooms opens the waiting rooms, and calls do with them.

@@ -18,7 +18,7 @@ var commands = []string{
 	"outbox", "outbox status", "outbox failing", "outbox failed", "outbox retry", "outbox adopt", "outbox rebase", "outbox debezium",
 	"dlq", "dlq list", "dlq show", "dlq edit", "dlq redrive", "dlq drop", "doctor",
 	"group", "group list", "group reset", "group delete", "replay",
-	"queue", "queue status", "queue threshold", "gate", "bench",
+	"queue", "queue status", "queue threshold", "queue verify", "gate", "bench",
 	"completion", "completion bash", "completion zsh", "completion fish", "completion powershell",
 }
 

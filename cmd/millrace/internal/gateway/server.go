@@ -68,7 +68,7 @@ func (v *Server) Reload(s Settings) error {
 	defer v.reloading.Unlock()
 	old := v.now.Load()
 	if s.fixed() != old.settings.fixed() {
-		return errors.New("the listeners, the Redis, its prefix, the state file and the event change with a restart only")
+		return errors.New("the listeners, the Redis, its prefix, the state file, the settings file and the event change with a restart only")
 	}
 	next, err := newGeneration(v.store, s, v.draining.Load, v.file)
 	if err != nil {

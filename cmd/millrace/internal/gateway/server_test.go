@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -291,4 +292,42 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
+}
+
+// TestSettingsOutliveTheRoom: a paused gate is paused in a room that is new, until it is
+// resumed, and the file says who paused it.
+func TestSettingsOutliveTheRoom(t *testing.T) {
+	at, _, _ := site(t)
+	s := settings(at)
+	s.Kept = filepath.Join(t.TempDir(), "settings.json")
+	server, stop := start(t, s)
+	operator := visitor(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.AdminAddr()+"/room/pause", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Operator", "kim")
+	req.Header.Set("X-Reason", "a fire alarm")
+	resp, err := operator.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	kept, err := os.ReadFile(s.Kept)
+	if err != nil || !strings.Contains(string(kept), `"by": "kim"`) || !strings.Contains(string(kept), `"why": "a fire alarm"`) {
+		t.Fatalf("the file has %s, %v", kept, err)
+	}
+
+	server, _ = start(t, s) // its memory knows nothing
+	home, c := "http://"+server.Addr(), visitor(t)
+	for range 3 {
+		c.want(503, "sale", "GET", home+"/", "")
+	}
+	operator.want(200, `"paused":true`, "GET", "http://"+server.AdminAddr()+"/room", "")
+	operator.want(200, `"paused":false`, "POST", "http://"+server.AdminAddr()+"/room/resume", "")
+	c.want(204, "", "POST", home+"/millrace-gate/leave/sale", "")
+	c.want(200, "the site at /", "GET", home+"/", "")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/filesettings"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -16,12 +17,13 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Settings are those of a gate. The first six need a restart to change.
+// Settings are those of a gate. The first seven need a restart to change.
 type Settings struct {
 	Listen, AdminListen string // addresses; without the second there are no operator's routes
 	Redis, Prefix       string // URL; empty: the room is in memory
 	State               string // file of the room in memory; empty: it ends with the process
 	Event               string
+	Kept                string // file of what operators set; empty: the store alone has it
 
 	To         string // URL of the site; empty for a judge
 	Judge      string // "none", "nginx" or "forward"
@@ -34,8 +36,8 @@ type Settings struct {
 }
 
 // fixed are the settings that a reload does not change.
-func (s Settings) fixed() [6]string {
-	return [6]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.State, s.Event}
+func (s Settings) fixed() [7]string {
+	return [7]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.State, s.Event, s.Kept}
 }
 
 // openStore makes the store of the rooms, and their file if there is one. It does not
@@ -68,7 +70,13 @@ func gateOf(store queue.Store, s Settings) (*queue.Room, *gate.Gate, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	room, err := queue.New(store, keys, queue.Config{Threshold: s.Threshold, Active: s.Active, Logger: s.Logger})
+	rooms := queue.Config{Threshold: s.Threshold, Active: s.Active, Logger: s.Logger}
+	if s.Kept != "" {
+		if rooms.Settings, err = filesettings.Open(s.Kept); err != nil {
+			return nil, nil, fmt.Errorf("--settings: %w", err)
+		}
+	}
+	room, err := queue.New(store, keys, rooms)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -95,7 +95,7 @@ func (a *App) roomConfig() queue.Config {
 	q := a.cfg.Queue
 	c := queue.Config{
 		Threshold: q.Threshold, Active: q.Active, Seen: q.Seen, Tick: q.Tick, Batch: q.Batch, SweepEvery: q.SweepEvery,
-		Timeout: redisTimeout, Logger: a.log,
+		Timeout: redisTimeout, Logger: a.log, Settings: a.store.RoomSettings(),
 	}
 	if a.cfg.RoomInMemory() {
 		c.Settle = a.opt.Settle

@@ -10,6 +10,8 @@
 //	a writer cancelled while it waits writes nothing                TestCancelledWriter
 //	one holder of a lease at a time, and a late one is fenced off   TestLease
 //	due work is done by one process, after any failure              TestJob
+//	an operator's setting of a waiting room is kept with those
+//	before it, and follows the last one                             TestRoomSettings, TestRoomSettingsOnServers
 //	one process per data folder with embedded defaults              TestFolderLock
 //	opening twice changes nothing                                   TestOpenTwice
 //	a show has its dates, performers and classes of seats, counted

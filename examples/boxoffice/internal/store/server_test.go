@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/queuetest"
 )
 
 // servers are fresh databases on every server.
@@ -165,6 +166,14 @@ func TestLeasesOnServers(t *testing.T) {
 		}
 		if err := mine.Renew(t.Context(), time.Minute); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("renewed after it was lost: %v", err)
+		}
+	})
+}
+
+func TestRoomSettingsOnServers(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		if err := queuetest.CheckSettings(t.Context(), reopen(t, url).RoomSettings()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -20,6 +20,7 @@ type statements struct {
 	RecordEffect, KnowsMember, AddMember string
 	TakeLease, MakeLease                 string
 	KeepLease, DropLease                 string
+	LastSetting, AddSetting              string
 }
 
 // Store is the opened database. It is safe for concurrent use.

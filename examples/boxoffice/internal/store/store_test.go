@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/queue/queuetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -513,5 +514,12 @@ func TestImpossibleStates(t *testing.T) {
 		if _, err := s.DB().Exec(q); err == nil {
 			t.Errorf("was possible: %s", q)
 		}
+	}
+}
+
+func TestRoomSettings(t *testing.T) {
+	s, _ := open(t)
+	if err := queuetest.CheckSettings(t.Context(), s.RoomSettings()); err != nil {
+		t.Error(err)
 	}
 }

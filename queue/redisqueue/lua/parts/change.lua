@@ -1,10 +1,13 @@
 -- Carries out an operator's change.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
---   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions
+--   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
+--   of the settings that threshold and paused are of (-1: of none), when the room opens in
+--   ms (-1 changes nothing, 0: no opening), and whether its draw was held
+-- KEYS[17] draw, KEYS[18] leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions = unpack('<ddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened = unpack('<dddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
@@ -12,6 +15,12 @@ if clear == 1 then
   room[EPOCH], room[STARTED], room[SETTLED], room[FLOOR] = new_epoch, now, 0, room[HIGHEST]
   raise(clock - 1)
   forget_stays()
+  if phase > 0 then
+    if phase == OPENED then opens = 0 end
+    phase = 0
+    call('UNLINK', KEYS[17], KEYS[18])
+    write_settings()
+  end
   -- The bitmap begins anew, and with a slot that has none of its bits in those of
   -- the minutes.
   room[BASE] = room[NEXT]
@@ -21,6 +30,19 @@ if clear == 1 then
   room[TICK], room[TAKEN], room[RATE_LAST] = 0, 0, 0
   changed = true
   count()
+end
+if new_version >= 0 then
+  if new_version < set_version then
+    new_threshold, paused, opens_at = -1, -1, -1
+  else
+    if opens_at >= 0 and phase == 0 then
+      opens = opens_at
+      if opened == 1 then phase = OPENED end
+    end
+    if set_version == CLOSED and paused < 0 then paused = was_paused end
+    set_version = new_version
+    write_settings()
+  end
 end
 if new_threshold >= 0 then
   threshold = new_threshold

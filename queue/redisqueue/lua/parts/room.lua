@@ -17,15 +17,17 @@
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
+-- KEYS[16] settings STRING  which settings the room has; see settings.lua
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
---   how many minutes a key seen:<minute> is for, and ms from a turn on until its user is silent
+--   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
+--   and whether a new room is closed
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local STAYS, TURNS, SEEN = KEYS[14], KEYS[15], 16
+local STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
 
 local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -53,16 +55,17 @@ local shape = '<' .. rep('d', FIELDS)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, rest = unpack('<ddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
 local span = minutes * 60000
 
 local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, SETTINGS)
   forget_stays()
   room = {}
   for i = 1, FIELDS do room[i] = 0 end
@@ -81,13 +84,15 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', ROOM, THRESHOLD, STAYS)
+  local stored = call('MGET', ROOM, THRESHOLD, STAYS, SETTINGS)
   stays_text = stored[3]
   if stored[1] and #stored[1] == FIELDS * 8 then
     room = {unpack(shape, stored[1])}
   else
     begin()
+    stored[4] = nil
   end
+  read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
 end
@@ -119,11 +124,22 @@ local function rate()
   return sum, min(now - room[RATE_SINCE] + floor(tick / 1000), now - (period - PERIODS + 1) * PERIOD)
 end
 
--- settling is the time in ms in which no user enters: not longer after a step of the clock.
-local function settling()
+-- early says that the room has not opened yet; see settings.lua.
+local OPENED = 4
+local function early() return opens > 0 and (phase < OPENED or now < opens) end
+
+-- settled_in is the time in ms in which a room gathers those with a ticket, after a loss:
+-- not longer after a step of the clock.
+local function settled_in()
   local left = room[SETTLED] - now
   if left > 0 and left <= settle then return left end
   return 0
+end
+
+-- settling is the time in ms in which no user enters.
+local function settling()
+  if early() then return max(1, opens - now) end
+  return settled_in()
 end
 
 -- free is how many places are free, for takers first.
@@ -135,9 +151,10 @@ end
 local function state()
   local sum, over = rate()
   return pack('<dddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
-    settling(), waiting + entitled, entitled, silent, active, sum, over,
+    settled_in(), waiting + entitled, entitled, silent, active, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<dd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0) .. told_stays()
+    pack('<ddddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -150,9 +167,11 @@ local function close()
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
-  if room[PAUSED] == 1 or room[GATE] == 1 then
+  if room[PAUSED] == 1 or room[GATE] == 1 or early() then
     call('PERSIST', ROOM)
+    call('PERSIST', SETTINGS)
   else
     call('PEXPIRE', ROOM, kept)
+    call('PEXPIRE', SETTINGS, kept)
   end
 end

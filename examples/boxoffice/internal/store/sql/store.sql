@@ -54,3 +54,9 @@ SELECT COUNT(*) FROM members WHERE member_id = $1
 
 -- name: AddMember
 INSERT INTO members (member_id, created_at) VALUES ($1, now_ms()) ON CONFLICT (member_id) DO NOTHING
+
+-- name: LastSetting
+SELECT version, setting FROM room_settings WHERE event_id = $1 ORDER BY version DESC LIMIT 1
+
+-- name: AddSetting
+INSERT INTO room_settings (event_id, version, setting, changed_by, reason, changed_at) VALUES ($1, $2, $3, $4, $5, now_ms())

@@ -1,0 +1,16 @@
+-- +goose Up
+
+-- What operators have set for waiting rooms, each change a row: the room's Redis has a
+-- copy of the last one. setting is JSON.
+CREATE TABLE room_settings (
+  event_id   TEXT NOT NULL,
+  version    BIGINT NOT NULL, -- from 1, without gaps
+  setting    TEXT NOT NULL,
+  changed_by TEXT NOT NULL,
+  reason     TEXT NOT NULL,
+  changed_at BIGINT NOT NULL,
+  PRIMARY KEY (event_id, version)
+);
+
+-- +goose Down
+DROP TABLE room_settings;

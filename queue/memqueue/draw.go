@@ -1,0 +1,179 @@
+package memqueue
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/draw"
+)
+
+// opening is when the room opens, and its draw. It is not saved: a room that was
+// restored asks its settings again.
+type opening struct {
+	at     int64 // 0: none
+	phase  queue.Phase
+	limit  int64 // the highest order that takes part
+	holder uint64
+	until  int64
+
+	leaves       []draw.Leaf
+	root         []byte
+	seed, beacon []byte
+}
+
+const (
+	hold         = 3 * second
+	freezeBefore = int64(queue.FreezeBefore / 1000)
+)
+
+// early says that the room has not opened yet.
+func (m *room) early(now int64) bool {
+	return m.opening.at > 0 && (m.opening.phase < queue.Opened || now < m.opening.at)
+}
+
+// open changes when the room opens. It is fixed when the room has frozen.
+func (m *room) opens(c queue.Change) {
+	if c.Opens == nil || m.opening.phase != queue.Gathering {
+		return
+	}
+	m.opening = opening{}
+	if !c.Opens.IsZero() {
+		m.opening.at = c.Opens.UnixMicro()
+	}
+	if c.Opened {
+		m.opening.phase = queue.Opened
+	}
+}
+
+// clearOpening forgets a draw, and an opening that is over.
+func (m *room) clearOpening() {
+	if m.opening.phase == queue.Opened {
+		m.opening.at = 0
+	}
+	m.opening = opening{at: m.opening.at}
+}
+
+// Draw makes a step; see [queue.Drawer].
+func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queue.DrawStep) (queue.Drawn, error) {
+	err := check(ctx, event, r)
+	if err == nil {
+		err = checkStep(step)
+	}
+	if err != nil {
+		return queue.Drawn{}, fmt.Errorf("memqueue: draw: %w", err)
+	}
+	m, now := s.enter(event, step.Kind != queue.DrawLook)
+	defer m.mu.Unlock()
+	m.expire(now, r)
+	d := queue.Drawn{Held: m.held(step, now)}
+	if d.Held && step.Kind != queue.DrawLook {
+		m.opening.holder, m.opening.until = step.Holder, now+hold
+		d.Held = m.step(step, now, &d)
+	}
+	o := &m.opening
+	if step.Kind == queue.DrawLook && o.phase >= queue.Rooted {
+		from := min(max(0, int(step.From)), len(o.leaves))
+		d.Leaves = slices.Clone(o.leaves[from:min(len(o.leaves), from+step.Most)])
+	}
+	d.State, d.Limit, d.Count, d.Root, d.Seed, d.Beacon = m.state(now, r), o.limit, len(o.leaves), o.root, o.seed, o.beacon
+	return d, nil
+}
+
+func (m *room) held(step queue.DrawStep, now int64) bool {
+	o := &m.opening
+	if step.Kind == queue.DrawLook {
+		return true
+	}
+	return o.at > 0 && o.phase < queue.Opened && now >= o.at-freezeBefore &&
+		(o.holder == step.Holder || now >= o.until || o.until > now+hold)
+}
+
+// step does what fits the phase, and says whether it fits the steps before.
+func (m *room) step(step queue.DrawStep, now int64, d *queue.Drawn) bool {
+	o := &m.opening
+	switch {
+	case step.Kind == queue.DrawFreeze && o.phase == queue.Gathering:
+		o.phase, o.limit, o.leaves = queue.Frozen, m.top, nil
+		m.reserve(m.line.waiting)
+	case step.Kind == queue.DrawList:
+		d.Users = m.line.upTo(step.From+1, o.limit, step.Most)
+	case step.Kind == queue.DrawLeaves && o.phase == queue.Frozen:
+		if step.From == 0 {
+			o.leaves = nil
+		}
+		if int64(len(o.leaves)) != step.From {
+			return false
+		}
+		o.leaves = append(o.leaves, step.Leaves...)
+	case step.Kind == queue.DrawRoot && o.phase == queue.Frozen && len(o.leaves) == step.Most:
+		o.phase, o.root = queue.Rooted, bytes.Clone(step.Root)
+	case step.Kind == queue.DrawSeed && o.phase == queue.Rooted:
+		o.phase, o.seed, o.beacon = queue.Seeded, bytes.Clone(step.Seed), bytes.Clone(step.Beacon)
+	case step.Kind == queue.DrawMove && o.phase == queue.Seeded:
+		for _, one := range step.Moves {
+			m.move(one, now)
+		}
+	case step.Kind == queue.DrawOpen && o.phase == queue.Seeded && len(m.line.upTo(0, o.limit, 1)) == 0:
+		o.phase = queue.Opened
+	}
+	return true
+}
+
+// reserve takes the next orders for the draw, so that no ticket takes one of them.
+func (m *room) reserve(n int) {
+	for range n {
+		m.take(m.top + 1)
+	}
+}
+
+// move gives a user the new order, unless the user has one.
+func (m *room) move(one queue.Admitted, now int64) {
+	was, waits := m.position[one.User]
+	if !waits || was > m.opening.limit {
+		return
+	}
+	if one.Order == 0 {
+		one.Order = m.top + 1
+		m.take(one.Order)
+	}
+	m.line.remove(was)
+	m.line.add(one.Order, one.User, now)
+	m.position[one.User] = one.Order
+}
+
+// upTo returns up to most members with orders from the first to the last.
+func (l *line) upTo(first, last int64, most int) (found []queue.Admitted) {
+	i, _ := l.find(max(0, first) / queue.BlockSize)
+	for ; i < len(l.ordered) && l.ordered[i].number*queue.BlockSize <= last; i++ {
+		for bit, who := range l.ordered[i].block.members {
+			order := l.ordered[i].number*queue.BlockSize + int64(bit)
+			if who.user == "" || order < first || order > last {
+				continue
+			}
+			if len(found) == most {
+				return found
+			}
+			found = append(found, queue.Admitted{User: who.user, Order: order})
+		}
+	}
+	return found
+}
+
+func checkStep(s queue.DrawStep) error {
+	switch {
+	case s.Kind > queue.DrawOpen:
+		return bad("a step of kind %d: there is no such kind", s.Kind)
+	case s.Kind != queue.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
+		return bad("the holder is %d: it must be 1 to 2^53", s.Holder)
+	case s.From < 0 || s.Most < 0 || s.Most > queue.MaxLeaves && s.Kind != queue.DrawRoot:
+		return bad("a step from %d on, of %d: it must be from 0, and of at most %d", s.From, s.Most, queue.MaxLeaves)
+	case len(s.Leaves) > queue.MaxLeaves || len(s.Moves) > queue.MaxMoves:
+		return bad("a step with %d leaves and %d moves: it takes at most %d and %d", len(s.Leaves), len(s.Moves), queue.MaxLeaves, queue.MaxMoves)
+	case s.Kind == queue.DrawRoot && len(s.Root) != draw.Size, s.Kind == queue.DrawSeed && len(s.Seed) != draw.Size:
+		return bad("a root of %d bytes and a seed of %d: they have %d", len(s.Root), len(s.Seed), draw.Size)
+	}
+	return nil
+}

@@ -1,0 +1,306 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/draw"
+)
+
+// FreezeBefore is how long before its opening a room freezes: users that come later
+// stand behind all that were there.
+const FreezeBefore = 5 * time.Second
+
+// Drawer is a [Store] whose rooms can open at a time. Users that come before wait in
+// no order; the steps of a draw give them one.
+//
+// A step of another kind than DrawLook is done when the room freezes or later, and for
+// one holder: for as long as the last step of a holder is less than 3 s ago, those of
+// others do nothing. A step that does not fit the phase does nothing.
+type Drawer interface {
+	Draw(ctx context.Context, event string, r Rules, step DrawStep) (Drawn, error)
+}
+
+// DrawKind is a kind of a step.
+type DrawKind uint8
+
+const (
+	// DrawLook changes nothing, and returns up to Most leaves after From others.
+	DrawLook DrawKind = iota
+	// DrawFreeze ends the first phase. The waiting users take part; they get the orders
+	// above Drawn.Limit, by their places, and users that come later get higher ones.
+	DrawFreeze
+	// DrawList returns up to Most users who have no new order yet, with an order above From.
+	DrawList
+	// DrawLeaves adds Leaves after From others; from 0 it begins anew.
+	DrawLeaves
+	// DrawRoot publishes the leaves, of which there are Most, with Root.
+	DrawRoot
+	// DrawSeed publishes the seed and the value of the beacon.
+	DrawSeed
+	// DrawMove gives users their new orders, at most MaxMoves; order 0 is the end of the
+	// line. Users without a place up to the limit keep what they have.
+	DrawMove
+	// DrawOpen ends the draw when all users have their new orders.
+	DrawOpen
+)
+
+// MaxMoves bounds the moves and MaxLeaves the leaves of a step.
+const (
+	MaxMoves  = 200
+	MaxLeaves = 2000
+)
+
+// DrawStep is a step of a draw.
+type DrawStep struct {
+	Kind         DrawKind
+	Holder       uint64 // of the process that draws, 1 to 2^53
+	From         int64
+	Most         int
+	Leaves       []draw.Leaf
+	Root         []byte
+	Seed, Beacon []byte
+	Moves        []Admitted
+}
+
+// Phase of a room that opens at a time.
+type Phase uint8
+
+const (
+	// Gathering has users come and go in no order.
+	Gathering Phase = iota
+	// Frozen has fixed who takes part.
+	Frozen
+	// Rooted has published the leaves and their root.
+	Rooted
+	// Seeded has published the seed and the beacon: users get their orders.
+	Seeded
+	// Opened has all in their order. The room opens at its time.
+	Opened
+)
+
+// Drawn answers a step.
+type Drawn struct {
+	State
+	Held         bool // the step was done for its holder, or was a look
+	Limit        int64
+	Count        int // leaves that were added
+	Root         []byte
+	Seed, Beacon []byte
+	Leaves       []draw.Leaf
+	Users        []Admitted
+}
+
+// SealedDraw is what [Settings] keep of a draw.
+type SealedDraw struct {
+	Commitment draw.Hex `json:"commitment"`
+	Beacon     string   `json:"beacon,omitempty"` // its name
+	Secret     []byte   `json:"secret"`           // the seed and the room's key, encrypted
+	Root       draw.Hex `json:"root,omitempty"`   // once the leaves are published
+}
+
+// early says that the room has not opened yet.
+func (s *State) early() bool { return !s.Opens.IsZero() }
+
+// OpenAt has a room open at a time, with a draw for the users that come before: see
+// docs/on-sale.md. The beacon names a value that is known only after the room freezes
+// and that no operator controls; Config.Beacon gets it. Empty: none. The zero time
+// takes an opening back. The opening can be moved until the room freezes.
+func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon string) (State, error) {
+	_, can := r.store.(Drawer)
+	switch {
+	case r.cfg.Settings == nil:
+		return State{}, invalid("an opening needs Config.Settings: the seed of its draw lies outside of the store")
+	case !can:
+		return State{}, invalid("the store cannot open rooms at a time; use memqueue or redisqueue")
+	case beacon != "" && r.cfg.Beacon == nil:
+		return State{}, invalid("the beacon %.80q is named, and Config.Beacon is nil; give a function that gets its value", beacon)
+	}
+	now, err := r.State(ctx, event)
+	if err != nil {
+		return State{}, err
+	}
+	switch {
+	case now.Phase != Gathering:
+		return State{}, invalid("the room has frozen or opened already; clear it to set another opening")
+	case now.Gated:
+		return State{}, invalid("a front gate is on, and its positions are the order; switch it off to open by a draw")
+	case !at.IsZero() && at.Sub(now.Now) < 2*FreezeBefore:
+		return State{}, invalid("the opening is at %s; give a time at least %s from now", at.Format(time.RFC3339), 2*FreezeBefore)
+	}
+	return r.change(ctx, event, Change{opening: &opening{at.UTC().Truncate(time.Millisecond), beacon}})
+}
+
+// opening is what an operator asks for.
+type opening struct {
+	at     time.Time
+	beacon string
+}
+
+// set puts an opening into a setting. The commitment of an opening that is moved stays.
+func (o *opening) set(r *Room, event string, s *Setting) error {
+	if s.Opens = o.at; o.at.IsZero() {
+		s.Draw = nil
+		return nil
+	}
+	if s.Draw == nil {
+		secret := make([]byte, 2*draw.Size)
+		_, _ = rand.Read(secret) // it never fails
+		c := draw.Commitment(secret[:draw.Size])
+		s.Draw = &SealedDraw{Commitment: c[:], Secret: r.secrets.Seal(secret, event)}
+	}
+	s.Draw.Beacon = o.beacon
+	return nil
+}
+
+// settingOf is the setting of an event, at most a second old.
+func (l *line) settingOf(ctx context.Context) (Setting, error) {
+	if known := l.setting.Load(); known != nil && l.room.now()-known.at < time.Second {
+		return known.Setting, nil
+	}
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	if known := l.setting.Load(); known != nil && l.room.now()-known.at < time.Second {
+		return known.Setting, nil
+	}
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	at := l.room.now()
+	s, err := l.room.cfg.Settings.Load(ctx, l.event)
+	if err != nil {
+		return Setting{}, fault.MarkInfrastructure(fmt.Errorf("queue: ask for the settings: %w", err))
+	}
+	l.setting.Store(&knownSetting{s, at})
+	return s, nil
+}
+
+type knownSetting struct {
+	Setting
+	at time.Duration // on the room's clock
+}
+
+// ErrNoDraw says that an event has no opening with a draw.
+var ErrNoDraw = errors.New("queue: the event has no draw")
+
+// Published is what is published of an event's draw so far; [ErrNoDraw] without one.
+func (r *Room) Published(ctx context.Context, event string) (draw.Published, error) {
+	l, s, err := r.drawOf(ctx, event)
+	if err != nil {
+		return draw.Published{}, err
+	}
+	p := draw.Published{Event: event, Opens: s.Opens, Commitment: s.Draw.Commitment, Beacon: s.Draw.Beacon}
+	d, err := l.draw(ctx, DrawStep{})
+	if err != nil {
+		return draw.Published{}, refused(ctx, err)
+	}
+	if d.Phase >= Rooted {
+		p.Count, p.Root, p.Seed, p.Value = d.Count, d.Root, d.Seed, d.Beacon
+	}
+	return p, nil
+}
+
+// Leaves calls do with the leaves of an event's draw, in order and in parts.
+func (r *Room) Leaves(ctx context.Context, event string, do func([]draw.Leaf) error) error {
+	l, _, err := r.drawOf(ctx, event)
+	if err != nil {
+		return err
+	}
+	for from := int64(0); ; {
+		d, err := l.draw(ctx, DrawStep{From: from, Most: MaxLeaves})
+		if err != nil {
+			return refused(ctx, err)
+		}
+		if len(d.Leaves) == 0 {
+			return nil
+		}
+		if err := do(d.Leaves); err != nil {
+			return err
+		}
+		from += int64(len(d.Leaves))
+	}
+}
+
+// Receipt is the leaf that stands for a user in an event's draw, whether or not the user
+// takes part.
+func (r *Room) Receipt(ctx context.Context, event, user string) (draw.Leaf, error) {
+	if err := checkUser(user); err != nil {
+		return draw.Leaf{}, err
+	}
+	_, s, err := r.drawOf(ctx, event)
+	if err != nil {
+		return draw.Leaf{}, err
+	}
+	_, key, err := r.opened(event, s)
+	if err != nil {
+		return draw.Leaf{}, err
+	}
+	return draw.LeafOf(key, user), nil
+}
+
+func (r *Room) drawOf(ctx context.Context, event string) (*line, Setting, error) {
+	if err := checkEvent(event); err != nil {
+		return nil, Setting{}, err
+	}
+	if r.cfg.Settings == nil {
+		return nil, Setting{}, ErrNoDraw
+	}
+	l := r.line(event, r.now())
+	s, err := l.settingOf(ctx)
+	if err == nil && s.Draw == nil {
+		err = ErrNoDraw
+	}
+	return l, s, err
+}
+
+// opened is the seed of a draw and the room's key.
+func (r *Room) opened(event string, s Setting) (seed, key []byte, err error) {
+	secret, err := r.secrets.Open(s.Draw.Secret, event)
+	if err == nil && len(secret) != 2*draw.Size {
+		err = fmt.Errorf("it has %d bytes", len(secret))
+	}
+	if err != nil {
+		return nil, nil, fault.MarkPermanent(fmt.Errorf("queue: the seed of %s cannot be read; keep the secret that was the first of the ring when its opening was set: %w", event, err))
+	}
+	return secret[:draw.Size], secret[draw.Size:], nil
+}
+
+// draw makes a step.
+func (l *line) draw(ctx context.Context, step DrawStep) (d Drawn, err error) {
+	drawer, can := l.room.store.(Drawer)
+	if !can {
+		return Drawn{}, ErrNoDraw
+	}
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	err = l.ask(func() (err error) {
+		d, err = drawer.Draw(ctx, l.event, l.room.rules, step)
+		return err
+	})
+	if err == nil {
+		l.learn(d.State)
+	}
+	return d, err
+}
+
+var errNotHeld = errors.New("queue: another process draws")
+
+// openSpread bounds how far after the opening the polls of a crowd are spread.
+const openSpread = 10 * time.Second
+
+// placeEarly is the answer to a user of a room that has not opened: no position, and the
+// next poll is at the usual interval of so long a line, or soon after the opening.
+func (l *line) placeEarly(p Place, s State) Place {
+	p.Opens = max(time.Millisecond, s.Opens.Sub(s.Now))
+	p.Keep = l.room.cfg.Seen
+	chance := l.room.cfg.Random()
+	p.NextPoll = nextPoll(l.room.cfg.Intervals, max(1, s.Waiting), chance)
+	if p.Opens < p.NextPoll {
+		spread := min(openSpread, p.NextPoll)
+		p.NextPoll = p.Opens + time.Duration(chance*float64(spread))
+	}
+	return p
+}

@@ -1,0 +1,337 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/draw"
+)
+
+// Draw makes a spy a [queue.Drawer].
+func (s *spy) Draw(ctx context.Context, event string, r queue.Rules, step queue.DrawStep) (queue.Drawn, error) {
+	if err := s.called(ctx, fmt.Sprint("draw", step.Kind), event); err != nil {
+		return queue.Drawn{}, err
+	}
+	return s.Store.(queue.Drawer).Draw(ctx, event, r, step)
+}
+
+// presale is a room that opens in a minute, with users in it.
+type presale struct {
+	*testing.T
+	store   *spy
+	kept    *shelf
+	room    *queue.Room
+	opens   time.Time
+	tickets map[string]string
+}
+
+func newPresale(t *testing.T, cfg queue.Config, beacon string, users int) *presale {
+	t.Helper()
+	p := &presale{T: t, store: newSpy(t), kept: &shelf{}, opens: time.Now().Add(time.Minute), tickets: map[string]string{}}
+	cfg.Settings = p.kept
+	p.room = open(t, p.store, cfg)
+	_, err := p.room.OpenAt(t.Context(), "show-1", p.opens, beacon)
+	require.NoError(t, err)
+	for i := range users {
+		p.poll(fmt.Sprint("user-", i))
+	}
+	return p
+}
+
+func (p *presale) poll(user string) queue.Place {
+	p.Helper()
+	place := check(p, p.room, user, p.tickets[user])
+	p.tickets[user] = place.Ticket
+	return place
+}
+
+func (p *presale) published() (draw.Published, []draw.Leaf) {
+	p.Helper()
+	pub, err := p.room.Published(p.Context(), "show-1")
+	require.NoError(p, err)
+	var leaves []draw.Leaf
+	require.NoError(p, p.room.Leaves(p.Context(), "show-1", func(part []draw.Leaf) error {
+		leaves = append(leaves, part...)
+		return nil
+	}))
+	return pub, leaves
+}
+
+// order is that of what was published.
+func (p *presale) order() *draw.Order {
+	p.Helper()
+	pub, leaves := p.published()
+	order, err := pub.Verify(leaves)
+	require.NoError(p, err)
+	return order
+}
+
+func (p *presale) placeOf(order *draw.Order, user string) int {
+	p.Helper()
+	leaf, err := p.room.Receipt(p.Context(), "show-1", user)
+	require.NoError(p, err)
+	place, there := order.Place(leaf)
+	require.True(p, there, user)
+	return place
+}
+
+// TestAnOpening: users that come before the opening have no position, those of the draw
+// have the places that anybody can compute, and later ones stand behind them.
+func TestAnOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const users = 1200
+		p := newPresale(t, queue.Config{Threshold: 10, Batch: 10}, "", users)
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		before, none := p.published()
+		require.Len(t, before.Commitment, draw.Size)
+		require.Empty(t, none)
+		require.Empty(t, before.Root)
+		require.Empty(t, before.Seed)
+		for range 5 {
+			for _, i := range []int{0, 600, users - 1} {
+				place := p.poll(fmt.Sprint("user-", i))
+				require.Equal(t, queue.Waiting, place.Status)
+				require.Zero(t, place.Position+place.Ahead+place.Behind)
+				require.Equal(t, users, place.Waiting)
+				require.InDelta(t, time.Until(p.opens), place.Opens, float64(2*time.Second))
+				require.False(t, place.WaitKnown)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		time.Sleep(time.Until(p.opens) - 4*time.Second)
+		late := p.poll("late")
+		require.Equal(t, queue.Waiting, late.Status)
+		require.Zero(t, late.Position)
+		require.Positive(t, late.Opens)
+		time.Sleep(2 * time.Second)
+		state, err := p.room.State(t.Context(), "show-1")
+		require.NoError(t, err)
+		require.Equal(t, queue.Opened, state.Phase, "all is drawn before the opening")
+		require.Zero(t, state.Active, "and no user is in before it")
+		synctest.Wait()
+		time.Sleep(time.Until(p.opens) + 3*time.Second) // three ticks of ten
+
+		order := p.order()
+		require.Equal(t, users, order.Len())
+		inside := 0
+		for i := range users {
+			user := fmt.Sprint("user-", i)
+			want := p.placeOf(order, user)
+			switch place := p.poll(user); place.Status {
+			case queue.Active:
+				inside++
+				require.LessOrEqual(t, want, 10)
+			default:
+				require.Equal(t, want-10, place.Position, user)
+				require.Zero(t, place.Opens)
+			}
+		}
+		require.Equal(t, 10, inside)
+		require.Equal(t, users-10+1, p.poll("late").Position)
+		require.Equal(t, users-10+2, p.poll("later").Position)
+		require.Equal(t, before.Commitment, p.mustPublished().Commitment)
+	})
+}
+
+func (p *presale) mustPublished() draw.Published { pub, _ := p.published(); return pub }
+
+// TestSilentUsersAreNotDrawn: users that were not heard of within two polls of a hidden
+// tab take no part; a hidden tab does.
+func TestSilentUsersAreNotDrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1}, "", 0)
+		p.opens = p.opens.Add(10 * time.Minute)
+		_, err := p.room.OpenAt(t.Context(), "show-1", p.opens, "")
+		require.NoError(t, err, "an opening can be moved")
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		for i := range 20 {
+			p.poll(fmt.Sprint("silent-", i))
+			p.poll(fmt.Sprint("hidden-", i))
+		}
+		for time.Until(p.opens) > -time.Minute {
+			for i := range 20 {
+				p.poll(fmt.Sprint("hidden-", i))
+			}
+			time.Sleep(time.Minute)
+		}
+		require.Equal(t, 20, p.order().Len())
+		require.Equal(t, 20, p.poll("silent-3").Position, "one is inside, and who was silent is last")
+	})
+}
+
+// TestADrawGoesOn: the process that draws is killed after any number of steps, and
+// another one brings it to the same end.
+func TestADrawGoesOn(t *testing.T) {
+	for _, kind := range []queue.DrawKind{queue.DrawFreeze, queue.DrawList, queue.DrawLeaves, queue.DrawRoot, queue.DrawSeed, queue.DrawMove, queue.DrawOpen} {
+		for _, before := range []bool{true, false} { // the step, or its answer
+			t.Run(fmt.Sprint(kind, before), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p := newPresale(t, queue.Config{Threshold: 1}, "", 700)
+					var mu sync.Mutex
+					killed := false
+					stop := run(t, p.room, queue.AdmitterConfig{})
+					p.store.fails(func(_ context.Context, call, _ string) error {
+						mu.Lock()
+						defer mu.Unlock()
+						if call == fmt.Sprint("draw", kind) && before {
+							killed = true
+						}
+						if killed {
+							return errDatabase
+						}
+						if call == fmt.Sprint("draw", kind) {
+							killed = true // with the next call
+						}
+						return nil
+					})
+					time.Sleep(time.Until(p.opens) - 4*time.Second)
+					stop()
+					require.True(t, killed)
+					p.store.fails(nil)
+					other := open(t, p.store, queue.Config{Threshold: 1, Settings: p.kept})
+					defer run(t, other, queue.AdmitterConfig{})()
+					time.Sleep(7 * time.Second)
+					p.room = other
+					order := p.order()
+					require.Equal(t, 700, order.Len())
+					for i := range 700 {
+						user := fmt.Sprint("user-", i)
+						if want, place := p.placeOf(order, user), p.poll(user); want > 1 {
+							require.Equal(t, want-1, place.Position)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestABeacon: its value is part of the order, it is asked for after the leaves were
+// published, and the room stays closed without it.
+func TestABeacon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *presale
+		away := true
+		cfg := queue.Config{Threshold: 1, Beacon: func(_ context.Context, name string) ([]byte, error) {
+			require.Equal(t, "drand round 4711", name)
+			pub, leaves := p.published()
+			require.Len(t, leaves, 50)
+			require.Len(t, pub.Root, draw.Size)
+			require.Empty(t, pub.Seed, "the seed is not published before the beacon is known")
+			if away {
+				return nil, errors.New("drand is away")
+			}
+			return []byte("a value"), nil
+		}}
+		p = newPresale(t, cfg, "drand round 4711", 50)
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		time.Sleep(time.Until(p.opens) + 10*time.Second)
+		require.Zero(t, p.poll("user-1").Position)
+		require.Equal(t, queue.Waiting, p.poll("late").Status)
+		away = false
+		time.Sleep(5 * time.Second)
+		require.Equal(t, []byte("a value"), []byte(p.mustPublished().Value))
+		require.Equal(t, 50, p.order().Len())
+		require.Equal(t, 50, p.poll("late").Position)
+	})
+}
+
+// TestALossNearTheOpening: a loss before the seed is published leads to a draw of those
+// who came back; after it the order is that of the tickets, and the seed is not used again.
+func TestALossNearTheOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1}, "", 100)
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		time.Sleep(20 * time.Second)
+		p.store.flush(t)
+		for i := range 100 {
+			require.Zero(t, p.poll(fmt.Sprint("user-", i)).Position)
+		}
+		time.Sleep(time.Until(p.opens) + 10*time.Second)
+		order := p.order()
+		require.Equal(t, 100, order.Len())
+		places := map[string]int{}
+		for i := range 100 {
+			user := fmt.Sprint("user-", i)
+			places[user] = p.placeOf(order, user)
+			p.poll(user)
+		}
+		time.Sleep(time.Second)
+		p.store.flush(t)
+		time.Sleep(time.Second)
+		for i := range 100 {
+			p.poll(fmt.Sprint("user-", i))
+		}
+		time.Sleep(2 * time.Second)
+		p.poll("newcomer")
+		for user, want := range places {
+			place := p.poll(user)
+			require.Equal(t, want, place.Position, "%s: %+v", user, place)
+		}
+		require.Equal(t, 101, p.poll("newcomer").Position)
+	})
+}
+
+func TestOpenAtRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		without := open(t, newSpy(t), queue.Config{})
+		_, err := without.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
+		require.ErrorIs(t, err, queue.ErrInvalid)
+		require.ErrorContains(t, err, "Config.Settings")
+		_, err = without.Published(t.Context(), "show-1")
+		require.ErrorIs(t, err, queue.ErrNoDraw)
+
+		p := newPresale(t, queue.Config{Threshold: 1}, "", 3)
+		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(9*time.Second), "")
+		require.ErrorContains(t, err, "at least 10s from now")
+		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "drand round 1")
+		require.ErrorContains(t, err, "Config.Beacon")
+		other := open(t, p.store, queue.Config{Settings: p.kept})
+		_, err = other.Gate(t.Context(), "gated", queue.Gate{On: true})
+		require.NoError(t, err)
+		_, err = other.OpenAt(t.Context(), "gated", time.Now().Add(time.Hour), "")
+		require.ErrorContains(t, err, "front gate")
+
+		commitment := p.mustPublished().Commitment
+		p.opens = p.opens.Add(time.Minute)
+		_, err = p.room.OpenAt(t.Context(), "show-1", p.opens, "")
+		require.NoError(t, err)
+		require.Equal(t, commitment, p.mustPublished().Commitment, "a later opening keeps the seed")
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		time.Sleep(time.Until(p.opens) + 5*time.Second)
+		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
+		require.ErrorContains(t, err, "clear it")
+		_, err = p.room.Clear(t.Context(), "show-1")
+		require.NoError(t, err)
+		require.Equal(t, queue.Active, check(t, p.room, "new", "").Status, "a cleared room is open")
+		time.Sleep(2 * time.Second)
+		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
+		require.NoError(t, err)
+		require.NotEqual(t, commitment, p.mustPublished().Commitment, "a new opening has a new seed")
+		state, err := p.room.OpenAt(t.Context(), "show-1", time.Time{}, "")
+		require.NoError(t, err)
+		require.Zero(t, state.Opens)
+	})
+}
+
+// TestTheSeedIsNotReadable: it is in neither the store nor the settings until it is
+// published, and processes without the secret cannot draw.
+func TestTheSeedIsNotReadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1}, "", 3)
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		kept := p.kept.all["show-1"].Draw
+		time.Sleep(time.Until(p.opens) + 5*time.Second)
+		pub := p.mustPublished()
+		require.NotEmpty(t, pub.Seed)
+		require.NotContains(t, string(kept.Secret), string(pub.Seed))
+	})
+}

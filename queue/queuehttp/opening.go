@@ -1,0 +1,154 @@
+package queuehttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/draw"
+)
+
+// Draw answers with what is published of the event's draw: a [draw.Published]. It needs
+// no sign-in, and caches may keep it for a second, for a day once it is complete.
+func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
+	p, ok := h.published(w, r)
+	if !ok {
+		return
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		h.fail(w, r, fmt.Errorf("queuehttp: %w", err))
+		return
+	}
+	age := "public, max-age=1"
+	if len(p.Seed) > 0 {
+		age = "public, max-age=86400"
+	}
+	cacheable(w, "application/json", age)
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
+}
+
+// Leaves answers with the leaves of the event's draw, one a line, as a stream. Caches
+// may keep it for a day; put one before it, since each answer reads the whole list from
+// the store. Before the freeze it is 404.
+func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
+	p, ok := h.published(w, r)
+	if !ok {
+		return
+	}
+	if len(p.Root) == 0 {
+		h.fail(w, r, queue.ErrNoDraw)
+		return
+	}
+	etag := fmt.Sprintf(`"%x"`, []byte(p.Root))
+	w.Header().Set("ETag", etag)
+	if r.Header.Get("If-None-Match") == etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	cacheable(w, "text/plain; charset=utf-8", "public, max-age=86400, immutable")
+	b := make([]byte, 0, queue.MaxLeaves*(2*draw.Size+1))
+	err := h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
+		b = b[:0]
+		for _, leaf := range leaves {
+			b = append(append(b, leaf.String()...), '\n')
+		}
+		_, err := w.Write(b)
+		return err
+	})
+	if err != nil {
+		// The client has a part. A connection that ends early tells it so.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Receipt answers with the leaf of the signed-in user in the event's draw.
+func (h *Handlers) Receipt(w http.ResponseWriter, r *http.Request) {
+	event, ok := h.event(w, r, h.events)
+	if !ok {
+		return
+	}
+	user, p := h.user(r)
+	if p != nil {
+		h.refuse(w, r, p)
+		return
+	}
+	err := h.known(r, event, false)
+	var leaf draw.Leaf
+	if err == nil {
+		leaf, err = h.room.Receipt(r.Context(), event, user)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	write(w, http.StatusOK, "application/json", []byte(`{"leaf":"`+leaf.String()+"\"}\n"))
+}
+
+func (h *Handlers) published(w http.ResponseWriter, r *http.Request) (draw.Published, bool) {
+	event, ok := h.event(w, r, h.events)
+	if !ok {
+		return draw.Published{}, false
+	}
+	err := h.known(r, event, false)
+	var p draw.Published
+	if err == nil {
+		p, err = h.room.Published(r.Context(), event)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return draw.Published{}, false
+	}
+	return p, true
+}
+
+func cacheable(w http.ResponseWriter, kind, age string) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", age)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+}
+
+// Opening sets when the room opens: {"opens": "2027-05-01T11:00:00Z", "beacon": ""};
+// null takes an opening back. See [queue.Room.OpenAt].
+func (h *Handlers) Opening(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Opens  *time.Time `json:"opens"`
+		Beacon string     `json:"beacon"`
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		h.refuse(w, r, h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err))
+		return
+	}
+	var fields map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &body)
+	}
+	_, named := fields["opens"]
+	for field := range fields {
+		if err == nil && field != "opens" && field != "beacon" {
+			h.refuse(w, r, h.invalid(field, fmt.Sprintf("the body has the field %.40q, which this route does not know; it takes opens and beacon", field), nil))
+			return
+		}
+	}
+	if err != nil || !named {
+		h.refuse(w, r, h.invalid("opens", `opens is missing, or no time; send {"opens": "2027-05-01T11:00:00Z"}, or null for none`, err))
+		return
+	}
+	var at time.Time
+	if body.Opens != nil {
+		at = *body.Opens
+	}
+	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+		return h.room.OpenAt(ctx, event, at, body.Beacon)
+	})
+}

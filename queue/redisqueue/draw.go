@@ -1,0 +1,112 @@
+package redisqueue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/draw"
+)
+
+// Draw makes a step; see [queue.Drawer].
+func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queue.DrawStep) (queue.Drawn, error) {
+	err := checkRules(event, r)
+	if err == nil {
+		err = checkStep(step)
+	}
+	if err != nil {
+		return queue.Drawn{}, wrap("draw for", event, err)
+	}
+	for range tries {
+		this := s.clock.now() / spanOf(r)
+		keys := slices.Concat(s.keysSeen(event, r, this, 2), s.drawKeys(event))
+		args := rulesArgs(r, 5).doubles(float64(this), float64(step.Kind), float64(step.Holder), float64(step.From), float64(step.Most))
+		var d queue.Drawn
+		var a *answer
+		a, d.State, _, err = s.run(ctx, s.scripts.draw, keys, args, stepArg(step))
+		if errors.Is(err, errMinute) {
+			continue
+		}
+		if err == nil {
+			if err = a.drawn(step, &d); err == nil {
+				return d, nil
+			}
+		}
+		break
+	}
+	return queue.Drawn{}, s.failed("draw for", event, err)
+}
+
+// drawKeys are the keys of a draw, which no other script but change.lua needs.
+func (s *Store) drawKeys(event string) []string {
+	tag := s.prefix + "{" + event + "}:"
+	return []string{tag + "draw", tag + "leaves"}
+}
+
+// stepArg is what a step brings; see draw.lua.
+func stepArg(step queue.DrawStep) (b packed) {
+	switch step.Kind {
+	case queue.DrawLeaves:
+		for i := range step.Leaves {
+			b = append(b, step.Leaves[i][:]...)
+		}
+	case queue.DrawRoot:
+		b = append(b, step.Root...)
+	case queue.DrawSeed:
+		b = append(append(b, step.Seed...), step.Beacon...)
+	case queue.DrawMove:
+		for _, one := range step.Moves {
+			b = binary.LittleEndian.AppendUint16(b, uint16(len(one.User)))
+			b = append(b, one.User...)
+			b = b.doubles(float64(one.Order))
+		}
+	}
+	return b
+}
+
+func (a *answer) drawn(step queue.DrawStep, d *queue.Drawn) error {
+	d.Held = a.flag() || step.Kind == queue.DrawLook
+	d.Limit, d.Count = a.number(), a.int()
+	sizes := [4]int{a.int(), a.int(), a.int(), a.int()}
+	var parts [4][]byte
+	for i, n := range sizes {
+		if n < 0 {
+			return errShort
+		}
+		if n > 0 {
+			parts[i] = []byte(a.take(n))
+		}
+	}
+	d.Root, d.Seed, d.Beacon = parts[0], parts[1], parts[2]
+	if len(parts[3])%draw.Size != 0 {
+		return errShort
+	}
+	for leaf := range slices.Chunk(parts[3], draw.Size) {
+		d.Leaves = append(d.Leaves, draw.Leaf(leaf))
+	}
+	for len(a.rest) > 0 && !a.short {
+		d.Users = append(d.Users, a.admitted())
+	}
+	if a.short {
+		return errShort
+	}
+	return nil
+}
+
+func checkStep(s queue.DrawStep) error {
+	switch {
+	case s.Kind > queue.DrawOpen:
+		return bad("a step of kind %d; there is no such kind", s.Kind)
+	case s.Kind != queue.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
+		return bad("DrawStep.Holder is %d; it must be 1 to 2^53", s.Holder)
+	case s.From < 0 || s.Most < 0 || s.Most > queue.MaxLeaves && s.Kind != queue.DrawRoot:
+		return bad("a step from %d on, of %d; it must be from 0, and of at most %d", s.From, s.Most, queue.MaxLeaves)
+	case len(s.Leaves) > queue.MaxLeaves || len(s.Moves) > queue.MaxMoves:
+		return bad("a step has %d leaves and %d moves; it takes at most %d and %d", len(s.Leaves), len(s.Moves), queue.MaxLeaves, queue.MaxMoves)
+	case s.Kind == queue.DrawRoot && len(s.Root) != draw.Size, s.Kind == queue.DrawSeed && len(s.Seed) != draw.Size:
+		return bad("a root of %d bytes and a seed of %d; they have %d", len(s.Root), len(s.Seed), draw.Size)
+	}
+	return nil
+}

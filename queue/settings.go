@@ -1,0 +1,170 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+)
+
+// Settings keep what operators set for events outside of the store, which may lose
+// its data. Package filesettings has a file of them.
+type Settings interface {
+	// Load returns the setting of an event. The zero Setting is an answer too: nothing
+	// was set.
+	Load(ctx context.Context, event string) (Setting, error)
+	// Save keeps a setting whose Version is one above that of the last, and returns
+	// [ErrConflict] for any other.
+	Save(ctx context.Context, event string, s Setting) error
+}
+
+// Setting is what operators have set for an event, and who did so last.
+type Setting struct {
+	Version   int64       `json:"version"` // from 1, one higher with each change; 0: nothing was set
+	Threshold *int        `json:"threshold,omitempty"`
+	Paused    bool        `json:"paused,omitempty"`
+	Opens     time.Time   `json:"opens,omitzero"` // see [Room.OpenAt]
+	Draw      *SealedDraw `json:"draw,omitempty"`
+	By        string      `json:"by,omitempty"` // as told by [By]
+	Why       string      `json:"why,omitempty"`
+	At        time.Time   `json:"at"` // by the clock of the process
+}
+
+// ErrConflict is the answer of [Settings] to a setting that does not follow the last
+// one: another operator was faster.
+var ErrConflict = errors.New("queue: the setting was changed meanwhile")
+
+type byKey struct{}
+
+type operator struct{ who, why string }
+
+// By returns a context for the calls of an operator, which tells [Settings] who
+// changes something, and why.
+func By(ctx context.Context, who, why string) context.Context {
+	return context.WithValue(ctx, byKey{}, operator{who, why})
+}
+
+// saveTries bounds how often a change is tried again when others are faster.
+const saveTries = 5
+
+// save keeps a change, and returns the setting with it.
+func (r *Room) save(ctx context.Context, event string, change func(*Setting) error) (Setting, error) {
+	by, _ := ctx.Value(byKey{}).(operator)
+	for try := 1; ; try++ {
+		s, err := r.cfg.Settings.Load(ctx, event)
+		if err != nil {
+			return Setting{}, unsaved(err)
+		}
+		s.Version++
+		s.By, s.Why, s.At = by.who, by.why, time.Now().UTC()
+		if err := change(&s); err != nil {
+			return Setting{}, err
+		}
+		err = r.cfg.Settings.Save(ctx, event, s)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, ErrConflict) || try == saveTries {
+			return Setting{}, unsaved(err)
+		}
+	}
+}
+
+func unsaved(cause error) error {
+	err := fmt.Errorf("queue: the settings cannot be changed, and nothing was: %w", cause)
+	if fault.Of(cause) == fault.Permanent {
+		return fault.MarkPermanent(err)
+	}
+	return fault.MarkInfrastructure(err)
+}
+
+// copyOf is the change that brings a setting into the store.
+func copyOf(s Setting) Change {
+	c := Change{Settings: &s.Version, Threshold: s.Threshold}
+	if s.Version > 0 {
+		c.Paused, c.Opens = &s.Paused, &s.Opens
+		c.Opened = s.Draw != nil && len(s.Draw.Root) > 0
+	}
+	return c
+}
+
+// askAgain is how long a closed room waits before its settings are asked for again.
+const askAgain = time.Second
+
+// follow opens a room that is closed because its data is new: it asks for the
+// settings, and brings them into the store. One caller at a time does so.
+func (l *line) follow(ctx context.Context, closed bool) {
+	if !closed || l.room.cfg.Settings == nil || int64(l.room.now()) < l.asked.Load() || !l.asking.TryLock() {
+		return
+	}
+	defer l.asking.Unlock()
+	l.asked.Store(int64(l.room.now() + askAgain))
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	s, err := l.room.cfg.Settings.Load(ctx, l.event)
+	if err == nil {
+		err = l.copySettings(ctx, s)
+	}
+	l.settled(ctx, err)
+}
+
+// begin brings the settings in before the first visit of this process for an event, so
+// that the first visitor of a new room does not find it closed.
+func (l *line) begin(ctx context.Context) {
+	if l.room.cfg.Settings == nil || l.state.Load() != nil {
+		return
+	}
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	if l.state.Load() != nil || int64(l.room.now()) < l.asked.Load() {
+		return
+	}
+	l.asked.Store(int64(l.room.now() + askAgain))
+	l.compare(ctx)
+}
+
+// compare carries out a change that was saved, and did not reach the store since its
+// process ended or the store was away.
+func (l *line) compare(ctx context.Context) {
+	if l.room.cfg.Settings == nil {
+		return
+	}
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	known := l.state.Load()
+	s, err := l.room.cfg.Settings.Load(ctx, l.event)
+	if err == nil && (known == nil || s.Version > known.Settings) {
+		err = l.copySettings(ctx, s)
+	}
+	l.settled(ctx, err)
+}
+
+// settled logs when the settings cannot be brought in, and when they can be again.
+func (l *line) settled(ctx context.Context, err error) {
+	failed := err != nil
+	if failed == l.unset.Swap(failed) {
+		return
+	}
+	level, text := slog.LevelInfo, "queue: the settings of a room are known again"
+	if failed {
+		level, text = slog.LevelWarn, "queue: the settings of a room cannot be brought in; if the room has lost its data, no user enters meanwhile"
+	}
+	l.room.cfg.Logger.LogAttrs(ctx, level, text, slog.String("event", l.event), slog.Any("error", err))
+}
+
+// copySettings brings a setting into the store.
+func (l *line) copySettings(ctx context.Context, s Setting) error {
+	var state State
+	err := l.ask(func() (err error) {
+		state, err = l.room.store.Change(ctx, l.event, l.room.rules, copyOf(s))
+		return err
+	})
+	if err == nil {
+		l.learn(state)
+		l.due.Store(0)
+	}
+	return err
+}
