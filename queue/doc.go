@@ -113,7 +113,8 @@
 // hidden tab, keeps the right to one for Config.NoShow after the poll.
 //
 // A user that is silent for Config.NoShow after the turn is a no-show. A no-show that
-// comes later, within Config.Seen of the turn, has the old position in line.
+// comes later, within Config.Seen of the turn, has the old position in line, and the
+// positions behind rise by one.
 //
 // A lowered threshold expels no one: no user enters until fewer are active. A threshold
 // of 0 admits no one, and neither does a pause; the users inside stay.
