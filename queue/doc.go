@@ -19,7 +19,8 @@
 //
 //	property                                              proven by
 //	order of arrival, by number and not by name or time   order-of-arrival, order-within-a-call, TestAdmissionInOrderAtThePace
-//	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places
+//	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places,
+//	                                                      TestCheatsMoveNoHonestUser
 //	no user enters while the active reach the threshold,
 //	also while it changes                                 threshold-changes, turn-takes-a-place, random-walks
 //	users that are silent at their turn hold up no other  silent-turns-hold-up-nobody, TestNoShowsCutNoAdmissions
