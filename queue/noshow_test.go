@@ -16,7 +16,7 @@ import (
 // in and never come. The others, who poll as told, enter as fast as places get free.
 func TestNoShowsCutNoAdmissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const places, people, stay, over = 10, 2000, 70 * time.Second, 20 * time.Minute
+		const places, people, stay, over = 10, 1200, 70 * time.Second, 12 * time.Minute
 		ctx, store := context.Background(), newSpy(t)
 		var called sync.Map // of users
 		room := open(t, store, queue.Config{Threshold: places, NotifyTurn: func(n queue.Notice) { called.Store(n.User, true) }})
