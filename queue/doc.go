@@ -19,7 +19,8 @@
 //
 //	property                                              proven by
 //	order of arrival, by number and not by name or time   order-of-arrival, order-within-a-call, TestAdmissionInOrderAtThePace
-//	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places
+//	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places,
+//	                                                      TestCheatsMoveNoHonestUser
 //	no user enters while the active reach the threshold,
 //	also while it changes                                 threshold-changes, turn-takes-a-place, random-walks
 //	users that are silent at their turn hold up no other  silent-turns-hold-up-nobody, TestNoShowsCutNoAdmissions
@@ -133,7 +134,8 @@
 // hidden tab, keeps the right to one for Config.NoShow after the poll.
 //
 // A user that is silent for Config.NoShow after the turn is a no-show. A no-show that
-// comes later, within Config.Seen of the turn, has the old position in line.
+// comes later, within Config.Seen of the turn, has the old position in line, and the
+// positions behind rise by one.
 //
 // A lowered threshold expels no one: no user enters until fewer are active. A threshold
 // of 0 admits no one, and neither does a pause; the users inside stay.

@@ -17,7 +17,7 @@ type Config struct {
 	Threshold int           // that may be inside at once; 1,000
 	Batch     int           // admissions in a tick of a second, over all instances; 500
 	Hold      time.Duration // how long people stay inside: from half to one and a half; 4 s
-	NoShow    time.Duration // how long a place is reserved for a person who does not come; 20 s
+	NoShow    time.Duration // how long the turn lasts of a person who does not come; 20 s
 	Crash     float64       // share of people who vanish; 0.02
 	Leave     float64       // share of people who leave the line; 0.01
 	Workers   int           // calls at once; 1,024

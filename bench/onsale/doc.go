@@ -22,7 +22,7 @@
 //
 //	the active people stay below the threshold: by the state in every answer of the
 //	store; by the people's own view, from the answer that lets them in to their
-//	leaving; and by the times of the admissions, with the places that are reserved
+//	leaving; and by the times at which the store gave places
 //
 //	the order of arrival is that of admission: of all pairs whose first calls did
 //	not overlap, none is inverted (Kendall's tau is 1)

@@ -48,14 +48,14 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// generous admits one more than it may.
+// generous has one place more than it should.
 type generous struct{ queue.Store }
 
-func (g generous) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (g generous) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
 	r.Threshold++
-	a, err := g.Store.Admit(ctx, event, r)
-	a.Threshold--
-	return a, err
+	v, err := g.Store.Visit(ctx, event, r, b, visits)
+	v.Threshold--
+	return v, err
 }
 
 // stacked admits the last arrivals first, in each tick.

@@ -13,6 +13,7 @@ import (
 // record is a store that records the answers of the store behind it: the verdict is
 // based on these, and not on the answers of a room. All instances share one.
 type record struct {
+	event  string                  // others, of the same Redis, are not recorded; empty for all
 	number func(user string) int32 // of a person
 	clock  func() time.Duration
 
@@ -114,6 +115,9 @@ func (r recorded) Look(ctx context.Context, event string, rules queue.Rules, epo
 func (r recorded) Admit(ctx context.Context, event string, rules queue.Rules) (queue.Admission, error) {
 	began := r.clock()
 	a, err := r.Store.Admit(ctx, event, rules)
+	if r.event != "" && event != r.event {
+		return a, err
+	}
 	if err != nil {
 		return a, r.failed(err)
 	}
@@ -131,7 +135,7 @@ func (r recorded) Admit(ctx context.Context, event string, rules queue.Rules) (q
 // Sweep implements [queue.Store].
 func (r recorded) Sweep(ctx context.Context, event string, rules queue.Rules, from int64) (queue.Swept, error) {
 	s, err := r.Store.Sweep(ctx, event, rules, from)
-	if err == nil {
+	if err == nil && (r.event == "" || event == r.event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.saw(s.State)

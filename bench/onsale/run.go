@@ -58,6 +58,7 @@ func newSale(cfg Config) *sale {
 		check: actionOf("check", cfg.Event), heartbeat: actionOf("heartbeat", cfg.Event), done: actionOf("done", cfg.Event), leaving: actionOf("leave", cfg.Event),
 	}
 	s.record = newRecord(cfg.People, number, s.schedule.now)
+	s.record.event = cfg.Event
 	return s
 }
 
