@@ -27,8 +27,11 @@ type drawing struct {
 // drawDue says whether there is something to do for the opening of a room, and else
 // when to look again; 0 is at the next tick.
 func drawDue(s State) (due bool, again time.Duration) {
-	if !s.early() || s.Phase == Opened {
+	if !s.early() {
 		return false, 0
+	}
+	if s.Phase == Opened {
+		return false, s.Opens.Sub(s.Now)
 	}
 	if left := s.Opens.Add(-FreezeBefore).Sub(s.Now); left > 0 {
 		return false, left

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ func (s *spy) Draw(ctx context.Context, event string, r queue.Rules, step queue.
 	if err := s.called(ctx, fmt.Sprint("draw", step.Kind), event); err != nil {
 		return queue.Drawn{}, err
 	}
-	return s.Store.(queue.Drawer).Draw(ctx, event, r, step)
+	return s.current().(queue.Drawer).Draw(ctx, event, r, step)
 }
 
 // presale is a room that opens in a minute, with users in it.
@@ -95,7 +96,12 @@ func TestAnOpening(t *testing.T) {
 		require.Empty(t, none)
 		require.Empty(t, before.Root)
 		require.Empty(t, before.Seed)
-		for range 5 {
+		for turn := range 5 {
+			if turn == 1 {
+				p.store.mu.Lock()
+				p.store.visits = nil
+				p.store.mu.Unlock()
+			}
 			for _, i := range []int{0, 600, users - 1} {
 				place := p.poll(fmt.Sprint("user-", i))
 				require.Equal(t, queue.Waiting, place.Status)
@@ -106,6 +112,11 @@ func TestAnOpening(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 		}
+		p.store.mu.Lock()
+		for _, visits := range p.store.visits {
+			require.Empty(t, visits, "polls with a ticket cost no visit, before the opening as after it")
+		}
+		p.store.mu.Unlock()
 		time.Sleep(time.Until(p.opens) - 4*time.Second)
 		late := p.poll("late")
 		require.Equal(t, queue.Waiting, late.Status)
@@ -219,14 +230,14 @@ func TestADrawGoesOn(t *testing.T) {
 func TestABeacon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p *presale
-		away := true
+		var there atomic.Bool
 		cfg := queue.Config{Threshold: 1, Beacon: func(_ context.Context, name string) ([]byte, error) {
 			require.Equal(t, "drand round 4711", name)
 			pub, leaves := p.published()
 			require.Len(t, leaves, 50)
 			require.Len(t, pub.Root, draw.Size)
 			require.Empty(t, pub.Seed, "the seed is not published before the beacon is known")
-			if away {
+			if !there.Load() {
 				return nil, errors.New("drand is away")
 			}
 			return []byte("a value"), nil
@@ -236,7 +247,7 @@ func TestABeacon(t *testing.T) {
 		time.Sleep(time.Until(p.opens) + 10*time.Second)
 		require.Zero(t, p.poll("user-1").Position)
 		require.Equal(t, queue.Waiting, p.poll("late").Status)
-		away = false
+		there.Store(true)
 		time.Sleep(5 * time.Second)
 		require.Equal(t, []byte("a value"), []byte(p.mustPublished().Value))
 		require.Equal(t, 50, p.order().Len())
@@ -328,7 +339,9 @@ func TestTheSeedIsNotReadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPresale(t, queue.Config{Threshold: 1}, "", 3)
 		defer run(t, p.room, queue.AdmitterConfig{})()
-		kept := p.kept.all["show-1"].Draw
+		before, err := p.kept.Load(t.Context(), "show-1")
+		require.NoError(t, err)
+		kept := before.Draw
 		time.Sleep(time.Until(p.opens) + 5*time.Second)
 		pub := p.mustPublished()
 		require.NotEmpty(t, pub.Seed)

@@ -57,6 +57,7 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 		if err := r.keep(bounded, event, &c); err != nil {
 			return State{}, err
 		}
+		l.setting.Store(nil)
 	}
 	var state State
 	err := l.ask(func() (err error) {
@@ -94,7 +95,7 @@ func (r *Room) keep(ctx context.Context, event string, c *Change) error {
 		return nil
 	})
 	all := copyOf(s)
-	all.Clear = c.Clear
+	all.Clear, all.Gate = c.Clear, c.Gate
 	*c = all
 	return err
 }

@@ -71,6 +71,8 @@ func (s *spy) flush(t *testing.T) {
 	t.Helper()
 	lost, err := memqueue.New(memqueue.Config{})
 	require.NoError(t, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.Store = lost
 }
 

@@ -64,6 +64,13 @@ func (s *spy) called(ctx context.Context, call, event string) error {
 	return nil
 }
 
+// current is the store, which a loss of its data replaces.
+func (s *spy) current() queue.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Store
+}
+
 func (s *spy) fails(before func(ctx context.Context, call, event string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +115,7 @@ func (s *spy) Visit(ctx context.Context, event string, r queue.Rules, b queue.Be
 	s.mu.Lock()
 	s.beats, s.visits = append(s.beats, b), append(s.visits, v)
 	s.mu.Unlock()
-	got, err := s.Store.Visit(ctx, event, r, b, v)
+	got, err := s.current().Visit(ctx, event, r, b, v)
 	got.Servers += s.servers
 	return got, err
 }
@@ -117,35 +124,35 @@ func (s *spy) Look(ctx context.Context, event string, r queue.Rules, epoch, vers
 	if err := s.called(ctx, "look", event); err != nil {
 		return queue.View{}, err
 	}
-	return s.Store.Look(ctx, event, r, epoch, version)
+	return s.current().Look(ctx, event, r, epoch, version)
 }
 
 func (s *spy) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
 	if err := s.called(ctx, "admit", event); err != nil {
 		return queue.Admission{}, err
 	}
-	return s.Store.Admit(ctx, event, r)
+	return s.current().Admit(ctx, event, r)
 }
 
 func (s *spy) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
 	if err := s.called(ctx, "sweep", event); err != nil {
 		return queue.Swept{}, err
 	}
-	return s.Store.Sweep(ctx, event, r, from)
+	return s.current().Sweep(ctx, event, r, from)
 }
 
 func (s *spy) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
 	if err := s.called(ctx, "change", event); err != nil {
 		return queue.State{}, err
 	}
-	return s.Store.Change(ctx, event, r, c)
+	return s.current().Change(ctx, event, r, c)
 }
 
 func (s *spy) Events(ctx context.Context) ([]string, error) {
 	if err := s.called(ctx, "events", ""); err != nil {
 		return nil, err
 	}
-	return s.Store.Events(ctx)
+	return s.current().Events(ctx)
 }
 
 // check checks a user in and fails the test on an error.
