@@ -24,7 +24,7 @@ type Settings struct {
 	Event               string
 
 	To         string // URL of the site; empty for a judge
-	Judge      string // "none", "nginx" or "forward"
+	Judge      string // "none", "nginx", "envoy" or "forward"
 	Threshold  int
 	Active     time.Duration
 	Pass, Wait []string
