@@ -12,7 +12,8 @@
 //	grafana/boxoffice.json                  the dashboard of the box office
 //	kubernetes                              the box office by roles, for kubectl apply -k; the
 //	                                        image is that of the Dockerfile
-//	gate                                    nginx, Caddy and HAProxy with millrace gate as their judge
+//	gate                                    nginx, Caddy, HAProxy and Envoy with millrace gate as
+//	                                        their judge
 //	grafana/provisioning                    the data source and the dashboards, for compose.yaml
 //
 // To watch a service of your own, register the collectors of the packages whose names end
@@ -34,7 +35,8 @@
 //	and give each role the time to drain
 //	compose.yaml starts them on these files, for this machine      TestCompose
 //	a visitor waits, enters and is out again behind the real       TestGateBehindProxies
-//	nginx, Caddy and HAProxy, and without the judge none enters
+//	nginx, Caddy, HAProxy and Envoy, and without the judge none
+//	enters
 //	a real cache before the gate stores assets, and nothing that   TestCacheBeforeGate
 //	needs a place or that the gate decides
 //	whatever way a path is written in, the real nginx behind the   TestOddPathsBeforeNginx
@@ -42,6 +44,6 @@
 //
 // The list of the series of the box office is checked in beside the app that serves
 // them, and compared with the running app there, so that these tests need no server.
-// A test whose program (promtool, nginx, caddy, haproxy) is absent is skipped, unless
+// A test whose program (promtool, nginx, caddy, haproxy, envoy) is absent is skipped, unless
 // MILLRACE_REQUIRE_SERVICES=1.
 package deploy

@@ -38,6 +38,11 @@ func TestGateBehindProxies(t *testing.T) {
 			return []string{"-db", "-f", file}
 		})
 	})
+	t.Run("envoy", func(t *testing.T) {
+		playGate(t, "envoy", gate.Envoy, "envoy.yaml", func(_, file string) []string {
+			return []string{"-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "warn"}
+		})
+	})
 }
 
 // behind is a judge, a site, and what the site was sent last.
@@ -121,7 +126,15 @@ func (b *behind) start(path, file string, args func(folder, file string) []strin
 	listening(b.t, b.at, path, file, strings.NewReplacer(
 		"127.0.0.1:8080", b.judge.Listener.Addr().String(), "127.0.0.1:3000", b.site.Listener.Addr().String(), "/etc/haproxy/gate.lua", lua,
 		"listen 80;", "listen "+b.at+";", "bind :80", "bind "+b.at, ":80 {", "http://:"+port+" {",
+		"address: 0.0.0.0, port_value: 80 ", "address: 127.0.0.1, port_value: "+port+" ",
+		"address: 127.0.0.1, port_value: 8080 ", inYAML(b.judge), "address: 127.0.0.1, port_value: 3000 ", inYAML(b.site),
 	).Replace(string(text)), args)
+}
+
+// inYAML is the address of a server as Envoy has it.
+func inYAML(s *httptest.Server) string {
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	return "address: 127.0.0.1, port_value: " + port + " "
 }
 
 // visitor is a browser before the proxy.
@@ -176,8 +189,12 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	b := newBehind(t, "", func(g *gate.Gate) (http.Handler, error) { return g.Judge(kind) }, nil)
 	b.start(program(t, name), file, args)
 	first, second := b.visitor(), b.visitor()
+	waits := http.StatusServiceUnavailable
+	if kind == gate.Envoy {
+		waits = http.StatusTooManyRequests
+	}
 
-	page := first.want(503, `"event":"sale"`, "GET", "/seats?row=7", document)
+	page := first.want(waits, `"event":"sale"`, "GET", "/seats?row=7", document)
 	if page.Get("Retry-After") != "5" || page.Get("Cache-Control") != "no-store" || len(page.Values("Set-Cookie")) != 1 {
 		t.Fatalf("the page came with %v", page)
 	}
@@ -195,9 +212,9 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	}
 	first.want(200, "the site at /pay", "POST", "/pay", nil)
 
-	second.want(503, `"event":"sale"`, "GET", "/", document)
-	coding := map[string]string{"nginx": "gzip", "caddy": "gzip", "haproxy": ""}[name]
-	if answer := second.want(503, "", "GET", "/", packed); answer.Get("Content-Encoding") != coding {
+	second.want(waits, `"event":"sale"`, "GET", "/", document)
+	coding := map[string]string{"nginx": "gzip", "caddy": "gzip", "haproxy": "", "envoy": "gzip"}[name]
+	if answer := second.want(waits, "", "GET", "/", packed); answer.Get("Content-Encoding") != coding {
 		t.Fatalf("the page to a browser that unpacks came with %v", answer)
 	}
 	second.want(200, `"position":1`, "POST", "/millrace-gate/check/sale", nil)
@@ -207,7 +224,7 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 			t.Errorf("%s came with %v", target, answer)
 		}
 	}
-	second.want(503, "", "HEAD", "/", document)
+	second.want(waits, "", "HEAD", "/", document)
 	if b.reached.Load() != before {
 		t.Error("a request without a place reached the site")
 	}
@@ -229,7 +246,7 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	}
 	second.want(303, "", "GET", "/seats?row=8", document)
 	second.want(200, "the site at /seats?row=8", "GET", "/seats?row=8", document)
-	first.want(503, "", "GET", "/", document)
+	first.want(waits, "", "GET", "/", document)
 
 	if _, err := b.room.Clear(ctx, "sale"); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -16,15 +17,16 @@ import (
 // program finds a server, or skips the test.
 func program(t *testing.T, name string) string {
 	t.Helper()
-	for _, folder := range []string{"", "/usr/sbin/", "/usr/local/sbin/"} {
+	services := cmp.Or(os.Getenv("MILLRACE_SERVICES_DIR"), "/var/tmp/millrace-services")
+	for _, folder := range []string{"", "/usr/sbin/", "/usr/local/sbin/", services + "/envoy/envoy/_bin/"} {
 		if path, err := exec.LookPath(folder + name); err == nil {
 			return path
 		}
 	}
 	if os.Getenv("MILLRACE_REQUIRE_SERVICES") == "1" {
-		t.Fatalf("%s is not there; install Debian's package %s", name, name)
+		t.Fatalf("%s is not there; scripts/services.sh up installs it", name)
 	}
-	t.Skipf("%s is not there (Debian: apt-get install %s)", name, name)
+	t.Skipf("%s is not there; scripts/services.sh up installs it", name)
 	return ""
 }
 

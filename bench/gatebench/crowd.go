@@ -116,7 +116,7 @@ func lineUp(ctx context.Context, at string, people int, v visitors) error {
 
 // stand demands that so many people wait.
 func stand(ctx context.Context, operators string, want int) error {
-	r, err := http.NewRequestWithContext(ctx, "GET", "http://"+operators+"/room", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+operators+"/room", nil)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (v visitors) enter(ctx context.Context, at string, count int) (requests [][
 	defer client.CloseIdleConnections()
 	for range count {
 		cookie := v.cookie()
-		r, err := http.NewRequestWithContext(ctx, "GET", "http://"+at+"/", nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/", nil)
 		if err != nil {
 			return nil, err
 		}

@@ -125,5 +125,5 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 	_, err = judge.Handler()
 	require.ErrorContains(t, err, "Config.Origin is nil")
 	_, err = judge.Judge(7)
-	require.ErrorContains(t, err, "use gate.Forward or gate.Nginx")
+	require.ErrorContains(t, err, "use gate.Forward, gate.Nginx or gate.Envoy")
 }

@@ -87,6 +87,7 @@
 //	the origin can tell what came through the gate            TestOriginIsTold
 //	caches of others store nothing that needs a place         TestCacheBeforeTheGate
 //	nginx gets 200 or 401 and nothing else                    TestJudgeForNginx
+//	Envoy gets 200, or an answer for the visitor below 500    TestJudgeForEnvoy
 //	other proxies get 200, or the answer for the visitor      TestJudgeForOthers
 //	an outage of the origin: 502, and places are kept         TestOriginAway
 //	an outage of the store: no visitor enters, and those
@@ -97,8 +98,8 @@
 //	place at the end                                          TestBrowserClearedCookie
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
-// The real nginx, Caddy and HAProxy play the journey in package deploy, with a real cache
-// before the gate and paths of odd parts before nginx. The tests named TestBrowser… are in
+// The real nginx, Caddy, HAProxy and Envoy play the journey in package deploy, with a real
+// cache before the gate and paths of odd parts before nginx. The tests named TestBrowser… are in
 // internal/wholetest/queuepagetest.
 //
 // # Failure modes

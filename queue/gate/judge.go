@@ -18,6 +18,10 @@ const (
 	// and keeps none of its content: the judge says 200 or 401, and for 401 nginx asks
 	// for the answer at /answer.
 	Nginx
+	// Envoy is for ext_authz by HTTP, with the path prefix /judge: Envoy asks for the
+	// visitor's own request below it. It takes an answer of 500 and above for a judge that
+	// does not work, so the waiting page comes with 429.
+	Envoy
 )
 
 // Judge is the gate beside a proxy of yours, which asks it about each request and
@@ -25,18 +29,21 @@ const (
 //
 //	/judge     200 with the signed headers for the origin, or another answer
 //	/answer    for nginx: what to answer a request that was judged 401
+//	/judge/…   for Envoy: the request that is judged, with its method and host
 //
-// and the gate's own routes below Config.Below, which the proxy has to hand on. The
-// request that is judged comes in X-Forwarded-Method, -Host, -Proto and -Uri, which
-// only the proxy may set: let only the proxy reach the judge.
+// and the gate's own routes below Config.Below, which the proxy has to hand on. For the
+// others the request that is judged comes in X-Forwarded-Method, -Host, -Proto and -Uri,
+// which only the proxy may set: let only the proxy reach the judge.
 func (g *Gate) Judge(kind Kind) (http.Handler, error) {
-	if kind > Nginx {
-		return nil, errors.New("gate: the kind of the judge is not known; use gate.Forward or gate.Nginx")
+	if kind > Envoy {
+		return nil, errors.New("gate: the kind of the judge is not known; use gate.Forward, gate.Nginx or gate.Envoy")
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
-		case r.URL.Path == "/judge":
+		case kind == Envoy && strings.HasPrefix(r.RequestURI, "/judge/"):
+			g.judge(below500{w}, r, kind)
+		case kind != Envoy && r.URL.Path == "/judge":
 			g.judge(w, r, kind)
 		case r.URL.Path == "/answer" && kind == Nginx:
 			g.answerRefused(w, r)
@@ -48,11 +55,11 @@ func (g *Gate) Judge(kind Kind) (http.Handler, error) {
 }
 
 func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
-	q, err := judged(r)
+	q, err := judged(r, kind)
 	if err != nil {
 		g.complain("gate: the proxy does not say which request is judged", err)
 	}
-	if err != nil && kind == Forward {
+	if err != nil && kind != Nginx {
 		g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
 		return
 	}
@@ -80,7 +87,7 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
 // answerRefused answers a request that was judged 401 a moment ago. If it would
 // pass by now, a navigation is made again, and another request may be.
 func (g *Gate) answerRefused(w http.ResponseWriter, r *http.Request) {
-	q, err := judged(r)
+	q, err := judged(r, Nginx)
 	if err != nil {
 		g.complain("gate: the proxy does not say which request is judged", err)
 		g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
@@ -96,11 +103,14 @@ func (g *Gate) answerRefused(w http.ResponseWriter, r *http.Request) {
 }
 
 // judged is the request that a proxy asks about.
-func judged(r *http.Request) (question, error) {
+func judged(r *http.Request, kind Kind) (question, error) {
 	of := func(name string) string { return r.Header.Get("X-Forwarded-" + name) }
-	target := of("Uri")
+	method, host, target := of("Method"), of("Host"), of("Uri")
+	if kind == Envoy {
+		method, host, target = r.Method, r.Host, strings.TrimPrefix(r.RequestURI, "/judge")
+	}
 	switch {
-	case of("Method") == "" || of("Host") == "":
+	case method == "" || host == "":
 		return question{}, errors.New("X-Forwarded-Method or X-Forwarded-Host is missing; set them in the proxy as the files in deploy/gate do")
 	case !strings.HasPrefix(target, "/"):
 		return question{}, errors.New("X-Forwarded-Uri is missing or does not begin with a slash; set it in the proxy as the files in deploy/gate do")
@@ -108,9 +118,19 @@ func judged(r *http.Request) (question, error) {
 	// A request that net/url cannot read is judged by its text: it is odd.
 	as := new(http.Request)
 	*as = *r
-	as.Method, as.Host, as.RequestURI = of("Method"), of("Host"), target
+	as.Method, as.Host, as.RequestURI = method, host, target
 	if u, err := url.ParseRequestURI(target); err == nil {
 		as.URL = u
 	}
 	return question{Request: as, target: target, secure: of("Proto") == "https"}, nil
+}
+
+// below500 answers 429 in place of 503.
+type below500 struct{ http.ResponseWriter }
+
+func (w below500) WriteHeader(status int) {
+	if status == http.StatusServiceUnavailable {
+		status = http.StatusTooManyRequests
+	}
+	w.ResponseWriter.WriteHeader(status)
 }

@@ -104,3 +104,46 @@ func TestJudgeForOthers(t *testing.T) {
 		require.Equal(t, 404, b.asked(judge, route, "GET", "/", navigation).StatusCode, route)
 	}
 }
+
+// Envoy asks for the visitor's own request below /judge, and gets no answer of 500 and above.
+func TestJudgeForEnvoy(t *testing.T) {
+	s := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) { c.Pass = []string{"/static/**"} })
+	judge, err := s.gate.Judge(gate.Envoy)
+	require.NoError(t, err)
+	asks := func(b *browser, method, target string, h http.Header) reply {
+		r := httptest.NewRequest(method, "http://shop.example/judge/", nil)
+		r.RequestURI = "/judge" + target
+		return b.send(judge, r, h)
+	}
+	for _, r := range requests {
+		want := r.forward
+		if want == 503 {
+			want = 429
+		}
+		got := asks(s.browser(), r.method, r.target, r.h)
+		require.Equal(t, want, got.StatusCode, r.target)
+		require.Equal(t, "no-store", got.Header.Get("Cache-Control"))
+	}
+	b := s.browser()
+	page := asks(b, "GET", "/seats?row=7", navigation)
+	require.Contains(t, page.text, `"event":"sale"`)
+	require.Equal(t, "5", page.Header.Get("Retry-After"))
+	entry := asks(b, "GET", "/seats?row=7", navigation)
+	require.Equal(t, 303, entry.StatusCode)
+	require.Equal(t, "/seats?row=7", entry.Header.Get("Location"))
+	inside := asks(b, "POST", "/pay?seat=7", nil)
+	require.Equal(t, 200, inside.StatusCode)
+	verifier, err := gate.NewVerifier(keys(t))
+	require.NoError(t, err)
+	r := httptest.NewRequest("POST", "http://shop.example/pay?seat=7", nil)
+	r.Header = inside.Header
+	_, err = verifier.Verify(r)
+	require.NoError(t, err)
+	// The other proxies' headers say nothing here.
+	require.Equal(t, 429, asks(s.browser(), "GET", "/pay", http.Header{"X-Forwarded-Uri": {"/static/a"}, "X-Forwarded-Method": {"OPTIONS"}}).StatusCode)
+	require.Equal(t, 404, s.browser().asked(judge, "/judge", "GET", "/static/a", nil).StatusCode)
+	s.store.away.Store(true)
+	other := s.browser()
+	asks(other, "GET", "/", navigation)
+	require.Equal(t, 429, asks(other, "GET", "/", navigation).StatusCode)
+}

@@ -18,7 +18,7 @@ func (a *app) gateCommand() *cobra.Command {
 	var f gateFlags
 	cmd := &cobra.Command{
 		Use: "gate", Short: "Put a waiting room in front of a site",
-		Long: "gate serves a waiting room before any site, which needs no change: as a reverse proxy before the URL of --to, or with --judge as the judge that nginx, Caddy, Traefik or HAProxy asks about each request. " +
+		Long: "gate serves a waiting room before any site, which needs no change: as a reverse proxy before the URL of --to, or with --judge as the judge that nginx, Caddy, Traefik, HAProxy or Envoy asks about each request. " +
 			"Visitors without a place get the waiting page and enter in the order of their arrival. docs/gate.md is its manual.\n\n" +
 			"Each flag can also be set by a line of the file of --flags, or by the variable " + gateVariable + "… with its name in capitals; --redis by " + redisVariable + ". " +
 			"SIGHUP reads the secrets, and the file of --flags, again. SIGTERM and Ctrl-C let the requests in flight complete.",
@@ -30,7 +30,7 @@ func (a *app) gateCommand() *cobra.Command {
 	f.add(cmd.Flags())
 	offersURLs(cmd, "redis", redisSchemes()...)
 	offersURLs(cmd, "to", "http", "https")
-	offers(cmd, "judge", "nginx", "forward", "none")
+	offers(cmd, "judge", "nginx", "envoy", "forward", "none")
 	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret"} {
 		offers(cmd, name)
 	}

@@ -36,7 +36,7 @@ func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.Active, "active", 10*time.Minute, "how long a visitor has inside")
 	flags.StringArrayVar(&f.Wait, "wait", nil, "pattern of paths that need a place, any number; /** by default")
 	flags.StringArrayVar(&f.Pass, "pass", nil, "pattern of paths that need none, such as /static/**; any number")
-	flags.StringVar(&f.Judge, "judge", "none", "answer a proxy's questions instead of being one: nginx, or forward for Caddy, Traefik and HAProxy")
+	flags.StringVar(&f.Judge, "judge", "none", "answer a proxy's questions instead of being one: nginx, envoy, or forward for Caddy, Traefik and HAProxy")
 	flags.BoolVar(&f.Proxied, "behind-proxy", false, "believe X-Forwarded-For, -Host and -Proto of a proxy of yours before the gate")
 	flags.StringVar(&f.secret, "secret", "", "secret that signs cookies, at least 32 bytes; others see it in the process list")
 	flags.StringVar(&f.secretFile, "secret-file", "", "file of secrets, one a line; the first signs, all verify")
@@ -110,8 +110,8 @@ func flagNames(flags *pflag.FlagSet) (names []string) {
 // check names the flag that is wrong, and the fix, and reads the secrets.
 func (f *gateFlags) check() error {
 	switch {
-	case f.Judge != "none" && f.Judge != "nginx" && f.Judge != "forward":
-		return fmt.Errorf("--judge is %q; give nginx, forward or none", f.Judge)
+	case f.Judge != "none" && f.Judge != "nginx" && f.Judge != "envoy" && f.Judge != "forward":
+		return fmt.Errorf("--judge is %q; give nginx, envoy, forward or none", f.Judge)
 	case f.Judge == "none" && f.To == "":
 		return fmt.Errorf("--to is missing: give the URL of the site behind the gate, such as http://127.0.0.1:3000, or --judge")
 	case f.Judge != "none" && f.To != "":

@@ -29,7 +29,7 @@ func TestGateUsage(t *testing.T) {
 		{"--to http://a", "--event is missing: name the room", nil},
 		{"--to http://a --event e --threshold 0", "--threshold is 0; give at least 1", nil},
 		{"--to http://a --event e --active 1ms", "--active is 1ms; give at least 1s", nil},
-		{"--judge apache --event e", `--judge is "apache"; give nginx, forward or none`, nil},
+		{"--judge apache --event e", `--judge is "apache"; give nginx, envoy, forward or none`, nil},
 		{"--judge nginx --to http://a --event e", "--to has no meaning with --judge nginx", nil},
 		{"--to http://a --event e --secret a --secret-file b", "--secret and --secret-file are both given", nil},
 		{"--to http://a --event e --secret geheim", "use at least 32", nil},

@@ -38,6 +38,8 @@ func newGeneration(store queue.Store, s Settings, draining func() bool, file *st
 		n.visitors, err = g.Handler()
 	case "nginx":
 		n.visitors, err = g.Judge(gate.Nginx)
+	case "envoy":
+		n.visitors, err = g.Judge(gate.Envoy)
 	default:
 		n.visitors, err = g.Judge(gate.Forward)
 	}

@@ -26,7 +26,7 @@ type Settings struct {
 	Kept                string // file of what operators set; empty: the store alone has it
 
 	To         string // URL of the site; empty for a judge
-	Judge      string // "none", "nginx" or "forward"
+	Judge      string // "none", "nginx", "envoy" or "forward"
 	Threshold  int
 	Active     time.Duration
 	Pass, Wait []string
