@@ -18,6 +18,7 @@
 // # Guarantees
 //
 //	property                                              proven by
+//	only a join may be refused, by Visitor.Join           TestOnlyAJoinIsAsked
 //	order of arrival, by number and not by name or time   order-of-arrival, order-within-a-call, TestAdmissionInOrderAtThePace
 //	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places
 //	no user is admitted while active and reserved reach

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/queuepage"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -44,6 +45,10 @@ type Config struct {
 	// room as signs of life, and the room is asked whether the visitor still has the
 	// place; 30 s by default, at most a minute. Each costs a call of the store.
 	AliveEvery time.Duration
+
+	// JoinRates bound how many visitors of an address join; nil for no bound. With
+	// Proxied, and in a judge, each connection counts as one of a trusted proxy.
+	JoinRates *queuehttp.JoinRates
 
 	// Proxied says that a proxy of yours stands before the gate and sets
 	// X-Forwarded-For, -Host and -Proto, which the gate then believes and hands on.

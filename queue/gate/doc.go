@@ -87,6 +87,8 @@
 //	an outage of the origin: 502, and places are kept         TestOriginAway
 //	an outage of the store: no visitor enters, and those
 //	inside go on                                              TestStoreAway
+//	an address joins within its rate, and visitors in line
+//	and inside go on                                          TestJoinRate, TestJoinRateBehindAProxy
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
 // The real nginx, Caddy and HAProxy play the journey in package deploy.

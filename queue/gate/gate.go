@@ -73,8 +73,13 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
+	if rates := cfg.JoinRates; rates != nil {
+		own := *rates
+		own.Proxies.Peer = own.Proxies.Peer || cfg.Proxied || cfg.Origin == nil
+		cfg.JoinRates = &own
+	}
 	if g.rooms, err = queuehttp.New(room, g.entries, queuehttp.Config{
-		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Logger: cfg.Logger,
+		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}

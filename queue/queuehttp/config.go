@@ -71,6 +71,9 @@ type Config struct {
 	// stands for the event. /vwr/{eventId} by default.
 	GatePath string
 
+	// JoinRates bound how many visitors of an address join; nil for no bound.
+	JoinRates *JoinRates
+
 	// NoCookies makes answers that set no cookies, for a client that sends the ticket
 	// in its header, as the page of package queuepage does.
 	NoCookies bool

@@ -80,6 +80,10 @@
 //	a token ends with its place                                TestTokenEndsWithThePlace
 //	the mere presence of an edge's header changes nothing      TestEdgePass, TestEdgePassBehindAStrippedPrefix
 //	a target of ?next= stays on the site                       TestSafeNext, TestNext, FuzzSafeNext
+//	an address joins within its rate; a /64 is one address;
+//	polls in line and inside are never refused                 TestJoinRate, TestJoinRateByNetwork, TestUsualJoinRate,
+//	                                                           TestJoinRateWithAForeignTicket
+//	a client's address is not faked by a header                TestClientBehindProxies, FuzzClient
 //	the store away: 503 with Retry-After, no one enters, and
 //	every user keeps the place                                 TestStoreAway
 //	a poll with a ticket costs no call of the store            TestTicketSavesTheStore
@@ -108,6 +112,10 @@
 //
 // An entry token stays valid for reads after its user has left or was taken out,
 // until it expires; use Writes for routes where that must not happen.
+//
+// The store of the limiter of [JoinRates] is away: package keyed counts in each process
+// alone, and joining goes on. To refuse a crowd would cost its people their order for
+// good; to count in each process lets an address join that many times more.
 //
 // Clocks that differ: a token is made with the time of the process; package token
 // documents the tolerance elsewhere.

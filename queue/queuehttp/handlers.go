@@ -40,6 +40,10 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	var err error
+	if cfg.JoinRates, err = cfg.JoinRates.complete(); err != nil {
+		return nil, err
+	}
 	return &Handlers{
 		room: room, entries: entries, cfg: cfg, events: newFinder(cfg.Event),
 		catalog: catalog{ask: cfg.Known, every: cfg.KnownFor},
@@ -113,6 +117,9 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 		return
 	}
 	v := queue.Visitor{User: user, Ticket: h.carried(r, TicketHeader, h.cfg.TicketCookie, event)}
+	if joins {
+		v.Join = h.Join(r, event, user)
+	}
 	if joins && h.cfg.Gate != nil {
 		var err error
 		if v.Position, err = h.position(r, event, h.cfg.Gate); err != nil {

@@ -22,6 +22,7 @@ import (
 //	410 sold-out            ErrSoldOut
 //	400 invalid-request     an id or a field is not valid
 //	400 event-id-missing    ErrNoEvent; 500 where the route should have had the id
+//	429 too-many-joins      JoinRates; Retry-After
 //	413 too-large           a body of more than 4 KB
 //	503 unavailable         the store or another dependency is unreachable; Retry-After
 //	500 internal            anything else
@@ -30,20 +31,22 @@ type Problem struct {
 	Type       string // Config.Problems and the name
 	Title      string
 	Detail     string
-	Field      string        // of the request's body; empty when it is about none
-	RetryAfter time.Duration // zero: no header
-	Err        error         // the cause, which is not written
+	Field      string            // of the request's body; empty when it is about none
+	Words      map[string]string // for visitors, by language: en, ko; of a page's own when nil
+	RetryAfter time.Duration     // zero: no header
+	Err        error             // the cause, which is not written
 }
 
 // Write answers with the problem.
 func (p *Problem) Write(w http.ResponseWriter) {
 	body := struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-		Field  string `json:"field,omitempty"`
-	}{p.Type, p.Title, p.Status, p.Detail, p.Field}
+		Type   string            `json:"type"`
+		Title  string            `json:"title"`
+		Status int               `json:"status"`
+		Detail string            `json:"detail"`
+		Field  string            `json:"field,omitempty"`
+		Words  map[string]string `json:"words,omitempty"`
+	}{p.Type, p.Title, p.Status, p.Detail, p.Field, p.Words}
 	text, err := json.Marshal(body)
 	if err != nil { // strings and a number always can be
 		text = []byte("{}")
@@ -82,7 +85,10 @@ func (h *Handlers) signIn(err error) *Problem {
 
 // problemOf finds the answer to an error.
 func (h *Handlers) problemOf(err error) *Problem {
+	var refused *refusal
 	switch {
+	case errors.As(err, &refused):
+		return refused.problem
 	case errors.Is(err, ErrUnknownEvent):
 		return h.problem(http.StatusNotFound, "event-not-found", "No such event", "there is no event with this id", err)
 	case errors.Is(err, ErrEnded):

@@ -1,0 +1,58 @@
+package queuehttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// ErrRefused is wrapped by the errors of [Handlers.Join].
+var ErrRefused = errors.New("queuehttp: the visitor may not join now")
+
+// refusal is a problem on the way through the room.
+type refusal struct{ problem *Problem }
+
+func (r *refusal) Error() string { return ErrRefused.Error() + ": " + r.problem.Title }
+
+func (r *refusal) Unwrap() error { return ErrRefused }
+
+// Join is for programs that call the Check of the room themselves: the Join of a
+// [queue.Visitor], by which a request is counted and challenged before its user joins.
+// It decides once for each request. It is nil where Config asks for neither.
+func (h *Handlers) Join(r *http.Request, event, user string) func(context.Context) error {
+	if h.cfg.JoinRates == nil {
+		return nil
+	}
+	var once sync.Once
+	var err error
+	return func(context.Context) error {
+		once.Do(func() {
+			if p := h.mayJoin(r, event, user); p != nil {
+				err = &refusal{p}
+			}
+		})
+		return err
+	}
+}
+
+// mayJoin is the problem of a visitor who may not join now, or nil.
+func (h *Handlers) mayJoin(r *http.Request, event, _ string) *Problem {
+	if wait := h.cfg.JoinRates.take(r, event); wait > 0 {
+		return h.tooMany(wait)
+	}
+	return nil
+}
+
+var tooManyWords = map[string]string{
+	"en": "Many people are joining from your network, so you are not in line yet. Leave this page open: it tries again by itself. Another network, such as mobile data, may be faster.",
+	"ko": "같은 네트워크에서 많은 분이 동시에 접속하고 있어, 아직 줄에 서지 못했어요. 이 페이지를 열어 두면 알아서 다시 시도합니다. 모바일 데이터 같은 다른 네트워크가 더 빠를 수 있어요.",
+}
+
+func (h *Handlers) tooMany(wait time.Duration) *Problem {
+	p := h.problem(http.StatusTooManyRequests, "too-many-joins", "Too many visitors join from this network",
+		"others have joined from this address a moment ago; ask again after the time in Retry-After, or from another network", nil)
+	p.RetryAfter, p.Words = wait, tooManyWords
+	return p
+}
