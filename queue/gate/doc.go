@@ -89,6 +89,7 @@
 //	inside go on                                              TestStoreAway
 //	an address joins within its rate, and visitors in line
 //	and inside go on                                          TestJoinRate, TestJoinRateBehindAProxy
+//	while the challenge is on a new browser answers first     TestChallenge
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
 // The real nginx, Caddy and HAProxy play the journey in package deploy.

@@ -67,9 +67,14 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	if g.entries, err = token.NewEntries(cfg.Keys, token.Config{Lasts: longest}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
+	solver := ""
+	if cfg.Challenge != nil {
+		solver = cfg.Below + "/solver.js"
+		g.own.Handle("GET "+solver, cfg.Challenge.Solver())
+	}
 	if g.page, err = queuepage.New(queuepage.Config{
 		Event: cfg.Event, Check: cfg.Below + "/check/{eventId}", Heartbeat: cfg.Below + "/heartbeat/{eventId}", Leave: cfg.Below + "/leave/{eventId}",
-		Brand: cfg.Brand, Language: cfg.Language,
+		Solver: solver, Brand: cfg.Brand, Language: cfg.Language,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
@@ -79,7 +84,7 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 		cfg.JoinRates = &own
 	}
 	if g.rooms, err = queuehttp.New(room, g.entries, queuehttp.Config{
-		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
+		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Challenge: cfg.Challenge, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}

@@ -54,6 +54,8 @@
 //	entry token   urr-entry-token-<event>      X-Queue-Entry-Token    as the place, at most 600 s
 //	ticket        urr-queue-ticket-<event>     X-Queue-Ticket         24 h
 //	edge's pass   -                            X-Queue-Pass           30 s
+//	answer to a   urr-queue-challenge-<event>  X-Queue-Challenge      as package challenge says;
+//	challenge                                                         the application sets the cookie
 //
 // Cookies are HttpOnly, SameSite=Strict, and Secure on https; characters of an
 // event's id that a cookie's name cannot hold are escaped as %XX. If a request has
@@ -83,6 +85,8 @@
 //	an address joins within its rate; a /64 is one address;
 //	polls in line and inside are never refused                 TestJoinRate, TestJoinRateByNetwork, TestUsualJoinRate,
 //	                                                           TestJoinRateWithAForeignTicket
+//	a challenge is turned on and off while it runs, and asks
+//	newcomers alone; a join counts once for its address        TestChallengeIsTurnedOn, TestChallengeAndRate, TestChallengeAsks
 //	a client's address is not faked by a header                TestClientBehindProxies, FuzzClient
 //	the store away: 503 with Retry-After, no one enters, and
 //	every user keeps the place                                 TestStoreAway

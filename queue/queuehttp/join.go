@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/challenge"
 )
 
 // ErrRefused is wrapped by the errors of [Handlers.Join].
@@ -22,7 +24,7 @@ func (r *refusal) Unwrap() error { return ErrRefused }
 // [queue.Visitor], by which a request is counted and challenged before its user joins.
 // It decides once for each request. It is nil where Config asks for neither.
 func (h *Handlers) Join(r *http.Request, event, user string) func(context.Context) error {
-	if h.cfg.JoinRates == nil {
+	if h.cfg.JoinRates == nil && h.cfg.Challenge == nil {
 		return nil
 	}
 	var once sync.Once
@@ -37,12 +39,53 @@ func (h *Handlers) Join(r *http.Request, event, user string) func(context.Contex
 	}
 }
 
-// mayJoin is the problem of a visitor who may not join now, or nil.
-func (h *Handlers) mayJoin(r *http.Request, event, _ string) *Problem {
-	if wait := h.cfg.JoinRates.take(r, event); wait > 0 {
-		return h.tooMany(wait)
+// mayJoin is the problem of a visitor who may not join now, or nil. A join counts once,
+// when it brings an answer, and a visitor whose address has to wait keeps the answer.
+func (h *Handlers) mayJoin(r *http.Request, event, user string) *Problem {
+	answer := ""
+	c := h.cfg.Challenge
+	if c != nil && !c.On(event) {
+		c = nil
 	}
-	return nil
+	if c != nil {
+		if answer = h.carried(r, ChallengeHeader, ChallengeCookie, event); answer == "" {
+			return h.challenged(c, event, user, nil)
+		}
+	}
+	if h.cfg.JoinRates != nil {
+		if wait := h.cfg.JoinRates.take(r, event); wait > 0 {
+			return h.tooMany(wait)
+		}
+	}
+	if c == nil {
+		return nil
+	}
+	err := c.Check(r.Context(), event, user, answer)
+	var later *challenge.Later
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &later):
+		return h.tooManyOther(later.Wait)
+	case errors.Is(err, challenge.ErrWrong):
+		return h.challenged(c, event, user, err)
+	}
+	return h.problemOf(err)
+}
+
+// challenged asks a question, or sends the visitor to the page that does.
+func (h *Handlers) challenged(c *challenge.Challenge, event, user string, err error) *Problem {
+	p := h.problem(http.StatusForbidden, "challenge-needed", "Something is asked of those who join",
+		"answer the challenge in the header "+ChallengeHeader+", or at redirectTo", err)
+	p.Challenge, p.RedirectTo = c.Question(event, user), c.Page()
+	return p
+}
+
+func (h *Handlers) tooManyOther(wait time.Duration) *Problem {
+	p := h.problem(http.StatusTooManyRequests, "accessible-way-full", "The way without a challenge has no room at the moment",
+		"ask again with the same answer after the time in Retry-After", nil)
+	p.RetryAfter = wait
+	return p
 }
 
 var tooManyWords = map[string]string{

@@ -2,6 +2,7 @@
 // choice, or by what the browser wants.
 
 const config = JSON.parse(document.getElementById('config').textContent);
+for (const name in config.texts) config.texts[name] = Object.fromEntries(config.keys.split(' ').map((key, i) => [key, config.texts[name][i]]));
 const query = new URLSearchParams(location.search);
 const known = (name) => Object.prototype.hasOwnProperty.call(config.texts, name);
 

@@ -191,10 +191,14 @@ func TestReload(t *testing.T) {
 	waiting.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
 	waiting.want(503, "sale", "GET", home+"/static/a", "")
 	waiting.want(200, "the site at /assets/a", "GET", home+"/assets/a", "")
-	s.Threshold = 2
+	s.Threshold, s.Challenge = 2, true
 	if err := server.Reload(s); err != nil {
 		t.Fatal(err)
 	}
+	late := visitor(t)
+	late.want(503, "", "GET", home+"/", "")
+	late.want(403, "challenge-needed", "POST", home+"/millrace-gate/check/sale", "")
+	waiting.want(200, `"`, "POST", home+"/millrace-gate/check/sale", "")
 	visitor(t).want(200, `"threshold":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
 	s.Secrets = s.Secrets[:1] // cookies of the old one are worth nothing now
 	if err := server.Reload(s); err != nil {

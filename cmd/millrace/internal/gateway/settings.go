@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -33,7 +34,8 @@ type Settings struct {
 	Pass, Wait []string
 	Proxied    bool
 	Joins      *queuehttp.JoinRates // without its limiter; nil for no bound
-	Secrets    []string             // the first signs
+	Challenge  bool
+	Secrets    []string // the first signs
 	Logger     *slog.Logger
 }
 
@@ -93,6 +95,9 @@ func gateOf(store queue.Store, joins *keyed.Limiter, s Settings) (*queue.Room, *
 		own := *s.Joins
 		own.Limiter = joins
 		cfg.JoinRates = &own
+	}
+	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: joins, On: func(string) bool { return s.Challenge }}); err != nil {
+		return nil, nil, err
 	}
 	switch {
 	case s.Judge == "none":
