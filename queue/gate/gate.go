@@ -137,9 +137,13 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	GET  /room             the state of the room, and its figures
 //	PUT  /room/threshold   {"threshold": 500}
 //	POST /room/pause       /room/resume, /room/clear
+//	GET  /room/figures     by minute, as CSV
+//	GET  /room/plot        the same as a page
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /room", g.rooms.State)
+	mux.HandleFunc("GET /room/figures", g.rooms.Figures)
+	mux.HandleFunc("GET /room/plot", g.rooms.Plot)
 	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
 	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
 	mux.HandleFunc("POST /room/resume", g.rooms.Resume)

@@ -101,6 +101,7 @@
 //	a route without an event's id lets no one in, says so in
 //	an answer of its own, and is logged once                   TestRoutesWithoutAnEvent, TestRoutersWithoutPathValues
 //	an operator's mistake is named by its field                TestThresholdNamesTheField
+//	figures by minute as CSV and as a plot without scripts     TestFigures, TestNoFigures
 //	answers are JSON with all fields                           TestAnswerIsJSON, TestStateIsJSON, TestAnswerHasAllFields
 //
 // # Failure modes

@@ -65,6 +65,8 @@ type Mux interface {
 //	GET  /status/{eventId}             POST /admin/resume/{eventId}
 //	POST /leave/{eventId}              POST /admin/clear/{eventId}
 //	POST /done/{eventId}               GET  /admin/status/{eventId}
+//	                                   GET  /admin/figures/{eventId}
+//	                                   GET  /admin/plot/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
 	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
@@ -80,6 +82,8 @@ func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Ha
 	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))
 	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.Clear)))
 	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.State)))
+	mux.Handle("GET "+below+"/admin/figures/{eventId}", admin(http.HandlerFunc(h.Figures)))
+	mux.Handle("GET "+below+"/admin/plot/{eventId}", admin(http.HandlerFunc(h.Plot)))
 }
 
 // Check admits the user if there is a place, else lines the user up, and answers

@@ -25,6 +25,7 @@ import (
 //	403 challenge-needed    Challenge, with a question or redirectTo
 //	429 too-many-joins      JoinRates; Retry-After
 //	429 accessible-way-full challenge.Accessible; Retry-After
+//	404 no-figures          the store of the room keeps none
 //	413 too-large           a body of more than 4 KB
 //	503 unavailable         the store or another dependency is unreachable; Retry-After
 //	500 internal            anything else

@@ -26,6 +26,7 @@
 //	a Redis user without rights gets a list of them      TestForbidden
 //	keys have the names below and go by themselves       TestKeys, TestActiveKeys, TestPausedStays
 //	an event in use is in the registry                   TestRegistry
+//	figures by minute add up, and end by themselves      TestFigures
 //	at most 160 bytes a head                             TestLongLine, BenchmarkMillion
 //	a client that repeats calls or waits is refused      TestNew
 //
@@ -54,11 +55,12 @@
 //	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal
+//	{event}:figures:<hour>  HASH    figures of 60 minutes, some 30 kB        -
 //	queue:active-events     SET     the registry, in another slot
 //
 // Measured with users of 16 bytes, a million waiting users take 133 bytes each in
 // all keys. Keys expire 24 to 25 h after the last call for the event, seen:* after
-// Rules.Seen. The threshold, and a room that is paused or behind a gate, stay: they
+// Rules.Seen, figures:* after 13 h. The threshold, and a room that is paused or behind a gate, stay: they
 // may be set for a day to come. A seen:* key is for a minute, and for more where
 // Rules.Seen is above an hour: a sweep may be as late as that.
 //

@@ -149,6 +149,8 @@ func TestAdmin(t *testing.T) {
 	v.want(200, "ok", "GET", op+"/healthz", "")
 	v.want(200, "ready", "GET", op+"/readyz", "")
 	v.want(200, `"currentUsers":1`, "GET", op+"/room", "")
+	v.want(200, "minute,joined,admitted", "GET", op+"/room/figures", "")
+	v.want(200, "Figures of sale", "GET", op+"/room/plot", "")
 	v.want(200, `"threshold":7`, "PUT", op+"/room/threshold", `{"threshold": 7}`)
 	v.want(200, `"paused":true`, "POST", op+"/room/pause", "")
 	v.want(200, `"paused":false`, "POST", op+"/room/resume", "")
