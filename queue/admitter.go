@@ -123,6 +123,12 @@ func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
 func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	l := a.room.line(f.duty.event(), a.room.now())
 	// The store counts the rest of a tick; the bound here is for a store that does not.
+	var turns []Admitted
+	defer func() {
+		if s := l.state.Load(); s != nil {
+			l.recorded(ctx, *s, turns)
+		}
+	}()
 	for range a.room.cfg.Batch/MaxChunk + 2 {
 		start := a.room.now()
 		admission, err := a.admitOnce(ctx, l)
@@ -139,6 +145,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 			return nil
 		}
 		a.room.admitted.Add(int64(len(admission.Admitted)))
+		turns = append(turns, admission.Admitted...)
 		for _, one := range admission.Admitted {
 			a.room.notifyTurn(l.event, one.User, admission.State)
 		}

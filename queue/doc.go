@@ -18,6 +18,7 @@
 // # Guarantees
 //
 //	property                                              proven by
+//	only a join may be refused, by Visitor.Join           TestOnlyAJoinIsAsked
 //	order of arrival, by number and not by name or time   order-of-arrival, order-within-a-call, TestAdmissionInOrderAtThePace
 //	no user passes the line                               nobody-passes-the-line, arrivals-race-for-places,
 //	                                                      TestCheatsMoveNoHonestUser
@@ -82,6 +83,8 @@
 //	                                                      stays-begin-anew
 //	… unknown while no user is admitted                   TestUnknownWait
 //	… within a factor of two for nine of ten people       TestWaits
+//	figures by minute are those of the room, whichever
+//	process is killed, and hold up no admission           TestFigures, TestFiguresAfterClearing, TestFiguresAway
 //
 // Names in lower case are cases of package queuetest, which every store passes.
 //
@@ -162,6 +165,18 @@
 // the time (bench/onsale, printed by make onsale). What people are told in the first
 // ten seconds is as good, except where those who leave at once say nothing about those
 // who stay, and where every second user does not come.
+//
+// # Figures by minute
+//
+// [Room.Figures] tells what happened in each minute of the last 12 hours. Each admitter
+// records the room every 5 s: the store's own counts, and not the process's. So the last
+// sample of a minute is right, whichever process made it, and a killed process loses
+// nothing. The differences of the samples are the figures.
+//
+// The times in line are those of users whose turn came. A process notes when it saw which
+// arrival numbers, and reads the joining time of a number from its notes; after a restart
+// the samples of the minutes stand in for them. Only a process that serves visitors and
+// admits can tell them. A store that keeps no figures, see [Recorder], has none.
 //
 // # Failure modes
 //

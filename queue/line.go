@@ -42,6 +42,7 @@ type line struct {
 	told   told
 	past   atomic.Pointer[Heard] // the last epoch before the present one
 	top    atomic.Int64          // the highest order seen
+	record record
 	counts counts
 }
 

@@ -1,6 +1,9 @@
 package queue
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Visitor is the caller.
 type Visitor struct {
@@ -11,6 +14,10 @@ type Visitor struct {
 	// Position is that of a front gate, from 1, which the caller has verified; zero
 	// without. It is the order in the line when the user lines up.
 	Position int64
+	// Join is asked, by Check alone, before a user joins who has no ticket of the event.
+	// Its error refuses the user, unless the room knows the user by name; Check returns
+	// it as it is. nil refuses no user.
+	Join func(context.Context) error
 }
 
 // Place is the place of a visitor.

@@ -94,7 +94,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 			// The ticket may be of another room, or of keys that are gone: the store
 			// knows the visitor by name.
 			l.counts.tickets.Add(1)
-			return l.visit(ctx, visit, "")
+			return l.join(ctx, visit, v.Join)
 		}
 		visit.Epoch, visit.Order, visit.Until = ticket.Epoch, ticket.Order, ticket.Until
 		s, now, refreshed := l.current(ctx, now)
@@ -110,6 +110,9 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 			place.Ticket = l.renewed(visit, position, s.state.Now, v.Ticket)
 			return place, nil
 		}
+	}
+	if v.Ticket == "" {
+		return l.join(ctx, visit, v.Join)
 	}
 	return l.visit(ctx, visit, v.Ticket)
 }

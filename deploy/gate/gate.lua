@@ -27,6 +27,7 @@ core.register_action("millrace_gate", { "http-req" }, function(txn, judge)
 		["x-forwarded-method"] = { txn.sf:method() },
 		["x-forwarded-host"] = { txn.sf:req_hdr("host") },
 		["x-forwarded-uri"] = { txn.sf:pathq() },
+		["x-forwarded-for"] = { txn.sf:src() },
 		["x-forwarded-proto"] = { txn.f:ssl_fc() == 1 and "https" or "http" },
 	}
 	for _, name in ipairs(asked) do

@@ -49,9 +49,10 @@ func beside() map[string][]string {
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of a transport's tests
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
 		"queue":                       {"queue/token"},
+		"queue/challenge":             {"queue/token"},
 		"queue/frontgate":             {"queue/token"},
-		"queue/gate":                  {"queue/queuehttp", "queue/queuepage", "queue/token"},
-		"queue/queuehttp":             {"queue/token"},
+		"queue/gate":                  {"queue/challenge", "queue/queuehttp", "queue/queuepage", "queue/token"},
+		"queue/queuehttp":             {"queue/challenge", "queue/token"},
 	}
 }
 

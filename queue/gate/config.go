@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/queue/challenge"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/queuepage"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -44,6 +46,13 @@ type Config struct {
 	// room as signs of life, and the room is asked whether the visitor still has the
 	// place; 30 s by default, at most a minute. Each costs a call of the store.
 	AliveEvery time.Duration
+
+	// Challenge asks a visitor for something before the visitor joins, while it is on;
+	// nil asks for nothing. The path of its page has to be one of Pass.
+	Challenge *challenge.Challenge
+	// JoinRates bound how many visitors of an address join; nil for no bound. With
+	// Proxied, and in a judge, each connection counts as one of a trusted proxy.
+	JoinRates *queuehttp.JoinRates
 
 	// Proxied says that a proxy of yours stands before the gate and sets
 	// X-Forwarded-For, -Host and -Proto, which the gate then believes and hands on.

@@ -1,10 +1,12 @@
 package gate
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
 // verdict is the gate's decision about a request.
@@ -74,7 +76,7 @@ func (g *Gate) decide(q question) decision {
 		// monitor would take one with each request.
 		return decision{verdict: waits, cookie: g.newVisitor(q.secure)}
 	}
-	place, err := g.room.Check(q.Context(), g.cfg.Event, queue.Visitor{User: user})
+	place, err := g.room.Check(q.Context(), g.cfg.Event, queue.Visitor{User: user, Join: g.rooms.Join(q.Request, g.cfg.Event, user)})
 	if err == nil && place.Status == queue.Active {
 		var pass *http.Cookie
 		if pass, err = g.newPass(user, place.Entry, q.secure); err == nil {
@@ -82,10 +84,10 @@ func (g *Gate) decide(q question) decision {
 			return decision{verdict: enters, user: user, cookie: pass}
 		}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, queuehttp.ErrRefused) {
 		g.complain("gate: the room cannot be asked; the visitor waits", err)
 	}
-	return decision{verdict: waits} // the page goes on asking, also when the room could not be asked
+	return decision{verdict: waits} // the page goes on asking, also when the room could not be asked, or the visitor may not join yet
 }
 
 // navigates says whether a browser loads a document.

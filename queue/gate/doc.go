@@ -96,6 +96,9 @@
 //	four tabs have one place, a shared link brings none       TestBrowserFourTabs, TestBrowserSharedLink
 //	a visitor whose cookie is gone is told so, and gets a new
 //	place at the end                                          TestBrowserClearedCookie
+//	an address joins within its rate, and visitors in line
+//	and inside go on                                          TestJoinRate, TestJoinRateBehindAProxy
+//	while the challenge is on a new browser answers first     TestChallenge
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
 // The real nginx, Caddy, HAProxy and Envoy play the journey in package deploy, with a real

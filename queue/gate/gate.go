@@ -68,14 +68,24 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	if g.entries, err = token.NewEntries(cfg.Keys, token.Config{Lasts: longest}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
+	solver := ""
+	if cfg.Challenge != nil {
+		solver = cfg.Below + "/solver.js"
+		g.own.Handle("GET "+solver, cfg.Challenge.Solver())
+	}
 	if g.page, err = queuepage.New(queuepage.Config{
 		Event: cfg.Event, Check: cfg.Below + "/check/{eventId}", Heartbeat: cfg.Below + "/heartbeat/{eventId}", Leave: cfg.Below + "/leave/{eventId}",
-		Brand: cfg.Brand, Language: cfg.Language,
+		Solver: solver, Brand: cfg.Brand, Language: cfg.Language,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
+	if rates := cfg.JoinRates; rates != nil {
+		own := *rates
+		own.Proxies.Peer = own.Proxies.Peer || cfg.Proxied || cfg.Origin == nil
+		cfg.JoinRates = &own
+	}
 	if g.rooms, err = queuehttp.New(room, g.entries, queuehttp.Config{
-		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Logger: cfg.Logger,
+		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Challenge: cfg.Challenge, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
@@ -129,12 +139,16 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	PUT  /room/threshold   {"threshold": 500}
 //	POST /room/pause       /room/resume, /room/clear
 //	PUT  /room/opening     {"opens": "2027-05-01T11:00:00Z"}
+//	GET  /room/figures     by minute, as CSV
+//	GET  /room/plot        the same as a page
 //
 // The headers X-Operator and X-Reason say who changes something, and why: the room's
 // settings keep them, where it has any.
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /room", g.rooms.State)
+	mux.HandleFunc("GET /room/figures", g.rooms.Figures)
+	mux.HandleFunc("GET /room/plot", g.rooms.Plot)
 	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
 	mux.HandleFunc("PUT /room/opening", g.rooms.Opening)
 	mux.HandleFunc("POST /room/pause", g.rooms.Pause)

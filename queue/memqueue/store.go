@@ -28,6 +28,7 @@ type Store struct {
 	epoch   uint64 // of all rooms that were not cleared
 	begun   int64
 	rooms   map[string]*room
+	figures map[string]map[int64]queue.Sample // by event and minute
 }
 
 var _ queue.Store = (*Store)(nil)
@@ -38,7 +39,7 @@ func New(cfg Config) (*Store, error) {
 		start := time.Now()
 		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
 	}
-	s := &Store{now: cfg.Now, servers: 1, epoch: newEpoch(), rooms: map[string]*room{}}
+	s := &Store{now: cfg.Now, servers: 1, epoch: newEpoch(), rooms: map[string]*room{}, figures: map[string]map[int64]queue.Sample{}}
 	s.begun = s.clock()
 	return s, nil
 }

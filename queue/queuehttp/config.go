@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -22,6 +23,10 @@ const (
 	TicketHeader = "X-Queue-Ticket"
 	// PassHeader carries a trusted edge's pass: see [token.Passes].
 	PassHeader = "X-Queue-Pass"
+	// ChallengeHeader carries the answer to a challenge, with the same precedence over
+	// the cookie ChallengeCookie and the event.
+	ChallengeHeader = "X-Queue-Challenge"
+	ChallengeCookie = "urr-queue-challenge-"
 )
 
 // The errors by which [Config.Known] refuses an event.
@@ -70,6 +75,12 @@ type Config struct {
 	// GatePath is where visitors without a position of the gate are sent; {eventId}
 	// stands for the event. /vwr/{eventId} by default.
 	GatePath string
+
+	// Challenge asks a visitor for something before the visitor joins, while it is on;
+	// nil asks for nothing.
+	Challenge *challenge.Challenge
+	// JoinRates bound how many visitors of an address join; nil for no bound.
+	JoinRates *JoinRates
 
 	// NoCookies makes answers that set no cookies, for a client that sends the ticket
 	// in its header, as the page of package queuepage does.

@@ -56,6 +56,8 @@
 //	entry token   urr-entry-token-<event>      X-Queue-Entry-Token    as the place, at most 600 s
 //	ticket        urr-queue-ticket-<event>     X-Queue-Ticket         24 h
 //	edge's pass   -                            X-Queue-Pass           30 s
+//	answer to a   urr-queue-challenge-<event>  X-Queue-Challenge      as package challenge says;
+//	challenge                                                         the application sets the cookie
 //
 // Cookies are HttpOnly, SameSite=Strict, and Secure on https; characters of an
 // event's id that a cookie's name cannot hold are escaped as %XX. If a request has
@@ -82,6 +84,12 @@
 //	a token ends with its place                                TestTokenEndsWithThePlace
 //	the mere presence of an edge's header changes nothing      TestEdgePass, TestEdgePassBehindAStrippedPrefix
 //	a target of ?next= stays on the site                       TestSafeNext, TestNext, FuzzSafeNext
+//	an address joins within its rate; a /64 is one address;
+//	polls in line and inside are never refused                 TestJoinRate, TestJoinRateByNetwork, TestUsualJoinRate,
+//	                                                           TestJoinRateWithAForeignTicket
+//	a challenge is turned on and off while it runs, and asks
+//	newcomers alone; a join counts once for its address        TestChallengeIsTurnedOn, TestChallengeAndRate, TestChallengeAsks
+//	a client's address is not faked by a header                TestClientBehindProxies, FuzzClient
 //	the store away: 503 with Retry-After, no one enters, and
 //	every user keeps the place                                 TestStoreAway
 //	a poll with a ticket costs no call of the store            TestTicketSavesTheStore
@@ -98,6 +106,7 @@
 //	a draw is served as it is published, and each user's
 //	receipt                                                    TestDraw
 //	an opening that makes no sense is named by its field       TestOpeningRefuses
+//	figures by minute as CSV and as a plot without scripts     TestFigures, TestNoFigures
 //	answers are JSON with all fields                           TestAnswerIsJSON, TestStateIsJSON, TestAnswerHasAllFields
 //
 // # Failure modes
@@ -113,6 +122,10 @@
 //
 // An entry token stays valid for reads after its user has left or was taken out,
 // until it expires; use Writes for routes where that must not happen.
+//
+// The store of the limiter of [JoinRates] is away: package keyed counts in each process
+// alone, and joining goes on. To refuse a crowd would cost its people their order for
+// good; to count in each process lets an address join that many times more.
 //
 // Clocks that differ: a token is made with the time of the process; package token
 // documents the tolerance elsewhere.

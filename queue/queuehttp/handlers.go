@@ -40,6 +40,10 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	var err error
+	if cfg.JoinRates, err = cfg.JoinRates.complete(); err != nil {
+		return nil, err
+	}
 	return &Handlers{
 		room: room, entries: entries, cfg: cfg, events: newFinder(cfg.Event),
 		catalog: catalog{ask: cfg.Known, every: cfg.KnownFor},
@@ -62,7 +66,8 @@ type Mux interface {
 //	POST /leave/{eventId}              POST /admin/clear/{eventId}
 //	POST /done/{eventId}               GET  /admin/status/{eventId}
 //	GET  /draw/{eventId}               PUT  /admin/opening/{eventId}
-//	GET  /draw/{eventId}/leaves        GET  /receipt/{eventId}
+//	GET  /draw/{eventId}/leaves        GET  /admin/figures/{eventId}
+//	GET  /receipt/{eventId}            GET  /admin/plot/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
 	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
@@ -82,6 +87,8 @@ func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Ha
 	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))
 	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.Clear)))
 	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.State)))
+	mux.Handle("GET "+below+"/admin/figures/{eventId}", admin(http.HandlerFunc(h.Figures)))
+	mux.Handle("GET "+below+"/admin/plot/{eventId}", admin(http.HandlerFunc(h.Plot)))
 }
 
 // Check admits the user if there is a place, else lines the user up, and answers
@@ -119,6 +126,9 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 		return
 	}
 	v := queue.Visitor{User: user, Ticket: h.carried(r, TicketHeader, h.cfg.TicketCookie, event)}
+	if joins {
+		v.Join = h.Join(r, event, user)
+	}
 	if joins && h.cfg.Gate != nil {
 		var err error
 		if v.Position, err = h.position(r, event, h.cfg.Gate); err != nil {

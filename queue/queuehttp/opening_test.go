@@ -118,6 +118,10 @@ func TestDraw(t *testing.T) {
 		require.NoError(t, err)
 		want, there := order.Place(leaf)
 		require.True(t, there)
+		// The first takes the place.
+		for _, user := range []string{"ann", "bob", "cho"} {
+			s.do("POST", "/check/show-1", user, "")
+		}
 		got := into[place](t, s.do("POST", "/check/show-1", "bob", ""))
 		require.Equal(t, want-1, got.Position, "the first is inside")
 		require.Equal(t, want == 1, got.Status == "active")

@@ -23,6 +23,10 @@ import (
 //	410 sold-out            ErrSoldOut
 //	400 invalid-request     an id or a field is not valid
 //	400 event-id-missing    ErrNoEvent; 500 where the route should have had the id
+//	403 challenge-needed    Challenge, with a question or redirectTo
+//	429 too-many-joins      JoinRates; Retry-After
+//	429 accessible-way-full challenge.Accessible; Retry-After
+//	404 no-figures          the store of the room keeps none
 //	413 too-large           a body of more than 4 KB
 //	503 unavailable         the store or another dependency is unreachable; Retry-After
 //	500 internal            anything else
@@ -31,20 +35,26 @@ type Problem struct {
 	Type       string // Config.Problems and the name
 	Title      string
 	Detail     string
-	Field      string        // of the request's body; empty when it is about none
-	RetryAfter time.Duration // zero: no header
-	Err        error         // the cause, which is not written
+	Field      string            // of the request's body; empty when it is about none
+	Words      map[string]string // for visitors, by language: en, ko; of a page's own when nil
+	Challenge  json.RawMessage   // a question of package challenge; nil for none
+	RedirectTo string            // a path of this site where to go on; empty for none
+	RetryAfter time.Duration     // zero: no header
+	Err        error             // the cause, which is not written
 }
 
 // Write answers with the problem.
 func (p *Problem) Write(w http.ResponseWriter) {
 	body := struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-		Field  string `json:"field,omitempty"`
-	}{p.Type, p.Title, p.Status, p.Detail, p.Field}
+		Type       string            `json:"type"`
+		Title      string            `json:"title"`
+		Status     int               `json:"status"`
+		Detail     string            `json:"detail"`
+		Field      string            `json:"field,omitempty"`
+		Words      map[string]string `json:"words,omitempty"`
+		Challenge  json.RawMessage   `json:"challenge,omitempty"`
+		RedirectTo string            `json:"redirectTo,omitempty"`
+	}{p.Type, p.Title, p.Status, p.Detail, p.Field, p.Words, p.Challenge, p.RedirectTo}
 	text, err := json.Marshal(body)
 	if err != nil { // strings and a number always can be
 		text = []byte("{}")
@@ -83,7 +93,10 @@ func (h *Handlers) signIn(err error) *Problem {
 
 // problemOf finds the answer to an error.
 func (h *Handlers) problemOf(err error) *Problem {
+	var refused *refusal
 	switch {
+	case errors.As(err, &refused):
+		return refused.problem
 	case errors.Is(err, ErrUnknownEvent):
 		return h.problem(http.StatusNotFound, "event-not-found", "No such event", "there is no event with this id", err)
 	case errors.Is(err, queue.ErrNoDraw):

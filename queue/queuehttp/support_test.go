@@ -28,7 +28,7 @@ var secret = strings.Repeat("s", token.MinSecret)
 
 // flaky is a store that can be unreachable, and counts its visits.
 type flaky struct {
-	queue.Store
+	*memqueue.Store
 	away   atomic.Bool
 	visits atomic.Int64
 }

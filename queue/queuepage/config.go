@@ -69,6 +69,10 @@ type Config struct {
 	// cookie.
 	EntryKey string
 
+	// Solver is where the solver of package challenge is served; of a room only. The page
+	// loads it when a visitor is challenged. Empty: the room challenges nobody.
+	Solver string
+
 	// Show is a path that is asked once for JSON whose title is shown above the
 	// line. It costs each visitor a request; empty shows none.
 	Show string
@@ -144,6 +148,7 @@ func (c Config) validate() error {
 		{"Assign", c.Assign, []string{"{eventId}"}},
 		{"Admitted", c.Admitted, nil},
 		{"SignIn", c.SignIn, nil},
+		{"Solver", c.Solver, nil},
 		{"Show", c.Show, []string{"{eventId}"}},
 		{"Brand.Home", c.Brand.Home, nil},
 		{"Brand.HeadingsFile", c.Brand.HeadingsFile, nil},

@@ -32,7 +32,9 @@
 // Without estimatedWait the page measures how fast the counter moves. After a check
 // that is answered with 400, 403, 404 or 410 the page asks for a new number.
 //
-// Any answer may have redirectTo: a local path to go on at. Else:
+// Any answer may have redirectTo: a local path to go on at; words: what to tell the
+// visitor meanwhile, by language; and of a room challenge: a question of package
+// challenge, which Config.Solver answers. Else:
 //
 //	401                                     sign in
 //	a type that ends with sold-out          sold out
@@ -69,6 +71,9 @@
 //	without them and without the screen's lock                TestBrowserAsleepForTenMinutes, TestBrowserOutOfReach
 //	the program without its spaces is the same program        TestSqueeze
 //	enters by itself only while the page is visible           TestBrowserTurn, TestBrowserTurnByHand
+//	a challenge is answered by a worker, over http too, and
+//	by waiting where that is too slow                         TestBrowserProof, TestBrowserProofTime
+//	the words of a problem are shown in their language        TestBrowserTooManyJoins
 //	a turn that has passed is announced                       TestBrowserTurnPassed
 //	understands a room and a gate as they are                 TestBrowserTwoPeopleOnePlace, TestBrowserThroughTheGate
 //	leaving is asked twice and is not undone by a reload      TestBrowserLeave, TestBrowserGateLeave

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,7 +64,7 @@ func New(cfg Config) (*Page, error) {
 func pack(document []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	for _, end := range []string{"</style>", `"ko":{`, "<script>"} {
+	for _, end := range []string{"</style>", `"ko":[`, "<script>"} {
 		part, rest, found := bytes.Cut(document, []byte(end))
 		if err != nil || !found {
 			continue
@@ -84,25 +85,27 @@ func pack(document []byte) ([]byte, error) {
 
 // settings are the settings of the page's script.
 type settings struct {
-	Kind        string                                `json:"kind"`
-	Path        string                                `json:"path"`
-	Event       string                                `json:"event,omitempty"`
-	Check       string                                `json:"check"`
-	Heartbeat   string                                `json:"heartbeat,omitempty"`
-	Leave       string                                `json:"leave,omitempty"`
-	Assign      string                                `json:"assign,omitempty"`
-	Admitted    string                                `json:"admitted"`
-	SignIn      string                                `json:"signIn,omitempty"`
-	Show        string                                `json:"show,omitempty"`
-	EntryKey    string                                `json:"entryKey,omitempty"`
-	BearerKey   string                                `json:"bearerKey,omitempty"`
-	BearerField string                                `json:"bearerField,omitempty"`
-	MoveOn      int                                   `json:"moveOn"`
-	Keep        int                                   `json:"keep"`
-	Language    string                                `json:"language"`
-	Title       string                                `json:"title"`
-	Home        string                                `json:"home,omitempty"`
-	Texts       map[string]map[string]json.RawMessage `json:"texts"`
+	Kind        string                       `json:"kind"`
+	Path        string                       `json:"path"`
+	Event       string                       `json:"event,omitempty"`
+	Check       string                       `json:"check"`
+	Heartbeat   string                       `json:"heartbeat,omitempty"`
+	Leave       string                       `json:"leave,omitempty"`
+	Assign      string                       `json:"assign,omitempty"`
+	Admitted    string                       `json:"admitted"`
+	SignIn      string                       `json:"signIn,omitempty"`
+	Show        string                       `json:"show,omitempty"`
+	Solver      string                       `json:"solver,omitempty"`
+	EntryKey    string                       `json:"entryKey,omitempty"`
+	BearerKey   string                       `json:"bearerKey,omitempty"`
+	BearerField string                       `json:"bearerField,omitempty"`
+	MoveOn      int                          `json:"moveOn"`
+	Keep        int                          `json:"keep"`
+	Language    string                       `json:"language"`
+	Title       string                       `json:"title"`
+	Home        string                       `json:"home,omitempty"`
+	Keys        string                       `json:"keys"`  // of the texts, once for all languages, with spaces between
+	Texts       map[string][]json.RawMessage `json:"texts"` // by language, in the order of Keys
 }
 
 // render returns the document, and the content security policy that lets its own
@@ -114,7 +117,7 @@ func render(cfg Config) (document []byte, policy string, err error) {
 	}
 	set := settings{
 		Kind: "room", Path: cfg.Path, Event: cfg.Event, Check: cfg.Check, Heartbeat: cfg.Heartbeat, Leave: cfg.Leave, Assign: cfg.Assign, Admitted: cfg.Admitted,
-		SignIn: cfg.SignIn, Show: cfg.Show, EntryKey: cfg.EntryKey, BearerKey: cfg.Bearer.Key, BearerField: cfg.Bearer.Field,
+		SignIn: cfg.SignIn, Show: cfg.Show, Solver: cfg.Solver, EntryKey: cfg.EntryKey, BearerKey: cfg.Bearer.Key, BearerField: cfg.Bearer.Field,
 		MoveOn: int(cfg.MoveOn / time.Second), Keep: int(cfg.Keep / time.Second), Language: cfg.Language, Title: cfg.Brand.Title, Home: cfg.Brand.Home,
 	}
 	if cfg.Kind == Gate {
@@ -123,13 +126,8 @@ func render(cfg Config) (document []byte, policy string, err error) {
 	if cfg.MoveOn < 0 {
 		set.MoveOn = -1
 	}
-	if err := json.Unmarshal(source, &set.Texts); err != nil {
+	if err := set.addTexts(source, cfg.Kind); err != nil {
 		return nil, "", fmt.Errorf("texts: %w", err)
-	}
-	for _, texts := range set.Texts {
-		maps.DeleteFunc(texts, func(key string, _ json.RawMessage) bool {
-			return cfg.Kind == Room && (strings.HasSuffix(key, ".gate") || strings.HasPrefix(key, "opening."))
-		})
 	}
 	style, err := files.ReadFile("page/page.css")
 	if err != nil {
@@ -160,7 +158,25 @@ func render(cfg Config) (document []byte, policy string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return out.Bytes(), contentSecurityPolicy(css, program.String(), cfg.Brand.HeadingsFile != ""), nil
+	return out.Bytes(), contentSecurityPolicy(css, program.String(), cfg.Brand.HeadingsFile != "", cfg.Solver != ""), nil
+}
+
+// addTexts adds the texts that a kind of page uses.
+func (s *settings) addTexts(source []byte, kind Kind) error {
+	var all map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(source, &all); err != nil {
+		return err
+	}
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(all["en"])), func(key string) bool {
+		return kind == Room && (strings.HasSuffix(key, ".gate") || strings.HasPrefix(key, "opening."))
+	})
+	s.Keys, s.Texts = strings.Join(keys, " "), make(map[string][]json.RawMessage, len(all))
+	for language, texts := range all {
+		for _, key := range keys {
+			s.Texts[language] = append(s.Texts[language], texts[key])
+		}
+	}
+	return nil
 }
 
 // tight drops spaces that mean nothing to CSS.
@@ -186,7 +202,7 @@ func compact(source string) string {
 	return out.String()
 }
 
-func contentSecurityPolicy(style, script string, font bool) string {
+func contentSecurityPolicy(style, script string, font, solver bool) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -201,7 +217,11 @@ func contentSecurityPolicy(style, script string, font bool) string {
 		"form-action 'none'",
 		"frame-ancestors 'none'",
 		"require-trusted-types-for 'script'",
-		"trusted-types 'none'",
+	}
+	if solver {
+		policy = append(policy, "worker-src 'self'", "trusted-types solver")
+	} else {
+		policy = append(policy, "trusted-types 'none'")
 	}
 	if font {
 		policy = append(policy, "font-src 'self'")

@@ -163,7 +163,7 @@ func TestPolicyMatches(t *testing.T) {
 }
 
 func TestFootprint(t *testing.T) {
-	p := newPage(t, queuepage.Config{Brand: office(t), Show: "/api/shows/{eventId}"})
+	p := newPage(t, queuepage.Config{Brand: office(t), Show: "/api/shows/{eventId}", Solver: "/queue-solver.js"})
 	plain, packed := serve(p, "GET", "/").Body.Len(), serve(p, "GET", "/", "Accept-Encoding", "gzip").Body.Len()
 	t.Logf("%d bytes, %d packed", plain, packed)
 	if plain > 40<<10 || packed > 14<<10 {

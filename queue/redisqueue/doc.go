@@ -28,6 +28,7 @@
 //	a Redis user without rights gets a list of them      TestForbidden
 //	keys have the names below and go by themselves       TestKeys, TestActiveKeys, TestPausedStays
 //	an event in use is in the registry                   TestRegistry
+//	figures by minute add up, and end by themselves      TestFigures
 //	at most 160 bytes a head                             TestLongLine, BenchmarkMillion
 //	a client that repeats calls or waits is refused      TestNew
 //
@@ -61,13 +62,14 @@
 //	{event}:settings        STRING  which version of the operators' settings it has
 //	{event}:draw            HASH    a draw: its holder, root, seed and beacon
 //	{event}:leaves          STRING  the leaves of a draw                     32 of these
+//	{event}:figures:<hour>  HASH    figures of 60 minutes, some 30 kB        -
 //	queue:active-events     SET     the registry, in another slot
 //
 // Measured with users of 16 bytes, a million waiting users take 133 bytes each in
 // all keys. Keys expire 24 to 25 h after the last call for the event, seen:* after
-// Rules.Seen. The threshold, and a room that is paused or behind a gate, stay: they
-// may be set for a day to come. So does a room that opens at a time; draw and leaves are
-// kept for seven days. A seen:* key is for a minute, and for more where
+// Rules.Seen, figures:* after 13 h. The threshold, and a room that is paused or behind a
+// gate, stay: they may be set for a day to come. So does a room that opens at a time; draw
+// and leaves are kept for seven days. A seen:* key is for a minute, and for more where
 // Rules.Seen is above an hour: a sweep may be as late as that.
 //
 // # Orders and bits

@@ -14,7 +14,7 @@
 //		err = claims.For("show-1", "42")
 //	}
 //
-// There are seven kinds:
+// There are eight kinds:
 //
 //	kind                  says                                     bound to      lasts     form
 //	[Tickets]             a place in line: epoch and order, and    event, user   as the    56 characters
@@ -30,11 +30,12 @@
 //	[Origins]             a request came through a gate            event, user,  ± 30 s    key id.MAC, and
 //	                                                               method, host,           the time
 //	                                                               path, query
+//	[Puzzles]             a challenge was made at this time        event, user   caller's  56 characters
 //
 // The key of a kind is HMAC-SHA256(secret, "millrace/queue/" + kind), with the
-// kind being "ticket", "request", "entry", "gate", "pass", "visitor" or "origin": one secret serves
-// all of them, and nothing of one kind is valid as another. Each text names its
-// key by an id that tells nothing of it. JWTs are HS256 and nothing else: a token
+// kind being "ticket", "request", "entry", "gate", "pass", "visitor", "origin" or
+// "puzzle": one secret serves all of them, and nothing of one kind is valid as
+// another. Each text names its key by an id that tells nothing of it. JWTs are HS256 and nothing else: a token
 // that names another algorithm is refused before its signature is looked at. A
 // token is valid from 5 s before its iat, for clocks that differ, and not a
 // moment after its exp.

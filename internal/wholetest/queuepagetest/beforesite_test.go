@@ -257,7 +257,7 @@ func TestBrowserClearedCookie(t *testing.T) {
 	set(tb, network.ClearBrowserCookies, cdp.Empty{})
 	tb.poll()
 	tb.in("failed")
-	if text := tb.text("text"); !strings.Contains(text, "your browser accepts cookies") {
+	if text := tb.text("text"); !strings.Contains(text, "allow cookies") {
 		t.Errorf("the page says %q", text)
 	}
 	eval[bool](tb, "(globalThis.old = true, document.getElementById('again').click(), true)")

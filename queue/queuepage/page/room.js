@@ -1,11 +1,32 @@
 // The room: waiting for one's turn, and the turn.
 
+// of the last challenge
+let proof = '';
+let trusted = { createScriptURL: (path) => path };
+
+// prove has a worker answer what a newcomer is asked for.
+const prove = (challenge) => new Promise((done) => {
+  if (self.trustedTypes && !proof) trusted = trustedTypes.createPolicy('solver', trusted);
+  const worker = new Worker(trusted.createScriptURL(config.solver));
+  worker.onmessage = ({ data }) => (data.text ? setText($('text'), data.text) : done(data.answer));
+  worker.postMessage({ ...challenge, lang });
+});
+
 async function step() {
   const inside = state.view === 'turn';
   const { ticket } = place.get();
-  const answer = await ask('POST', address(inside ? config.heartbeat : config.check), ticket ? { 'x-queue-ticket': ticket } : {});
-  if (loop.task !== step || refused(answer)) return;
+  const answer = await ask('POST', address(inside ? config.heartbeat : config.check), {
+    ...(ticket && { 'x-queue-ticket': ticket }),
+    ...(proof && { 'x-queue-challenge': proof }),
+  });
   const { body } = answer;
+  if (body?.challenge) {
+    const pause = proof && 5;
+    proof = await prove(body.challenge);
+    loop.again(pause);
+    return;
+  }
+  if (loop.task !== step || refused(answer)) return;
   calm();
   if (body.ticket) place.set({ ticket: body.ticket });
   if (body.entryToken && config.entryKey) tab.set(address(config.entryKey, false), body.entryToken);

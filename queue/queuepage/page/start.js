@@ -62,7 +62,8 @@ function listen() {
   addEventListener('offline', () => {
     if (loop.task === null || state.trouble === 'offline') return;
     state.trouble = 'offline';
-    say(t('trouble.offline'));
+    state.words = {};
+    say(troubleText());
     render();
   });
   addEventListener('online', () => {

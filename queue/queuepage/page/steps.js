@@ -6,9 +6,10 @@ const kindOf = (body) => String((body && body.type) || '').toLowerCase();
 // trouble keeps what was shown, says that it is old, and tries again by itself.
 function trouble(answer) {
   const name = navigator.onLine === false ? 'offline' : 'busy';
+  state.words = answer.body?.words || {};
   if (state.trouble !== name) {
     state.trouble = name;
-    say(t(`trouble.${name}`));
+    say(troubleText());
   }
   loop.failed(answer.retryAfter);
   render();
@@ -19,7 +20,7 @@ function calm() {
   loop.earliest = 0;
   if (state.trouble) {
     state.trouble = '';
-    say(t('trouble.over'));
+    if (!state.words[lang]) say(t('trouble.over'));
   }
 }
 
@@ -42,7 +43,7 @@ function refused(answer) {
   else if (/sold-?out/.test(kindOf(body))) end('soldout');
   else if (status === 404 && body !== null) end('unknown');
   else if (status === 410) end('ended');
-  else if (status === 0 || status === 404 || status === 408 || status === 429 || status >= 500 || (status < 300 && body === null)) trouble(answer);
+  else if ([0, 404, 408, 429].includes(status) || status >= 500 || (status < 300 && body === null)) trouble(answer);
   else end('failed');
   return true;
 }

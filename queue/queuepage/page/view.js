@@ -7,6 +7,8 @@ const state = {
   view: 'joining',
   // '', 'offline' or 'busy': shown above what was last known
   trouble: '',
+  // of the trouble, by language; {} for the page's own
+  words: {},
   position: 0,
   ahead: 0,
   // null: not known
@@ -44,7 +46,7 @@ const views = {
   failed: ['emblem', 'again', 'home'],
 };
 
-const parts = ['emblem', 'pool', 'place', 'timer', 'line', 'enter', 'leave', 'promise', 'again', 'signin', 'home'];
+const parts = new Set(Object.values(views).flat());
 
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -68,7 +70,7 @@ function render() {
   setText($('kept'), t('promise.close', { keep: span(state.keep) }));
   setText($('again'), t(state.view === 'failed' ? 'retry' : 'again'));
   $('trouble').hidden = state.trouble === '';
-  if (state.trouble) setText($('trouble'), t(`trouble.${state.trouble}`));
+  if (state.trouble) setText($('trouble'), troubleText());
   $('renewed').hidden = !(journey.renewed && inLine());
 
   setText($('position'), t('n', { n: state.position }));
@@ -96,6 +98,9 @@ function render() {
   drawIcon();
   if (shown.includes('pool')) wake();
 }
+
+// A problem may bring its own words.
+const troubleText = () => state.words[lang] || t(`trouble.${state.trouble}`);
 
 // A text may be of the kind of the page.
 function textKey() {

@@ -2,8 +2,9 @@
 // choice, or by what the browser wants.
 
 const config = JSON.parse(document.getElementById('config').textContent);
+for (const name in config.texts) config.texts[name] = Object.fromEntries(config.keys.split(' ').map((key, i) => [key, config.texts[name][i]]));
 const query = new URLSearchParams(location.search);
-const known = (name) => Object.prototype.hasOwnProperty.call(config.texts, name);
+const known = (name) => Object.hasOwn(config.texts, name);
 
 let lang = config.language;
 let texts = {};

@@ -31,7 +31,8 @@ func (a *app) gateCommand() *cobra.Command {
 	offersURLs(cmd, "redis", redisSchemes()...)
 	offersURLs(cmd, "to", "http", "https")
 	offers(cmd, "judge", "nginx", "envoy", "forward", "none")
-	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret"} {
+	offers(cmd, "trust-header", "X-Forwarded-For", "Forwarded")
+	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret", "rate", "rate-of", "trust"} {
 		offers(cmd, name)
 	}
 	for _, name := range []string{"secret-file", "state", "settings", "flags"} {

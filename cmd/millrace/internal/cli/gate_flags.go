@@ -17,6 +17,9 @@ import (
 // gateFlags are the flags of millrace gate, and where else their values come from.
 type gateFlags struct {
 	gateway.Settings
+	rate                     int
+	rateOf, trust            []string
+	trustHeader              string
 	secret, secretFile, file string
 }
 
@@ -38,6 +41,11 @@ func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Pass, "pass", nil, "pattern of paths that need none, such as /static/**; any number")
 	flags.StringVar(&f.Judge, "judge", "none", "answer a proxy's questions instead of being one: nginx, envoy, or forward for Caddy, Traefik and HAProxy")
 	flags.BoolVar(&f.Proxied, "behind-proxy", false, "believe X-Forwarded-For, -Host and -Proto of a proxy of yours before the gate")
+	flags.IntVar(&f.rate, "rate", 5, "how many visitors of an address may join in a second, and 40 times as many at once; 0 for no bound, and none for private addresses")
+	flags.StringArrayVar(&f.rateOf, "rate-of", nil, "rate of each address of a network, such as 203.0.113.0/24=50; any number")
+	flags.StringArrayVar(&f.trust, "trust", nil, "network of your proxies, such as 10.0.0.0/8, whose word for a visitor's address is believed; any number")
+	flags.StringVar(&f.trustHeader, "trust-header", "X-Forwarded-For", "where your proxies say it: X-Forwarded-For or Forwarded")
+	flags.BoolVar(&f.Challenge, "challenge", false, "let a browser work for a second before its visitor joins, against programs that join by the thousand; SIGHUP reads it again from the file of --flags")
 	flags.StringVar(&f.secret, "secret", "", "secret that signs cookies, at least 32 bytes; others see it in the process list")
 	flags.StringVar(&f.secretFile, "secret-file", "", "file of secrets, one a line; the first signs, all verify")
 	flags.StringVar(&f.file, "flags", "", "file of more flags, one a line without dashes, such as: threshold 500")
@@ -131,6 +139,9 @@ func (f *gateFlags) check() error {
 	case f.secret == "" && f.secretFile == "" && f.State != "":
 		return fmt.Errorf("--secret-file is missing: with a new secret after each restart no visitor has the place that --state has kept; write one with: openssl rand -hex 32")
 	}
+	if err := f.joins(); err != nil {
+		return err
+	}
 	f.Secrets = nil
 	switch {
 	case f.secret != "":
@@ -155,7 +166,9 @@ func (f *gateFlags) check() error {
 
 // byFlag names the flag in place of the field of package gate that it sets.
 func byFlag(err error) error {
-	text := strings.NewReplacer("gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass").Replace(err.Error())
+	text := strings.NewReplacer("gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
+		"queuehttp: Config.JoinRates.Proxies.Header", "--trust-header", "queuehttp: Config.JoinRates.Proxies.Networks", "--trust",
+		"queuehttp: Config.JoinRates.Rate.PerSecond", "--rate", "queuehttp: Config.JoinRates.Networks", "--rate-of").Replace(err.Error())
 	if text == err.Error() {
 		return err
 	}

@@ -49,6 +49,13 @@ func TestGateUsage(t *testing.T) {
 		{"--to http://a --event e", "--secret-file is missing", map[string]string{"MILLRACE_REDIS_URL": "redis://r/0"}},
 		{"--to http://a --event e --wait pay --secret " + long, `millrace: --wait has "pay": begin it with a slash`, nil},
 		{"--to ftp://a --event e --secret " + long, `millrace: --to is "ftp://a"; give the address`, nil},
+		{"--to http://a --event e --rate -1", "--rate is -1; give joins a second", nil},
+		{"--to http://a --event e --rate-of 10.0.0.0/8", `--rate-of is "10.0.0.0/8"; give a network and its rate`, nil},
+		{"--to http://a --event e --rate-of here=5", `--rate-of: "here" is neither a network nor an address`, nil},
+		{"--to http://a --event e --trust 10.0.0.0/99", `--trust: "10.0.0.0/99" is neither`, nil},
+		{"--to http://a --event e --trust 0.0.0.0/0 --secret " + long, "--trust has 0.0.0.0/0, which is no network of proxies", nil},
+		{"--to http://a --event e --trust-header X-Real-IP --secret " + long, `--trust-header is "X-Real-IP"; give`, nil},
+		{"--to http://a --event e --rate 1000000 --secret " + long, "--rate is 1000000; give 1 to", nil},
 		{"--to http://a --event e --treshold 5", `"--threshold"`, nil},
 	} {
 		streams := cli.Streams{Env: func(name string) string { return c.env[name] }}

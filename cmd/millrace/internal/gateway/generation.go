@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/queueprom"
+	"github.com/millrace-go/millrace/ratelimit/keyed"
 )
 
 // generation is all that settings make, besides the store and the listeners. A reload
@@ -27,8 +28,8 @@ type generation struct {
 	stopped  chan struct{}
 }
 
-func newGeneration(store queue.Store, s Settings, draining func() bool, file *stateFile) (*generation, error) {
-	room, g, err := gateOf(store, s)
+func newGeneration(store queue.Store, joins *keyed.Limiter, s Settings, draining func() bool, file *stateFile) (*generation, error) {
+	room, g, err := gateOf(store, joins, s)
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/ratelimit/keyed"
 )
 
 // Server is a gate that runs.
 type Server struct {
 	store   queue.Store
 	file    *stateFile // nil without Settings.State
+	joins   *keyed.Limiter
 	ticks   func() (ticks <-chan time.Time, stop func())
 	closing func() error
 	logger  *slog.Logger
@@ -29,12 +31,12 @@ type Server struct {
 
 // Open makes a gate and its listeners. Run serves it and closes it.
 func Open(ctx context.Context, s Settings) (*Server, error) {
-	store, file, closing, err := openStore(s)
+	store, file, joins, closing, err := openStore(s)
 	if err != nil {
 		return nil, err
 	}
-	v := &Server{store: store, file: file, ticks: everySave, closing: closing, logger: s.Logger}
-	first, err := newGeneration(store, s, v.draining.Load, file)
+	v := &Server{store: store, file: file, joins: joins, ticks: everySave, closing: closing, logger: s.Logger}
+	first, err := newGeneration(store, joins, s, v.draining.Load, file)
 	if err == nil {
 		v.visitors, err = listen(ctx, s.Listen)
 	}
@@ -70,7 +72,7 @@ func (v *Server) Reload(s Settings) error {
 	if s.fixed() != old.settings.fixed() {
 		return errors.New("the listeners, the Redis, its prefix, the state file, the settings file and the event change with a restart only")
 	}
-	next, err := newGeneration(v.store, s, v.draining.Load, v.file)
+	next, err := newGeneration(v.store, v.joins, s, v.draining.Load, v.file)
 	if err != nil {
 		return err
 	}

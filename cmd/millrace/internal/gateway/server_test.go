@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
@@ -172,6 +174,8 @@ func TestAdmin(t *testing.T) {
 	v.want(200, "ok", "GET", op+"/healthz", "")
 	v.want(200, "ready", "GET", op+"/readyz", "")
 	v.want(200, `"currentUsers":1`, "GET", op+"/room", "")
+	v.want(200, "minute,joined,admitted", "GET", op+"/room/figures", "")
+	v.want(200, "Figures of sale", "GET", op+"/room/plot", "")
 	v.want(200, `"threshold":7`, "PUT", op+"/room/threshold", `{"threshold": 7}`)
 	v.want(200, `"paused":true`, "POST", op+"/room/pause", "")
 	v.want(200, `"paused":false`, "POST", op+"/room/resume", "")
@@ -214,10 +218,14 @@ func TestReload(t *testing.T) {
 	waiting.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
 	waiting.want(503, "sale", "GET", home+"/static/a", "")
 	waiting.want(200, "the site at /assets/a", "GET", home+"/assets/a", "")
-	s.Threshold = 2
+	s.Threshold, s.Challenge = 2, true
 	if err := server.Reload(s); err != nil {
 		t.Fatal(err)
 	}
+	late := visitor(t)
+	late.want(503, "", "GET", home+"/", "")
+	late.want(403, "challenge-needed", "POST", home+"/millrace-gate/check/sale", "")
+	waiting.want(200, `"`, "POST", home+"/millrace-gate/check/sale", "")
 	visitor(t).want(200, `"threshold":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
 	s.Secrets = s.Secrets[:1] // cookies of the old one are worth nothing now
 	if err := server.Reload(s); err != nil {
@@ -270,6 +278,37 @@ func TestRestartOnRedis(t *testing.T) {
 	home := "http://" + server.Addr()
 	inside.want(200, "the site at /", "GET", home+"/", "")
 	waiting.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
+	visitor(t).want(200, `"queueSize":0`, "POST", "http://"+server.AdminAddr()+"/room/clear", "")
+}
+
+// Two gates on one Redis count the joins of an address together.
+func TestJoinRateIsShared(t *testing.T) {
+	at, _, _ := site(t)
+	s := settings(at)
+	s.Redis, s.Prefix = servicetest.Redis(t), "t"+uuid.NewString()[:8]+":"
+	local := queuehttp.NetworkRate{Network: netip.MustParsePrefix("127.0.0.0/8"), JoinRate: queuehttp.JoinRate{PerSecond: 1, Burst: 3}}
+	s.Joins = &queuehttp.JoinRates{Networks: []queuehttp.NetworkRate{local}}
+	var homes []string
+	for range 2 {
+		server, _ := start(t, s)
+		homes = append(homes, "http://"+server.Addr())
+	}
+	began, joined := time.Now(), 0
+	for i := range 12 {
+		v := visitor(t)
+		v.do("GET", homes[i%2]+"/", "")
+		status, text := v.do("POST", homes[i%2]+"/millrace-gate/check/sale", "")
+		switch {
+		case status == 200:
+			joined++
+		case status != 429 || !strings.Contains(text, "too-many-joins"):
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	if most := 3 + int(time.Since(began)/time.Second) + 1; joined < 3 || joined > most {
+		t.Errorf("%d joined, want 3 to %d", joined, most)
+	}
+	server, _ := start(t, s)
 	visitor(t).want(200, `"queueSize":0`, "POST", "http://"+server.AdminAddr()+"/room/clear", "")
 }
 

@@ -8,11 +8,15 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/filesettings"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
+	"github.com/millrace-go/millrace/ratelimit/keyed"
+	"github.com/millrace-go/millrace/ratelimit/keyed/rediskeyed"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
@@ -31,6 +35,8 @@ type Settings struct {
 	Active     time.Duration
 	Pass, Wait []string
 	Proxied    bool
+	Joins      *queuehttp.JoinRates // without its limiter; nil for no bound
+	Challenge  bool
 	Secrets    []string // the first signs
 	Logger     *slog.Logger
 }
@@ -40,32 +46,44 @@ func (s Settings) fixed() [7]string {
 	return [7]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.State, s.Event, s.Kept}
 }
 
-// openStore makes the store of the rooms, and their file if there is one. It does not
-// connect.
-func openStore(s Settings) (store queue.Store, file *stateFile, closing func() error, err error) {
+// openStore makes the store of the rooms, their file if there is one, and the limiter of
+// the joins. It does not connect.
+func openStore(s Settings) (store queue.Store, file *stateFile, joins *keyed.Limiter, closing func() error, err error) {
+	var shared keyed.Store
+	if s.Redis == "" {
+		if joins, err = keyed.New(nil, keyed.Config{Logger: s.Logger}); err != nil {
+			return nil, nil, nil, nil, err
+		}
+	}
 	switch {
 	case s.State != "":
 		if file, err = openState(s.State, s.Logger); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, nil, err
 		}
-		return file.store, file, file.close, nil
+		return file.store, file, joins, file.close, nil
 	case s.Redis == "":
 		store, err = memqueue.New(memqueue.Config{})
-		return store, nil, func() error { return nil }, err
+		return store, nil, joins, func() error { return nil }, err
 	}
 	client, err := redisdb.Open(s.Redis, redisdb.Config{})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	store, err = redisqueue.New(client, redisqueue.Config{Prefix: s.Prefix})
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, client.Close())
+	if err == nil {
+		shared, err = rediskeyed.New(client, rediskeyed.Config{Name: s.Prefix + "joins"})
 	}
-	return store, nil, client.Close, nil
+	if err == nil {
+		joins, err = keyed.New(shared, keyed.Config{Logger: s.Logger})
+	}
+	if err != nil {
+		return nil, nil, nil, nil, errors.Join(err, client.Close())
+	}
+	return store, nil, joins, client.Close, nil
 }
 
 // gateOf makes a room and a gate before it.
-func gateOf(store queue.Store, s Settings) (*queue.Room, *gate.Gate, error) {
+func gateOf(store queue.Store, joins *keyed.Limiter, s Settings) (*queue.Room, *gate.Gate, error) {
 	keys, err := token.NewRing(s.Secrets...)
 	if err != nil {
 		return nil, nil, err
@@ -81,6 +99,14 @@ func gateOf(store queue.Store, s Settings) (*queue.Room, *gate.Gate, error) {
 		return nil, nil, err
 	}
 	cfg := gate.Config{Event: s.Event, Keys: keys, Pass: s.Pass, Wait: s.Wait, Proxied: s.Proxied, Logger: s.Logger}
+	if s.Joins != nil {
+		own := *s.Joins
+		own.Limiter = joins
+		cfg.JoinRates = &own
+	}
+	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: joins, On: func(string) bool { return s.Challenge }}); err != nil {
+		return nil, nil, err
+	}
 	switch {
 	case s.Judge == "none":
 		if cfg.Origin, err = url.Parse(s.To); err != nil {

@@ -31,6 +31,7 @@
 //	PUT  /api/queue/admin/threshold/{eventId}  {threshold}     an operator's, like the following
 //	POST /api/queue/admin/{pause|resume|clear}/{eventId}
 //	GET  /api/queue/admin/status/{eventId}
+//	GET  /api/queue/admin/{figures|plot}/{eventId}  by minute: CSV, a page
 //	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     public
 //	POST /api/admin/vwr/{activate|deactivate|advance}/{eventId}          an operator's
 //	GET  /api/admin/vwr/status/{eventId}

@@ -68,6 +68,8 @@ func walkQueue(t *testing.T, w *walker, admin string) {
 	operate("POST", "pause", nil, 200, "")
 	operate("POST", "resume", nil, 200, "")
 	operate("GET", "status", nil, 200, "")
+	operate("GET", "figures", nil, 200, "")
+	operate("GET", "plot", nil, 200, "")
 	w.do(t, call{method: "PUT", path: "/api/queue/admin/threshold/" + show, token: admin, body: `{"threshold":-1}`, status: 400, problem: "invalid-request", broken: true})
 	ann.do(call{method: "POST", path: "/api/queue/done/" + show, status: 204})
 	boxtest.WaitFor(t, "bob to be let in", func() bool { return t.Failed() || place(bob, "GET", "status").Status == "active" })

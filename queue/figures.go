@@ -1,0 +1,132 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+)
+
+// Minute is what happened in an event's room within a minute.
+type Minute struct {
+	Start    time.Time
+	Joined   int64 // lined up, or let in at once
+	Admitted int64 // their turn came, or they were let in at once
+	TurnedUp int64 // took a place
+	Finished int64 // were inside, and are not any more
+	Gone     int64 // left the line, or were removed from it, without a turn
+	Waiting  int   // at the end of the minute
+	Active   int   // places taken at the end of the minute
+	// Median and P95 are the times in line of the Timed users whose turn came, within a
+	// tenth and the time between two joins that the process has seen.
+	Median, P95 time.Duration
+	Timed       int64
+}
+
+// KeepFigures is how long figures are kept.
+const KeepFigures = 12 * time.Hour
+
+// Sample is a room as it was last seen within a minute. The counts are those of [State],
+// since its epoch began.
+type Sample struct {
+	Minute                    int64 // since 1970
+	Epoch                     uint64
+	Joined, Entered, NoShows  int64
+	Waiting, Entitled, Active int
+	Highest                   int64         // order that was seen
+	Waits                     map[int]int64 `json:",omitempty"` // users whose turn came, by the bucket of their time in line
+}
+
+// Recorder is a [Store] that keeps figures. All processes with an [Admitter] record the
+// same minutes: a sample is of the whole room, so the last one of a minute is right,
+// whoever made it and whatever was killed.
+type Recorder interface {
+	// Record keeps a sample in place of an earlier one of its minute, and adds its Waits
+	// to those of the minute.
+	Record(ctx context.Context, event string, s Sample) error
+	// Samples are those of the last KeepFigures, by minute.
+	Samples(ctx context.Context, event string) ([]Sample, error)
+}
+
+// ErrNoFigures says that the store of a room keeps no figures.
+var ErrNoFigures = errors.New("queue: the store keeps no figures")
+
+// Figures are what happened by minute, from the first to the last minute in which the room
+// was in use, within KeepFigures. The first one also has what came before it. What
+// happened in the last 5 s of a minute may be counted in the next.
+func (r *Room) Figures(ctx context.Context, event string) ([]Minute, error) {
+	if err := checkEvent(event); err != nil {
+		return nil, err
+	}
+	recorder, ok := r.store.(Recorder)
+	if !ok {
+		return nil, ErrNoFigures
+	}
+	ctx, cancel := r.boundedBy(ctx)
+	defer cancel()
+	samples, err := recorder.Samples(ctx, event)
+	if err != nil {
+		return nil, refused(ctx, err)
+	}
+	var minutes []Minute
+	before := Sample{}
+	for i, s := range samples {
+		for at := before.Minute + 1; i > 0 && at < s.Minute; at++ { // nobody was there
+			minutes = append(minutes, Minute{Start: time.Unix(at*60, 0).UTC()})
+		}
+		if s.Epoch != before.Epoch {
+			before = Sample{}
+		}
+		minutes = append(minutes, s.since(before))
+		before = s
+	}
+	return minutes, nil
+}
+
+// since is the minute of a sample, after an earlier one of its epoch.
+func (s Sample) since(b Sample) Minute {
+	m := Minute{Start: time.Unix(s.Minute*60, 0).UTC(), Waiting: s.Waiting, Active: s.Active}
+	m.Joined = s.Joined - b.Joined
+	// Nothing but the sums is counted; a user who is back after a missed turn lowers them.
+	m.Admitted = max(0, s.turns()-b.turns())
+	m.TurnedUp = s.Entered - b.Entered
+	m.Finished = max(0, s.finished()-b.finished())
+	m.Gone = max(0, s.gone()-b.gone())
+	m.Median, m.P95 = quantile(s.Waits, 0.5), quantile(s.Waits, 0.95)
+	for _, n := range s.Waits {
+		m.Timed += n
+	}
+	return m
+}
+
+func (s Sample) turns() int64 { return s.Entered + s.NoShows + int64(s.Entitled) }
+
+func (s Sample) finished() int64 { return s.Entered - int64(s.Active) }
+
+func (s Sample) gone() int64 { return s.Joined - s.Entered - s.NoShows - int64(s.Waiting) }
+
+// growth is the ratio of a bucket's bounds.
+const growth = 1.1
+
+// waitBucket is the bucket of a time in line: 0 up to 0.1 s, then each a tenth longer.
+func waitBucket(wait time.Duration) int {
+	return int(math.Log(1+max(0, wait.Seconds()))/math.Log(growth) + 0.5)
+}
+
+// quantile is the time that a share of the users has waited for at most.
+func quantile(waits map[int]int64, share float64) time.Duration {
+	var buckets []int
+	total := int64(0)
+	for b, n := range waits {
+		buckets, total = append(buckets, b), total+n
+	}
+	slices.Sort(buckets)
+	sum := int64(0)
+	for _, b := range buckets {
+		if sum += waits[b]; float64(sum) >= share*float64(total) {
+			return time.Duration((math.Pow(growth, float64(b)) - 1) * float64(time.Second)).Round(100 * time.Millisecond)
+		}
+	}
+	return 0
+}

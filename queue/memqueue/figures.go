@@ -1,0 +1,66 @@
+package memqueue
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+var _ queue.Recorder = (*Store)(nil)
+
+// kept is how many minutes of figures an event has.
+const kept = int64(queue.KeepFigures / time.Minute)
+
+// Record keeps a sample of a minute; see [queue.Recorder]. [Store.Save] does not save it.
+func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("memqueue: record: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	minutes := s.figures[event]
+	if minutes == nil {
+		for other := range s.figures { // made-up events leave nothing
+			if s.forget(other); len(s.figures[other]) == 0 {
+				delete(s.figures, other)
+			}
+		}
+		minutes = map[int64]queue.Sample{}
+		s.figures[strings.Clone(event)] = minutes
+	}
+	waits := maps.Clone(minutes[sample.Minute].Waits)
+	if waits == nil {
+		waits = make(map[int]int64, len(sample.Waits))
+	}
+	for bucket, n := range sample.Waits {
+		waits[bucket] += n
+	}
+	sample.Waits = waits
+	minutes[sample.Minute] = sample
+	s.forget(event)
+	return nil
+}
+
+// forget drops minutes that are too old.
+func (s *Store) forget(event string) {
+	oldest := s.clock()/time.Minute.Microseconds() - kept
+	maps.DeleteFunc(s.figures[event], func(minute int64, _ queue.Sample) bool { return minute <= oldest })
+}
+
+// Samples are the figures of an event; see [queue.Recorder].
+func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("memqueue: samples: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(event)
+	samples := slices.Collect(maps.Values(s.figures[event]))
+	slices.SortFunc(samples, func(a, b queue.Sample) int { return int(a.Minute - b.Minute) })
+	return samples, nil
+}

@@ -1,0 +1,118 @@
+package queuehttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/challenge"
+	"github.com/millrace-go/millrace/queue/queuehttp"
+	"github.com/millrace-go/millrace/queue/token"
+)
+
+// challenged is a site whose newcomers answer a CAPTCHA while on is true: "car".
+func challenged(t *testing.T, on *atomic.Bool, rates *queuehttp.JoinRates) *site {
+	t.Helper()
+	keys, err := token.NewRing(secret)
+	check(t, err)
+	c, err := challenge.New(challenge.Config{
+		Keys: keys, Limiter: buckets{}, On: func(string) bool { return on.Load() }, Page: "/captcha",
+		Captcha: func(_ context.Context, _, _, answer string) error {
+			switch answer {
+			case "car":
+				return nil
+			case "away":
+				return fault.MarkInfrastructure(errors.New("no answer"))
+			}
+			return errors.New("no car")
+		},
+	})
+	check(t, err)
+	return newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge, cfg.JoinRates = c, rates })
+}
+
+func TestChallengeIsTurnedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on atomic.Bool
+		s := challenged(t, &on, nil)
+		inside, waiting, late := s.browser("inside"), s.browser("waiting"), s.browser("late")
+		inside.want(inside.check("e"), "active", 0, 0, 0)
+		waiting.want(waiting.check("e"), "queued", 1, 0, 0)
+		on.Store(true)
+		for range 3 {
+			a := late.check("e")
+			late.refused(a, 403, "challenge-needed", "")
+			if a.body.RedirectTo != "/captcha" {
+				t.Errorf("redirectTo %q", a.body.RedirectTo)
+			}
+			// Nothing is asked of those who have joined, with and without a ticket.
+			time.Sleep(pollPause)
+			inside.want(inside.check("e"), "active", 0, 0, 0)
+			waiting.want(waiting.check("e"), "queued", 1, 0, 0)
+			again := s.browser("waiting")
+			again.want(again.check("e"), "queued", 1, 0, 0)
+			if a := late.do("POST", "/api/queue/heartbeat/e", ""); a.body.Status != "none" {
+				t.Errorf("a heartbeat: %d %s", a.status, a.text)
+			}
+		}
+		late.header.Set(queuehttp.ChallengeHeader, "token.bus")
+		late.refused(late.check("e"), 403, "challenge-needed", "")
+		late.header.Set(queuehttp.ChallengeHeader, "token.away")
+		late.refused(late.check("e"), 503, "unavailable", "")
+		late.header.Set(queuehttp.ChallengeHeader, "token.car")
+		late.want(late.check("e"), "queued", 2, 1, 0)
+		// By the cookie that the page with the CAPTCHA sets.
+		other := s.browser("other")
+		other.cookies["c"] = &http.Cookie{Name: queuehttp.ChallengeCookie + "e", Value: "token.car"}
+		other.want(other.check("e"), "queued", 3, 2, 0)
+		on.Store(false)
+		free := s.browser("free")
+		free.want(free.check("e"), "queued", 4, 3, 0)
+	})
+}
+
+// A join that is asked first and answers then counts once for its address.
+func TestChallengeAndRate(t *testing.T) {
+	var on atomic.Bool
+	on.Store(true)
+	counted := buckets{}
+	s := challenged(t, &on, &queuehttp.JoinRates{Limiter: counted, Rate: queuehttp.JoinRate{PerSecond: 1, Burst: 2}})
+	for i, user := range []string{"a", "b", "c"} {
+		v := s.browser(user)
+		v.refused(v.check("e"), 403, "challenge-needed", "")
+		v.header.Set(queuehttp.ChallengeHeader, "token.car")
+		if a := v.check("e"); i < 2 && a.status != 200 || i == 2 && a.status != 429 {
+			t.Errorf("%s: %d %s", user, a.status, a.text)
+		}
+	}
+	if counted["e/192.0.2.1"] != 2 {
+		t.Error(counted)
+	}
+}
+
+// The question of the proof of work comes with the refusal.
+func TestChallengeAsks(t *testing.T) {
+	keys, err := token.NewRing(secret)
+	check(t, err)
+	c, err := challenge.New(challenge.Config{Keys: keys, Limiter: buckets{}})
+	check(t, err)
+	s := newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge = c })
+	v := s.browser("v")
+	a := v.check("e")
+	v.refused(a, 403, "challenge-needed", "")
+	var q struct {
+		Puzzle string
+		Bits   int
+	}
+	if err := json.Unmarshal(a.fields["challenge"], &q); err != nil || q.Puzzle == "" || q.Bits != 12 || a.fields["redirectTo"] != nil {
+		t.Errorf("%v: %s", err, a.text)
+	}
+	v.header.Set(queuehttp.ChallengeHeader, "wait."+q.Puzzle)
+	v.refused(v.check("e"), 429, "accessible-way-full", "")
+}

@@ -1,0 +1,59 @@
+package queuehttp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// Figures answers an operator with the event's figures by minute, as CSV: those of
+// [queue.Minute], times in seconds.
+func (h *Handlers) Figures(w http.ResponseWriter, r *http.Request) {
+	minutes, _, ok := h.figures(w, r)
+	if !ok {
+		return
+	}
+	b := []byte("minute,joined,admitted,turned_up,finished,gone,waiting,active,timed,median_s,p95_s\n")
+	for _, m := range minutes {
+		b = append(b, m.Start.Format("2006-01-02T15:04Z")...)
+		for _, n := range [...]int64{m.Joined, m.Admitted, m.TurnedUp, m.Finished, m.Gone, int64(m.Waiting), int64(m.Active), m.Timed} {
+			b = strconv.AppendInt(append(b, ','), n, 10)
+		}
+		b = fmt.Appendf(b, ",%.1f,%.1f\n", m.Median.Seconds(), m.P95.Seconds())
+	}
+	w.Header().Set("Content-Disposition", `attachment; filename="figures.csv"`)
+	write(w, http.StatusOK, "text/csv; charset=utf-8", b)
+}
+
+// Plot answers an operator with a page that plots the figures. It has no script: load it
+// again for newer ones.
+func (h *Handlers) Plot(w http.ResponseWriter, r *http.Request) {
+	minutes, event, ok := h.figures(w, r)
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Security-Policy", plotPolicy)
+	write(w, http.StatusOK, "text/html; charset=utf-8", plotPage(event, minutes))
+}
+
+func (h *Handlers) figures(w http.ResponseWriter, r *http.Request) (minutes []queue.Minute, event string, ok bool) {
+	if event, ok = h.event(w, r, h.events); !ok {
+		return nil, "", false
+	}
+	err := h.known(r, event, false)
+	if err == nil {
+		minutes, err = h.room.Figures(r.Context(), event)
+	}
+	switch {
+	case errors.Is(err, queue.ErrNoFigures):
+		h.refuse(w, r, h.problem(http.StatusNotFound, "no-figures", "There are no figures", "the store of this room keeps none", err))
+		return nil, "", false
+	case err != nil:
+		h.fail(w, r, err)
+		return nil, "", false
+	}
+	return minutes, event, true
+}

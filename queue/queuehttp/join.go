@@ -1,0 +1,101 @@
+package queuehttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/challenge"
+)
+
+// ErrRefused is wrapped by the errors of [Handlers.Join].
+var ErrRefused = errors.New("queuehttp: the visitor may not join now")
+
+// refusal is a problem on the way through the room.
+type refusal struct{ problem *Problem }
+
+func (r *refusal) Error() string { return ErrRefused.Error() + ": " + r.problem.Title }
+
+func (r *refusal) Unwrap() error { return ErrRefused }
+
+// Join is for programs that call the Check of the room themselves: the Join of a
+// [queue.Visitor], by which a request is counted and challenged before its user joins.
+// It decides once for each request. It is nil where Config asks for neither.
+func (h *Handlers) Join(r *http.Request, event, user string) func(context.Context) error {
+	if h.cfg.JoinRates == nil && h.cfg.Challenge == nil {
+		return nil
+	}
+	var once sync.Once
+	var err error
+	return func(context.Context) error {
+		once.Do(func() {
+			if p := h.mayJoin(r, event, user); p != nil {
+				err = &refusal{p}
+			}
+		})
+		return err
+	}
+}
+
+// mayJoin is the problem of a visitor who may not join now, or nil. A join counts once,
+// when it brings an answer, and a visitor whose address has to wait keeps the answer.
+func (h *Handlers) mayJoin(r *http.Request, event, user string) *Problem {
+	answer := ""
+	c := h.cfg.Challenge
+	if c != nil && !c.On(event) {
+		c = nil
+	}
+	if c != nil {
+		if answer = h.carried(r, ChallengeHeader, ChallengeCookie, event); answer == "" {
+			return h.challenged(c, event, user, nil)
+		}
+	}
+	if h.cfg.JoinRates != nil {
+		if wait := h.cfg.JoinRates.take(r, event); wait > 0 {
+			return h.tooMany(wait)
+		}
+	}
+	if c == nil {
+		return nil
+	}
+	err := c.Check(r.Context(), event, user, answer)
+	var later *challenge.Later
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &later):
+		return h.tooManyOther(later.Wait)
+	case errors.Is(err, challenge.ErrWrong):
+		return h.challenged(c, event, user, err)
+	}
+	return h.problemOf(err)
+}
+
+// challenged asks a question, or sends the visitor to the page that does.
+func (h *Handlers) challenged(c *challenge.Challenge, event, user string, err error) *Problem {
+	p := h.problem(http.StatusForbidden, "challenge-needed", "Something is asked of those who join",
+		"answer the challenge in the header "+ChallengeHeader+", or at redirectTo", err)
+	p.Challenge, p.RedirectTo = c.Question(event, user), c.Page()
+	return p
+}
+
+func (h *Handlers) tooManyOther(wait time.Duration) *Problem {
+	p := h.problem(http.StatusTooManyRequests, "accessible-way-full", "The way without a challenge has no room at the moment",
+		"ask again with the same answer after the time in Retry-After", nil)
+	p.RetryAfter = wait
+	return p
+}
+
+var tooManyWords = map[string]string{
+	"en": "Many people are joining from your network, so you are not in line yet. Leave this page open: it tries again by itself. Another network, such as mobile data, may be faster.",
+	"ko": "같은 네트워크에서 많은 분이 동시에 접속하고 있어, 아직 줄에 서지 못했어요. 이 페이지를 열어 두면 알아서 다시 시도합니다. 모바일 데이터 같은 다른 네트워크가 더 빠를 수 있어요.",
+}
+
+func (h *Handlers) tooMany(wait time.Duration) *Problem {
+	p := h.problem(http.StatusTooManyRequests, "too-many-joins", "Too many visitors join from this network",
+		"others have joined from this address a moment ago; ask again after the time in Retry-After, or from another network", nil)
+	p.RetryAfter, p.Words = wait, tooManyWords
+	return p
+}

@@ -1,0 +1,100 @@
+package redisqueue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+var _ queue.Recorder = (*Store)(nil)
+
+// figuresKey is a hash with the figures of an hour: the sample of each minute as JSON
+// under its number, and the users by minute and bucket of their time in line under
+// <minute>/<bucket>. It ends by itself.
+func (s *Store) figuresKey(event string, hour int64) string {
+	return s.prefix + "{" + event + "}:figures:" + strconv.FormatInt(hour, 10)
+}
+
+// Record keeps a sample of a minute; see [queue.Recorder].
+func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) error {
+	key, minute := s.figuresKey(event, sample.Minute/60), strconv.FormatInt(sample.Minute, 10)
+	waits := sample.Waits
+	sample.Waits = nil
+	text, err := json.Marshal(sample)
+	if err != nil {
+		return fmt.Errorf("redisqueue: record: %w", err)
+	}
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, key, minute, text)
+		for bucket, n := range waits {
+			p.HIncrBy(ctx, key, minute+"/"+strconv.Itoa(bucket), n)
+		}
+		p.PExpire(ctx, key, queue.KeepFigures+time.Hour)
+		return nil
+	})
+	if err != nil {
+		return s.failed("record figures of", event, err)
+	}
+	return nil
+}
+
+// Samples are the figures of an event; see [queue.Recorder].
+func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, error) {
+	now, err := s.client.Time(ctx).Result()
+	if err != nil {
+		return nil, s.failed("read the clock for", event, err)
+	}
+	const hours = int64(queue.KeepFigures/time.Hour) + 1
+	last, oldest := now.Unix()/3600, now.Add(-queue.KeepFigures).Unix()/60
+	var answers []*redis.MapStringStringCmd
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for hour := last - hours + 1; hour <= last; hour++ {
+			answers = append(answers, p.HGetAll(ctx, s.figuresKey(event, hour)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.failed("read figures of", event, err)
+	}
+	found := map[int64]*queue.Sample{}
+	of := func(minute int64) *queue.Sample {
+		if found[minute] == nil {
+			found[minute] = &queue.Sample{Waits: map[int]int64{}}
+		}
+		return found[minute]
+	}
+	for _, answer := range answers {
+		for field, text := range answer.Val() {
+			name, bucket, timed := strings.Cut(field, "/")
+			minute, err := strconv.ParseInt(name, 10, 64)
+			if err != nil || minute <= oldest {
+				continue
+			}
+			sample := of(minute)
+			if !timed {
+				err = json.Unmarshal([]byte(text), sample)
+			} else if b, e := strconv.Atoi(bucket); e == nil {
+				sample.Waits[b], err = strconv.ParseInt(text, 10, 64)
+			}
+			if err != nil {
+				return nil, s.failed("read figures of", event, err)
+			}
+		}
+	}
+	var samples []queue.Sample
+	for minute, sample := range found {
+		if sample.Minute == minute { // not only times of a sample that was lost
+			samples = append(samples, *sample)
+		}
+	}
+	slices.SortFunc(samples, func(a, b queue.Sample) int { return int(a.Minute - b.Minute) })
+	return samples, nil
+}

@@ -1,0 +1,94 @@
+package rediskeyed
+
+import (
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/ratelimit/keyed"
+)
+
+//go:embed lua/take.lua
+var takeText string
+
+// Config of a [Store]. The zero value works.
+type Config struct {
+	// Name is the hash tag of the keys; "keyed" by default. Limiters with one name on
+	// one Redis share their keys. Up to 200 bytes without braces and spaces.
+	Name string
+}
+
+// Store is a [keyed.Store] in Redis or a Redis Cluster.
+type Store struct {
+	client redis.UniversalClient
+	tag    string
+	take   *redis.Script
+}
+
+var _ keyed.Store = (*Store)(nil)
+
+// New makes a store on a client, which the caller closes. It refuses a client that
+// ignores contexts or repeats calls: see redisratelimit.New.
+func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+	if cfg.Name == "" {
+		cfg.Name = "keyed"
+	}
+	switch {
+	case client == nil:
+		return nil, errors.New("rediskeyed: the client is nil; make one with redis.NewUniversalClient")
+	case len(cfg.Name) > 200 || strings.ContainsAny(cfg.Name, "{} \t\r\n"):
+		return nil, fmt.Errorf("rediskeyed: Config.Name is %.80q; give at most 200 bytes without braces and spaces", cfg.Name)
+	}
+	if err := redisdb.CheckClient(client); err != nil {
+		return nil, fmt.Errorf("rediskeyed: %w", err)
+	}
+	return &Store{client: client, tag: "{" + cfg.Name + "}:", take: redis.NewScript(takeText)}, nil
+}
+
+const double = 8 // bytes
+
+// Take decides calls in one script; see [keyed.Store].
+func (s *Store) Take(ctx context.Context, asks []keyed.Ask) ([]time.Duration, error) {
+	if len(asks) == 0 || len(asks) > keyed.MaxAsks {
+		return nil, fmt.Errorf("rediskeyed: %d calls; give 1 to %d", len(asks), keyed.MaxAsks)
+	}
+	keys, args := make([]string, len(asks)), make([]byte, 0, 2*double*len(asks))
+	for i, a := range asks {
+		keys[i] = s.tag + a.Key
+		args = binary.LittleEndian.AppendUint64(args, math.Float64bits(float64(a.Every.Microseconds())))
+		args = binary.LittleEndian.AppendUint64(args, math.Float64bits(float64(a.Burst)))
+	}
+	answer, err := s.take.Run(ctx, s.client, keys, args).Text()
+	if err == nil && len(answer) != double*len(asks) {
+		err = fmt.Errorf("the script answered %d bytes to %d calls", len(answer), len(asks))
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	waits := make([]time.Duration, len(asks))
+	for i := range waits {
+		wait := math.Float64frombits(binary.LittleEndian.Uint64([]byte(answer[i*double:])))
+		waits[i] = time.Duration(wait) * time.Microsecond
+	}
+	return waits, nil
+}
+
+func failed(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+	case redisdb.Forbidden(err):
+		err = fault.MarkInfrastructure(fmt.Errorf("the Redis user may not run what the script needs; allow it +evalsha +eval +time +mget +set on the keys of the store: %w", err))
+	case redisdb.Classify(err) == fault.Infrastructure:
+		err = fault.MarkInfrastructure(err)
+	}
+	return fmt.Errorf("rediskeyed: take: %w", err)
+}
