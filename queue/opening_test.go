@@ -173,7 +173,7 @@ func (p *presale) mustPublished() draw.Published { pub, _ := p.published(); retu
 func TestSilentUsersAreNotDrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPresale(t, queue.Config{Threshold: 1}, "", 0)
-		p.opens = p.opens.Add(10 * time.Minute)
+		p.opens = p.opens.Add(4 * time.Minute) // a sweep removes nobody so soon
 		_, err := p.room.OpenAt(t.Context(), "show-1", p.opens, "")
 		require.NoError(t, err, "an opening can be moved")
 		defer run(t, p.room, queue.AdmitterConfig{})()
@@ -332,6 +332,7 @@ func TestOpenAtRefuses(t *testing.T) {
 		_, err = p.room.OpenAt(t.Context(), "show-1", p.opens, "")
 		require.NoError(t, err)
 		require.Equal(t, commitment, p.mustPublished().Commitment, "a later opening keeps the seed")
+		require.True(t, p.opens.Equal(p.mustPublished().Opens), "and is published at once")
 		defer run(t, p.room, queue.AdmitterConfig{})()
 		time.Sleep(time.Until(p.opens) + 5*time.Second)
 		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
