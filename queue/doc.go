@@ -84,7 +84,8 @@
 //	… unknown while no user is admitted                   TestUnknownWait
 //	… within a factor of two for nine of ten people       TestWaits
 //	figures by minute are those of the room, whichever
-//	process is killed, and hold up no admission           TestFigures, TestFiguresAfterClearing, TestFiguresAway
+//	process is killed, and hold up no admission           TestFigures, TestFiguresAfterClearing, TestFiguresAway,
+//	                                                      TestTimeInLineAfterARestart
 //
 // Names in lower case are cases of package queuetest, which every store passes.
 //

@@ -208,3 +208,33 @@ func (f *forgetful) Samples(ctx context.Context, event string) ([]queue.Sample, 
 	}
 	return f.Store.Samples(ctx, event)
 }
+
+// A process that begins later reads from the minutes of the others when a user joined.
+func TestTimeInLineAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute))) // a minute begins
+		store, err := memqueue.New(memqueue.Config{})
+		require.NoError(t, err)
+		before, kill := recording(t, store, 1, queue.Config{})
+		_, err = before[0].SetThreshold(t.Context(), "e", 0)
+		require.NoError(t, err)
+		for i := range 1200 { // 10 in a second
+			_, err := before[0].Check(t.Context(), "e", queue.Visitor{User: fmt.Sprint("u", i)})
+			require.NoError(t, err)
+			time.Sleep(100 * time.Millisecond)
+		}
+		kill(0)
+		after, _ := recording(t, store, 1, queue.Config{})
+		_, err = after[0].Check(t.Context(), "e", queue.Visitor{User: "one more"})
+		require.NoError(t, err)
+		_, err = after[0].SetThreshold(t.Context(), "e", 600)
+		require.NoError(t, err)
+		time.Sleep(30 * time.Second)
+		minutes, err := after[0].Figures(t.Context(), "e")
+		require.NoError(t, err)
+		last := minutes[len(minutes)-1]
+		require.EqualValues(t, 600, last.Timed)
+		require.InDelta(t, 93, last.Median.Seconds(), 12)
+		require.InDelta(t, 118, last.P95.Seconds(), 13)
+	})
+}

@@ -51,7 +51,7 @@ func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
 		}
 		r.begin(s, samples)
 	}
-	r.mark(s, s.Now.UnixMilli(), l.top.Load())
+	r.mark(s.Now.UnixMilli(), l.top.Load(), s.Joined)
 	for _, one := range turns {
 		if wait, ok := r.waited(one.Order, s.Now.UnixMilli()); ok {
 			r.waits[waitBucket(wait)]++
@@ -76,19 +76,19 @@ func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
 func (r *record) begin(s State, samples []Sample) {
 	r.loaded, r.waits = true, map[int]int64{}
 	for _, one := range samples {
-		r.mark(s, min((one.Minute+1)*60_000, s.Now.UnixMilli()), one.Highest)
+		r.mark(min((one.Minute+1)*60_000, s.Now.UnixMilli()), one.Highest, one.Joined)
 	}
 }
 
-// mark notes the highest order of a time. Before the first mark is the beginning of the
-// epoch, whose first order is its time in µs.
-func (r *record) mark(s State, at, order int64) {
+// mark notes the highest order of a time, when so many had joined. Before the first mark
+// is the beginning of the epoch, whose first order is its time in µs.
+func (r *record) mark(at, order, joined int64) {
 	if n := len(r.marks); order == 0 || n > 0 && (order <= r.marks[n-1].order || at < r.marks[n-1].at) {
 		return
 	}
-	first := order - s.Joined
-	if began := time.UnixMicro(first); len(r.marks) == 0 && began.Before(s.Now) && s.Now.Sub(began) < KeepFigures {
-		r.marks = append(r.marks, mark{began.UnixMilli(), first})
+	first := order - joined
+	if began := first / 1000; len(r.marks) == 0 && began <= at && at-began < KeepFigures.Milliseconds() {
+		r.marks = append(r.marks, mark{began, first})
 	}
 	if len(r.marks) >= maxMarks { // every second one, so that older times are less exact
 		for i := range maxMarks / 2 {

@@ -45,7 +45,9 @@
 // puzzle was made. A person who cannot solve the CAPTCHA joins by a code that the
 // operator has sent, if Accessible.Code is set. Both have a share of their own:
 // Accessible.PerMinute joins in a minute for each event, over all processes that share
-// the limiter. So a bot gains little there, and takes nothing from the others.
+// the limiter. So programs gain little there, and take nothing from those who solve the
+// challenge. They can fill the share, as can guesses of codes: the rate by address
+// bounds how fast one address does.
 //
 // # Answers
 //

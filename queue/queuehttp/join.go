@@ -84,8 +84,13 @@ func (h *Handlers) challenged(c *challenge.Challenge, event, user string, err er
 func (h *Handlers) tooManyOther(wait time.Duration) *Problem {
 	p := h.problem(http.StatusTooManyRequests, "accessible-way-full", "The way without a challenge has no room at the moment",
 		"ask again with the same answer after the time in Retry-After", nil)
-	p.RetryAfter = wait
+	p.RetryAfter, p.Words = wait, waitingWords
 	return p
+}
+
+var waitingWords = map[string]string{
+	"en": "Your browser joins the line without solving a task, which takes a little longer. Leave this page open.",
+	"ko": "브라우저가 문제를 풀지 않고 줄을 서기 때문에 조금 더 걸려요. 이 페이지를 열어 두세요.",
 }
 
 var tooManyWords = map[string]string{

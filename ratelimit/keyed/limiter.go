@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -74,7 +75,7 @@ func New(store Store, cfg Config) (*Limiter, error) {
 	return l, nil
 }
 
-var errAlone = fmt.Errorf("keyed: the store failed a moment ago")
+var errAlone = errors.New("keyed: the store failed a moment ago")
 
 // Take takes one call of a key, whose limit is one call in every, and burst at once: 0,
 // or how long to wait before the next attempt. A limit that [Limit.Validate] refuses has
@@ -105,7 +106,7 @@ func (l *Limiter) take(ctx context.Context, a Ask) time.Duration {
 			}
 			return wait
 		}
-		if ctx.Err() == nil && err != errAlone { //nolint:errorlint // our own, as it is
+		if ctx.Err() == nil && !errors.Is(err, errAlone) {
 			l.complaints.Error(ctx, l.cfg.Logger, "keyed: the shared limits cannot be asked; this process counts alone", err)
 		}
 	}

@@ -87,13 +87,16 @@ func challengedSite(t *testing.T, bits int, on *atomic.Bool) (base string) {
 // A newcomer's browser works, and joins; one that is too slow joins by waiting. It runs
 // over http, without crypto.subtle, and under the policy of the page.
 func TestBrowserProof(t *testing.T) {
-	for name, bits := range map[string]int{"work": 6, "wait": 24} {
+	for name, bits := range map[string]int{"work": 6, "wait": 24, "no worker": 6} {
 		t.Run(name, func(t *testing.T) {
 			var on atomic.Bool
 			on.Store(true)
 			base := challengedSite(t, bits, &on)
 			tb := open(t, base, phone())
 			tb.Expect("Cross-Origin-Opener-Policy header has been ignored") // over http
+			if name == "no worker" {
+				tb.before("globalThis.Worker = undefined")
+			}
 			tb.visit("/queue/show-1?lang=ko")
 			if eval[bool](tb, "isSecureContext || Boolean(crypto.subtle)") {
 				t.Error("this is a secure context, unlike a site over http")

@@ -4,13 +4,15 @@
 let proof = '';
 let trusted = { createScriptURL: (path) => path };
 
-// prove has a worker answer what a newcomer is asked for.
-const prove = (challenge) => new Promise((done) => {
+// prove has a worker answer what a newcomer is asked for. Where no worker can, the wait is
+// the answer.
+const prove = (challenge) => new Promise((done, fail) => {
   if (self.trustedTypes && !proof) trusted = trustedTypes.createPolicy('solver', trusted);
   const worker = new Worker(trusted.createScriptURL(config.solver));
   worker.onmessage = ({ data }) => (data.text ? setText($('text'), data.text) : done(data.answer));
+  worker.onerror = fail;
   worker.postMessage({ ...challenge, lang });
-});
+}).catch(() => `wait.${challenge.puzzle}`);
 
 async function step() {
   const inside = state.view === 'turn';
@@ -21,9 +23,8 @@ async function step() {
   });
   const { body } = answer;
   if (body?.challenge) {
-    const pause = proof && 5;
+    loop.again(proof && 5);
     proof = await prove(body.challenge);
-    loop.again(pause);
     return;
   }
   if (loop.task !== step || refused(answer)) return;
