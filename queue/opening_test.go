@@ -188,6 +188,7 @@ func TestSilentUsersAreNotDrawn(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		require.Equal(t, 20, p.order().Len())
+		p.enter(p.order(), 1)
 		require.Equal(t, 20, p.poll("silent-3").Position, "one is inside, and who was silent is last")
 	})
 }
