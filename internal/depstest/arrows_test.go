@@ -48,11 +48,14 @@ func beside() map[string][]string {
 		"bus/natsbus":                 {"bus/driver/logdriver"},
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of a transport's tests
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
-		"queue":                       {"queue/token"},
+		"queue":                       {"queue/draw", "queue/token"},
 		"queue/challenge":             {"queue/token"},
 		"queue/frontgate":             {"queue/token"},
 		"queue/gate":                  {"queue/challenge", "queue/queuehttp", "queue/queuepage", "queue/token"},
-		"queue/queuehttp":             {"queue/challenge", "queue/token"},
+		"queue/memqueue":              {"queue/draw"},
+		"queue/queuehttp":             {"queue/challenge", "queue/draw", "queue/token"},
+		"queue/queuetest":             {"queue/draw"},
+		"queue/redisqueue":            {"queue/draw"},
 	}
 }
 

@@ -30,7 +30,7 @@ var list string
 
 // beside are packages that use real servers and have no cell of their own.
 var beside = []string{
-	".", "./examples/orders", "./examples/tickets", "./bus", "./bus/allbus", "./bus/redrive", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
+	".", "./examples/orders", "./examples/tickets", "./bus", "./bus/allbus", "./bus/redrive", "./ratelimit/keyed/rediskeyed", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
 	"./sqltx", "./sqltx/pgxtx", "./idempotency/pgidempotency", "./postgres", "./millracetest", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
 	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
@@ -40,7 +40,7 @@ var beside = []string{
 	"./examples/boxoffice/internal/admissions", "./examples/boxoffice/internal/catalog/rediscopy", "./examples/boxoffice/internal/heldseats",
 	"./deploy/...", "./examples/migrating",
 	"./bench/batchbench", "./bench/busbench", "./bench/doorbench", "./bench/kafkabench", "./bench/limitbench",
-	"./bench/environment", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
+	"./bench/environment", "./bench/gatebench", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
 }
 
 // alone are packages that kill servers, or want a transport to themselves.

@@ -44,7 +44,7 @@ func TestBrowserPlot(t *testing.T) {
 		s.Joined += int64(9000*math.Exp(-float64(i)/12)) + 40 + i%7
 		s.Entered = min(s.Joined, s.Entered+600+i%13)
 		s.NoShows = s.Entered / 12
-		s.Active, s.Reserved = int(min(s.Entered, 1000)), int(min(s.Entered, 90))
+		s.Active, s.Entitled = int(min(s.Entered, 1000)), int(min(s.Entered, 90))
 		s.Waiting = int(max(0, s.Joined-s.Entered-s.Joined/20))
 		s.Waits = map[int]int64{40 + int(i)/5: 300, 55 + int(i)/7: 200, 62 + int(i)/9: 40}
 		if err := store.Record(t.Context(), "show-1", s); err != nil {
