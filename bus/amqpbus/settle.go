@@ -97,8 +97,10 @@ func (s *session) tell(every bool) error {
 			return err
 		}
 	}
-	if every {
-		return s.settled()
+	for more := every; more; more = s.second {
+		if err := s.settled(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ func (l *line) waiting() int {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return v.State.Waiting
+	return v.State.Waiting - v.State.Entitled // whose turn has not come
 }
 
 func newLine(t *testing.T, store queue.Store, n int) *line {
