@@ -187,7 +187,8 @@ func TestOptions(t *testing.T) {
 		"name": "box-office", "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
 		"database.hostname": "db.example", "database.port": "3307", "database.user": "cdc", "database.server.id": "7",
 		"table.include.list": "tickets.outbox_events", "topic.prefix": "box_office",
-		"schema.history.internal.kafka.bootstrap.servers": "k1:9092,k2:9092",
+		"schema.history.internal.kafka.bootstrap.servers":           "k1:9092,k2:9092",
+		"schema.history.internal.store.only.captured.databases.ddl": "true",
 		"database.password": "${env:MILLRACE_DEBEZIUM_PASSWORD}",
 	} {
 		if set[name] != want {

@@ -80,6 +80,8 @@ func (o Options) mysql() []Setting {
 		{Name: "table.include.list", Value: o.DatabaseName + "." + o.table()},
 		{Name: "schema.history.internal.kafka.bootstrap.servers", Value: o.Brokers},
 		{Name: "schema.history.internal.kafka.topic", Value: o.plain() + "_schema_history"},
+		{Name: "schema.history.internal.store.only.captured.databases.ddl", Value: "true", Why: "Otherwise it reads all databases of the server, and fails if one is dropped meanwhile."},
+		{Name: "schema.history.internal.store.only.captured.tables.ddl", Value: "true"},
 		{Name: "include.schema.changes", Value: "false"},
 	}
 }

@@ -146,7 +146,12 @@ func TestQueueWait(t *testing.T) {
 		if got := wait(); got != nil {
 			t.Errorf("nobody knows the threshold, nobody was let in, and the wait is %d s", *got)
 		}
-		if _, err := r.lines.Admit(t.Context(), "show-1", applicationRules(3)); err != nil {
+		a, err := r.lines.Admit(t.Context(), "show-1", applicationRules(3))
+		if err != nil || len(a.Admitted) != 1 {
+			t.Fatalf("%d turns: %v", len(a.Admitted), err)
+		}
+		turn := []queue.Visit{{Kind: queue.Check, User: a.Admitted[0].User}}
+		if _, err := r.lines.Visit(t.Context(), "show-1", applicationRules(3), queue.Beats{}, turn); err != nil {
 			t.Fatal(err)
 		}
 		if got := wait(); got == nil || *got < 1 || *got > 40*60 {
