@@ -228,6 +228,7 @@ func TestBrowserCalmEstimate(t *testing.T) {
 	tb.says("wait", "about 5–20 minutes")
 	f.is("check", queued(8000, "estimatedWait", nil))
 	tb.poll()
+	tb.says("wait", "not known yet")
 	f.is("check", queued(8000, "estimatedWait", 20000))
 	tb.poll()
 	tb.says("wait", "about 4–7 hours")

@@ -44,7 +44,7 @@ func (a *API) queueProblem(w http.ResponseWriter, _ *http.Request, p *queuehttp.
 	switch {
 	case p.Status == http.StatusUnauthorized:
 		signIn(p.Err).write(w)
-	case p.Status == http.StatusNotFound:
+	case errors.Is(p.Err, queuehttp.ErrUnknownEvent):
 		problemOf(p.Err, a.cfg.Store.Classify).write(w)
 	default:
 		p.Write(w)

@@ -22,6 +22,7 @@ func TestWalk(t *testing.T) {
 	t.Run("pages", func(t *testing.T) { walkPages(t, w) })
 	t.Run("login", func(t *testing.T) { walkLogin(t, w) })
 	t.Run("queue", func(t *testing.T) { walkQueue(t, w, admin) })
+	t.Run("opening", func(t *testing.T) { walkOpening(t, w, admin) })
 	t.Run("gate", func(t *testing.T) { walkGate(t, w, admin) })
 	t.Run("booking", func(t *testing.T) { walkBooking(t, w) })
 	t.Run("payments", func(t *testing.T) { walkPayments(t, w) })

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
@@ -79,6 +80,36 @@ func walkQueue(t *testing.T, w *walker, admin string) {
 	}
 	operate("POST", "clear", nil, 200, "")
 	operate("PUT", "threshold", map[string]int{"threshold": 1000}, 200, "")
+}
+
+// walkOpening sets an opening, waits until those who came before are drawn, and takes it back.
+func walkOpening(t *testing.T, w *walker, admin string) {
+	const show, draw = "show-2", "/api/queue/draw/show-2"
+	open := func(body any, status int, problem string) {
+		t.Helper()
+		w.do(t, call{method: "PUT", path: "/api/queue/admin/opening/" + show, token: admin, body: body, status: status, problem: problem, broken: status == 400})
+	}
+	ann := w.fan(t, "opening-ann")
+	receipt := call{method: "GET", path: "/api/queue/receipt/" + show, status: 404, problem: "no-draw"}
+	ann.do(receipt)
+	w.do(t, call{method: "GET", path: draw, status: 404, problem: "no-draw"})
+	open(`{"opens":"soon"}`, 400, "invalid-request")
+	open(map[string]any{"opens": time.Now().Add(12 * time.Second).UTC()}, 200, "")
+	ann.do(call{method: "POST", path: "/api/queue/check/" + show, status: 200})
+	w.do(t, call{method: "GET", path: draw + "/leaves", status: 404, problem: "no-draw"})
+	receipt.status, receipt.problem = 200, ""
+	ann.do(receipt)
+	var published struct{ Seed string }
+	waitFor(t, w, call{method: "GET", path: draw, status: 200, into: &published}, func() bool { return published.Seed != "" })
+	leaves := w.do(t, call{method: "GET", path: draw + "/leaves", status: 200})
+	w.do(t, call{method: "GET", path: draw + "/leaves", header: map[string]string{"If-None-Match": leaves.header.Get("ETag")}, status: 304})
+	var place struct{ Status string }
+	boxtest.WaitFor(t, "the room to open", func() bool {
+		ann.do(call{method: "POST", path: "/api/queue/check/" + show, status: 200, into: &place})
+		return t.Failed() || place.Status == "active"
+	})
+	w.do(t, call{method: "POST", path: "/api/queue/admin/clear/" + show, token: admin, status: 200})
+	open(`{"opens":null}`, 200, "")
 }
 
 // walkGate passes the front gate, and arrives too late.
