@@ -6,7 +6,7 @@ KILLS        ?= 100
 RELAY_KILLS  ?= 30
 PACKAGES     ?= $(addsuffix /...,$(shell ./scripts/modules))
 # Packages that are tested at once. Most of their time they wait for timers and servers.
-PARALLEL     ?= 4
+PARALLEL     ?= 3
 GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # The race detector needs cgo and a C compiler. It leaves SQLite alone, which is C that
