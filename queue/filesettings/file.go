@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/wholefile"
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -84,12 +85,12 @@ func (f *File) Save(ctx context.Context, event string, s queue.Setting) error {
 func (f *File) locked(do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := wholefile.Lock(f.path, true)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return do() // there is one process for each file, as the package says
+	}
 	if err != nil {
 		return err
-	}
-	if err := lockFile(lock); err != nil {
-		return errors.Join(fmt.Errorf("lock %s: %w", lock.Name(), err), lock.Close())
 	}
 	return errors.Join(do(), lock.Close())
 }
@@ -108,31 +109,13 @@ func (f *File) read() (map[string]queue.Setting, error) {
 	return all, nil
 }
 
-// replace writes the settings beside the file, waits for the disk, and takes the
-// file's place.
 func (f *File) replace(all map[string]queue.Setting) error {
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
 	}
-	next := f.path + ".next"
-	file, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
+	return wholefile.Replace(f.path, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
 		return err
-	}
-	_, err = file.Write(append(text, '\n'))
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(next)) // a full disk needs the space
-	}
-	if err := os.Rename(next, f.path); err != nil {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(f.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	})
 }

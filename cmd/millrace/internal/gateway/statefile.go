@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/wholefile"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
@@ -37,14 +37,15 @@ func openState(path string, logger *slog.Logger) (*stateFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	lock, err := wholefile.Lock(path, false)
+	var failed *fs.PathError
+	switch {
+	case errors.As(err, &failed) && failed.Op == "lock":
+		return nil, fmt.Errorf("--state: another gate has %s (%w); end it, or give each gate a file of its own", path, err)
+	case err != nil:
 		return nil, fmt.Errorf("--state: %w; name a file in a folder that the gate may write to", err)
 	}
 	f := &stateFile{store: store, path: path, lock: lock, logger: logger}
-	if err := lockFile(lock); err != nil {
-		return nil, errors.Join(fmt.Errorf("--state: another gate has %s (lock %s.lock: %w); end it, or give each gate a file of its own", path, path, err), lock.Close())
-	}
 	if err := f.restore(); err != nil {
 		return nil, errors.Join(fmt.Errorf("--state: %s: %w", path, err), lock.Close())
 	}
@@ -65,10 +66,8 @@ func (f *stateFile) restore() error {
 	return errors.Join(f.store.Restore(file), file.Close())
 }
 
-// save writes the rooms beside the file, waits for the disk, and takes the file's place.
 func (f *stateFile) save() error {
-	err := f.replace()
-	if err != nil {
+	if err := wholefile.Replace(f.path, f.store.Save); err != nil {
 		err = fmt.Errorf("--state: save the room: %w", err)
 		f.failed.Add(1)
 		f.problem.Store(&err)
@@ -76,29 +75,6 @@ func (f *stateFile) save() error {
 	}
 	f.problem.Store(nil)
 	return nil
-}
-
-func (f *stateFile) replace() error {
-	next := f.path + ".next"
-	file, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = f.store.Save(file)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return errors.Join(err, os.Remove(next)) // a full disk needs the space
-	}
-	if err := os.Rename(next, f.path); err != nil {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(f.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // run saves the rooms at each tick, while visitors have places or when something has
