@@ -1,19 +1,14 @@
 package queuehttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
-)
 
-// Taker bounds the calls of keys: one in every in the long run, and burst at once. Take
-// returns 0, or how long to wait. The limiter of package ratelimit/keyed is one.
-type Taker interface {
-	Take(ctx context.Context, key string, every time.Duration, burst int) (wait time.Duration)
-}
+	"github.com/millrace-go/millrace/queue/challenge"
+)
 
 // JoinRates bound how many visitors of an address join the line of an event. Visitors
 // with a ticket, in line and inside are never refused.
@@ -28,7 +23,7 @@ type Taker interface {
 // balancer that Proxies does not name, and a bound would refuse everybody.
 type JoinRates struct {
 	// Limiter counts; required. Processes that share the room should share it.
-	Limiter Taker
+	Limiter challenge.Taker
 	// Rate is that of an address in Networks' stead. The zero value is 5 joins a
 	// second, and 200 at once.
 	Rate JoinRate
@@ -127,6 +122,6 @@ func (j *JoinRates) take(r *http.Request, event string) time.Duration {
 	if rate.Unbounded {
 		return 0
 	}
-	key := event + "/" + subscriber(a)
+	key := event + "/" + Subscriber(a)
 	return j.Limiter.Take(r.Context(), key, time.Second/time.Duration(rate.PerSecond), rate.Burst)
 }

@@ -71,7 +71,7 @@ func plotPage(event string, minutes []queue.Minute) []byte {
 		b.WriteString("<p>Nobody has come within the last twelve hours.</p>")
 	} else {
 		last := minutes[len(minutes)-1]
-		fmt.Fprintf(&b, "<p>Up to %s UTC: %s waiting, %s inside or with a turn.</p>", last.Start.Format("15:04"), count(float64(last.Waiting)), count(float64(last.Active)))
+		fmt.Fprintf(&b, "<p>Up to %s UTC: %s waiting, %s inside.</p>", last.Start.Format("15:04"), count(float64(last.Waiting)), count(float64(last.Active)))
 		for _, p := range panels {
 			p.draw(&b, minutes)
 		}

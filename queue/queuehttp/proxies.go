@@ -45,7 +45,7 @@ func (p Proxies) validate() error {
 // and is never read. The zero Addr is an address that is not known.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	client := parseAddr(r.RemoteAddr)
-	if !p.Peer && !p.trusts(client) {
+	if !p.Trusts(r) {
 		return client
 	}
 	header := p.Header
@@ -70,6 +70,9 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	}
 	return client
 }
+
+// Trusts reports whether the connection of a request comes from one of the proxies.
+func (p Proxies) Trusts(r *http.Request) bool { return p.Peer || p.trusts(parseAddr(r.RemoteAddr)) }
 
 func (p Proxies) trusts(a netip.Addr) bool {
 	for _, n := range p.Networks {
@@ -107,9 +110,9 @@ func parseAddr(text string) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// subscriber is the network that one subscriber has: an address of version 4, or 64 bits
-// of one of version 6.
-func subscriber(a netip.Addr) string {
+// Subscriber is the network that one subscriber has: an address of version 4, or the first
+// 64 bits of one of version 6.
+func Subscriber(a netip.Addr) string {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {
 			return p.String()

@@ -71,13 +71,21 @@ func FuzzClient(f *testing.F) {
 	f.Add("for=1.2.3.4;, \",")
 	f.Add(strings.Repeat("10.0.0.1,", 40))
 	proxies := queuehttp.Proxies{Networks: networks("10.0.0.0/8")}
+	f.Add("::1%eth0, [::1]:80")
 	f.Fuzz(func(t *testing.T, before string) {
 		for header, hop := range map[string]string{"X-Forwarded-For": "198.51.100.1", "Forwarded": "for=198.51.100.1"} {
 			proxies.Header = header
 			r := request("10.1.2.3:1")
-			r.Header[header] = []string{before, hop}
-			if got := proxies.Client(r).String(); got != "198.51.100.1" {
-				t.Errorf("%s %q: %s", header, before, got)
+			for _, lines := range [][]string{{before, hop}, {before + "," + hop}, {before, hop + "," + strings.Replace(hop, "198.51.100.1", "10.9.9.9", 1)}} {
+				r.Header[header] = lines
+				if got := proxies.Client(r).String(); got != "198.51.100.1" {
+					t.Errorf("%s %q: %s", header, lines, got)
+				}
+			}
+			direct := request("203.0.113.9:1")
+			direct.Header[header] = []string{before}
+			if got := proxies.Client(direct).String(); got != "203.0.113.9" {
+				t.Errorf("%s %q without a proxy: %s", header, before, got)
 			}
 		}
 	})

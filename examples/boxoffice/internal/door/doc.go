@@ -20,13 +20,12 @@
 //	pages of other sites cannot write                               TestOtherSites
 //	an address has its rate and its burst, and no more              TestRate
 //	addresses do not take from each other; memory is bounded        TestManyAddresses
-//	an address is not faked by a header                             TestAddress, FuzzAddress
+//	an address is not faked by a header                             TestAddress; FuzzClient (queue/queuehttp)
 //	costly requests are bounded on all of their routes              TestCostly
 //	a proxy that ends TLS is believed, and no other client          TestHTTPS
 //	every answer has the headers, and may have stricter ones        TestHeaders
 //
 // Failure modes: clients that share an address share its rate; a large network behind
-// one address needs a higher one. Two of 65,536 addresses may share a place in the
-// table of rates. Each process counts alone: with n processes an address has n times
-// the rate.
+// one address needs a higher one. Each process counts alone: with n processes an address
+// has n times the rate.
 package door

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/queuehttp"
+	"github.com/millrace-go/millrace/ratelimit/keyed"
 )
 
 // Config of a [Door]. The zero value bounds no address and trusts no proxy.
@@ -20,9 +23,11 @@ type Config struct {
 
 // Door applies its limits before a handler. It is safe for concurrent use.
 type Door struct {
-	cfg    Config
-	rates  *rates // nil for no bound
-	origin *http.CrossOriginProtection
+	proxies queuehttp.Proxies
+	rates   *keyed.Limiter // nil for no bound
+	every   time.Duration
+	burst   int
+	origin  *http.CrossOriginProtection
 }
 
 // bursts is how many seconds of its rate an address may take at once.
@@ -38,11 +43,14 @@ func New(cfg Config) (*Door, error) {
 			return nil, errors.New("door: Config.Proxies has a prefix that is none; make them with netip.ParsePrefix")
 		}
 	}
-	d := &Door{cfg: cfg, origin: http.NewCrossOriginProtection()}
-	if cfg.Rate > 0 {
-		d.rates = newRates(time.Second/time.Duration(cfg.Rate), bursts*time.Second)
+	d := &Door{proxies: queuehttp.Proxies{Networks: cfg.Proxies}, origin: http.NewCrossOriginProtection()}
+	if cfg.Rate == 0 {
+		return d, nil
 	}
-	return d, nil
+	var err error
+	d.every, d.burst = time.Second/time.Duration(cfg.Rate), min(bursts*cfg.Rate, 1_000_000)
+	d.rates, err = keyed.New(nil, keyed.Config{}) // each process counts alone
+	return d, err
 }
 
 // Before applies the limits before a handler.
@@ -57,14 +65,14 @@ func (d *Door) Before(next http.Handler) http.Handler {
 			otherSite.write(w)
 			return
 		}
-		from := d.cfg.address(r)
+		from := d.proxies.Client(r)
 		if d.rates != nil && !from.IsLoopback() && costly(r) {
-			if wait := d.rates.take(subscriber(from)); wait > 0 {
+			if wait := d.rates.Take(r.Context(), queuehttp.Subscriber(from), d.every, d.burst); wait > 0 {
 				tooMany(wait).write(w)
 				return
 			}
 		}
-		seen := visitor{from: from, https: r.TLS != nil || d.cfg.trusts(parse(r.RemoteAddr)) && r.Header.Get("X-Forwarded-Proto") == "https"}
+		seen := visitor{from: from, https: r.TLS != nil || d.proxies.Trusts(r) && r.Header.Get("X-Forwarded-Proto") == "https"}
 		if seen.https {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 		}
@@ -96,7 +104,7 @@ func From(ctx context.Context) string {
 	if !ok || !seen.from.IsValid() || seen.from.IsLoopback() {
 		return ""
 	}
-	return subscriber(seen.from).String()
+	return queuehttp.Subscriber(seen.from)
 }
 
 // secure sets the headers of every answer; pages have a policy of their own.
