@@ -66,8 +66,8 @@ type Config struct {
 	// Settings keep what operators set, outside of the store: see [Settings]. Operators'
 	// calls then save first, and a room whose store has lost its data admits no user
 	// until the settings have answered. They are asked before the first visit for
-	// an event that is new to the process, and twice a minute by an admitter. nil, the default: the store alone
-	// has threshold and pause, and they are lost with its data.
+	// an event that is new to the process, and twice a minute by an admitter. nil, the
+	// default: the store alone has threshold and pause, and they are lost with its data.
 	Settings Settings
 	// Beacon gets the value of a beacon that [Room.OpenAt] has named, when the room has
 	// frozen: such as the randomness of a round of drand, over HTTPS, checked with drand's
@@ -155,7 +155,7 @@ func (c Config) rules() Rules {
 	}
 }
 
-// turn is how long the store may take to hear of a user whose turn has come, and who
+// turn is how long after a turn the store hears of its user at the latest, if the user
 // polls as told: one poll may be answered by a snapshot that is older than the turn.
 // The intervals that count are those of positions within reach of the batch.
 func (c Config) turn() time.Duration {

@@ -17,7 +17,7 @@ type Minute struct {
 	Finished int64 // were inside, and are not any more
 	Gone     int64 // left the line, or were removed from it, without a turn
 	Waiting  int   // at the end of the minute
-	Active   int   // places taken at the end of the minute
+	Active   int   // places taken, at the end of the minute
 	// Median and P95 are the times in line of the Timed users whose turn came, within a
 	// tenth and the time between two joins that the process has seen.
 	Median, P95 time.Duration
@@ -40,7 +40,7 @@ type Sample struct {
 
 // Recorder is a [Store] that keeps figures. All processes with an [Admitter] record the
 // same minutes: a sample is of the whole room, so the last one of a minute is right,
-// whoever made it and whatever was killed.
+// in whichever process it was made.
 type Recorder interface {
 	// Record keeps a sample in place of an earlier one of its minute, and adds its Waits
 	// to those of the minute.
@@ -72,7 +72,7 @@ func (r *Room) Figures(ctx context.Context, event string) ([]Minute, error) {
 	var minutes []Minute
 	before := Sample{}
 	for i, s := range samples {
-		for at := before.Minute + 1; i > 0 && at < s.Minute; at++ { // nobody was there
+		for at := before.Minute + 1; i > 0 && at < s.Minute; at++ { // the room was not in use
 			minutes = append(minutes, Minute{Start: time.Unix(at*60, 0).UTC()})
 		}
 		if s.Epoch != before.Epoch {

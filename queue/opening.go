@@ -34,9 +34,9 @@ const (
 	// DrawFreeze ends the first phase. The waiting users take part; they get the orders
 	// above Drawn.Limit, by their places, and users that come later get higher ones.
 	DrawFreeze
-	// DrawList returns up to Most users who have no new order yet, with an order above From.
+	// DrawList returns up to Most users that have no new order yet, with an order above From.
 	DrawList
-	// DrawLeaves adds Leaves after From others; from 0 it begins anew.
+	// DrawLeaves adds Leaves after From others; from 0 it begins again.
 	DrawLeaves
 	// DrawRoot publishes the leaves, of which there are Most, with Root.
 	DrawRoot
@@ -73,7 +73,7 @@ type Phase uint8
 const (
 	// Gathering has users come and go in no order.
 	Gathering Phase = iota
-	// Frozen has fixed who takes part.
+	// Frozen has fixed the users that take part.
 	Frozen
 	// Rooted has published the leaves and their root.
 	Rooted

@@ -12,7 +12,7 @@ import (
 // event is the room.
 const event = "sale"
 
-// visitors makes the cookies of people who were never seen before.
+// visitors makes the cookies of new people.
 type visitors struct{ tokens *token.Visitors }
 
 func newVisitors() (visitors, error) {

@@ -61,7 +61,7 @@ type question struct {
 	Seed   string `json:"seed"` // hexadecimal
 	Bits   int    `json:"bits"`
 	Proofs int    `json:"proofs"`
-	Wait   int    `json:"wait,omitempty"` // s; absent: nobody may wait instead
+	Wait   int    `json:"wait,omitempty"` // s; absent: waiting is no answer
 }
 
 // Question is a new question for a user, as JSON; null where Config.Captcha asks.

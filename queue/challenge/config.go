@@ -43,7 +43,7 @@ type Config struct {
 // them in after 30 s, 60 in a minute.
 type Accessible struct {
 	// Wait is how long a user waits in place of a proof of work; 30 s by default, at
-	// most 10 min. Negative: nobody may.
+	// most 10 min. Negative: no user may.
 	Wait time.Duration
 	// Code verifies a code that a user has got from the operator, by mail or by phone;
 	// nil takes none. It should accept a code once.

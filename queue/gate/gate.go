@@ -142,8 +142,8 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	GET  /room/figures     by minute, as CSV
 //	GET  /room/plot        the same as a page
 //
-// The headers X-Operator and X-Reason say who changes something, and why: the room's
-// settings keep them, where it has any.
+// The headers X-Operator and X-Reason name the operator and the reason of a change: the
+// room's settings keep them, where it has any.
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /room", g.rooms.State)

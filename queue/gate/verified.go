@@ -9,7 +9,7 @@ import (
 const mostVerified = 1 << 16
 
 // verified remembers passes that were found good: each page is followed by many requests
-// with the same one, and to verify it anew is half of the gate's work for a request.
+// with the same one, and to verify it again is half of the gate's work for a request.
 type verified struct {
 	mu   sync.RWMutex
 	ends map[visitorsPass]time.Time

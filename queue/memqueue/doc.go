@@ -47,7 +47,7 @@
 // higher, about a second of the clock.
 //
 // What operators have set outside ([queue.Config].Settings) is asked for again after a
-// restart. A draw is not saved: a restart before the places are given out draws anew,
+// restart. A draw is not saved: a restart before the places are given out draws again,
 // and after it the published leaves are gone.
 //
 // Failure modes: without Restore the store starts empty with the process, in another

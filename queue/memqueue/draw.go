@@ -34,7 +34,7 @@ func (m *room) early(now int64) bool {
 	return m.opening.at > 0 && (m.opening.phase < queue.Opened || now < m.opening.at)
 }
 
-// open changes when the room opens. It is fixed when the room has frozen.
+// opens changes when the room opens. It is fixed when the room has frozen.
 func (m *room) opens(c queue.Change) {
 	if c.Opens == nil || m.opening.phase != queue.Gathering {
 		return

@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/queueprom"
-	"github.com/millrace-go/millrace/ratelimit/keyed"
 )
 
 // generation is all that settings make, besides the store and the listeners. A reload
@@ -28,12 +27,12 @@ type generation struct {
 	stopped  chan struct{}
 }
 
-func newGeneration(store queue.Store, joins *keyed.Limiter, s Settings, draining func() bool, file *stateFile) (*generation, error) {
-	room, g, err := gateOf(store, joins, s)
+func newGeneration(all *stores, s Settings, draining func() bool) (*generation, error) {
+	room, g, err := gateOf(all, s)
 	if err != nil {
 		return nil, err
 	}
-	n := &generation{settings: s, room: room, gate: g, file: file, stopped: make(chan struct{})}
+	n := &generation{settings: s, room: room, gate: g, file: all.file, stopped: make(chan struct{})}
 	switch s.Judge {
 	case "none":
 		n.visitors, err = g.Handler()

@@ -11,17 +11,13 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/ratelimit/keyed"
 )
 
 // Server is a gate that runs.
 type Server struct {
-	store   queue.Store
-	file    *stateFile // nil without Settings.State
-	joins   *keyed.Limiter
-	ticks   func() (ticks <-chan time.Time, stop func())
-	closing func() error
-	logger  *slog.Logger
+	stores *stores
+	ticks  func() (ticks <-chan time.Time, stop func())
+	logger *slog.Logger
 
 	visitors, operators net.Listener
 	reloading           sync.Mutex
@@ -31,12 +27,12 @@ type Server struct {
 
 // Open makes a gate and its listeners. Run serves it and closes it.
 func Open(ctx context.Context, s Settings) (*Server, error) {
-	store, file, joins, closing, err := openStore(s)
+	all, err := openStores(s)
 	if err != nil {
 		return nil, err
 	}
-	v := &Server{store: store, file: file, joins: joins, ticks: everySave, closing: closing, logger: s.Logger}
-	first, err := newGeneration(store, joins, s, v.draining.Load, file)
+	v := &Server{stores: all, ticks: everySave, logger: s.Logger}
+	first, err := newGeneration(all, s, v.draining.Load)
 	if err == nil {
 		v.visitors, err = listen(ctx, s.Listen)
 	}
@@ -46,7 +42,7 @@ func Open(ctx context.Context, s Settings) (*Server, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, closing())
+		return nil, errors.Join(err, all.close())
 	}
 	v.now.Store(first)
 	return v, nil
@@ -72,7 +68,7 @@ func (v *Server) Reload(s Settings) error {
 	if s.fixed() != old.settings.fixed() {
 		return errors.New("the listeners, the Redis, its prefix, the state file, the settings file and the event change with a restart only")
 	}
-	next, err := newGeneration(v.store, v.joins, s, v.draining.Load, v.file)
+	next, err := newGeneration(v.stores, s, v.draining.Load)
 	if err != nil {
 		return err
 	}
@@ -86,7 +82,7 @@ func (v *Server) Reload(s Settings) error {
 // Run serves until ctx ends, and then lets the requests in flight complete.
 func (v *Server) Run(ctx context.Context) error {
 	if err := v.now.Load().run(); err != nil {
-		return errors.Join(err, v.closing())
+		return errors.Join(err, v.stores.close())
 	}
 	stopSaving := v.keepSaving()
 	serves, failed := context.WithCancel(ctx)
@@ -106,12 +102,12 @@ func (v *Server) Run(ctx context.Context) error {
 	v.reloading.Lock()
 	defer v.reloading.Unlock()
 	stopSaving()
-	return errors.Join(append(errs, v.now.Load().end(), v.closing())...)
+	return errors.Join(append(errs, v.now.Load().end(), v.stores.close())...)
 }
 
 // keepSaving saves the rooms from time to time, if they have a file, until stop is called.
 func (v *Server) keepSaving() (stop func()) {
-	if v.file == nil {
+	if v.stores.file == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,7 +115,7 @@ func (v *Server) keepSaving() (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		v.file.run(ctx, ticks, func(ctx context.Context) (queue.State, error) {
+		v.stores.file.run(ctx, ticks, func(ctx context.Context) (queue.State, error) {
 			n := v.now.Load()
 			return n.room.State(ctx, n.settings.Event)
 		})

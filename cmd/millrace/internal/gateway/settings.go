@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/filesettings"
@@ -46,44 +48,46 @@ func (s Settings) fixed() [7]string {
 	return [7]string{s.Listen, s.AdminListen, s.Redis, s.Prefix, s.State, s.Event, s.Kept}
 }
 
-// openStore makes the store of the rooms, their file if there is one, and the limiter of
-// the joins. It does not connect.
-func openStore(s Settings) (store queue.Store, file *stateFile, joins *keyed.Limiter, closing func() error, err error) {
-	var shared keyed.Store
-	if s.Redis == "" {
-		if joins, err = keyed.New(nil, keyed.Config{Logger: s.Logger}); err != nil {
-			return nil, nil, nil, nil, err
-		}
-	}
+// stores are what the generations of a server share.
+type stores struct {
+	rooms queue.Store
+	file  *stateFile // nil without --state
+	joins *keyed.Limiter
+	close func() error
+}
+
+// openStores makes the stores. It does not connect.
+func openStores(s Settings) (*stores, error) {
+	all, shared := &stores{close: func() error { return nil }}, keyed.Store(nil)
+	var err error
 	switch {
 	case s.State != "":
-		if file, err = openState(s.State, s.Logger); err != nil {
-			return nil, nil, nil, nil, err
+		if all.file, err = openState(s.State, s.Logger); err == nil {
+			all.rooms, all.close = all.file.store, all.file.close
 		}
-		return file.store, file, joins, file.close, nil
 	case s.Redis == "":
-		store, err = memqueue.New(memqueue.Config{})
-		return store, nil, joins, func() error { return nil }, err
+		all.rooms, err = memqueue.New(memqueue.Config{})
+	default:
+		var client redis.UniversalClient
+		if client, err = redisdb.Open(s.Redis, redisdb.Config{}); err != nil {
+			return nil, err
+		}
+		all.close = client.Close
+		if all.rooms, err = redisqueue.New(client, redisqueue.Config{Prefix: s.Prefix}); err == nil {
+			shared, err = rediskeyed.New(client, rediskeyed.Config{Name: s.Prefix + "joins"})
+		}
 	}
-	client, err := redisdb.Open(s.Redis, redisdb.Config{})
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	store, err = redisqueue.New(client, redisqueue.Config{Prefix: s.Prefix})
 	if err == nil {
-		shared, err = rediskeyed.New(client, rediskeyed.Config{Name: s.Prefix + "joins"})
-	}
-	if err == nil {
-		joins, err = keyed.New(shared, keyed.Config{Logger: s.Logger})
+		all.joins, err = keyed.New(shared, keyed.Config{Logger: s.Logger})
 	}
 	if err != nil {
-		return nil, nil, nil, nil, errors.Join(err, client.Close())
+		return nil, errors.Join(err, all.close())
 	}
-	return store, nil, joins, client.Close, nil
+	return all, nil
 }
 
 // gateOf makes a room and a gate before it.
-func gateOf(store queue.Store, joins *keyed.Limiter, s Settings) (*queue.Room, *gate.Gate, error) {
+func gateOf(all *stores, s Settings) (*queue.Room, *gate.Gate, error) {
 	keys, err := token.NewRing(s.Secrets...)
 	if err != nil {
 		return nil, nil, err
@@ -94,17 +98,17 @@ func gateOf(store queue.Store, joins *keyed.Limiter, s Settings) (*queue.Room, *
 			return nil, nil, fmt.Errorf("--settings: %w", err)
 		}
 	}
-	room, err := queue.New(store, keys, rooms)
+	room, err := queue.New(all.rooms, keys, rooms)
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg := gate.Config{Event: s.Event, Keys: keys, Pass: s.Pass, Wait: s.Wait, Proxied: s.Proxied, Logger: s.Logger}
 	if s.Joins != nil {
 		own := *s.Joins
-		own.Limiter = joins
+		own.Limiter = all.joins
 		cfg.JoinRates = &own
 	}
-	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: joins, On: func(string) bool { return s.Challenge }}); err != nil {
+	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return s.Challenge }}); err != nil {
 		return nil, nil, err
 	}
 	switch {
