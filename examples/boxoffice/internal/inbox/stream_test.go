@@ -69,8 +69,9 @@ type tab struct {
 	seen   []string
 }
 
-// read opens the stream and reads until enough accepts the ids seen.
-func (b *tab) read(opened func(), enough func() bool) {
+// read opens the stream and reads until enough accepts the ids seen. It calls first
+// after the first of them: the server has read what the stream missed by then.
+func (b *tab) read(first func(), enough func() bool) {
 	b.t.Helper()
 	ctx, cut := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cut()
@@ -86,9 +87,6 @@ func (b *tab) read(opened func(), enough func() bool) {
 		b.t.Fatal(err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was cut
-	if opened != nil {
-		opened()
-	}
 	lines := bufio.NewScanner(response.Body)
 	for !enough() {
 		if !lines.Scan() {
@@ -96,6 +94,7 @@ func (b *tab) read(opened func(), enough func() bool) {
 		}
 		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
 			b.seen, b.last = append(b.seen, id), id
+			first()
 		}
 	}
 }
