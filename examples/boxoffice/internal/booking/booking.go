@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -120,7 +119,6 @@ type Booking struct {
 	refunds Refunder
 	cfg     Config
 	sql     statements
-	holds   signal.Signal // a hold was made: the sweeper's next deadline may be sooner
 }
 
 // New makes a Booking.
@@ -140,7 +138,7 @@ func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, 
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	b := &Booking{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg, holds: signal.New()}
+	b := &Booking{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg}
 	if err := s.Load(bookingSQL, &b.sql); err != nil {
 		return nil, fmt.Errorf("booking: %w", err)
 	}
@@ -201,7 +199,6 @@ func (b *Booking) hold(ctx context.Context, tx *sql.Tx, id, member, show string,
 	if err := b.outbox.Append(ctx, tx, e); err != nil {
 		return Reservation{}, err
 	}
-	sqltx.AfterCommit(ctx, b.holds.Wake)
 	return Reservation{
 		ID: id, ShowID: show, MemberID: member, Status: Pending, Amount: amount, SeatIDs: seats,
 		HoldExpiresAt: events.Time(deadline), CreatedAt: events.Time(created), RefundState: "NONE",

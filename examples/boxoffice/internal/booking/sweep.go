@@ -18,7 +18,7 @@ const (
 // lease of that job, until ctx ends. After a failure of the database it tries again.
 func (b *Booking) Run(ctx context.Context) error {
 	return b.store.NewJob(sweepLease, b.cfg.Holder, b.cfg.LeaseTTL, b.cfg.Logger).Run(ctx, store.Work{
-		Next: b.sql.NextDue, Args: []any{b.cfg.PaymentLimit.Milliseconds()}, Made: b.holds,
+		Next: b.sql.NextDue, Args: []any{b.cfg.PaymentLimit.Milliseconds()},
 		Do: func(ctx context.Context, lease store.Lease) error {
 			_, err := b.Sweep(ctx, lease, sweepBatch)
 			return err

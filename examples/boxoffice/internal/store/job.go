@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// jobLook is how often a process looks for due work: others make work too.
+// jobLook is how often a process looks for due work. Work that was made since then and is
+// due sooner waits until the next look.
 const jobLook = time.Second
 
 // Job is a job that one process at a time does, while it has the job's lease. It is
@@ -67,8 +68,6 @@ type Work struct {
 	// Do does some of the due work. It may fail with ErrLeaseLost, and then has done
 	// nothing.
 	Do func(ctx context.Context, lease Lease) error
-	// Made receives a value when work was made in this process; may be nil.
-	Made <-chan struct{}
 }
 
 // Run does due work until ctx ends. Failed work is tried again. It returns nil.
@@ -80,7 +79,6 @@ func (j *Job) Run(ctx context.Context, w Work) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.Made:
 		case <-timer.C:
 		}
 		next, err := j.do(ctx, w)

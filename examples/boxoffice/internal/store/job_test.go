@@ -20,8 +20,7 @@ func TestJob(t *testing.T) {
 	var tries, inside atomic.Int64
 	ended := make(chan error, 2)
 	for _, holder := range []string{"a", "b"} {
-		made := make(chan struct{}, 1)
-		work := Work{Next: `SELECT CASE WHEN COUNT(*) < 5 THEN 0 END FROM writers`, Made: made}
+		work := Work{Next: `SELECT CASE WHEN COUNT(*) < 5 THEN 0 END FROM writers`}
 		work.Do = func(ctx context.Context, lease Lease) error {
 			if inside.Add(1) > 1 {
 				t.Error("both are at it")
@@ -32,7 +31,6 @@ func TestJob(t *testing.T) {
 			case 2:
 				return ErrLeaseLost
 			case 4:
-				made <- struct{}{} // so that it does not wait to try again
 				return errors.New("spoiled")
 			}
 			return s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
