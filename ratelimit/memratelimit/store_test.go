@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
@@ -70,11 +72,7 @@ func TestConformance(t *testing.T) { ratelimittest.Run(t, harness) }
 
 // TestNotApplicable: no case may be skipped unnoticed; state in memory has one server.
 func TestNotApplicable(t *testing.T) {
-	for _, c := range ratelimittest.Cases() {
-		if missing := c.Missing(harness(t)); (missing != "") != (c.Name == "another-server") {
-			t.Errorf("%s: n/a for %q", c.Name, missing)
-		}
-	}
+	require.Equal(t, []string{"another-server"}, ratelimittest.Suite().NotApplicable(harness(t)))
 }
 
 func plan(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func boundCases() []Case {
-	return []Case{
+func boundCases() []testCase {
+	return []testCase{
 		{Name: "bound-over-random-histories", Run: boundOverHistories},
 		{Name: "bound-with-returns", Run: boundWithReturns},
 		{Name: "clock-steps-are-covered", Run: clockStepsAreCovered},

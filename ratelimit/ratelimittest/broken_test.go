@@ -2,7 +2,6 @@ package ratelimittest_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
@@ -154,39 +154,11 @@ func TestTheCorrectStorePasses(t *testing.T) {
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
-	watched := map[string]bool{}
+	var mutants []conformance.Mutant[ratelimittest.Harness]
 	for _, d := range defects() {
-		t.Run(d.name, func(t *testing.T) {
-			var failed []string
-			for _, c := range ratelimittest.Cases() {
-				if d.only && !slices.Contains(d.caught, c.Name) {
-					continue
-				}
-				if err := safely(t.Context(), c, d.with()); err != nil {
-					failed = append(failed, c.Name)
-				}
-			}
-			for _, name := range d.caught {
-				watched[name] = true
-				if !slices.Contains(failed, name) {
-					t.Errorf("%s does not catch it; caught by %v", name, failed)
-				}
-			}
+		mutants = append(mutants, conformance.Mutant[ratelimittest.Harness]{
+			Name: d.name, Cases: d.caught, Open: func(*testing.T) ratelimittest.Harness { return d.with().harness() },
 		})
 	}
-	for _, c := range ratelimittest.Cases() {
-		if !watched[c.Name] {
-			t.Errorf("no broken store shows that %s can fail", c.Name)
-		}
-	}
-}
-
-// safely converts a panic to an error.
-func safely(ctx context.Context, c ratelimittest.Case, b *backend) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return ratelimittest.Check(ctx, c, b.harness())
+	ratelimittest.Suite().Mutants(t, mutants)
 }

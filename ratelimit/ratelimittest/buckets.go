@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
@@ -14,14 +15,14 @@ const (
 	high = ratelimit.High
 )
 
-func bucketCases() []Case {
-	return []Case{
+func bucketCases() []testCase {
+	return []testCase{
 		{Name: "missing-is-empty", Run: missingIsEmpty},
 		{Name: "burst-is-the-most", Run: burstIsTheMost},
 		{Name: "refill", Run: refill},
 		{Name: "low-leaves-the-reserve", Run: lowLeavesTheReserve},
 		{Name: "refused-low-costs-nothing", Run: refusedLowCostsNothing},
-		{Name: "another-server", Needs: []Need{NeedRestart}, Run: anotherServer},
+		{Name: "another-server", Needs: []conformance.Need{NeedRestart}, Run: anotherServer},
 	}
 }
 
@@ -169,8 +170,8 @@ func anotherServer(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func strictCases() []Case {
-	return []Case{
+func strictCases() []testCase {
+	return []testCase{
 		{Name: "strict-missing-blocks", Run: strictMissingBlocks},
 		{Name: "strict-window-is-exact", Run: strictWindowIsExact},
 		{Name: "strict-low", Run: strictLow},

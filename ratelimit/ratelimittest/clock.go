@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func timeCases() []Case {
-	return []Case{
+func timeCases() []testCase {
+	return []testCase{
 		{Name: "clock-forward", Run: clockForward},
 		{Name: "clock-a-little-back", Run: clockALittleBack},
 		{Name: "clock-far-back", Run: clockFarBack},

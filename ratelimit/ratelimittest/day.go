@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func dayCases() []Case {
-	return []Case{
+func dayCases() []testCase {
+	return []testCase{
 		{Name: "day-and-its-reserve", Run: dayAndItsReserve},
 		{Name: "day-survives-a-loss", Run: daySurvivesALoss},
 		{Name: "day-and-a-clock-set-back", Run: dayAndAClockSetBack},

@@ -15,7 +15,6 @@ type defect struct {
 	name   string
 	caught []string
 	with   func() *backend
-	only   bool // the other cases have no second caller to wait for
 }
 
 // defects lists all defects that the suite detects.
@@ -32,17 +31,17 @@ func amountDefects() []defect {
 				}
 				return b.state.Acquire(p, a, b.at), nil
 			}}
-		}, false},
+		}},
 		{"has no low cap", []string{"low-leaves-the-reserve", "bound-over-random-histories"}, func() *backend {
 			return withAsk(func(a *ratelimit.Ask) {
 				for i := range a.Runs {
 					a.Runs[i].Priority = ratelimit.High
 				}
 			})
-		}, false},
+		}},
 		{"gives low the burst of high", []string{"burst-is-the-most", "low-leaves-the-reserve"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.LowBurst = p.Burst })
-		}, false},
+		}},
 		{"charges what the low cap refuses", []string{"refused-low-costs-nothing", "strict-low"}, func() *backend {
 			return withGrant(func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant) {
 				for i, r := range a.Runs {
@@ -52,13 +51,13 @@ func amountDefects() []defect {
 					}
 				}
 			})
-		}, false},
+		}},
 		{"fills its buckets to a whole second", []string{"burst-is-the-most", "bound-over-random-histories"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Burst = max(p.Burst, p.Rate) })
-		}, false},
+		}},
 		{"refills a little more", []string{"refill"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Rate++ })
-		}, false},
+		}},
 		{"has a budget for each limits", []string{"limits-that-change", "strict-limits-that-change"}, func() *backend {
 			each := map[ratelimit.Plan]*budget.State{}
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
@@ -67,10 +66,10 @@ func amountDefects() []defect {
 				}
 				return each[*p].Acquire(p, a, b.at), nil
 			}}
-		}, false},
+		}},
 		{"accepts any ask, and any context", []string{"bad-asks", "cancelled-context"}, func() *backend {
 			return &backend{anything: true}
-		}, false},
+		}},
 	}
 }
 
@@ -78,21 +77,21 @@ func timeDefects() []defect {
 	return []defect{
 		{"takes a clock set back for time that passed", []string{"clock-a-little-back", "bound-over-random-histories"}, func() *backend {
 			return &backend{move: func(b *backend, d time.Duration) { b.at.Now += max(d, -d).Microseconds() }}
-		}, false},
+		}},
 		{"starts again at every step back", []string{"clock-a-little-back"}, func() *backend {
 			return &backend{move: func(b *backend, d time.Duration) {
 				if b.at.Now += d.Microseconds(); d < 0 {
 					*b.state = budget.State{Day: b.state.Day}
 				}
 			}}
-		}, false},
+		}},
 		{"waits for a clock that was set far back", []string{"clock-far-back"}, func() *backend {
 			newest := int64(0)
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				newest = max(newest, b.at.Now)
 				return b.state.Acquire(p, a, budget.Moment{Server: b.at.Server, Now: newest}), nil
 			}}
-		}, false},
+		}},
 		{"fills without end while nobody asks", []string{"clock-forward", "clock-steps-are-covered"}, func() *backend {
 			last := int64(0)
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
@@ -103,17 +102,17 @@ func timeDefects() []defect {
 				last = b.at.Now
 				return b.state.Acquire(&other, a, b.at), nil
 			}}
-		}, false},
+		}},
 		{"does not notice another server", []string{"another-server"}, func() *backend {
 			return &backend{restart: func(*backend) {}}
-		}, false},
+		}},
 		{"rounds RetryAfter to milliseconds", []string{"retry-after-is-exact"}, func() *backend {
 			return withGrant(func(_ *backend, _ *ratelimit.Plan, _ ratelimit.Ask, g *ratelimit.Grant) {
 				for i := range g.Runs {
 					g.Runs[i].RetryAfter = (g.Runs[i].RetryAfter + time.Millisecond - 1).Truncate(time.Millisecond)
 				}
 			})
-		}, false},
+		}},
 		{"each process has a budget", []string{"two-stores-one-count"}, func() *backend {
 			peer := &backend{}
 			b := &backend{peer: peer}
@@ -125,8 +124,8 @@ func timeDefects() []defect {
 				return peer.state.Acquire(p, a, b.at), nil
 			}
 			return b
-		}, false},
-		{"reads, decides, and then writes", []string{"two-stores-one-count"}, readsThenWrites, true},
+		}},
+		{"reads, decides, and then writes", []string{"two-stores-one-count"}, readsThenWrites},
 	}
 }
 
@@ -160,19 +159,19 @@ func dayDefects() []defect {
 	return []defect{
 		{"forgets the reserve of the day", []string{"day-and-its-reserve"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Day.HighReserve = 0 })
-		}, false},
+		}},
 		{"begins the day at midnight UTC", []string{"day-and-its-reserve"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Day.Offset = 0 })
-		}, false},
+		}},
 		{"believes its own count only", []string{"day-survives-a-loss"}, func() *backend {
 			return withAsk(func(a *ratelimit.Ask) { a.Day = ratelimit.DayCount{} })
-		}, false},
+		}},
 		{"believes its callers only", []string{"day-survives-a-loss"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				b.state.Day = budget.Day{}
 				return b.state.Acquire(p, a, b.at), nil
 			}}
-		}, false},
+		}},
 		{"begins a day whenever it is another one", []string{"day-and-a-clock-set-back"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				today := (b.at.Now - p.Day.Offset.Microseconds()) / (24 * time.Hour).Microseconds()
@@ -184,7 +183,7 @@ func dayDefects() []defect {
 				}
 				return b.state.Acquire(p, a, b.at), nil
 			}}
-		}, false},
+		}},
 	}
 }
 
@@ -192,13 +191,13 @@ func runDefects() []defect {
 	return []defect{
 		{"has no share for low", []string{"low-share", "low-share-ends"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.LowShare = 0 })
-		}, false},
+		}},
 		{"has a larger share for low", []string{"low-share"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.LowShare *= 2 })
-		}, true},
+		}},
 		{"holds the share for longer", []string{"low-share-ends"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Hold += time.Millisecond })
-		}, true},
+		}},
 		{"fails for good after an answer was lost", []string{"waits-outlive-lost-answers"}, func() *backend {
 			calls := 0
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
@@ -210,7 +209,7 @@ func runDefects() []defect {
 				}
 				return b.state.Acquire(p, a, b.at), nil
 			}}
-		}, true},
+		}},
 		{"decides the last run first", []string{"runs-are-calls"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				a.Runs = slices.Clone(a.Runs)
@@ -219,7 +218,7 @@ func runDefects() []defect {
 				slices.Reverse(g.Runs)
 				return g, nil
 			}}
-		}, false},
+		}},
 		{"grants a run as a whole or not at all", []string{"runs-are-calls", "burst-is-the-most"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				before := copied(b.state)
@@ -230,28 +229,28 @@ func runDefects() []defect {
 				}
 				return g, nil
 			}}
-		}, false},
+		}},
 		{"says that low can have what high can", []string{"remaining-is-exact"}, func() *backend {
 			return withGrant(func(_ *backend, _ *ratelimit.Plan, _ ratelimit.Ask, g *ratelimit.Grant) {
 				g.Remaining[ratelimit.Low] = g.Remaining[ratelimit.High]
 			})
-		}, false},
+		}},
 		{"never yields", []string{"yield"}, func() *backend {
 			return withAsk(func(a *ratelimit.Ask) {
 				for i := range a.Runs {
 					a.Runs[i].Wait = false
 				}
 			})
-		}, false},
+		}},
 		{"yields without end", []string{"yield"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Yield = time.Hour })
-		}, false},
+		}},
 		{"yields to who does not wait", []string{"yield-only-for-who-waits"}, func() *backend {
 			return withAsk(func(a *ratelimit.Ask) {
 				for i := range a.Runs {
 					a.Runs[i].Wait = true
 				}
 			})
-		}, false},
+		}},
 	}
 }

@@ -11,7 +11,7 @@ func returnDefects() []defect {
 	return []defect{
 		{"takes nothing back", []string{"return-gives-back", "return-to-the-day", "strict-return"}, func() *backend {
 			return &backend{giveBack: func(*backend, *ratelimit.Plan, ratelimit.Returned) {}}
-		}, false},
+		}},
 		{"fills above the burst", []string{"return-fills-no-higher"}, func() *backend {
 			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
 				b.state.Return(p, r, b.at)
@@ -22,34 +22,34 @@ func returnDefects() []defect {
 				g := b.state.Acquire(&other, a, b.at)
 				return g, nil
 			}}
-		}, false},
+		}},
 		{"takes permits back for longer", []string{"return-too-late"}, func() *backend {
 			return withReturn(func(_ *backend, p *ratelimit.Plan, _ *ratelimit.Returned) { p.Delay *= 2 })
-		}, false},
+		}},
 		{"does not look when it was granted", []string{"return-too-late", "bound-with-returns"}, func() *backend {
 			return withReturn(func(b *backend, _ *ratelimit.Plan, r *ratelimit.Returned) { r.At = b.at.Now })
-		}, false},
+		}},
 		{"takes the whole size back", []string{"bound-with-returns"}, func() *backend {
 			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
 				if age := b.at.Now - r.At; !p.Strict && age > 0 && age <= p.Delay.Microseconds() {
 					r.At = b.at.Now
 				}
 			})
-		}, false},
+		}},
 		{"takes back what lost state has granted", []string{"return-of-lost-state"}, func() *backend {
 			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
 				if b.state.Buckets.Born >= r.At {
 					b.state.Buckets.Born = r.At - 1
 				}
 			})
-		}, false},
+		}},
 		{"keeps the count of the day", []string{"return-to-the-day"}, func() *backend {
 			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
 				day := b.state.Day
 				b.state.Return(p, r, b.at)
 				b.state.Day = day
 			}}
-		}, false},
+		}},
 		{"takes yesterday's permit back today", []string{"return-to-the-day"}, func() *backend {
 			return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
 				used := b.state.Day.Used
@@ -58,7 +58,7 @@ func returnDefects() []defect {
 					b.state.Day.Used = max(0, used-int64(r.Size))
 				}
 			}}
-		}, false},
+		}},
 	}
 }
 
@@ -70,16 +70,16 @@ func strictDefects() []defect {
 					*born -= p.Window.Microseconds()
 				}
 			})
-		}, false},
+		}},
 		{"has a window of a second", []string{"strict-window-is-exact", "strict-low", "bound-over-random-histories"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Window = time.Second })
-		}, false},
+		}},
 		{"has a window 1 % too long", []string{"strict-is-used-fully"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.Window += p.Window / 100 })
-		}, false},
+		}},
 		{"has no window for low", []string{"strict-low"}, func() *backend {
 			return withPlan(func(p *ratelimit.Plan) { p.LowRate = p.Rate })
-		}, false},
+		}},
 		{"takes the newest entries out", []string{"strict-return"}, func() *backend {
 			return withReturn(func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned) {
 				if ring := b.state.Windows.Global; p.Strict && ring.Count > 0 {
@@ -87,7 +87,7 @@ func strictDefects() []defect {
 					r.At, r.Priority = newest, ratelimit.High
 				}
 			})
-		}, false},
+		}},
 		{"counts fixed windows", []string{"strict-window-is-exact", "bound-over-random-histories"}, func() *backend {
 			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
 				if !p.Strict {
@@ -97,6 +97,6 @@ func strictDefects() []defect {
 				begun := budget.Moment{Server: b.at.Server, Now: b.at.Now / window * window}
 				return b.state.Acquire(p, a, begun), nil
 			}}
-		}, false},
+		}},
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func returnCases() []Case {
-	return []Case{
+func returnCases() []testCase {
+	return []testCase{
 		{Name: "return-gives-back", Run: returnGivesBack},
 		{Name: "return-fills-no-higher", Run: returnFillsNoHigher},
 		{Name: "return-too-late", Run: returnTooLate},

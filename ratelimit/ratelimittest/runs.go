@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func runCases() []Case {
-	return []Case{
+func runCases() []testCase {
+	return []testCase{
 		{Name: "runs-are-calls", Run: runsAreCalls},
 		{Name: "remaining-is-exact", Run: remainingIsExact},
 		{Name: "yield", Run: yields},

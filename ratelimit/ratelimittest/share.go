@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func shareCases() []Case {
-	return []Case{
+func shareCases() []testCase {
+	return []testCase{
 		{Name: "low-share", Run: lowShare},
 		{Name: "low-share-ends", Run: lowShareEnds},
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-func waitCases() []Case {
-	return []Case{{Name: "waits-outlive-lost-answers", Run: waitsOutliveLostAnswers}}
+func waitCases() []testCase {
+	return []testCase{{Name: "waits-outlive-lost-answers", Run: waitsOutliveLostAnswers}}
 }
 
 // lossy keeps every third answer back until the caller's timeout, like a stalled connection:

@@ -1,0 +1,67 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Mutant is a backend with one defect.
+type Mutant[H any] struct {
+	// Name says what the backend does wrong.
+	Name string
+	// Cases are the names of the cases that notice it.
+	Cases []string
+	// Open returns a new harness of it.
+	Open func(t *testing.T) H
+}
+
+// Mutants fails t when a case does not notice a mutant that names it, and when no mutant
+// names a case: then nothing shows that the case can fail. A panic counts as noticed.
+func (s Suite[H]) Mutants(t *testing.T, all []Mutant[H]) {
+	t.Helper()
+	for _, complaint := range s.unnoticed(t, all) {
+		t.Error(complaint)
+	}
+}
+
+func (s Suite[H]) unnoticed(t *testing.T, all []Mutant[H]) (complaints []string) {
+	t.Helper()
+	named := map[string]bool{}
+	for _, m := range all {
+		for _, name := range m.Cases {
+			named[name] = true
+			i := slices.IndexFunc(s.Cases, func(c Case[H]) bool { return c.Name == name })
+			if i < 0 {
+				complaints = append(complaints, fmt.Sprintf("there is no case %s to notice a backend that %s", name, m.Name))
+				continue
+			}
+			// A subtest, so that what the harness opened is closed before the next one.
+			t.Run(m.Name+"/"+name, func(t *testing.T) {
+				err := s.safely(t, s.Cases[i], m.Open(t))
+				if err == nil {
+					complaints = append(complaints, fmt.Sprintf("%s does not notice a backend that %s", name, m.Name))
+				} else {
+					t.Logf("noticed: %v", err)
+				}
+			})
+		}
+	}
+	for _, c := range s.Cases {
+		if !named[c.Name] {
+			complaints = append(complaints, fmt.Sprintf("no mutant shows that the case %s can fail", c.Name))
+		}
+	}
+	return complaints
+}
+
+// safely returns a panic as an error.
+func (s Suite[H]) safely(t *testing.T, c Case[H], h H) (err error) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return s.Check(t.Context(), c, h)
+}

@@ -1,0 +1,87 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"testing"
+	"time"
+)
+
+// Need is a means that some harnesses lack. Its text says what such a harness cannot do;
+// n/a lines print it.
+type Need string
+
+// Case is one promise of a backend.
+type Case[H any] struct {
+	Name string
+	// Needs lists the means that the case needs. On a harness that lacks one, the case is n/a.
+	Needs []Need
+	// Run checks the promise on a new harness and returns how it was broken. It obeys ctx.
+	Run func(ctx context.Context, h H) error
+}
+
+// Suite is the cases of one interface, and how they run.
+type Suite[H any] struct {
+	Cases []Case[H]
+	// Limit bounds the time of one case, so that a backend that hangs fails it; a minute
+	// when zero.
+	Limit time.Duration
+	// Lacks reports whether a harness lacks a means. When Lacks is nil, harnesses lack none.
+	Lacks func(h H, n Need) bool
+	// Complete fills in the optional parts of a harness; nil when there are none.
+	Complete func(ctx context.Context, h H) (H, error)
+}
+
+// Run runs every case as a subtest, each on a harness of its own.
+func (s Suite[H]) Run(t *testing.T, open func(t *testing.T) H) {
+	t.Helper()
+	for _, c := range s.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			h := open(t)
+			if missing := s.Missing(c, h); missing != "" {
+				t.Logf("n/a: %s", missing)
+				return
+			}
+			if err := s.Check(t.Context(), c, h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Check runs one case on a new harness and returns how the promise was broken.
+func (s Suite[H]) Check(ctx context.Context, c Case[H], h H) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Limit, time.Minute))
+	defer cancel()
+	if s.Complete != nil {
+		var err error
+		if h, err = s.Complete(ctx, h); err != nil {
+			return err
+		}
+	}
+	return c.Run(ctx, h)
+}
+
+// Missing returns the first means of a case that a harness lacks, "" when there is none.
+func (s Suite[H]) Missing(c Case[H], h H) Need {
+	if s.Lacks == nil {
+		return ""
+	}
+	for _, n := range c.Needs {
+		if s.Lacks(h, n) {
+			return n
+		}
+	}
+	return ""
+}
+
+// NotApplicable returns the names of the cases that are n/a on a harness.
+func (s Suite[H]) NotApplicable(h H) []string {
+	var names []string
+	for _, c := range s.Cases {
+		if s.Missing(c, h) != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
