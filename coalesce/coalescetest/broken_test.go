@@ -2,6 +2,7 @@ package coalescetest_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
+	"github.com/millrace-go/millrace/conformance"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,32 +74,13 @@ func harness(with func(s *memcoalesce.Store) coalesce.Store) coalescetest.Harnes
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
-	cases := map[string]coalescetest.Case{}
-	watched := map[string]bool{}
-	for _, c := range coalescetest.Cases() {
-		cases[c.Name] = c
-	}
-	for _, d := range append(append(defects(), markDefects()...), raceDefects()...) {
-		t.Run(d.name, func(t *testing.T) {
-			for _, name := range d.caught {
-				watched[name] = true
-				c, ok := cases[name]
-				if !ok {
-					t.Fatalf("there is no case %q", name)
-				}
-				if err := coalescetest.Check(t.Context(), c, harness(d.with)); err == nil {
-					t.Errorf("%s does not notice a store that %s", name, d.name)
-				} else {
-					t.Logf("%s: %v", name, err)
-				}
-			}
+	var mutants []conformance.Mutant[coalescetest.Harness]
+	for _, d := range slices.Concat(defects(), markDefects(), raceDefects()) {
+		mutants = append(mutants, conformance.Mutant[coalescetest.Harness]{
+			Name: d.name, Cases: d.caught, Open: func(*testing.T) coalescetest.Harness { return harness(d.with) },
 		})
 	}
-	for name := range cases {
-		if !watched[name] {
-			t.Errorf("no broken store shows that case %s can fail", name)
-		}
-	}
+	coalescetest.Suite().Mutants(t, mutants)
 }
 
 // TestCorrectStorePasses is the control: without a defect the same harness passes every case,
@@ -118,15 +101,15 @@ func TestCorrectStorePasses(t *testing.T) {
 			races[name] = true
 		}
 	}
-	for _, c := range coalescetest.Cases() {
+	for _, c := range coalescetest.Suite().Cases {
 		if marks[c.Name] {
-			err := coalescetest.Check(t.Context(), c, harness(func(s *memcoalesce.Store) coalesce.Store { return marking(s, mistakes{}) }))
+			err := coalescetest.Suite().Check(t.Context(), c, harness(func(s *memcoalesce.Store) coalesce.Store { return marking(s, mistakes{}) }))
 			if err != nil {
 				t.Errorf("marks without a mistake: %s: %v", c.Name, err)
 			}
 		}
 		if races[c.Name] {
-			err := coalescetest.Check(t.Context(), c, harness(func(*memcoalesce.Store) coalesce.Store { return &naive{} }))
+			err := coalescetest.Suite().Check(t.Context(), c, harness(func(*memcoalesce.Store) coalesce.Store { return &naive{} }))
 			if err != nil {
 				t.Errorf("steps that do not meet: %s: %v", c.Name, err)
 			}

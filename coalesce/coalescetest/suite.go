@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/conformance"
 )
-
-// Limit bounds the time of a case, so that a store that hangs fails it.
-const Limit = time.Minute
 
 // Harness is one empty store with the parts that the suite needs.
 type Harness struct {
@@ -25,66 +23,53 @@ type Harness struct {
 	Lose func(ctx context.Context, key string) error
 }
 
-// Case is one guarantee.
-type Case struct {
-	Name string
-	// Run checks the guarantee on a new harness and returns an error if it is broken.
-	Run func(ctx context.Context, h Harness) error
-}
-
-// Check runs one case on a new harness.
-func Check(ctx context.Context, c Case, h Harness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	if h.Peer == nil {
-		h.Peer = h.Store
-	}
-	return c.Run(ctx, h)
-}
+type testCase = conformance.Case[Harness]
 
 // Run runs every case as a subtest, each on its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
-	for _, c := range Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			if err := Check(t.Context(), c, open(t)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	Suite().Run(t, open)
 }
 
-// Cases returns the suite.
-func Cases() []Case {
-	return []Case{
-		{"free-is-published", freeIsPublished},
-		{"held-is-processing", heldIsProcessing},
-		{"high-upgrades-low", highUpgradesLow},
-		{"lock-expires", lockExpires},
-		{"upgrade-has-its-own-ttl", upgradeHasItsOwnTTL},
-		{"release-frees", releaseFrees},
-		{"release-compares", releaseCompares},
-		{"done-frees", doneFrees},
-		{"done-compares", doneCompares},
-		{"extend", extend},
-		{"extend-compares", extendCompares},
-		{"again-once", againOnce},
-		{"again-is-asked-of-the-holder", againIsAskedOfTheHolder},
-		{"again-priority", againPriority},
-		{"again-moves-with-an-upgrade", againMovesWithAnUpgrade},
-		{"again-ends-with-the-lock", againEndsWithTheLock},
-		{"again-lives-with-the-lock", againLivesWithTheLock},
-		{"versions-grow", versionsGrow},
-		{"current", current},
-		{"version-expires", versionExpires},
-		{"lost-state", lostState},
-		{"keys", keys},
-		{"arguments", arguments},
-		{"cancelled-context", cancelledContext},
-		{"concurrent-requests", concurrentRequests},
-		{"concurrent-upgrades", concurrentUpgrades},
-		{"concurrent-release", concurrentRelease},
-		{"concurrent-done", concurrentDone},
+// Suite returns the cases and how they run.
+func Suite() conformance.Suite[Harness] {
+	return conformance.Suite[Harness]{
+		Cases: []testCase{
+			{Name: "free-is-published", Run: freeIsPublished},
+			{Name: "held-is-processing", Run: heldIsProcessing},
+			{Name: "high-upgrades-low", Run: highUpgradesLow},
+			{Name: "lock-expires", Run: lockExpires},
+			{Name: "upgrade-has-its-own-ttl", Run: upgradeHasItsOwnTTL},
+			{Name: "release-frees", Run: releaseFrees},
+			{Name: "release-compares", Run: releaseCompares},
+			{Name: "done-frees", Run: doneFrees},
+			{Name: "done-compares", Run: doneCompares},
+			{Name: "extend", Run: extend},
+			{Name: "extend-compares", Run: extendCompares},
+			{Name: "again-once", Run: againOnce},
+			{Name: "again-is-asked-of-the-holder", Run: againIsAskedOfTheHolder},
+			{Name: "again-priority", Run: againPriority},
+			{Name: "again-moves-with-an-upgrade", Run: againMovesWithAnUpgrade},
+			{Name: "again-ends-with-the-lock", Run: againEndsWithTheLock},
+			{Name: "again-lives-with-the-lock", Run: againLivesWithTheLock},
+			{Name: "versions-grow", Run: versionsGrow},
+			{Name: "current", Run: current},
+			{Name: "version-expires", Run: versionExpires},
+			{Name: "lost-state", Run: lostState},
+			{Name: "keys", Run: keys},
+			{Name: "arguments", Run: arguments},
+			{Name: "cancelled-context", Run: cancelledContext},
+			{Name: "concurrent-requests", Run: concurrentRequests},
+			{Name: "concurrent-upgrades", Run: concurrentUpgrades},
+			{Name: "concurrent-release", Run: concurrentRelease},
+			{Name: "concurrent-done", Run: concurrentDone},
+		},
+		Complete: func(_ context.Context, h Harness) (Harness, error) {
+			if h.Peer == nil {
+				h.Peer = h.Store
+			}
+			return h, nil
+		},
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuetest"
@@ -104,9 +106,5 @@ func TestConformanceWhileTimePasses(t *testing.T) {
 
 // This test notices a case that drops out of the suite.
 func TestNothingIsMissing(t *testing.T) {
-	for _, c := range queuetest.Cases() {
-		if missing := c.Missing(harness(t)); missing != "" {
-			t.Errorf("%s: n/a for %q", c.Name, missing)
-		}
-	}
+	require.Empty(t, queuetest.Suite().NotApplicable(harness(t)))
 }

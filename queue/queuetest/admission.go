@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func admissionCases() []Case {
-	clock := []Need{NeedClock}
-	return []Case{
+func admissionCases() []testCase {
+	clock := []conformance.Need{NeedClock}
+	return []testCase{
 		{Name: "admission-in-chunks", Run: admissionInChunks},
 		{Name: "tick-guard", Needs: clock, Run: tickGuard},
 		{Name: "rate-of-admissions", Needs: clock, Run: rateOfAdmissions},

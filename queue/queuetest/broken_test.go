@@ -2,14 +2,13 @@ package queuetest_test
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuetest"
@@ -163,53 +162,32 @@ func TestTheCorrectStorePasses(t *testing.T) {
 
 // On a harness that offers nothing, the cases without needs remain.
 func TestNeeds(t *testing.T) {
-	left := 0
-	for _, c := range queuetest.Cases() {
+	s, left := queuetest.Suite(), 0
+	for _, c := range s.Cases {
 		h := (&backend{}).harness(t)
 		h.Advance, h.Lose = nil, nil
-		if c.Missing(h) != "" {
+		if s.Missing(c, h) != "" {
 			continue
 		}
 		left++
-		if err := queuetest.Check(t.Context(), c, h); err != nil {
+		if err := s.Check(t.Context(), c, h); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
-	if left < 25 || left >= len(queuetest.Cases()) {
-		t.Errorf("%d of %d cases are left", left, len(queuetest.Cases()))
+	if left < 25 || left >= len(s.Cases) {
+		t.Errorf("%d of %d cases are left", left, len(s.Cases))
 	}
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
-	watched, cases := map[string]bool{}, queuetest.Cases()
+	var mutants []conformance.Mutant[queuetest.Harness]
 	for _, d := range defects() {
-		t.Run(d.name, func(t *testing.T) {
-			for _, name := range d.caught {
-				i := slices.IndexFunc(cases, func(c queuetest.Case) bool { return c.Name == name })
-				if i < 0 {
-					t.Fatalf("there is no case %s", name)
-				}
-				watched[name] = true
-				if safely(t, cases[i], d.with()) == nil {
-					t.Errorf("%s does not catch it", name)
-				}
-			}
+		mutants = append(mutants, conformance.Mutant[queuetest.Harness]{
+			Name: d.name, Cases: d.caught, Open: func(t *testing.T) queuetest.Harness {
+				t.Helper()
+				return d.with().harness(t)
+			},
 		})
 	}
-	for _, c := range cases {
-		if !watched[c.Name] {
-			t.Errorf("no broken store shows that %s can fail", c.Name)
-		}
-	}
-}
-
-// safely returns a panic as an error.
-func safely(t *testing.T, c queuetest.Case, b *backend) (err error) {
-	t.Helper()
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return queuetest.Check(t.Context(), c, b.harness(t))
+	queuetest.Suite().Mutants(t, mutants)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func callCases() []Case {
-	return []Case{
+func callCases() []testCase {
+	return []testCase{
 		{Name: "bad-calls", Run: badCalls},
 		{Name: "odd-users", Run: oddUsers},
 		{Name: "cancelled-context", Run: cancelledContext},

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func clearCases() []Case {
-	return []Case{
+func clearCases() []testCase {
+	return []testCase{
 		{Name: "clear-takes-everybody-out", Run: clearTakesEverybodyOut},
 		{Name: "cleared-tickets-are-worth-nothing", Run: clearedTicketsAreWorthNothing},
 	}

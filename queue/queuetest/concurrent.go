@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func concurrentCases() []Case {
-	return []Case{
+func concurrentCases() []testCase {
+	return []testCase{
 		{Name: "arrivals-race-for-places", Run: arrivalsRaceForPlaces},
 		{Name: "admissions-race", Run: admissionsRace},
 		{Name: "concurrent-instances", Run: concurrentInstances},

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
 )
 
-func drawCases() []Case {
-	needs := []Need{NeedClock, NeedDraw}
-	return []Case{
+func drawCases() []testCase {
+	needs := []conformance.Need{NeedClock, NeedDraw}
+	return []testCase{
 		{Name: "closed-until-the-opening", Needs: needs, Run: closedUntilTheOpening},
 		{Name: "the-draw-orders-the-line", Needs: needs, Run: theDrawOrdersTheLine},
 		{Name: "a-draw-has-one-holder", Needs: needs, Run: aDrawHasOneHolder},

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func entryCases() []Case {
-	return []Case{
+func entryCases() []testCase {
+	return []testCase{
 		{Name: "enters-at-once", Run: entersAtOnce},
 		{Name: "nobody-passes-the-line", Run: nobodyPassesTheLine},
 		{Name: "threshold-changes", Run: thresholdChanges},

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func eventCases() []Case {
-	return []Case{
+func eventCases() []testCase {
+	return []testCase{
 		{Name: "events-are-apart", Run: eventsAreApart},
 		{Name: "events-are-listed", Run: eventsAreListed},
-		{Name: "events-are-forgotten", Needs: []Need{NeedClock}, Run: eventsAreForgotten},
+		{Name: "events-are-forgotten", Needs: []conformance.Need{NeedClock}, Run: eventsAreForgotten},
 	}
 }
 

@@ -10,20 +10,21 @@ import (
 	"github.com/millrace-go/millrace/queue/queuetest"
 )
 
-func ExampleCheck() {
+func ExampleSuite() {
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	h := queuetest.Harness{Store: store}
-	for _, c := range queuetest.Cases() {
-		switch missing := c.Missing(h); {
+	suite := queuetest.Suite()
+	for _, c := range suite.Cases {
+		switch missing := suite.Missing(c, h); {
 		case c.Name != "order-of-arrival" && c.Name != "tick-guard":
 		case missing != "":
 			fmt.Println(c.Name, "n/a:", missing)
 		default:
-			fmt.Println(c.Name, queuetest.Check(context.Background(), c, h))
+			fmt.Println(c.Name, suite.Check(context.Background(), c, h))
 		}
 	}
 	// Output:

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func gateCases() []Case {
-	return []Case{
+func gateCases() []testCase {
+	return []testCase{
 		{Name: "gate-lets-positions-in", Run: gateLetsPositionsIn},
 		{Name: "position-counts-once", Run: positionCountsOnce},
 		{Name: "a-shared-position-moves-nobody", Run: aSharedPositionMovesNobody},

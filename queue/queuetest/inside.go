@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func insideCases() []Case {
-	clock := []Need{NeedClock}
-	return []Case{
+func insideCases() []testCase {
+	clock := []conformance.Need{NeedClock}
+	return []testCase{
 		{Name: "leave-and-done", Run: leaveAndDone},
 		{Name: "verify-by-entry", Run: verifyByEntry},
 		{Name: "active-time-is-fixed", Needs: clock, Run: activeTimeIsFixed},

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func lookCases() []Case {
-	return []Case{
+func lookCases() []testCase {
+	return []testCase{
 		{Name: "look-is-exact", Run: lookIsExact},
 		{Name: "look-in-pages", Run: lookInPages},
 		{Name: "look-from-elsewhere", Run: lookFromElsewhere},
-		{Name: "look-after-a-long-time", Needs: []Need{NeedClock}, Run: lookAfterALongTime},
+		{Name: "look-after-a-long-time", Needs: []conformance.Need{NeedClock}, Run: lookAfterALongTime},
 		{Name: "look-at-nothing", Run: lookAtNothing},
 	}
 }

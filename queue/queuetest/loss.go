@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func lossCases() []Case {
-	loss, both := []Need{NeedLoss}, []Need{NeedLoss, NeedClock}
-	return []Case{
+func lossCases() []testCase {
+	loss, both := []conformance.Need{NeedLoss}, []conformance.Need{NeedLoss, NeedClock}
+	return []testCase{
 		{Name: "loss-begins-an-epoch", Needs: loss, Run: lossBeginsAnEpoch},
 		{Name: "lost-line-forms-again", Needs: loss, Run: lostLineFormsAgain},
 		{Name: "lost-ticket-counts-once", Needs: loss, Run: lostTicketCountsOnce},

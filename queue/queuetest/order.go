@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func orderCases() []Case {
-	return []Case{
+func orderCases() []testCase {
+	return []testCase{
 		{Name: "order-of-arrival", Run: orderOfArrival},
 		{Name: "order-within-a-call", Run: orderWithinACall},
 		{Name: "one-place-each", Run: onePlaceEach},

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-func promotionCases() []Case {
-	return []Case{
+func promotionCases() []testCase {
+	return []testCase{
 		{Name: "goes-on-above-what-is-known", Run: goesOnAboveWhatIsKnown},
 		{Name: "tickets-of-lost-writes", Run: ticketsOfLostWrites},
 	}

@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func settingsCases() []Case {
-	return []Case{
+func settingsCases() []testCase {
+	return []testCase{
 		{Name: "closed-until-the-settings-are-known", Run: closedUntilTheSettingsAreKnown},
 		{Name: "nothing-set-keeps-a-pause", Run: nothingSetKeepsAPause},
 		{Name: "older-settings-change-nothing", Run: olderSettingsChangeNothing},
-		{Name: "a-loss-closes-the-room", Needs: []Need{NeedLoss}, Run: aLossClosesTheRoom},
+		{Name: "a-loss-closes-the-room", Needs: []conformance.Need{NeedLoss}, Run: aLossClosesTheRoom},
 	}
 }
 

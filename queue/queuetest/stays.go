@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func stayCases() []Case {
-	return []Case{
-		{Name: "stays-are-counted", Needs: []Need{NeedClock}, Run: staysAreCounted},
+func stayCases() []testCase {
+	return []testCase{
+		{Name: "stays-are-counted", Needs: []conformance.Need{NeedClock}, Run: staysAreCounted},
 		{Name: "stays-begin-anew", Run: staysBeginAnew},
 	}
 }

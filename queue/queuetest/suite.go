@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -27,47 +28,34 @@ type Harness struct {
 	Skew func(d time.Duration)
 }
 
-// Need is a requirement of a case on a harness.
-type Need string
-
 // Needs, as their n/a lines print them.
 const (
-	NeedClock Need = "the store's clock cannot be moved (Harness.Advance is nil)"
-	NeedLoss  Need = "the store cannot lose its state (Harness.Lose is nil)"
-	NeedDraw  Need = "rooms cannot open at a time (the store is no queue.Drawer)"
+	NeedClock conformance.Need = "the store's clock cannot be moved (Harness.Advance is nil)"
+	NeedLoss  conformance.Need = "the store cannot lose its state (Harness.Lose is nil)"
+	NeedDraw  conformance.Need = "rooms cannot open at a time (the store is no queue.Drawer)"
 )
 
-// Case is one promise of a store.
-type Case struct {
-	Name string
-	// Needs lists the requirements on the harness; without one the case is n/a.
-	Needs []Need
-	// Run checks the promise on a fresh harness and returns how it was broken.
-	Run func(ctx context.Context, h Harness) error
+type testCase = conformance.Case[Harness]
+
+// Run runs every case as a subtest, each on its own harness.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	t.Helper()
+	Suite().Run(t, open)
 }
 
-// Missing returns the first need that the harness does not meet, "" when it
-// meets all.
-func (c Case) Missing(h Harness) Need {
-	for _, n := range c.Needs {
-		if _, draws := h.Store.(queue.Drawer); n == NeedDraw && !draws {
-			return n
-		}
-		if n == NeedClock && h.Advance == nil || n == NeedLoss && h.Lose == nil {
-			return n
-		}
+// Suite returns the cases and how they run.
+func Suite() conformance.Suite[Harness] {
+	return conformance.Suite[Harness]{
+		Cases: slices.Concat(
+			orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
+			clearCases(), gateCases(), settingsCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
+		),
+		Lacks: func(h Harness, n conformance.Need) bool {
+			_, draws := h.Store.(queue.Drawer)
+			return n == NeedClock && h.Advance == nil || n == NeedLoss && h.Lose == nil || n == NeedDraw && !draws
+		},
+		Complete: func(_ context.Context, h Harness) (Harness, error) { return complete(h), nil },
 	}
-	return ""
-}
-
-// Limit is how long one case may take.
-const Limit = time.Minute
-
-// Check runs one case on a fresh harness.
-func Check(ctx context.Context, c Case, h Harness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	return c.Run(ctx, complete(h))
 }
 
 func complete(h Harness) Harness {
@@ -75,29 +63,4 @@ func complete(h Harness) Harness {
 		h.Peers = []queue.Store{h.Store}
 	}
 	return h
-}
-
-// Run runs every case as a subtest on a harness of its own.
-func Run(t *testing.T, open func(t *testing.T) Harness) {
-	t.Helper()
-	for _, c := range Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			h := open(t)
-			if missing := c.Missing(h); missing != "" {
-				t.Logf("n/a: %s", missing)
-				return
-			}
-			if err := Check(t.Context(), c, h); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// Cases returns the suite.
-func Cases() []Case {
-	return slices.Concat(
-		orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
-		clearCases(), gateCases(), settingsCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
-	)
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func sweepCases() []Case {
-	clock := []Need{NeedClock}
-	return []Case{
+func sweepCases() []testCase {
+	clock := []conformance.Need{NeedClock}
+	return []testCase{
 		{Name: "sweep-removes-the-silent", Needs: clock, Run: sweepRemovesTheSilent},
 		{Name: "sweep-in-chunks", Needs: clock, Run: sweepInChunks},
 		{Name: "sweep-guard", Needs: clock, Run: sweepGuard},

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func turnCases() []Case {
-	clock := []Need{NeedClock}
-	return []Case{
+func turnCases() []testCase {
+	clock := []conformance.Need{NeedClock}
+	return []testCase{
 		{Name: "turn-takes-a-place", Run: turnTakesAPlace},
 		{Name: "first-poll-starts-the-time", Needs: clock, Run: firstPollStartsTheTime},
 		{Name: "silent-turns-hold-up-nobody", Needs: clock, Run: silentTurnsHoldUpNobody},

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
 )
 
-func walkCases() []Case {
-	return []Case{
-		{Name: "random-walks", Needs: []Need{NeedClock}, Run: randomWalks},
+func walkCases() []testCase {
+	return []testCase{
+		{Name: "random-walks", Needs: []conformance.Need{NeedClock}, Run: randomWalks},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
@@ -47,10 +48,5 @@ func TestConformance(t *testing.T) {
 
 // Nothing in the suite is n/a.
 func TestNotApplicable(t *testing.T) {
-	h := harness(t, servers["redis"])
-	for _, c := range queuetest.Cases() {
-		if missing := c.Missing(h); missing != "" {
-			t.Errorf("%s: n/a because %s", c.Name, missing)
-		}
-	}
+	require.Empty(t, queuetest.Suite().NotApplicable(harness(t, servers["redis"])))
 }

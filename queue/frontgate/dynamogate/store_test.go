@@ -105,10 +105,7 @@ func TestConformance(t *testing.T) { frontgatetest.Run(t, harness) }
 
 // Nothing in the suite is n/a.
 func TestNotApplicable(t *testing.T) {
-	h := harness(t)
-	for _, c := range frontgatetest.Cases() {
-		if missing := c.Missing(h); missing != "" {
-			t.Errorf("%s: n/a because %s", c.Name, missing)
-		}
+	if left := frontgatetest.Suite().NotApplicable(harness(t)); len(left) > 0 {
+		t.Errorf("n/a: %v", left)
 	}
 }

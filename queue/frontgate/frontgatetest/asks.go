@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-func askCases() []Case {
-	return []Case{
+func askCases() []testCase {
+	return []testCase{
 		{Name: "bad-asks", Run: badAsks},
 		{Name: "ended-context", Run: endedContext},
 	}

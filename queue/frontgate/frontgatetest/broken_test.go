@@ -2,14 +2,15 @@ package frontgatetest_test
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
@@ -115,52 +116,22 @@ func TestTheCorrectStorePasses(t *testing.T) {
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
-	watched := map[string]bool{}
+	var mutants []conformance.Mutant[frontgatetest.Harness]
 	for _, d := range defects() {
-		t.Run(d.name, func(t *testing.T) {
-			var failed []string
-			for _, c := range frontgatetest.Cases() {
-				if d.only && !slices.Contains(d.caught, c.Name) {
-					continue
-				}
+		mutants = append(mutants, conformance.Mutant[frontgatetest.Harness]{
+			Name: d.name, Cases: d.caught, Open: func(*testing.T) frontgatetest.Harness {
 				b := newBackend()
 				d.with(b)
-				if err := safely(t.Context(), c, b); err != nil {
-					failed = append(failed, c.Name)
-				}
-			}
-			for _, name := range d.caught {
-				watched[name] = true
-				if !slices.Contains(failed, name) {
-					t.Errorf("%s does not catch it; caught by %v", name, failed)
-				}
-			}
+				return b.harness()
+			},
 		})
 	}
-	for _, c := range frontgatetest.Cases() {
-		if !watched[c.Name] {
-			t.Errorf("no broken store shows that %s can fail", c.Name)
-		}
-	}
+	frontgatetest.Suite().Mutants(t, mutants)
 }
 
 // A case whose needs the backend does not meet is reported by name.
 func TestMissing(t *testing.T) {
-	for _, c := range frontgatetest.Cases() {
-		h := newBackend().harness()
-		h.Expires = false
-		if missing := c.Missing(h); (missing != "") != (c.Name == "kept-after-off") {
-			t.Errorf("%s: %q", c.Name, missing)
-		}
-	}
-}
-
-// safely returns a panic as an error.
-func safely(ctx context.Context, c frontgatetest.Case, b *backend) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return frontgatetest.Check(ctx, c, b.harness())
+	h := newBackend().harness()
+	h.Expires = false
+	require.Equal(t, []string{"kept-after-off"}, frontgatetest.Suite().NotApplicable(h))
 }

@@ -53,7 +53,7 @@ func positionDefects() []defect {
 				return s, err
 			}
 		}},
-		{name: "reads, adds, and then writes", caught: []string{"dense-over-callers"}, with: readsThenWrites, only: true},
+		{name: "reads, adds, and then writes", caught: []string{"dense-over-callers"}, with: readsThenWrites},
 		{name: "each process counts for itself", caught: []string{"positions-from-one", "dense-over-callers", "rounds-over-callers", "many-switch-on"}, with: func(b *backend) {
 			peer := newBackend()
 			peer.clock = b.clock

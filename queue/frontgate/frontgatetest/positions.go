@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-func positionCases() []Case {
-	return []Case{
+func positionCases() []testCase {
+	return []testCase{
 		{Name: "off-by-default", Run: offByDefault},
 		{Name: "positions-from-one", Run: positionsFromOne},
 		{Name: "off-gives-none", Run: offGivesNone},

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-func roundCases() []Case {
-	return []Case{
+func roundCases() []testCase {
+	return []testCase{
 		{Name: "never-past-assigned", Run: neverPastAssigned},
 		{Name: "rounds-are-apart", Run: roundsAreApart},
 		{Name: "rounds-over-callers", Run: roundsOverCallers},

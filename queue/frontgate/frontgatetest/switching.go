@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-func switchCases() []Case {
-	return []Case{
+func switchCases() []testCase {
+	return []testCase{
 		{Name: "off-admits-holders", Run: offAdmitsHolders},
 		{Name: "on-again-goes-on", Run: onAgainGoesOn},
 		{Name: "switching-twice", Run: switchingTwice},

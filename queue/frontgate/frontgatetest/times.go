@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
-func timeCases() []Case {
-	return []Case{
+func timeCases() []testCase {
+	return []testCase{
 		{Name: "shows-its-clock", Run: showsItsClock},
 		{Name: "lost-counters", Run: lostCounters},
 		{Name: "kept-while-on", Run: keptWhileOn},
-		{Name: "kept-after-off", Needs: []Need{NeedExpiry}, Run: keptAfterOff},
+		{Name: "kept-after-off", Needs: []conformance.Need{NeedExpiry}, Run: keptAfterOff},
 	}
 }
 

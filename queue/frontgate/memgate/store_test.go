@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
@@ -55,11 +57,7 @@ func TestConformance(t *testing.T) { frontgatetest.Run(t, harness) }
 
 // Nothing in the suite is n/a.
 func TestNotApplicable(t *testing.T) {
-	for _, c := range frontgatetest.Cases() {
-		if missing := c.Missing(harness(t)); missing != "" {
-			t.Errorf("%s: n/a because %s", c.Name, missing)
-		}
-	}
+	require.Empty(t, frontgatetest.Suite().NotApplicable(harness(t)))
 }
 
 // By default a store counts the time that passes, not the wall clock.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -98,12 +99,7 @@ func TestConformance(t *testing.T) {
 // Expiry goes by the server's clock, which a test cannot move: TestExpiry has it.
 // This test notices a case that drops out of the suite.
 func TestNotApplicable(t *testing.T) {
-	h := harness(t, servers["redis"])
-	for _, c := range frontgatetest.Cases() {
-		if missing := c.Missing(h); (missing != "") != (c.Name == "kept-after-off") {
-			t.Errorf("%s: n/a for %q", c.Name, missing)
-		}
-	}
+	require.Equal(t, []string{"kept-after-off"}, frontgatetest.Suite().NotApplicable(harness(t, servers["redis"])))
 }
 
 func TestExpiry(t *testing.T) {
