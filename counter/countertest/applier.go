@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 )
 
@@ -29,12 +30,12 @@ func (h ApplierHarness) peer() counter.Applier {
 // RunApplier runs every case as a subtest, each on its own harness.
 func RunApplier(t *testing.T, open func(t *testing.T) ApplierHarness) {
 	t.Helper()
-	run(t, ApplierCases(), open)
+	ApplierSuite().Run(t, open)
 }
 
-// ApplierCases returns the guarantees of an applier.
-func ApplierCases() []Case[ApplierHarness] {
-	return []Case[ApplierHarness]{
+// ApplierSuite returns the guarantees of an applier.
+func ApplierSuite() conformance.Suite[ApplierHarness] {
+	return conformance.Suite[ApplierHarness]{Cases: []conformance.Case[ApplierHarness]{
 		{Name: "LeaseHeld", Run: leaseHeld},
 		{Name: "LeaseEnds", Run: leaseEnds},
 		{Name: "LeaseLost", Run: leaseLost},
@@ -48,7 +49,7 @@ func ApplierCases() []Case[ApplierHarness] {
 		{Name: "CountersApart", Run: totalsApart},
 		{Name: "Prune", Run: prune},
 		{Name: "Concurrent", Run: concurrentApplies},
-	}
+	}}
 }
 
 const long = time.Hour

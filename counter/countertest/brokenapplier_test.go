@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -183,12 +184,12 @@ func TestBrokenAppliers(t *testing.T) {
 			return fresh, err
 		}},
 	}
-	var all []defect[countertest.ApplierHarness]
+	var all []conformance.Mutant[countertest.ApplierHarness]
 	for names, a := range defects {
-		all = append(all, defect[countertest.ApplierHarness]{names[0], names[1], func() countertest.ApplierHarness {
+		all = append(all, conformance.Mutant[countertest.ApplierHarness]{Name: names[0], Cases: names[1:], Open: func(*testing.T) countertest.ApplierHarness {
 			a.Applier = memcounter.NewApplier()
 			return countertest.ApplierHarness{Applier: a}
 		}})
 	}
-	broken(t, countertest.ApplierCases(), all)
+	countertest.ApplierSuite().Mutants(t, all)
 }

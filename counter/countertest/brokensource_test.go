@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
 )
@@ -148,9 +149,11 @@ func TestBrokenSources(t *testing.T) {
 			}
 		}},
 	}
-	var all []defect[countertest.SourceHarness]
+	var all []conformance.Mutant[countertest.SourceHarness]
 	for names, l := range defects {
-		all = append(all, defect[countertest.SourceHarness]{names[0], names[1], l.harness})
+		all = append(all, conformance.Mutant[countertest.SourceHarness]{
+			Name: names[0], Cases: names[1:], Open: func(*testing.T) countertest.SourceHarness { return l.harness() },
+		})
 	}
-	broken(t, countertest.SourceCases(), all)
+	countertest.SourceSuite().Mutants(t, all)
 }

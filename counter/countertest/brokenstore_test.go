@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -149,12 +150,12 @@ func TestBrokenStores(t *testing.T) {
 			return s.Add(ctx, name, key, n)
 		}},
 	}
-	var all []defect[countertest.StoreHarness]
+	var all []conformance.Mutant[countertest.StoreHarness]
 	for names, s := range defects {
-		all = append(all, defect[countertest.StoreHarness]{names[0], names[1], func() countertest.StoreHarness {
+		all = append(all, conformance.Mutant[countertest.StoreHarness]{Name: names[0], Cases: names[1:], Open: func(*testing.T) countertest.StoreHarness {
 			s.Store = memcounter.New()
 			return countertest.StoreHarness{Store: s}
 		}})
 	}
-	broken(t, countertest.StoreCases(), all)
+	countertest.StoreSuite().Mutants(t, all)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 )
 
@@ -18,32 +19,33 @@ type SourceHarness struct {
 	Begin func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error)
 }
 
+// The needs of cases of a source; n/a lines print these texts.
+const (
+	NeedBegin   conformance.Need = "one transaction at a time can write (SourceHarness.Begin is nil)"
+	NeedTrimmer conformance.Need = "the source is no counter.Trimmer"
+)
+
 // RunSource runs every case as a subtest, each on its own harness.
 func RunSource(t *testing.T, open func(t *testing.T) SourceHarness) {
 	t.Helper()
-	run(t, SourceCases(), open)
+	SourceSuite().Run(t, open)
 }
 
-// SourceCases returns the guarantees of a source.
-func SourceCases() []Case[SourceHarness] {
-	begins := func(h SourceHarness) string {
-		if h.Begin == nil {
-			return "one at a time can write (SourceHarness.Begin is nil)"
-		}
-		return ""
-	}
-	trims := func(h SourceHarness) string {
-		if _, ok := h.Source.(counter.Trimmer); !ok {
-			return "the source is no Trimmer"
-		}
-		return ""
-	}
-	return []Case[SourceHarness]{
-		{Name: "Empty", Run: emptySource},
-		{Name: "InOrder", Run: inOrder},
-		{Name: "LateCommit", Needs: begins, Run: lateCommit},
-		{Name: "RolledBack", Needs: begins, Run: rolledBack},
-		{Name: "Trim", Needs: trims, Run: trim},
+// SourceSuite returns the guarantees of a source.
+func SourceSuite() conformance.Suite[SourceHarness] {
+	begins, trims := []conformance.Need{NeedBegin}, []conformance.Need{NeedTrimmer}
+	return conformance.Suite[SourceHarness]{
+		Cases: []conformance.Case[SourceHarness]{
+			{Name: "Empty", Run: emptySource},
+			{Name: "InOrder", Run: inOrder},
+			{Name: "LateCommit", Needs: begins, Run: lateCommit},
+			{Name: "RolledBack", Needs: begins, Run: rolledBack},
+			{Name: "Trim", Needs: trims, Run: trim},
+		},
+		Lacks: func(h SourceHarness, n conformance.Need) bool {
+			_, trimmer := h.Source.(counter.Trimmer)
+			return n == NeedBegin && h.Begin == nil || n == NeedTrimmer && !trimmer
+		},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 )
 
@@ -26,12 +27,12 @@ func (h StoreHarness) peer() counter.Store {
 // RunStore runs every case as a subtest, each on its own harness.
 func RunStore(t *testing.T, open func(t *testing.T) StoreHarness) {
 	t.Helper()
-	run(t, StoreCases(), open)
+	StoreSuite().Run(t, open)
 }
 
-// StoreCases returns the guarantees of a store.
-func StoreCases() []Case[StoreHarness] {
-	return []Case[StoreHarness]{
+// StoreSuite returns the guarantees of a store.
+func StoreSuite() conformance.Suite[StoreHarness] {
+	return conformance.Suite[StoreHarness]{Cases: []conformance.Case[StoreHarness]{
 		{Name: "TakenAndForgotten", Run: takenAndForgotten},
 		{Name: "ZeroIsNotTaken", Run: zeroIsNotTaken},
 		{Name: "Keys", Run: keysApart},
@@ -43,7 +44,7 @@ func StoreCases() []Case[StoreHarness] {
 		{Name: "ForgetOne", Run: forgetOne},
 		{Name: "ForgetTwice", Run: forgetTwice},
 		{Name: "Concurrent", Run: concurrentAdds},
-	}
+	}}
 }
 
 // takeAll takes until the store is empty and sums by key; a key may be in several batches.

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/ssetest"
@@ -122,32 +123,19 @@ func asks(change func(b *backend, r *sse.Rules, live *sse.Live, c *sse.Conn)) op
 }
 
 func TestEveryCaseCatchesADefect(t *testing.T) {
-	caught := map[string]bool{}
+	var mutants []conformance.Mutant[ssetest.CapHarness]
 	for _, d := range capDefects() {
-		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
-			for _, c := range ssetest.CapCases() {
-				if !slices.Contains(d.by, c.Name) {
-					continue
-				}
-				correct, err := memsse.NewCap(memsse.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				b := d.backend
-				b = &backend{Cap: correct, open: b.open, gone: b.gone, close: b.close, renew: b.renew, sweep: b.sweep, end: b.end}
-				if err := ssetest.CheckCap(t.Context(), c, ssetest.CapHarness{Cap: b}); err == nil {
-					t.Errorf("%s does not notice", c.Name)
-				} else {
-					caught[c.Name] = true
-				}
+		mutants = append(mutants, conformance.Mutant[ssetest.CapHarness]{Name: d.name, Cases: d.by, Open: func(t *testing.T) ssetest.CapHarness {
+			t.Helper()
+			correct, err := memsse.NewCap(memsse.Config{})
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			b := d.backend
+			return ssetest.CapHarness{Cap: &backend{Cap: correct, open: b.open, gone: b.gone, close: b.close, renew: b.renew, sweep: b.sweep, end: b.end}}
+		}})
 	}
-	for _, c := range ssetest.CapCases() {
-		if !caught[c.Name] {
-			t.Errorf("%s was not shown to fail", c.Name)
-		}
-	}
+	ssetest.CapSuite().Mutants(t, mutants)
 }
 
 type capDefect struct {

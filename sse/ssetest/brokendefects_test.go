@@ -2,12 +2,12 @@ package ssetest_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/ssetest"
@@ -104,38 +104,24 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 		{name: "does not tell a cut", by: by("a-cut-is-told"), cut: [2]bool{false, false}},
 		{name: "is never up again", by: by("a-cut-is-told"), cut: [2]bool{true, false}},
 	}
-	caught := map[string]bool{}
+	var mutants []conformance.Mutant[ssetest.BrokerHarness]
 	for _, d := range all {
-		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
-			for _, c := range ssetest.BrokerCases() {
-				if !slices.Contains(d.by, c.Name) {
-					continue
-				}
-				w := &wire{}
-				if d.wire != nil {
-					w.publish, w.listen = d.wire.publish, d.wire.listen
-				}
-				var err error
-				if w.Broker, err = memsse.NewBroker(); err != nil {
-					t.Fatal(err)
-				}
-				// Long enough to see that a message is missing.
-				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				err = ssetest.CheckBroker(ctx, c, ssetest.BrokerHarness{Broker: w, Cut: w.cut(d.cut[0], d.cut[1])})
-				cancel()
-				if err == nil {
-					t.Errorf("%s does not notice", c.Name)
-				} else {
-					caught[c.Name] = true
-				}
+		mutants = append(mutants, conformance.Mutant[ssetest.BrokerHarness]{Name: d.name, Cases: d.by, Open: func(t *testing.T) ssetest.BrokerHarness {
+			t.Helper()
+			w := &wire{}
+			if d.wire != nil {
+				w.publish, w.listen = d.wire.publish, d.wire.listen
 			}
-		})
+			var err error
+			if w.Broker, err = memsse.NewBroker(); err != nil {
+				t.Fatal(err)
+			}
+			return ssetest.BrokerHarness{Broker: w, Cut: w.cut(d.cut[0], d.cut[1])}
+		}})
 	}
-	for _, c := range ssetest.BrokerCases() {
-		if !caught[c.Name] {
-			t.Errorf("%s was not shown to fail", c.Name)
-		}
-	}
+	suite := ssetest.BrokerSuite()
+	suite.Limit = 300 * time.Millisecond // long enough to see that a message is missing
+	suite.Mutants(t, mutants)
 }
 
 // swaps sends each second message before the first.

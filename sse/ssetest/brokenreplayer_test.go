@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/ssetest"
 )
@@ -46,7 +46,7 @@ func TestACorrectReplayer(t *testing.T) {
 }
 
 func TestEveryReplayerCaseCatchesADefect(t *testing.T) {
-	caught := map[string]bool{}
+	var mutants []conformance.Mutant[ssetest.ReplayerHarness]
 	for _, d := range []struct {
 		name   string
 		by     []string
@@ -68,22 +68,9 @@ func TestEveryReplayerCaseCatchesADefect(t *testing.T) {
 		}},
 		{"heeds no context", []string{"replaying-heeds-its-context"}, func(_ *table, _ sse.Cursors, missed *sse.Missed) { missed.Events = nil }},
 	} {
-		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
-			for _, c := range ssetest.ReplayerCases() {
-				if !slices.Contains(d.by, c.Name) {
-					continue
-				}
-				if err := ssetest.CheckReplayer(t.Context(), c, (&table{defect: d.defect}).harness()); err == nil {
-					t.Errorf("%s does not notice", c.Name)
-				} else {
-					caught[c.Name] = true
-				}
-			}
+		mutants = append(mutants, conformance.Mutant[ssetest.ReplayerHarness]{
+			Name: d.name, Cases: d.by, Open: func(*testing.T) ssetest.ReplayerHarness { return (&table{defect: d.defect}).harness() },
 		})
 	}
-	for _, c := range ssetest.ReplayerCases() {
-		if !caught[c.Name] {
-			t.Errorf("%s was not shown to fail", c.Name)
-		}
-	}
+	ssetest.ReplayerSuite().Mutants(t, mutants)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -106,12 +107,12 @@ func (e *ear) end(ctx context.Context) error {
 
 // soon bounds the wait for an expected message, well below a case's limit.
 func soon(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, Limit/4)
+	return context.WithTimeout(ctx, 15*time.Second)
 }
 
-// BrokerCases returns the suite for Brokers.
-func BrokerCases() []BrokerCase {
-	return []BrokerCase{
+// brokerCases returns the suite for Brokers.
+func brokerCases() []conformance.Case[BrokerHarness] {
+	return []conformance.Case[BrokerHarness]{
 		{Name: "everybody-hears-everything", Run: everybodyHears},
 		{Name: "order-by-address", Run: orderByAddress},
 		{Name: "large-and-binary-frames", Run: largeFrames},
@@ -133,7 +134,7 @@ func BrokerCases() []BrokerCase {
 			return nil
 		}},
 		{Name: "listening-ends", Run: listeningEnds},
-		{Name: "a-cut-is-told", NeedsCut: true, Run: cutIsTold},
+		{Name: "a-cut-is-told", Needs: []conformance.Need{NeedCut}, Run: cutIsTold},
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
-func callCases() []CapCase {
-	return []CapCase{
+func callCases() []conformance.Case[CapHarness] {
+	return []conformance.Case[CapHarness]{
 		capCase("calls-that-cannot-be", func(p *player) error {
 			good := p.conn("1")
 			with := func(change func(c *sse.Conn)) sse.Conn { c := good; change(&c); return c }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
-func evictedCases() []CapCase {
-	return []CapCase{
+func evictedCases() []conformance.Case[CapHarness] {
+	return []conformance.Case[CapHarness]{
 		capCase("an-evicted-tab-gets-no-stream", func(p *player) error {
 			if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1")); err != nil {
 				return err

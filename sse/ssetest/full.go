@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
 // fullCases are about the known states of a full member's connections.
-func fullCases() []CapCase {
-	return []CapCase{
+func fullCases() []conformance.Case[CapHarness] {
+	return []conformance.Case[CapHarness]{
 		capCase("without-victims-nobody-goes", func(p *player) error {
 			spare := three
 			spare.NoVictims = true

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
-func ghostCases() []CapCase {
-	return []CapCase{
+func ghostCases() []conformance.Case[CapHarness] {
+	return []conformance.Case[CapHarness]{
 		capCase("leases-end-unless-they-are-renewed", func(p *player) error {
 			dead, back, resigned := name("instance"), name("instance"), name("instance")
 			for _, i := range []string{dead, back, resigned} {

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
-func goneCases() []CapCase {
-	return []CapCase{
+func goneCases() []conformance.Case[CapHarness] {
+	return []conformance.Case[CapHarness]{
 		capCase("gone-says-why", func(p *player) error {
 			if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1")); err != nil {
 				return err

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
-func openCases() []CapCase {
-	return []CapCase{
+func openCases() []conformance.Case[CapHarness] {
+	return []conformance.Case[CapHarness]{
 		capCase("up-to-the-cap-nobody-goes", func(p *player) error {
 			if err := p.opens("1", "2", "3"); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -107,8 +108,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-func capCase(name string, run func(p *player) error) CapCase {
-	return CapCase{Name: name, Run: func(ctx context.Context, h CapHarness) error {
+func capCase(name string, run func(p *player) error) conformance.Case[CapHarness] {
+	return conformance.Case[CapHarness]{Name: name, Run: func(ctx context.Context, h CapHarness) error {
 		p, err := play(ctx, h)
 		if err != nil {
 			return fmt.Errorf("renew: %w", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -24,34 +25,15 @@ type ReplayerHarness struct {
 	Bound int
 }
 
-// ReplayerCase is one promise of a Replayer.
-type ReplayerCase struct {
-	Name string
-	Run  func(ctx context.Context, h ReplayerHarness) error
-}
-
 // RunReplayer runs every case as a subtest on a harness of its own.
 func RunReplayer(t *testing.T, open func(t *testing.T) ReplayerHarness) {
 	t.Helper()
-	for _, c := range ReplayerCases() {
-		t.Run(c.Name, func(t *testing.T) {
-			if err := CheckReplayer(t.Context(), c, open(t)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	ReplayerSuite().Run(t, open)
 }
 
-// CheckReplayer runs one case.
-func CheckReplayer(ctx context.Context, c ReplayerCase, h ReplayerHarness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	return c.Run(ctx, h)
-}
-
-// ReplayerCases returns the suite for Replayers.
-func ReplayerCases() []ReplayerCase {
-	return []ReplayerCase{
+// ReplayerSuite returns the promises of a Replayer.
+func ReplayerSuite() conformance.Suite[ReplayerHarness] {
+	return conformance.Suite[ReplayerHarness]{Cases: []conformance.Case[ReplayerHarness]{
 		{Name: "nothing-missed", Run: func(ctx context.Context, h ReplayerHarness) error {
 			ids, err := h.store(ctx, 2)
 			if err != nil {
@@ -100,7 +82,7 @@ func ReplayerCases() []ReplayerCase {
 			}
 			return nil
 		}},
-	}
+	}}
 }
 
 func (h ReplayerHarness) store(ctx context.Context, n int) (ids []string, err error) {

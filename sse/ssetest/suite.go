@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -37,83 +38,54 @@ type BrokerHarness struct {
 	Cut func(ctx context.Context) error
 }
 
-// CapCase is one promise of a Cap. Run returns how it was broken.
-type CapCase struct {
-	Name string
-	Run  func(ctx context.Context, h CapHarness) error
-}
-
-// BrokerCase is one promise of a Broker. NeedsCut says that it is n/a where
-// BrokerHarness.Cut is nil.
-type BrokerCase struct {
-	Name     string
-	NeedsCut bool
-	Run      func(ctx context.Context, h BrokerHarness) error
-}
-
-// Limit is how long one case may take.
-const Limit = time.Minute
+// NeedCut is the text of its n/a lines.
+const NeedCut conformance.Need = "the broker has no connections that break (BrokerHarness.Cut is nil)"
 
 // RunCap runs every case as a subtest on a harness of its own.
 func RunCap(t *testing.T, open func(t *testing.T) CapHarness) {
 	t.Helper()
-	for _, c := range CapCases() {
-		t.Run(c.Name, func(t *testing.T) {
-			if err := CheckCap(t.Context(), c, open(t)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	CapSuite().Run(t, open)
 }
 
-// CheckCap runs one case.
-func CheckCap(ctx context.Context, c CapCase, h CapHarness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	if len(h.Peers) == 0 {
-		h.Peers = []sse.Cap{h.Cap}
-	}
-	if h.Advance == nil {
-		h.Advance = func(d time.Duration) {
-			select {
-			case <-time.After(d):
-			case <-ctx.Done():
+// CapSuite returns the promises of a Cap.
+func CapSuite() conformance.Suite[CapHarness] {
+	return conformance.Suite[CapHarness]{
+		Cases: slices.Concat(openCases(), fullCases(), evictedCases(), goneCases(), ghostCases(), callCases()),
+		Complete: func(ctx context.Context, h CapHarness) (CapHarness, error) {
+			if len(h.Peers) == 0 {
+				h.Peers = []sse.Cap{h.Cap}
 			}
-		}
+			if h.Advance == nil {
+				h.Advance = func(d time.Duration) {
+					select {
+					case <-time.After(d):
+					case <-ctx.Done():
+					}
+				}
+			}
+			return h, nil
+		},
 	}
-	return c.Run(ctx, h)
 }
 
 // RunBroker runs every case as a subtest on a harness of its own.
 func RunBroker(t *testing.T, open func(t *testing.T) BrokerHarness) {
 	t.Helper()
-	for _, c := range BrokerCases() {
-		t.Run(c.Name, func(t *testing.T) {
-			h := open(t)
-			if c.NeedsCut && h.Cut == nil {
-				t.Log("n/a: the broker has no connections that break (BrokerHarness.Cut is nil)")
-				return
-			}
-			if err := CheckBroker(t.Context(), c, h); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	BrokerSuite().Run(t, open)
 }
 
-// CheckBroker runs one case.
-func CheckBroker(ctx context.Context, c BrokerCase, h BrokerHarness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	if len(h.Peers) == 0 {
-		h.Peers = []sse.Broker{h.Broker}
+// BrokerSuite returns the promises of a Broker.
+func BrokerSuite() conformance.Suite[BrokerHarness] {
+	return conformance.Suite[BrokerHarness]{
+		Cases: brokerCases(),
+		Lacks: func(h BrokerHarness, n conformance.Need) bool { return n == NeedCut && h.Cut == nil },
+		Complete: func(_ context.Context, h BrokerHarness) (BrokerHarness, error) {
+			if len(h.Peers) == 0 {
+				h.Peers = []sse.Broker{h.Broker}
+			}
+			return h, nil
+		},
 	}
-	return c.Run(ctx, h)
-}
-
-// CapCases returns the suite for Caps.
-func CapCases() []CapCase {
-	return slices.Concat(openCases(), fullCases(), evictedCases(), goneCases(), ghostCases(), callCases())
 }
 
 // name makes a unique name.
