@@ -91,8 +91,20 @@ func TestMutants(t *testing.T) {
 	panics := mutant("panics", func(int, int) int { panic("overflow") }, "ones")
 	suite().Mutants(t, []Mutant[harness]{first, panics})
 
+	// Only a defect that makes its case wait may end at the limit.
+	stuck := suite()
+	stuck.Limit = time.Nanosecond
+	stuck.Cases = []Case[harness]{{Name: "waits", Run: func(ctx context.Context, _ harness) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}}
+	silent := mutant("is silent", plus, "waits")
+	require.Equal(t, []string{"waits does not notice a backend that is silent (context deadline exceeded)"}, stuck.unnoticed(t, []Mutant[harness]{silent}))
+	silent.Hangs = true
+	stuck.Mutants(t, []Mutant[harness]{silent})
+
 	require.Equal(t, []string{
-		"ones does not notice a backend that adds",
+		"ones does not notice a backend that adds (<nil>)",
 		"there is no case zero to notice a backend that adds",
 		"no mutant shows that the case negative can fail",
 	}, suite().unnoticed(t, []Mutant[harness]{mutant("adds", plus, "ones", "zero")}))

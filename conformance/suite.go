@@ -51,15 +51,21 @@ func (s Suite[H]) Run(t *testing.T, open func(t *testing.T) H) {
 
 // Check runs one case on a new harness and returns how the promise was broken.
 func (s Suite[H]) Check(ctx context.Context, c Case[H], h H) error {
+	_, err := s.check(ctx, c, h)
+	return err
+}
+
+// check also reports whether the case took until the limit.
+func (s Suite[H]) check(ctx context.Context, c Case[H], h H) (late bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Limit, time.Minute))
 	defer cancel()
 	if s.Complete != nil {
-		var err error
 		if h, err = s.Complete(ctx, h); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return c.Run(ctx, h)
+	err = c.Run(ctx, h)
+	return ctx.Err() != nil, err
 }
 
 // Missing returns the first means of a case that a harness lacks, "" when there is none.

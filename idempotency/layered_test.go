@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
@@ -61,21 +63,13 @@ func TestLayeredConformance(t *testing.T) {
 		"prune-keeps-newer", "prune-in-chunks", // the pre-check keeps pruned keys until its own TTL
 		"forgotten-keys-are-new", "forget-many", "forget-no-empty-key", // keys are removed from each layer by itself
 	}
-	for _, c := range idempotencytest.Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			store, db := database(t)
-			h := idempotencytest.Harness{Store: layered(t, memidempotency.New(), store, idempotency.LayeredConfig{}), DB: db, Expires: true}
-			if missing := c.Missing(h); missing != "" {
-				if !slices.Contains(notApplicable, c.Name) {
-					t.Errorf("n/a: %s, which is not listed", missing)
-				}
-				return
-			}
-			if err := idempotencytest.Check(t.Context(), c, h); err != nil {
-				t.Error(err)
-			}
-		})
+	open := func(t *testing.T) idempotencytest.Harness {
+		t.Helper()
+		store, db := database(t)
+		return idempotencytest.Harness{Store: layered(t, memidempotency.New(), store, idempotency.LayeredConfig{}), DB: db, Expires: true}
 	}
+	require.ElementsMatch(t, notApplicable, idempotencytest.Suite().NotApplicable(open(t)))
+	idempotencytest.Run(t, open)
 }
 
 // TestLayeredMarksAfterTheCommit: a key is marked after the effect's commit and never before,

@@ -11,8 +11,8 @@ import (
 
 var errHandler = errors.New("the handler failed")
 
-func basicCases() []Case {
-	return []Case{
+func basicCases() []testCase {
+	return []testCase{
 		{Name: "fresh-then-duplicate", Run: freshThenDuplicate},
 		{Name: "error-leaves-no-key", Run: errorLeavesNoKey},
 		{Name: "error-is-kept", Run: errorIsKept},

@@ -7,12 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-func batchCases() []Case {
-	batch, db := []Need{NeedBatch}, []Need{NeedBatch, NeedDB}
-	return []Case{
+func batchCases() []testCase {
+	batch, db := []conformance.Need{NeedBatch}, []conformance.Need{NeedBatch, NeedDB}
+	return []testCase{
 		{Name: "batch-picks-the-new", Needs: batch, Run: batchPicksTheNew},
 		{Name: "batch-all-or-nothing", Needs: batch, Run: batchAllOrNothing},
 		{Name: "batch-odd-keys", Needs: batch, Run: batchOddKeys},

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -328,34 +329,18 @@ func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) id
 }
 
 func TestBrokenBackendsAreCaught(t *testing.T) {
-	cases := map[string]idempotencytest.Case{}
-	watched := map[string]bool{}
-	for _, c := range idempotencytest.Cases() {
-		cases[c.Name] = c
-	}
+	var mutants []conformance.Mutant[idempotencytest.Harness]
 	for _, d := range slices.Concat(defects, batchDefects) {
-		t.Run(d.name, func(t *testing.T) {
-			for _, name := range d.caught {
-				watched[name] = true
-				c, ok := cases[name]
-				if !ok {
-					t.Fatalf("there is no case %q", name)
-				}
+		mutants = append(mutants, conformance.Mutant[idempotencytest.Harness]{
+			Name: d.name, Cases: d.caught, Open: func(t *testing.T) idempotencytest.Harness {
+				t.Helper()
 				h := harness(t, d.with)
 				h.Window = 2 * time.Second // time for the defect to appear, even on a slow machine
-				if err := idempotencytest.Check(t.Context(), c, h); err == nil {
-					t.Errorf("%s does not notice a store that %s", name, d.name)
-				} else {
-					t.Logf("%s: %v", name, err)
-				}
-			}
+				return h
+			},
 		})
 	}
-	for name := range cases {
-		if !watched[name] {
-			t.Errorf("no broken backend shows that case %s can fail", name)
-		}
-	}
+	idempotencytest.Suite().Mutants(t, mutants)
 }
 
 // TestCorrectBackendPasses is the control: without a defect the same harness passes every case.

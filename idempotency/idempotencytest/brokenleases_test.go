@@ -3,12 +3,11 @@ package idempotencytest_test
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -133,32 +132,16 @@ func leaseHarness(t *testing.T, with func(*sqlidempotency.Leases, idempotencytes
 }
 
 func TestBrokenLeaseStoresAreCaught(t *testing.T) {
-	cases := idempotencytest.LeaseCases()
-	watched := map[string]bool{}
+	var mutants []conformance.Mutant[idempotencytest.LeaseHarness]
 	for _, d := range leaseDefects() {
-		t.Run(d.name, func(t *testing.T) {
-			for _, name := range d.caught {
-				watched[name] = true
-				i := slices.IndexFunc(cases, func(c idempotencytest.LeaseCase) bool { return c.Name == name })
-				if i < 0 {
-					t.Fatalf("there is no case %q", name)
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				err := idempotencytest.CheckLeases(ctx, cases[i], leaseHarness(t, d.with))
-				cancel()
-				if err == nil || errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%s does not notice a lease store that %s (%v)", name, d.name, err)
-				} else {
-					t.Logf("%s: %v", name, err)
-				}
-			}
+		mutants = append(mutants, conformance.Mutant[idempotencytest.LeaseHarness]{
+			Name: d.name, Cases: d.caught, Open: func(t *testing.T) idempotencytest.LeaseHarness {
+				t.Helper()
+				return leaseHarness(t, d.with)
+			},
 		})
 	}
-	for _, c := range cases {
-		if !watched[c.Name] {
-			t.Errorf("no broken lease store shows that case %s can fail", c.Name)
-		}
-	}
+	idempotencytest.LeaseSuite().Mutants(t, mutants)
 }
 
 // TestCorrectLeaseStorePasses is the control: without a defect the same harness passes every

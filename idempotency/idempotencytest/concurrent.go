@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-func concurrentCases() []Case {
-	return []Case{
+func concurrentCases() []testCase {
+	return []testCase{
 		{Name: "concurrent-one-effect", Run: concurrentOneEffect},
 		{Name: "concurrent-takeover", Run: concurrentTakeover},
 		{Name: "storm", Run: storm},

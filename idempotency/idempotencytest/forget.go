@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-func forgetCases() []Case {
-	return []Case{
-		{Name: "forgotten-keys-are-new", Needs: []Need{NeedForgetter}, Run: forgottenKeys},
-		{Name: "forget-many", Needs: []Need{NeedForgetter}, Run: forgetMany},
-		{Name: "forget-no-empty-key", Needs: []Need{NeedForgetter}, Run: forgetEmptyKey},
+func forgetCases() []testCase {
+	return []testCase{
+		{Name: "forgotten-keys-are-new", Needs: []conformance.Need{NeedForgetter}, Run: forgottenKeys},
+		{Name: "forget-many", Needs: []conformance.Need{NeedForgetter}, Run: forgetMany},
+		{Name: "forget-no-empty-key", Needs: []conformance.Need{NeedForgetter}, Run: forgetEmptyKey},
 	}
 }
 

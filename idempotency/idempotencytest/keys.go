@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-func keyCases() []Case {
-	return []Case{
+func keyCases() []testCase {
+	return []testCase{
 		{Name: "empty-key", Run: emptyKey},
 		{Name: "long-keys", Run: longKeys},
 		{Name: "odd-keys", Run: oddKeys},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 )
 
@@ -27,75 +28,47 @@ type LeaseHarness struct {
 	Expires bool
 }
 
-// LeaseCase is one guarantee of a lease store.
-type LeaseCase struct {
-	Name string
-	// Needs lists the requirements of the case; without them it is n/a.
-	Needs []Need
-	// Run checks the guarantee on a new harness and returns an error if it is broken.
-	Run func(ctx context.Context, h LeaseHarness) error
-}
-
-// Missing returns the first need that the harness does not meet, or "".
-func (c LeaseCase) Missing(h LeaseHarness) Need {
-	for _, n := range c.Needs {
-		if n == NeedDB && h.DB == nil || n == NeedPrune && h.Expires {
-			return n
-		}
-	}
-	return ""
-}
-
-// CheckLeases runs one case on a new harness.
-func CheckLeases(ctx context.Context, c LeaseCase, h LeaseHarness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	if h.Peer == nil {
-		h.Peer = h.Store
-	}
-	return c.Run(ctx, h)
-}
-
 // RunLeases runs every case as a subtest, each on its own harness.
 func RunLeases(t *testing.T, open func(t *testing.T) LeaseHarness) {
 	t.Helper()
-	for _, c := range LeaseCases() {
-		t.Run(c.Name, func(t *testing.T) {
-			h := open(t)
-			if missing := c.Missing(h); missing != "" {
-				t.Logf("n/a: %s", missing)
-				return
-			}
-			if err := CheckLeases(t.Context(), c, h); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	LeaseSuite().Run(t, open)
 }
 
-// LeaseCases returns the suite for lease stores.
-func LeaseCases() []LeaseCase {
-	prune, db := []Need{NeedPrune}, []Need{NeedDB}
-	return []LeaseCase{
-		{Name: "claim-complete", Run: claimComplete},
-		{Name: "release-frees", Run: releaseFrees},
-		{Name: "takeover-after-deadline", Run: takeoverAfterDeadline},
-		{Name: "deadline-by-the-clock", Run: deadlineByTheClock},
-		{Name: "extend", Run: extend},
-		{Name: "late-is-not-lost", Run: lateIsNotLost},
-		{Name: "ends-once", Run: endsOnce},
-		{Name: "repeated-end", Run: repeatedEnd},
-		{Name: "other-request", Run: otherRequest},
-		{Name: "tokens-grow", Run: tokensGrow},
-		{Name: "results", Run: results},
-		{Name: "lease-keys", Run: leaseKeys},
-		{Name: "lease-arguments", Run: leaseArguments},
-		{Name: "one-winner", Run: oneWinner},
-		{Name: "http-herd", Run: httpHerd},
-		{Name: "lease-cancelled-context", Run: leaseCancelled},
-		{Name: "lease-prune", Needs: prune, Run: leasePrune},
-		{Name: "lease-prune-bad-limit", Run: leasePruneBadLimit},
-		{Name: "lease-transactions", Needs: db, Run: leaseTransactions},
+// LeaseSuite returns the guarantees of a lease store.
+func LeaseSuite() conformance.Suite[LeaseHarness] {
+	prune, db := []conformance.Need{NeedPrune}, []conformance.Need{NeedDB}
+	return conformance.Suite[LeaseHarness]{
+		Cases: []conformance.Case[LeaseHarness]{
+			{Name: "claim-complete", Run: claimComplete},
+			{Name: "release-frees", Run: releaseFrees},
+			{Name: "takeover-after-deadline", Run: takeoverAfterDeadline},
+			{Name: "deadline-by-the-clock", Run: deadlineByTheClock},
+			{Name: "extend", Run: extend},
+			{Name: "late-is-not-lost", Run: lateIsNotLost},
+			{Name: "ends-once", Run: endsOnce},
+			{Name: "repeated-end", Run: repeatedEnd},
+			{Name: "other-request", Run: otherRequest},
+			{Name: "tokens-grow", Run: tokensGrow},
+			{Name: "results", Run: results},
+			{Name: "lease-keys", Run: leaseKeys},
+			{Name: "lease-arguments", Run: leaseArguments},
+			{Name: "one-winner", Run: oneWinner},
+			{Name: "http-herd", Run: httpHerd},
+			{Name: "lease-cancelled-context", Run: leaseCancelled},
+			{Name: "lease-prune", Needs: prune, Run: leasePrune},
+			{Name: "lease-prune-bad-limit", Run: leasePruneBadLimit},
+			{Name: "lease-transactions", Needs: db, Run: leaseTransactions},
+		},
+		Limit: limit,
+		Lacks: func(h LeaseHarness, n conformance.Need) bool {
+			return n == NeedDB && h.DB == nil || n == NeedPrune && h.Expires
+		},
+		Complete: func(_ context.Context, h LeaseHarness) (LeaseHarness, error) {
+			if h.Peer == nil {
+				h.Peer = h.Store
+			}
+			return h, nil
+		},
 	}
 }
 

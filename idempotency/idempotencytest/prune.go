@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/millrace-go/millrace/conformance"
 )
 
-func pruneCases() []Case {
-	return []Case{
-		{Name: "prune-keeps-newer", Needs: []Need{NeedPrune, NeedBackdate}, Run: pruneKeepsNewer},
-		{Name: "prune-in-chunks", Needs: []Need{NeedPrune}, Run: pruneInChunks},
+func pruneCases() []testCase {
+	return []testCase{
+		{Name: "prune-keeps-newer", Needs: []conformance.Need{NeedPrune, NeedBackdate}, Run: pruneKeepsNewer},
+		{Name: "prune-in-chunks", Needs: []conformance.Need{NeedPrune}, Run: pruneInChunks},
 		{Name: "prune-bad-limit", Run: pruneBadLimit},
 	}
 }

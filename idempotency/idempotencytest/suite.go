@@ -6,10 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -36,87 +38,53 @@ type Harness struct {
 
 func (h Harness) window() time.Duration { return cmp.Or(h.Window, 100*time.Millisecond) }
 
-// Need is a requirement of a case.
-type Need string
-
 // The needs; n/a lines print these texts.
 const (
-	NeedDB        Need = "the store has no transactions (Harness.DB is nil)"
-	NeedBackdate  Need = "a key's age cannot be changed (Harness.Backdate is nil)"
-	NeedBatch     Need = "the store claims one key at a time (it is no idempotency.BatchStore)"
-	NeedForgetter Need = "keys cannot be forgotten (the store is no idempotency.Forgetter)"
-	NeedPrune     Need = "keys expire by themselves (Harness.Expires is set)"
+	NeedDB        conformance.Need = "the store has no transactions (Harness.DB is nil)"
+	NeedBackdate  conformance.Need = "a key's age cannot be changed (Harness.Backdate is nil)"
+	NeedBatch     conformance.Need = "the store claims one key at a time (it is no idempotency.BatchStore)"
+	NeedForgetter conformance.Need = "keys cannot be forgotten (the store is no idempotency.Forgetter)"
+	NeedPrune     conformance.Need = "keys expire by themselves (Harness.Expires is set)"
 )
 
-// Case is one guarantee of a store.
-type Case struct {
-	Name string
-	// Needs lists the requirements of the case; without them it is n/a.
-	Needs []Need
-	// Run checks the guarantee on a new harness and returns an error if it is broken.
-	Run func(ctx context.Context, h Harness) error
-}
-
-// Missing returns the first need that the harness does not meet, or "".
-func (c Case) Missing(h Harness) Need {
-	_, batch := h.Store.(idempotency.BatchStore)
-	_, forgetter := h.Store.(idempotency.Forgetter)
-	for _, n := range c.Needs {
-		if n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil ||
-			n == NeedBatch && !batch || n == NeedForgetter && !forgetter || n == NeedPrune && h.Expires {
-			return n
-		}
-	}
-	return ""
-}
-
-// Limit bounds the time of one case: the case of a store that deadlocks fails then, provided
-// that the store obeys its context.
-const Limit = 30 * time.Second
-
-// Check runs one case on a new harness.
-func Check(ctx context.Context, c Case, h Harness) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
-	defer cancel()
-	if h.Peer == nil {
-		h.Peer = h.Store
-	}
-	if h.DB != nil {
-		if _, err := h.DB.ExecContext(ctx, `CREATE TABLE idempotencytest_effects (name VARCHAR(64) NOT NULL)`); err != nil {
-			return fmt.Errorf("make the table of effects: %w", err)
-		}
-	}
-	return c.Run(ctx, h)
-}
+type testCase = conformance.Case[Harness]
 
 // Run runs every case as a subtest, each on its own harness.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
-	for _, c := range Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			h := open(t)
-			if missing := c.Missing(h); missing != "" {
-				t.Logf("n/a: %s", missing)
-				return
+	Suite().Run(t, open)
+}
+
+// Suite returns the guarantees of a store.
+func Suite() conformance.Suite[Harness] {
+	return conformance.Suite[Harness]{
+		Cases: slices.Concat(
+			basicCases(), keyCases(), transactionCases(), concurrentCases(), batchCases(), forgetCases(), pruneCases(),
+		),
+		Limit: limit,
+		Lacks: func(h Harness, n conformance.Need) bool {
+			_, batch := h.Store.(idempotency.BatchStore)
+			_, forgetter := h.Store.(idempotency.Forgetter)
+			return n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil ||
+				n == NeedBatch && !batch || n == NeedForgetter && !forgetter || n == NeedPrune && h.Expires
+		},
+		Complete: func(ctx context.Context, h Harness) (Harness, error) {
+			if h.Peer == nil {
+				h.Peer = h.Store
 			}
-			if err := Check(t.Context(), c, h); err != nil {
-				t.Error(err)
+			if h.DB != nil {
+				if _, err := h.DB.ExecContext(ctx, `CREATE TABLE idempotencytest_effects (name VARCHAR(64) NOT NULL)`); err != nil {
+					return h, fmt.Errorf("make the table of effects: %w", err)
+				}
 			}
-		})
+			return h, nil
+		},
 	}
 }
 
-// Cases returns the suite.
-func Cases() []Case {
-	var all []Case
-	all = append(all, basicCases()...)
-	all = append(all, keyCases()...)
-	all = append(all, transactionCases()...)
-	all = append(all, concurrentCases()...)
-	all = append(all, batchCases()...)
-	all = append(all, forgetCases()...)
-	return append(all, pruneCases()...)
-}
+// limit bounds the time of one case: the case of a store that deadlocks fails then, provided
+// that the store obeys its context.
+const limit = 30 * time.Second
 
 // effects counts the effects of handlers: in the database's transaction if there is one, so
 // that a rollback undoes the count, else only the successes.

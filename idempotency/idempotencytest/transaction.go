@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func transactionCases() []Case {
-	db := []Need{NeedDB}
-	return []Case{
+func transactionCases() []testCase {
+	db := []conformance.Need{NeedDB}
+	return []testCase{
 		{Name: "transaction-in-context", Needs: db, Run: transactionInContext},
 		{Name: "outer-commit", Needs: db, Run: outerCommit},
 		{Name: "outer-rollback", Needs: db, Run: outerRollback},

@@ -35,8 +35,9 @@ var notApplicable = []string{"transaction-in-context", "outer-commit", "outer-ro
 
 func TestNotApplicable(t *testing.T) {
 	var got []string
-	for _, c := range idempotencytest.Cases() {
-		if missing := c.Missing(harness()); missing != "" {
+	suite := idempotencytest.Suite()
+	for _, c := range suite.Cases {
+		if missing := suite.Missing(c, harness()); missing != "" {
 			got = append(got, c.Name)
 			if missing != idempotencytest.NeedDB {
 				t.Errorf("%s is n/a: %s", c.Name, missing)

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
@@ -81,7 +82,7 @@ func harness(t testing.TB, client redis.UniversalClient) idempotencytest.Harness
 
 // notApplicable lists the cases that Redis rules out, and the reason. No other case may be
 // skipped unnoticed.
-var notApplicable = map[idempotencytest.Need][]string{
+var notApplicable = map[conformance.Need][]string{
 	idempotencytest.NeedDB: {"transaction-in-context", "outer-commit", "outer-rollback", "cancelled-in-handler"},
 	idempotencytest.NeedBatch: {"batch-picks-the-new", "batch-all-or-nothing", "batch-odd-keys", "batch-large", "batch-takeover",
 		"batch-storm", "fresh-needs-a-transaction", "fresh-in-a-handler", "fresh-in-a-transaction"},
@@ -90,9 +91,10 @@ var notApplicable = map[idempotencytest.Need][]string{
 
 func TestNotApplicable(t *testing.T) {
 	h := harness(t, open(t, servicetest.Redis(t)))
-	got := map[idempotencytest.Need][]string{}
-	for _, c := range idempotencytest.Cases() {
-		if missing := c.Missing(h); missing != "" {
+	got := map[conformance.Need][]string{}
+	suite := idempotencytest.Suite()
+	for _, c := range suite.Cases {
+		if missing := suite.Missing(c, h); missing != "" {
 			got[missing] = append(got[missing], c.Name)
 		}
 	}

@@ -106,7 +106,7 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 	}
 	var mutants []conformance.Mutant[ssetest.BrokerHarness]
 	for _, d := range all {
-		mutants = append(mutants, conformance.Mutant[ssetest.BrokerHarness]{Name: d.name, Cases: d.by, Open: func(t *testing.T) ssetest.BrokerHarness {
+		mutants = append(mutants, conformance.Mutant[ssetest.BrokerHarness]{Name: d.name, Cases: d.by, Hangs: true, Open: func(t *testing.T) ssetest.BrokerHarness {
 			t.Helper()
 			w := &wire{}
 			if d.wire != nil {
