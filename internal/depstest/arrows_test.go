@@ -141,7 +141,7 @@ func forbidden(path, imported string) string {
 		return forbiddenProgram(from, to)
 	case isProgram(imported):
 		return "packages stand below commands, examples and benchmarks"
-	case leaf, from != "internal" && to == "internal":
+	case leaf, from != "internal" && to == "internal", isTest(path) && imported == "conformance":
 		return ""
 	case slices.Contains(frontDoor()[path], imported):
 		return ""
@@ -214,4 +214,4 @@ func strayExamples(g graph) (wrong []string) {
 	return wrong
 }
 
-func isTest(path string) bool { return strings.HasSuffix(path, "test") }
+func isTest(path string) bool { return strings.HasSuffix(path, "test") || path == "conformance" }

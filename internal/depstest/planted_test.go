@@ -14,6 +14,7 @@ func toy() graph {
 		"bus":                        {ours: true, imports: []string{"event"}},
 		"bus/pgbus":                  {ours: true, imports: []string{"bus", "internal/txbus", "github.com/jackc/pgx/v5"}},
 		"bus/membus":                 {ours: true, imports: []string{"bus"}},
+		"conformance":                {ours: true},
 		"outbox":                     {ours: true, imports: []string{"event"}},
 		"internal/txbus":             {ours: true, imports: []string{"bus"}},
 		"internal/tcptest":           {ours: true},
@@ -34,6 +35,8 @@ bus/membus
 bus/pgbus
 	github.com/jackc/pgx/v5
 	github.com/jackc/puddle/v2
+
+conformance
 
 event
 
@@ -103,6 +106,7 @@ func TestPlanted(t *testing.T) {
 		{"a module imports what is internal", func(g graph) {
 			g["bus/pgbus"] = pkg{ours: true, home: "bus/pgbus", imports: []string{"internal/txbus"}}
 		}, internals, "bus/pgbus imports internal/txbus, which is internal to another module"},
+		{"a package imports the suites' frame", imports("outbox", "conformance"), arrows, "packages stand on event"},
 		{"what is for tests", imports("internal/txbus", "internal/tcptest"), arrows, "bus/pgbus links internal/tcptest, which is for tests"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
