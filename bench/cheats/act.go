@@ -199,7 +199,10 @@ func (r *run) read(p *person, a answer, began, now time.Duration) {
 		p.arrival.to = now
 	case a.Status != "queued" && p.kind == honest:
 		p.none++
-	case a.Position > p.rank && p.kind == honest:
-		p.behind++
+	case p.kind == honest:
+		p.told = append(p.told, told{now, a.Position})
+		if a.Position > p.rank {
+			p.behind++
+		}
 	}
 }

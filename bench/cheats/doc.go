@@ -15,7 +15,8 @@
 //	no honest person is inside later than a person who came  behind the arrival
 //	after it, apart from the time between two polls
 //	no position is higher than the number of people who      behind the arrival
-//	had come
+//	had come, nor than one that a later person was told
+//	before
 //	no honest person is told to be in no line, or out of     lost
 //	the room before the time
 //	no honest person is let in twice, unless the first time  twice

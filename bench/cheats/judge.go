@@ -31,12 +31,13 @@ type finding struct {
 }
 
 // judge reads the logs of all people, at the end of the run.
-func judge(cfg Config, people []*person, end time.Duration) []finding {
+func judge(cfg Config, people []*person, losses []span, end time.Duration) []finding {
 	most := peak(people, end)
 	over := max(0, most-cfg.Threshold)
 	all, judged, late := 0, 0, 0
 	behind, lost, twice := 0, 0, 0
 	example := ""
+	passed := inverted(people, losses)
 	for _, p := range people {
 		if p.kind != honest || p.arrival.to == 0 {
 			continue
@@ -57,6 +58,10 @@ func judge(cfg Config, people []*person, end time.Duration) []finding {
 		if p.behind > 0 {
 			behind++
 			example = fmt.Sprintf("; %s was told a position above the number who had come", p.name)
+		}
+		if passed[p] {
+			behind++
+			example = fmt.Sprintf("; %s was told a higher position than a person who came later", p.name)
 		}
 		if slices.ContainsFunc(p.late, func(d time.Duration) bool { return d > tardy }) {
 			late++

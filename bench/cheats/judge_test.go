@@ -49,6 +49,34 @@ func TestJudge(t *testing.T) {
 			all[6].stays[0].lost, all[6].stays[0].to = true, 0
 			all[6].stays = append(all[6].stays, stay{span: span{50 * time.Second, 55 * time.Second}, arrival: all[6].arrival, since: 45 * time.Second})
 		}, "[0 0 0 0 0]"},
+		{"positions that fall", func(all []*person) {
+			all[4].told = []told{{20 * time.Second, 5}, {24 * time.Second, 3}}
+			all[6].told = []told{{20 * time.Second, 6}, {24 * time.Second, 4}}
+		}, "[0 0 0 0 0]"},
+		{"a later person had a lower position", func(all []*person) {
+			all[4].told = []told{{24 * time.Second, 6}}
+			all[6].told = []told{{20 * time.Second, 5}, {21 * time.Second, 6}}
+		}, "[0 1 0 0 0]"},
+		{"an earlier person had a lower position", func(all []*person) {
+			all[6].told = []told{{24 * time.Second, 6}}
+			all[4].told = []told{{20 * time.Second, 5}}
+		}, "[0 0 0 0 0]"},
+		{"a lower position a moment ago", func(all []*person) {
+			all[4].told = []told{{24 * time.Second, 6}}
+			all[6].told = []told{{22 * time.Second, 5}}
+		}, "[0 0 0 0 0]"},
+		{"a lower position before a loss", func(all []*person) {
+			all[4].told = []told{{80 * time.Second, 6}}
+			all[6].told = []told{{20 * time.Second, 5}}
+		}, "[0 0 0 0 0]"},
+		{"a lower position while the line forms again", func(all []*person) {
+			all[4].told = []told{{80 * time.Second, 6}}
+			all[6].told = []told{{65 * time.Second, 5}}
+		}, "[0 0 0 0 0]"},
+		{"a lower position after a loss", func(all []*person) {
+			all[4].told = []told{{80 * time.Second, 6}}
+			all[6].told = []told{{75 * time.Second, 5}}
+		}, "[0 1 0 0 0]"},
 		{"a high position", func(all []*person) { all[4].behind++ }, "[0 1 0 0 0]"},
 		{"out of the line", func(all []*person) { all[4].none++ }, "[0 0 1 0 0]"},
 		{"a cheat out of the line", func(all []*person) { all[5].none++ }, "[0 0 0 0 0]"},
@@ -64,7 +92,7 @@ func TestJudge(t *testing.T) {
 			people := sound()
 			c.change(people)
 			var broken []int
-			findings := judge(cfg, people, end)
+			findings := judge(cfg, people, []span{{60 * time.Second, 61 * time.Second}}, end)
 			for _, f := range findings {
 				broken = append(broken, f.broken)
 			}

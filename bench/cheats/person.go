@@ -49,6 +49,7 @@ type person struct {
 	since    time.Duration
 
 	stays   []stay
+	told    []told
 	late    []time.Duration // how late the last polls were answered
 	none    int             // answers that the person is in no line, or out too early
 	behind  int             // positions above the number of people who had come

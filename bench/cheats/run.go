@@ -83,7 +83,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		}
 	}
 	r.report(out)
-	return verdict(judge(cfg, r.people, cfg.For), out)
+	return verdict(judge(cfg, r.people, r.losses, cfg.For), out)
 }
 
 // every does something again and again until the run is over.
