@@ -1,7 +1,7 @@
 // Package deploy holds the monitoring of a service on Millrace: alert rules for Prometheus
 // and a dashboard for Grafana, of the library's own series for any service, and of the box
-// office beside them; the manifests of the box office for Kubernetes; and the files of
-// proxies that ask a gate. The only code in it is the tests of these files.
+// office beside them; the manifests of the box office and of a gate for Kubernetes; and the
+// files of proxies that ask a gate. The only code in it is the tests of these files.
 //
 //	file                                    content
 //	prometheus/millrace.yml                 the alerts of the library, for any service
@@ -12,6 +12,8 @@
 //	grafana/boxoffice.json                  the dashboard of the box office
 //	kubernetes                              the box office by roles, for kubectl apply -k; the
 //	                                        image is that of the Dockerfile
+//	kubernetes/gate                         millrace gate before a site, behind an Ingress of nginx
+//	                                        or an Envoy of the Gateway API
 //	gate                                    nginx, Caddy, HAProxy and Envoy with millrace gate as
 //	                                        their judge
 //	grafana/provisioning                    the data source and the dashboards, for compose.yaml
@@ -34,6 +36,8 @@
 //	the manifests name roles, variables and paths that are there,  TestKubernetes
 //	and give each role the time to drain
 //	compose.yaml starts them on these files, for this machine      TestCompose
+//	the manifests of Kubernetes and of the Gateway API fit their   internal/wholetest/manifeststest
+//	schemas
 //	a visitor waits, enters and is out again behind the real       TestGateBehindProxies
 //	nginx, Caddy, HAProxy and Envoy, and without the judge none
 //	enters

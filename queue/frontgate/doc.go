@@ -28,6 +28,7 @@
 //	a round lets Config.Step visitors arrive, no more        TestARoundIsOfArrivals, TestShows
 //	eight advancers make one round each period               TestManyAdvancersOneRound, rounds-over-callers
 //	the order holds over switching on and off                TestHandOverKeepsOrder, TestRoom
+//	a room with an opening keeps the gate off                TestARoomWithAnOpening
 //	a member's position is nothing to another member         TestAPositionIsItsMembers
 //	a position lines one visitor up; a second one with it    TestASharedPositionMovesNobody
 //	gets another, behind all that were given out

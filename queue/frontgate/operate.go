@@ -12,7 +12,18 @@ import (
 // takes only visitors with one. When the line cannot be told, the gate is on all
 // the same and the error is returned: [Gate.Run] tells the line later, and so does
 // calling Activate again.
+//
+// A room with an opening ([queue.Room.OpenAt]) draws its order, and would have two: Activate
+// fails with [ErrInvalid] and switches nothing until the room has opened.
 func (g *Gate) Activate(ctx context.Context, event string) (State, error) {
+	if line, ok := g.cfg.Line.(interface {
+		State(ctx context.Context, event string) (queue.State, error)
+	}); ok && CheckEvent(event) == nil {
+		s, err := line.State(ctx, event)
+		if err == nil && !s.Opens.IsZero() {
+			return State{}, invalid("the room of %q opens at %s with a draw of the order; take the opening back first, or switch the gate on after it", event, s.Opens.Format(time.RFC3339))
+		}
+	}
 	return g.turn(ctx, event, true)
 }
 

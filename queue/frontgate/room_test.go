@@ -1,11 +1,15 @@
 package frontgate_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
@@ -163,4 +167,38 @@ func TestASharedPositionMovesNobody(t *testing.T) {
 	if position, err := h.NewPosition(request(tokens[0]), event); position != 0 || err != nil {
 		t.Errorf("of a gate that is off: %d, %v", position, err)
 	}
+}
+
+// memorySettings keeps the settings of one room.
+type memorySettings struct{ queue.Setting }
+
+func (m *memorySettings) Load(context.Context, string) (queue.Setting, error) { return m.Setting, nil }
+
+func (m *memorySettings) Save(_ context.Context, _ string, s queue.Setting) error {
+	m.Setting = s
+	return nil
+}
+
+// TestARoomWithAnOpening: the gate stays off, in the store as well, until the opening is
+// taken back.
+func TestARoomWithAnOpening(t *testing.T) {
+	store, err := memqueue.New(memqueue.Config{})
+	require.NoError(t, err)
+	room, err := queue.New(store, ring(t, secret), queue.Config{Settings: new(memorySettings)})
+	require.NoError(t, err)
+	_, err = room.OpenAt(t.Context(), event, time.Now().Add(time.Hour), "")
+	require.NoError(t, err)
+	g := newGate(t, memory(t), frontgate.Config{Line: room})
+	_, err = g.Activate(t.Context(), event)
+	require.ErrorIs(t, err, frontgate.ErrInvalid)
+	require.ErrorContains(t, err, "take the opening back first")
+	state, err := g.Status(t.Context(), event)
+	require.NoError(t, err)
+	require.False(t, state.On)
+	_, err = room.OpenAt(t.Context(), event, time.Time{}, "")
+	require.NoError(t, err)
+	activate(t, g)
+	line, err := room.State(t.Context(), event)
+	require.NoError(t, err)
+	require.True(t, line.Gated)
 }

@@ -205,6 +205,33 @@ func TestRedisSettings(t *testing.T) {
 	}
 }
 
+// refusal is an answer of Redis.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func (refusal) RedisError() {}
+
+func TestRedisIdentity(t *testing.T) {
+	const id = "master_replid:8371b4fb1155b71f4a04d3e1bc3e18c4a990aeeb\r\n"
+	for _, c := range []struct {
+		said string
+		err  error
+		want string
+	}{
+		{"role:master\r\n" + id, nil, ""},
+		{"role:master\r\nconnected_slaves:0\r\n", nil, "warning replication-id"},
+		{"role:master\r\nmaster_replid:\r\n", nil, "warning replication-id"},
+		{"role:master\r\nother_" + id, nil, "warning replication-id"},
+		{"", refusal("ERR unknown command 'INFO'"), "warning replication-id"},
+		{"", refusal("NOPERM this user has no permissions to run the 'info' command"), "error replication-id"},
+	} {
+		if got := found(func(e *examination) { e.redisIdentity("", c.said, c.err) }); got != c.want {
+			t.Errorf("of %q and %v found %q, want %q", c.said, c.err, got, c.want)
+		}
+	}
+}
+
 func TestClock(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {

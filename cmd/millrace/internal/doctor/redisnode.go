@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -39,7 +40,10 @@ func (e *examination) redisNode(ctx context.Context, which, where string, node *
 	e.redisMemory(which, info)
 	e.redisDisk(which, info)
 	e.redisReplicas(which, info)
-	e.redisScripts(asking, which, node)
+	if e.redisScripts(asking, which, node) {
+		said, err := node.Eval(asking, "return redis.call('INFO', 'replication')", nil).Text()
+		e.redisIdentity(which, said, err)
+	}
 	l := lap{asked: time.Now()}
 	now, err := node.Time(asking).Result()
 	l.answered = time.Now()
@@ -120,13 +124,33 @@ func (e *examination) redisReplicas(which string, info map[string]string) {
 
 // redisScripts checks whether this user may run scripts, which limiter, waiting room,
 // leases and counters use. This script reads the clock.
-func (e *examination) redisScripts(ctx context.Context, which string, node *redis.Client) {
+func (e *examination) redisScripts(ctx context.Context, which string, node *redis.Client) bool {
 	err := node.Eval(ctx, "return redis.call('TIME')", nil).Err()
 	switch {
 	case err == nil:
+		return true
 	case redisdb.Forbidden(err):
 		e.add(Error, "scripts", which+"this user may not run scripts, and everything here is made of them: "+e.said(err), "ACL SETUSER … +eval +evalsha +time, and what the packages in use name in their errors")
 	default:
 		e.add(Error, "scripts", which+"the server does not run scripts: "+e.said(err), "is it a Redis, or a service that leaves scripts out?")
+	}
+	return false
+}
+
+// replicationID is the id of a master that has data of its own: a promotion changes it.
+var replicationID = regexp.MustCompile(`(?m)^master_replid:[0-9a-f]{40}\b`)
+
+// redisIdentity checks whether a script sees the id that a promotion changes, which tells a
+// waiting room that its last orders may be lost.
+func (e *examination) redisIdentity(which, said string, err error) {
+	switch {
+	case err == nil && replicationID.MatchString(said):
+		e.ok("replication-id", "%sa waiting room sees a promotion: it gives no order of the lost writes again", which)
+	case err != nil && redisdb.Forbidden(err):
+		e.add(Error, "replication-id", which+"this user's scripts may not ask for INFO, which a waiting room does in each call: "+e.said(err), "ACL SETUSER … +info")
+	default:
+		e.add(Warning, "replication-id", which+"the server hides its replication id from scripts: after a promotion that loses writes, a waiting room may give an order of the lost second again, "+
+			"until the process that gives it has looked at the line once; the first owner then goes to the end",
+			"lose no writes: appendfsync always for a restart; a service that shows master_replid in INFO replication for a promotion")
 	}
 }

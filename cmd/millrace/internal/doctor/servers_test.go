@@ -114,6 +114,7 @@ func TestSettings(t *testing.T) {
 		want(t, examine(t, doctor.Redis, "redis://"+careless+"/0"), doctor.Warning, "appendfsync", "appendfsync is no")
 		careful := redisServer(t, "--appendonly", "yes", "--appendfsync", "always")
 		want(t, examine(t, doctor.Redis, "redis://"+careful+"/0"), doctor.OK, "appendonly", "and a crash of the machine")
+		want(t, examine(t, doctor.Redis, "redis://"+careful+"/0"), doctor.OK, "replication-id", "sees a promotion")
 		bound := redisServer(t, "--appendonly", "yes")
 		admin := redis.NewClient(&redis.Options{Addr: bound})
 		defer admin.Close()

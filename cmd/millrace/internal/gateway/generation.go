@@ -12,6 +12,8 @@ import (
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/queueprom"
+	"github.com/millrace-go/millrace/ratelimit/keyed"
+	"github.com/millrace-go/millrace/ratelimit/keyed/keyedprom"
 )
 
 // generation is all that settings make, besides the store and the listeners. A reload
@@ -21,6 +23,7 @@ type generation struct {
 	room     *queue.Room
 	gate     *gate.Gate
 	file     *stateFile
+	joins    *keyed.Limiter
 	visitors http.Handler
 	operator http.Handler
 	stop     context.CancelFunc // of the admitter
@@ -32,7 +35,7 @@ func newGeneration(all *stores, s Settings, draining func() bool) (*generation, 
 	if err != nil {
 		return nil, err
 	}
-	n := &generation{settings: s, room: room, gate: g, file: all.file, stopped: make(chan struct{})}
+	n := &generation{settings: s, room: room, gate: g, file: all.file, joins: all.joins, stopped: make(chan struct{})}
 	switch s.Judge {
 	case "none":
 		n.visitors, err = g.Handler()
@@ -83,8 +86,12 @@ func (n *generation) operators(draining func() bool) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	joins, err := keyedprom.New(n.joins, keyedprom.Config{Labels: prometheus.Labels{"limiter": "joins"}})
+	if err != nil {
+		return nil, err
+	}
 	registry := prometheus.NewRegistry()
-	for _, c := range append(n.counters(), rooms) {
+	for _, c := range append(n.counters(), rooms, joins) {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

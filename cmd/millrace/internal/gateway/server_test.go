@@ -180,7 +180,8 @@ func TestAdmin(t *testing.T) {
 	v.want(200, `"paused":true`, "POST", op+"/room/pause", "")
 	v.want(200, `"paused":false`, "POST", op+"/room/resume", "")
 	v.want(200, `"currentUsers":0`, "POST", op+"/room/clear", "")
-	for _, series := range []string{`millrace_gate_requests_total{outcome="waited"} 1`, `millrace_gate_requests_total{outcome="inside"} 1`, `millrace_gate_open_requests 0`, `millrace_queue_waiting{event="sale"}`, `millrace_gate_origin_failures_total 0`} {
+	for _, series := range []string{`millrace_gate_requests_total{outcome="waited"} 1`, `millrace_gate_requests_total{outcome="inside"} 1`, `millrace_gate_open_requests 0`, `millrace_queue_waiting{event="sale"}`, `millrace_gate_origin_failures_total 0`,
+		`millrace_keyed_limiter_calls_total{limiter="joins",result="allowed"} 0`, `millrace_keyed_limiter_alone_total{limiter="joins"} 0`} {
 		v.want(200, series, "GET", op+"/metrics", "")
 	}
 	for _, path := range []string{"/metrics", "/room", "/readyz"} {
