@@ -74,6 +74,13 @@ type Config struct {
 	// public key. It is asked by one process, for 2 s, again in each tick until it answers;
 	// the room stays closed meanwhile. nil: openings name no beacon.
 	Beacon func(ctx context.Context, name string) ([]byte, error)
+	// Stock is how many users an event can still serve, those inside included: usually its
+	// free seats, and half of them where users buy two each. No more users are inside, and
+	// no user enters while it is 0. Answer MaxStock for an event without a limit. It is
+	// asked for by each process before its first visit for an event, and by an admitter in
+	// each Tick: one call at a time, which ends with its context, after Config.Timeout.
+	// See [Stock] for its failures. nil, the default: the threshold alone counts.
+	Stock func(ctx context.Context, event string) (int, error)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets the failures that cannot be returned; slog.Default() when nil.
@@ -151,7 +158,7 @@ func (c Config) validate() error {
 func (c Config) rules() Rules {
 	return Rules{
 		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
-		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(), Closed: c.Settings != nil,
+		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(), Closed: c.Settings != nil, Stocked: c.Stock != nil,
 	}
 }
 

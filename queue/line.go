@@ -35,6 +35,9 @@ type line struct {
 	unset   atomic.Bool // whether they could not be asked for the last time
 	setting atomic.Pointer[knownSetting]
 
+	asksStock atomic.Bool  // whether a call of Config.Stock is in flight
+	unstocked atomic.Int64 // on the room's clock: since when it has not answered; 0 if it has
+
 	forecast    atomic.Pointer[forecast]
 	forecasting sync.Mutex // held by the goroutine that makes the next
 
@@ -159,7 +162,7 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 		return Place{}, refused(ctx, err)
 	}
 	l.counts.store.Add(1)
-	l.follow(ctx, a.state.Closed)
+	l.follow(ctx, a.state)
 	place := l.place(a.Outcome, *a.state)
 	if place.Status == Waiting && !a.New {
 		l.tell(a)

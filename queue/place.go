@@ -27,7 +27,8 @@ type Place struct {
 	Ahead    int // Position - 1
 	Behind   int
 	// Wait is the probable wait until admission, when WaitKnown: it is not known
-	// while the room is paused or its threshold is 0. The wait is probably between
+	// while the room is paused, its threshold is 0, or the stock is not enough for all the
+	// users before. The wait is probably between
 	// WaitLow and WaitHigh, which are far from each other while few users have left.
 	Wait, WaitLow, WaitHigh time.Duration
 	WaitKnown               bool
@@ -42,6 +43,9 @@ type Place struct {
 	Waiting   int
 	Paused    bool
 	Settling  time.Duration // until admission begins again, after the store lost its data
+	// SoldOut says that the event has no stock left: no user enters before some of it comes
+	// back. See [Config.Stock].
+	SoldOut bool
 	// Opens is how long until the room opens, and zero once it has. Until then a waiting
 	// user has no position: the order is drawn at the opening.
 	Opens time.Duration

@@ -169,7 +169,7 @@ func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) 
 func (l *line) place(o Outcome, s State) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
-		Paused: s.Paused, Settling: s.Settling,
+		Paused: s.Paused, Settling: s.Settling, SoldOut: s.SoldOut(),
 	}
 	if o.Status == Waiting && s.early() {
 		return l.placeEarly(p, s)
@@ -179,7 +179,7 @@ func (l *line) place(o Outcome, s State) Place {
 		p.Ahead, p.Position = o.Ahead, o.Ahead+1
 		p.Waiting = max(p.Waiting, p.Position)
 		p.Behind, p.Keep = p.Waiting-p.Position, l.room.cfg.Seen
-		if f := l.foresee(s); f != nil {
+		if f := l.foresee(s); f != nil && s.reaches(p.Position) {
 			w := f.after(s.Settling, p.Position)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
 		}

@@ -71,6 +71,8 @@ type Rules struct {
 	// Closed says that a room is closed, as if it were paused, from when it is new until
 	// the first Change with Settings.
 	Closed bool
+	// Stocked says that no user enters before the first Change with Stock.
+	Stocked bool
 }
 
 // Beats are what a process tells the store along with its visits: orders with a
@@ -188,6 +190,7 @@ type State struct {
 	Silent    int           // of Entitled: not heard of within Rules.Turn, so that others go before
 	Active    int           // places taken
 	Rate      Rate
+	Stock     Stock // bounds Active as the threshold does: see [Change.Stock]
 
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
@@ -271,6 +274,11 @@ type Change struct {
 	// held before the store lost its data: users have their orders by their tickets.
 	Opens  *time.Time
 	Opened bool
+
+	// Stock is what the event can serve; At is the store's. If it is Known, a place is free
+	// only while fewer than Left users have been inside since, those inside now included:
+	// a user that leaves may have bought, and frees no place before the next Stock.
+	Stock *Stock
 
 	opening *opening // what an operator asks for, until it is in the settings
 }

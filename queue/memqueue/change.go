@@ -15,6 +15,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 		m.clear(now, epoch())
 	}
 	m.opens(c)
+	m.restock(c, now)
 	if c.Gate != nil && c.Gate.On != m.gate.on {
 		if c.Gate.On {
 			m.gate = gate{known: true, on: true, base: m.top - c.Gate.Positions}

@@ -54,6 +54,9 @@ func checkChange(c queue.Change) error {
 	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
 		return bad("version %d of the settings: it must be 0 to 2^53", *c.Settings)
 	}
+	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
+		return bad("stock %d: it must be 0 to %d", c.Stock.Left, queue.MaxStock)
+	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("%d positions of the gate: it must be of 0 to 2^53", c.Gate.Positions)
 	}

@@ -34,6 +34,7 @@ type content struct {
 	settings  settings
 	opening   opening
 	gate      gate
+	stock     stock
 
 	tick     int64 // when it began
 	admitted int   // turns that came in it
@@ -105,7 +106,7 @@ func (m *room) open(now int64, r queue.Rules) int {
 	if m.paused || now < m.settled || m.early(now) {
 		return 0
 	}
-	return max(0, m.limit(r)-len(m.inside.users))
+	return max(0, m.inStock(m.limit(r)-len(m.inside.users), r))
 }
 
 func (m *room) state(now int64, r queue.Rules) queue.State {
@@ -118,6 +119,9 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Active: len(m.inside.users), Rate: m.rate.over(now),
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: m.servers,
 		Stays: m.stays.now(now, r), Phase: m.opening.phase,
+	}
+	if m.stock.at > 0 {
+		s.Stock = queue.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
 	}
 	if m.early(now) {
 		s.Opens = time.UnixMicro(m.opening.at)

@@ -46,6 +46,10 @@
 //	gives a second user the order of a position     a-shared-position-moves-nobody
 //	opens a room whose settings it does not know    closed-until-the-settings-are-known, a-loss-closes-the-room
 //	takes older settings, or none for no pause      older-settings-change-nothing, nothing-set-keeps-a-pause
+//	admits more users than the stock is for         stock-bounds-the-places, an-empty-house-admits-nobody,
+//	                                                stock-in-random-order
+//	returns the stock of users that have gone       leaving-returns-no-stock
+//	admits users before the stock is told           closed-until-the-stock-is-told, a-loss-forgets-the-stock
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
 //	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room

@@ -98,6 +98,6 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Cases() []Case {
 	return slices.Concat(
 		orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
-		clearCases(), gateCases(), settingsCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
+		clearCases(), gateCases(), settingsCases(), stockCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 	)
 }

@@ -75,8 +75,18 @@ func (a *answer) state() (s queue.State, woke bool) {
 		s.Opens = time.UnixMilli(opens)
 	}
 	s.Phase = queue.Phase(a.number())
+	s.Stock = a.stock()
 	s.Stays = a.stays(s.Now)
 	return s, woke
+}
+
+func (a *answer) stock() (s queue.Stock) {
+	left, at := a.number(), a.number()
+	s.Known, s.Left = left >= 0, int(max(0, left))
+	if at > 0 {
+		s.At = time.UnixMicro(at)
+	}
+	return s
 }
 
 func (a *answer) outcome() queue.Outcome {

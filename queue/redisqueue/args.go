@@ -25,10 +25,10 @@ const double = 8 // bytes
 
 // rulesArgs are the arguments that all scripts have in common; see room.lua.
 func rulesArgs(r queue.Rules, room int) packed {
-	return make(packed, 0, (12+room)*double).doubles(
+	return make(packed, 0, (13+room)*double).doubles(
 		float64(rand.Uint64N(1<<53-1)+1), float64(r.Threshold),
 		ms(r.Active), ms(r.Seen), ms(r.NoShow), float64(r.Tick.Microseconds()), float64(r.Batch),
-		ms(r.SweepEvery), ms(r.Settle), float64(minutesOf(r)), ms(cmp.Or(r.Turn, r.NoShow)), flag(r.Closed))
+		ms(r.SweepEvery), ms(r.Settle), float64(minutesOf(r)), ms(cmp.Or(r.Turn, r.NoShow)), flag(r.Closed), flag(r.Stocked))
 }
 
 // ms rounds up, so that a duration shorter than a millisecond does not become zero.

@@ -55,6 +55,9 @@ func checkChange(c queue.Change) error {
 	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
 		return bad("Change.Settings is %d; it must be 0 to 2^53", *c.Settings)
 	}
+	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
+		return bad("Change.Stock is %d; it must be 0 to %d", c.Stock.Left, queue.MaxStock)
+	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("Gate.Positions is %d; it must be 0 to 2^53", c.Gate.Positions)
 	}

@@ -10,7 +10,7 @@ import (
 // names of the keys that all scripts declare, in their order in room.lua.
 var names = [...]string{
 	"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs",
-	"active", "active-seen", "reserved", "entry", "missed", "stays", "turns", "settings",
+	"active", "active-seen", "reserved", "entry", "missed", "stays", "turns", "settings", "stock",
 }
 
 // minutesOf is the number of minutes of a liveness key: one, unless Rules.Seen is

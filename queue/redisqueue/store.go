@@ -136,7 +136,14 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	if c.Opens != nil {
 		opens = msAt(*c.Opens)
 	}
-	args := rulesArgs(r, 8).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened))
+	stock := -2.0
+	if c.Stock != nil {
+		stock = -1
+		if c.Stock.Known {
+			stock = float64(c.Stock.Left)
+		}
+	}
+	args := rulesArgs(r, 9).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock)
 	_, state, _, err := s.run(ctx, s.scripts.change, append(s.keysOf(event), s.drawKeys(event)...), args)
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)

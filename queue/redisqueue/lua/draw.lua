@@ -19,16 +19,19 @@
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
+-- KEYS[17] stock   STRING  packed doubles: how many users the event can serve, -1 where that
+--                           is not known; when an admitter said so, in µs; and how many
+--                           users were inside then, less ENTERED
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
---   and whether a new room is closed
+--   whether a new room is closed, and whether no user enters before the stock is told
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
--- STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
+-- STAYS, TURNS, SETTINGS, STOCK, SEEN = KEYS[14], KEYS[15], KEYS[16], KEYS[17], 18
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -56,17 +59,18 @@ local shape = '<' .. rep('d', 40)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, rest = unpack('<ddddddddddddd', ARGV[1])
 local span = minutes * 60000
 
 local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local stock, stock_at, stock_base = -1, 0, 0
 local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16], KEYS[17])
   forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
@@ -85,14 +89,15 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16])
+  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16], KEYS[17])
   stays_text = stored[3]
   if stored[1] and #stored[1] == 40 * 8 then
     room = {unpack(shape, stored[1])}
   else
     begin()
-    stored[4] = nil
+    stored[4], stored[5] = nil, nil
   end
+  if stored[5] then stock, stock_at, stock_base = unpack('<ddd', stored[5]) end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -143,10 +148,13 @@ local function settling()
   return settled_in()
 end
 
--- free is how many places are free, for takers first.
+-- free is how many places are free, for takers first. Of the stock, users that have gone
+-- since it was told may have taken some.
 local function free()
-  if room[9] == 1 or settling() > 0 then return 0 end
-  return max(0, threshold - active)
+  if room[9] == 1 or settling() > 0 or (stocked == 1 and stock_at == 0) then return 0 end
+  local places = threshold - active
+  if stock >= 0 then places = min(places, stock - stock_base - room[15]) end
+  return max(0, places)
 end
 
 local function state()
@@ -154,8 +162,8 @@ local function state()
   return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settled_in(), waiting + entitled, entitled, silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<ddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase) .. told_stays()
+    pack('<ddddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -168,6 +176,7 @@ local function close()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
+  call('PEXPIRE', KEYS[17], kept)
   if room[9] == 1 or room[10] == 1 or early() then
     call('PERSIST', KEYS[1])
     call('PERSIST', KEYS[16])
@@ -282,7 +291,7 @@ local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[17 + period - first]
+  seen = KEYS[18 + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]
@@ -456,11 +465,11 @@ local function bits_of(block, n)
   return bits .. rep('\0', n * 128 - #bits)
 end
 -- A step of the draw of a room that opens at a time; see queue.Drawer.
--- KEYS as in room.lua, KEYS[17] and KEYS[18] as in arrive.lua, and
--- KEYS[19] draw   HASH   limit: the highest order that takes part; holder, until in ms;
+-- KEYS as in room.lua, KEYS[18] and KEYS[19] as in arrive.lua, and
+-- KEYS[20] draw   HASH   limit: the highest order that takes part; holder, until in ms;
 --                        root, seed, beacon
--- KEYS[20] leaves STRING 32 bytes each, in order
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[17]; the kind
+-- KEYS[21] leaves STRING 32 bytes each, in order
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[18]; the kind
 --   (0 look, 1 freeze, 2 list, 3 leaves, 4 root, 5 seed, 6 move, 7 open); the holder; from
 --   which order or leaf on; how many at most
 -- ARGV[2] leaves to add, the root, the seed of 32 bytes and the beacon, or for each user
@@ -470,7 +479,7 @@ end
 --   leaves, and the lengths of root, seed, beacon and leaves that follow; these; and for
 --   each listed order, a double, length of the user, 2 bytes, user
 -- Cost: bounded by how many at most; 200 moves about 1 ms.
--- DRAW, LEAVES = KEYS[19], KEYS[20]
+-- DRAW, LEAVES = KEYS[20], KEYS[21]
 -- HOLD, KEPT = 3000, 604800000
 -- LOOK, FREEZE, LIST, ADD, ROOTED, SEEDED, MOVE, OPEN = 0, 1, 2, 3, 4, 5, 6, 7
 local first, kind, holder, from, most = unpack('<ddddd', ARGV[1], rest)
@@ -479,7 +488,7 @@ local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
 open()
 moved()
-local d = call('HMGET', KEYS[19], 'limit', 'holder', 'until')
+local d = call('HMGET', KEYS[20], 'limit', 'holder', 'until')
 local limit, held_until = tonumber(d[1]) or 0, tonumber(d[3]) or 0
 local held = 0
 if kind ~= 0 and opens > 0 and phase < 4 and now >= opens - 5000 then
@@ -529,14 +538,14 @@ end
 
 local listed = {}
 if held == 1 then
-  call('HSET', KEYS[19], 'holder', string.format('%.0f', holder), 'until', now + 3000)
-  call('PEXPIRE', KEYS[19], 604800000)
+  call('HSET', KEYS[20], 'holder', string.format('%.0f', holder), 'until', now + 3000)
+  call('PEXPIRE', KEYS[20], 604800000)
   if kind == 1 and phase == 0 then
     -- The orders of those who take part are given out now, so that all who come later
     -- are behind them.
     limit = room[4]
-    call('HSET', KEYS[19], 'limit', string.format('%.0f', limit))
-    call('UNLINK', KEYS[20])
+    call('HSET', KEYS[20], 'limit', string.format('%.0f', limit))
+    call('UNLINK', KEYS[21])
     add(4, waiting)
     enter(1)
   elseif kind == 2 then
@@ -545,18 +554,18 @@ if held == 1 then
       listed[#listed + 1] = pack('<dHc0', tonumber(found[i + 1]), #found[i], found[i])
     end
   elseif kind == 3 and phase == 1 then
-    if from == 0 then call('UNLINK', KEYS[20]) end
-    if call('STRLEN', KEYS[20]) == from * 32 then
-      call('APPEND', KEYS[20], given)
-      call('PEXPIRE', KEYS[20], 604800000)
+    if from == 0 then call('UNLINK', KEYS[21]) end
+    if call('STRLEN', KEYS[21]) == from * 32 then
+      call('APPEND', KEYS[21], given)
+      call('PEXPIRE', KEYS[21], 604800000)
     else
       held = 0
     end
-  elseif kind == 4 and phase == 1 and call('STRLEN', KEYS[20]) == most * 32 then
-    call('HSET', KEYS[19], 'root', given)
+  elseif kind == 4 and phase == 1 and call('STRLEN', KEYS[21]) == most * 32 then
+    call('HSET', KEYS[20], 'root', given)
     enter(2)
   elseif kind == 5 and phase == 2 then
-    call('HSET', KEYS[19], 'seed', string.sub(given, 1, 32), 'beacon', string.sub(given, 33))
+    call('HSET', KEYS[20], 'seed', string.sub(given, 1, 32), 'beacon', string.sub(given, 33))
     enter(3)
   elseif kind == 6 and phase == 3 then
     move()
@@ -565,10 +574,10 @@ if held == 1 then
   end
 end
 stamp_all()
-local told = call('HMGET', KEYS[19], 'root', 'seed', 'beacon')
+local told = call('HMGET', KEYS[20], 'root', 'seed', 'beacon')
 local root, seed, beacon = told[1] or '', told[2] or '', told[3] or ''
 local leaves = ''
-if kind == 0 and most > 0 and phase >= 2 then leaves = call('GETRANGE', KEYS[20], from * 32, (from + most) * 32 - 1) end
-local answer = state() .. pack('<ddddddd', held, limit, call('STRLEN', KEYS[20]) / 32, #root, #seed, #beacon, #leaves)
+if kind == 0 and most > 0 and phase >= 2 then leaves = call('GETRANGE', KEYS[21], from * 32, (from + most) * 32 - 1) end
+local answer = state() .. pack('<ddddddd', held, limit, call('STRLEN', KEYS[21]) / 32, #root, #seed, #beacon, #leaves)
 close()
 return answer .. root .. seed .. beacon .. leaves .. table.concat(listed)

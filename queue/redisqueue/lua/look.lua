@@ -19,16 +19,19 @@
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
+-- KEYS[17] stock   STRING  packed doubles: how many users the event can serve, -1 where that
+--                           is not known; when an admitter said so, in µs; and how many
+--                           users were inside then, less ENTERED
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
---   and whether a new room is closed
+--   whether a new room is closed, and whether no user enters before the stock is told
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
--- STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
+-- STAYS, TURNS, SETTINGS, STOCK, SEEN = KEYS[14], KEYS[15], KEYS[16], KEYS[17], 18
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -56,17 +59,18 @@ local shape = '<' .. rep('d', 40)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, rest = unpack('<ddddddddddddd', ARGV[1])
 local span = minutes * 60000
 
 local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local stock, stock_at, stock_base = -1, 0, 0
 local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16], KEYS[17])
   forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
@@ -85,14 +89,15 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16])
+  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16], KEYS[17])
   stays_text = stored[3]
   if stored[1] and #stored[1] == 40 * 8 then
     room = {unpack(shape, stored[1])}
   else
     begin()
-    stored[4] = nil
+    stored[4], stored[5] = nil, nil
   end
+  if stored[5] then stock, stock_at, stock_base = unpack('<ddd', stored[5]) end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -143,10 +148,13 @@ local function settling()
   return settled_in()
 end
 
--- free is how many places are free, for takers first.
+-- free is how many places are free, for takers first. Of the stock, users that have gone
+-- since it was told may have taken some.
 local function free()
-  if room[9] == 1 or settling() > 0 then return 0 end
-  return max(0, threshold - active)
+  if room[9] == 1 or settling() > 0 or (stocked == 1 and stock_at == 0) then return 0 end
+  local places = threshold - active
+  if stock >= 0 then places = min(places, stock - stock_base - room[15]) end
+  return max(0, places)
 end
 
 local function state()
@@ -154,8 +162,8 @@ local function state()
   return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settled_in(), waiting + entitled, entitled, silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<ddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase) .. told_stays()
+    pack('<ddddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -168,6 +176,7 @@ local function close()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
+  call('PEXPIRE', KEYS[17], kept)
   if room[9] == 1 or room[10] == 1 or early() then
     call('PERSIST', KEYS[1])
     call('PERSIST', KEYS[16])
@@ -282,7 +291,7 @@ local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[17 + period - first]
+  seen = KEYS[18 + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]

@@ -2,9 +2,9 @@
 -- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
--- KEYS as in room.lua, and KEYS[17] and KEYS[18]: seen:<minute> STRING, bitmap of the users
+-- KEYS as in room.lua, and KEYS[18] and KEYS[19]: seen:<minute> STRING, bitmap of the users
 --   was heard of from then on, of the time that it is for the caller, and the next
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[17], and
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[18], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
 --   as many users, who bring nothing; then twice an epoch that the caller knows, and
 --   when it last heard of it, in ms; then the highest order that it has seen

@@ -18,16 +18,19 @@
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
+-- KEYS[17] stock   STRING  packed doubles: how many users the event can serve, -1 where that
+--                           is not known; when an admitter said so, in µs; and how many
+--                           users were inside then, less ENTERED
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
---   and whether a new room is closed
+--   whether a new room is closed, and whether no user enters before the stock is told
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
+local STAYS, TURNS, SETTINGS, STOCK, SEEN = KEYS[14], KEYS[15], KEYS[16], KEYS[17], 18
 
 local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -55,17 +58,18 @@ local shape = '<' .. rep('d', FIELDS)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, rest = unpack('<ddddddddddddd', ARGV[1])
 local span = minutes * 60000
 
 local room, threshold, waiting, active, entitled, silent
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local stock, stock_at, stock_base = -1, 0, 0
 local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, SETTINGS)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, SETTINGS, STOCK)
   forget_stays()
   room = {}
   for i = 1, FIELDS do room[i] = 0 end
@@ -84,14 +88,15 @@ local function count()
 end
 
 local function open()
-  local stored = call('MGET', ROOM, THRESHOLD, STAYS, SETTINGS)
+  local stored = call('MGET', ROOM, THRESHOLD, STAYS, SETTINGS, STOCK)
   stays_text = stored[3]
   if stored[1] and #stored[1] == FIELDS * 8 then
     room = {unpack(shape, stored[1])}
   else
     begin()
-    stored[4] = nil
+    stored[4], stored[5] = nil, nil
   end
+  if stored[5] then stock, stock_at, stock_base = unpack('<ddd', stored[5]) end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -142,10 +147,13 @@ local function settling()
   return settled_in()
 end
 
--- free is how many places are free, for takers first.
+-- free is how many places are free, for takers first. Of the stock, users that have gone
+-- since it was told may have taken some.
 local function free()
-  if room[PAUSED] == 1 or settling() > 0 then return 0 end
-  return max(0, threshold - active)
+  if room[PAUSED] == 1 or settling() > 0 or (stocked == 1 and stock_at == 0) then return 0 end
+  local places = threshold - active
+  if stock >= 0 then places = min(places, stock - stock_base - room[ENTERED]) end
+  return max(0, places)
 end
 
 local function state()
@@ -153,8 +161,8 @@ local function state()
   return pack('<dddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
     settled_in(), waiting + entitled, entitled, silent, active, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<ddddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase) .. told_stays()
+    pack('<ddddddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -167,6 +175,7 @@ local function close()
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
+  call('PEXPIRE', STOCK, kept)
   if room[PAUSED] == 1 or room[GATE] == 1 or early() then
     call('PERSIST', ROOM)
     call('PERSIST', SETTINGS)

@@ -1,7 +1,7 @@
 -- Removes waiting users without a sign of life for the grace, block by block.
--- KEYS as in room.lua, and from KEYS[17] on seen:<minute>: of all times at which
+-- KEYS as in room.lua, and from KEYS[18] on seen:<minute>: of all times at which
 --   somebody may have been heard of within the grace
--- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[17], the block to
+-- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[18], the block to
 --   begin with, how many to remove and blocks to look at, at most
 -- returns the clock in µs alone, a double, when others are needed, else
 --   packed doubles as in state() of room.lua, then removed, next, done (1 or 0) and
