@@ -76,10 +76,10 @@ type Config struct {
 	Beacon func(ctx context.Context, name string) ([]byte, error)
 	// Stock is how many users an event can still serve, those inside included: usually its
 	// free seats, and half of them where users buy two each. No more users are inside, and
-	// no user enters while it is 0. Answer MaxStock for an event without a limit. It is
-	// asked for by each process before its first visit for an event, and by an admitter in
-	// each Tick: one call at a time, which ends with its context, after Config.Timeout.
-	// See [Stock] for its failures. nil, the default: the threshold alone counts.
+	// no user enters while it is 0. Answer MaxStock for an event without a limit. An admitter
+	// asks for it in each Tick, so it should cost little: one call at a time and event, which
+	// has to end with its context, after Config.Timeout. The package's text says what its
+	// failures do. nil, the default: the threshold alone counts.
 	Stock func(ctx context.Context, event string) (int, error)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64

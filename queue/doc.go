@@ -73,6 +73,15 @@
 //	the seed lies encrypted in the settings               TestTheSeedIsNotReadable
 //	an opening that cannot be is refused                  TestOpenAtRefuses
 //	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze
+//	a user enters only while there is stock for all users
+//	inside, and each finds a seat                         TestAllThatEnterFindASeat, stock-in-random-order,
+//	                                                      leaving-returns-no-stock
+//	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
+//	a new room waits for its stock, at most a minute      closed-until-the-stock-is-told, TestAStockThatNeverAnswered
+//	the last answer holds for a minute, and an empty
+//	house stays closed                                    TestAStockThatDoesNotAnswer, TestASoldOutHouseStaysSo
+//	a stock that hangs, or fails in one process, holds
+//	up no other event or process                          TestAHangingStock, TestSeveralAdmittersAndTheirStock
 //	operators' changes are saved before they hold, and
 //	reach the store in their order                        TestSettingsAreSavedFirst, TestASavedChangeReachesTheStore,
 //	                                                      TestAnOperatorWhoIsOvertaken, older-settings-change-nothing
@@ -143,6 +152,24 @@
 //
 // A lowered threshold expels no one: no user enters until fewer are active. A threshold
 // of 0 admits no one, and neither does a pause; the users inside stay.
+//
+// # Stock
+//
+// [Config.Stock] says how many users an event can still serve, such as its free seats.
+// Then there are as many places as the threshold says or as the stock is enough for,
+// whichever is less. So each user inside has a seat to find, also if all users inside
+// buy one, and admissions slow as the house empties. Users in line are not turned away:
+// seats that come back make places again. Place.SoldOut tells them, and the wait is
+// unknown for the positions that the stock does not reach.
+//
+// The stock counts the users inside as it was told, and a seat that a user holds is not
+// free. So a user with a held seat counts twice until it is bought and the user is
+// done: call Done when a purchase is complete. A user that leaves frees no place before
+// the next answer, since the user may have bought.
+//
+// Admitters tell the store the stock in each Tick, before the turns; the other
+// processes take it from there. A process also asks before its first visit for an event,
+// and while the store knows no answer, so that a new room is open at once.
 //
 // # The estimate of the wait
 //
@@ -230,6 +257,15 @@
 // users up and admits none until the settings have answered. A change that was saved
 // and did not reach the store is carried out by an admitter within a minute, once
 // that has run for 150 s.
+//
+// Config.Stock fails, hangs or panics: the last answer holds for a minute, and each user
+// that enters uses some of it. Then the threshold alone counts: the sale goes on, since
+// the application itself sells no seat twice, and some users may find none. An event that
+// is sold out stays closed until there is an answer, since its users would find an empty
+// house and its returns are not lost. A new room, or one that has lost its data, admits
+// no user until the first answer, for at most a minute. The log tells when the failures
+// begin and end, Stats and queueprom count them. A call that ignores its context is
+// left behind after Config.Timeout, and there is no other for the event until it returns.
 //
 // A draw ([Room.OpenAt]) goes on while an admitter runs and the store, the settings and
 // the beacon answer; until it is done no user enters. docs/on-sale.md says what a loss

@@ -60,8 +60,6 @@ func (l *line) restock(ctx context.Context) {
 	if l.room.cfg.Stock == nil {
 		return
 	}
-	ctx, cancel := l.room.bounded(ctx)
-	defer cancel()
 	left, err := l.askStock(ctx)
 	l.stocked(ctx, err)
 	stock := Stock{Known: true, Left: min(left, MaxStock)}
@@ -76,13 +74,14 @@ func (l *line) restock(ctx context.Context) {
 
 var errStockBusy = errors.New("the last call has not returned yet")
 
-// askStock makes a call of Config.Stock, and waits for it no longer than the context
-// lasts. There is one call at a time, so one that hangs holds up itself alone.
+// askStock makes a call of Config.Stock, and waits for it no longer than Config.Timeout. There is one call at a time, so one that hangs holds up itself alone.
 func (l *line) askStock(ctx context.Context) (int, error) {
 	if !l.asksStock.CompareAndSwap(false, true) {
 		return 0, errStockBusy
 	}
 	l.counts.stock.Add(1)
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
 	type result struct {
 		left int
 		err  error
@@ -139,6 +138,8 @@ func (l *line) outlived() bool {
 
 // tellStock brings the stock into the store. If that fails, the next tick tells it.
 func (l *line) tellStock(ctx context.Context, stock Stock) {
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
 	var state State
 	err := l.ask(func() (err error) {
 		state, err = l.room.store.Change(ctx, l.event, l.room.rules, Change{Stock: &stock})

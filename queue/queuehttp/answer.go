@@ -52,6 +52,9 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 	if p.Turn {
 		b = append(b, `,"turn":true`...)
 	}
+	if p.SoldOut {
+		b = append(b, `,"soldOut":true`...)
+	}
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, p.Paused)
 	b = number(b, `,"settling":`, up(p.Settling))
@@ -70,6 +73,9 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `{"threshold":`, int64(s.Threshold))
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, s.Paused)
+	if s.Stock.Known {
+		b = number(b, `,"stock":`, int64(s.Stock.Left))
+	}
 	b = append(b, `,"gated":`...)
 	b = strconv.AppendBool(b, s.Gated)
 	b = number(b, `,"settling":`, up(s.Settling))

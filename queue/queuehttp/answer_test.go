@@ -66,6 +66,9 @@ func TestAnswerIsJSON(t *testing.T) {
 		if p.Turn {
 			want["turn"] = true
 		}
+		if p.SoldOut = rapid.Bool().Draw(t, "sold out"); p.SoldOut {
+			want["soldOut"] = true
+		}
 		if p.Opens > 0 {
 			want["opensIn"] = up(p.Opens)
 		}
@@ -95,6 +98,10 @@ func TestStateIsJSON(t *testing.T) {
 		if rapid.Bool().Draw(t, "rate") {
 			s.Rate = queue.Rate{Admitted: 4 * rapid.IntRange(0, 1000).Draw(t, "admitted"), Over: 16 * time.Second}
 			want["admittedPerSecond"] = float64(s.Rate.Admitted) / 16
+		}
+		if s.Stock.Known = rapid.Bool().Draw(t, "stock"); s.Stock.Known {
+			s.Stock.Left = n("left")
+			want["stock"] = s.Stock.Left
 		}
 		if rapid.Bool().Draw(t, "opens") {
 			s.Opens = time.UnixMilli(int64(n("time")))
