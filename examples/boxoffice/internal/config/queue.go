@@ -16,6 +16,7 @@ type Queue struct {
 	Tick       time.Duration // how often the line moves
 	Batch      int           // how many enter at each of these moments
 	SweepEvery time.Duration // how often silent members are looked for
+	Opening    Opening       // to try an on-sale
 }
 
 // minSeen is three of the longest intervals after which the room asks a client to
@@ -24,7 +25,7 @@ const minSeen = 198
 
 // rawQueue has the settings of the waiting room.
 type rawQueue struct {
-	threshold, active, seen, tick, batch, sweepEvery, entrySecret string
+	threshold, active, seen, tick, batch, sweepEvery, entrySecret, opening string
 }
 
 func (r *rawQueue) settings() []setting {
@@ -35,6 +36,7 @@ func (r *rawQueue) settings() []setting {
 		{"QUEUE_ADMISSION_INTERVAL_MS", "queue-admission-interval-ms", "1000", "how often those who are first in line enter", &r.tick},
 		{"QUEUE_ADMISSION_BATCH_SIZE", "queue-admission-batch-size", "100", "how many of an event's line enter each time, at most, over all processes", &r.batch},
 		{"QUEUE_STALE_CLEANUP_INTERVAL_MS", "queue-stale-cleanup-interval-ms", "30000", "how often those who are not heard of any more are taken out of the line", &r.sweepEvery},
+		{"BOXOFFICE_OPENING", "opening", "", "a show whose waiting room opens by a draw, and how many seconds after this start, to try an on-sale: show-5:300; a show that has had an opening keeps it; default: all rooms are open", &r.opening},
 		{"QUEUE_ENTRY_TOKEN_SECRET", "queue-entry-token-secret", "", "signs entry tokens and places in line, at least 32 bytes; several separated by commas: the first signs, all verify; default: made and kept in the data folder", &r.entrySecret},
 	}
 }
@@ -54,6 +56,10 @@ func (r *rawQueue) check(c *Config, number func(env, text string, low, high int)
 		Tick:       ms("QUEUE_ADMISSION_INTERVAL_MS", r.tick, 10),
 		Batch:      number("QUEUE_ADMISSION_BATCH_SIZE", r.batch, 1, 1_000_000),
 		SweepEvery: ms("QUEUE_STALE_CLEANUP_INTERVAL_MS", r.sweepEvery, 1000),
+	}
+	var err error
+	if c.Queue.Opening, err = parseOpening(r.opening); err != nil {
+		bad("BOXOFFICE_OPENING", "%v", err)
 	}
 	if r.entrySecret == "" {
 		return
