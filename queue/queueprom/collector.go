@@ -40,8 +40,8 @@ type Collector struct {
 	cfg  Config
 
 	polls, tickets, calls, errs, refreshes, beats, admitted, notices, panics, events *prometheus.Desc
-	waiting, active, entitled, threshold, paused, settling, servers                  *prometheus.Desc
-	joined, entered, noShows, expired, departed, swept                               *prometheus.Desc
+	waiting, active, returning, entitled, threshold, paused, settling, servers       *prometheus.Desc
+	joined, entered, noShows, expired, departed, swept, returned                     *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -76,6 +76,7 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 
 		waiting:   desc("waiting", "People in line.", "event"),
 		active:    desc("active", "Places taken.", "event"),
+		returning: desc("returning", "Waiting people who came back to a kept place.", "event"),
 		entitled:  desc("entitled", "Waiting people whose turn has come, without a place yet.", "event"),
 		threshold: desc("threshold", "How many may be active.", "event"),
 		paused:    desc("paused", "Whether an operator has paused the room: 1, else 0.", "event"),
@@ -89,6 +90,7 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 		expired:  desc("expired_total", "People whose time inside was over, in all processes.", "event"),
 		departed: desc("departed_total", "People who left, in all processes.", "event"),
 		swept:    desc("swept_total", "People who were removed from the line, not heard of, in all processes.", "event"),
+		returned: desc("returned_total", "People who came back to a kept place, in all processes.", "event"),
 	}, nil
 }
 
@@ -96,8 +98,8 @@ func New(room *queue.Room, cfg Config) (*Collector, error) {
 func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.polls, c.tickets, c.calls, c.errs, c.refreshes, c.beats, c.admitted, c.notices, c.panics, c.events,
-		c.waiting, c.active, c.entitled, c.threshold, c.paused, c.settling, c.servers,
-		c.joined, c.entered, c.noShows, c.expired, c.departed, c.swept,
+		c.waiting, c.active, c.returning, c.entitled, c.threshold, c.paused, c.settling, c.servers,
+		c.joined, c.entered, c.noShows, c.expired, c.departed, c.swept, c.returned,
 	} {
 		out <- d
 	}
@@ -140,6 +142,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(c.waiting, float64(state.Waiting), event)
 		gauge(c.active, float64(state.Active), event)
+		gauge(c.returning, float64(state.Returning), event)
 		gauge(c.entitled, float64(state.Entitled), event)
 		gauge(c.threshold, float64(state.Threshold), event)
 		gauge(c.paused, map[bool]float64{true: 1}[state.Paused], event)
@@ -151,6 +154,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 		count(c.expired, state.Expired, event)
 		count(c.departed, state.Departed, event)
 		count(c.swept, state.Swept, event)
+		count(c.returned, state.Returned, event)
 	}
 }
 
