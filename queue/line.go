@@ -164,7 +164,7 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 	l.counts.store.Add(1)
 	l.follow(ctx, a.state)
 	place := l.place(a.Outcome, *a.state)
-	if place.Status == Waiting && !a.New {
+	if place.Status == Waiting && !a.New && !a.Returner {
 		l.tell(a)
 	}
 	place.Ticket = l.ticket(v, a, ticket)
@@ -207,6 +207,9 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 	position := 0
 	if a.Status == Waiting && !a.Turn {
 		position = a.Ahead + 1
+		if a.Returner {
+			position *= turnsEach
+		}
 	}
 	if a.state.early() {
 		position = a.state.Waiting

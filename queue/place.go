@@ -14,7 +14,12 @@ type Visitor struct {
 	// Position is that of a front gate, from 1, which the caller has verified; zero
 	// without. It is the order in the line when the user lines up.
 	Position int64
-	// Join is asked, by Check alone, before a user joins who has no ticket of the event.
+	// Lane is the name of one of Config.Lanes, which the caller has verified; "" is the
+	// line alone. It counts when the user lines up. A member of a lane has a place in the
+	// line as well, and the turn comes by the first of the two.
+	Lane string
+	// Join is asked, by Check alone, before a user joins who has no ticket of the event,
+	// and before a user comes back to a kept place.
 	// Its error refuses the user, unless the room knows the user by name; Check returns
 	// it as it is. nil refuses no user.
 	Join func(context.Context) error
@@ -37,7 +42,10 @@ type Place struct {
 
 	// Turn says that the turn of a waiting user has come: the next free place is this
 	// user's, with one of the next polls.
-	Turn      bool
+	Turn bool
+	// Returner says that a waiting user came back to a kept place: see Config.Keep. The
+	// position is that among the returners.
+	Returner  bool
 	Active    int // places taken
 	Threshold int
 	Waiting   int

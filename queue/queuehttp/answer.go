@@ -55,6 +55,9 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 	if p.SoldOut {
 		b = append(b, `,"soldOut":true`...)
 	}
+	if p.Returner {
+		b = append(b, `,"returner":true`...)
+	}
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, p.Paused)
 	b = number(b, `,"settling":`, up(p.Settling))
@@ -94,6 +97,8 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `,"expired":`, s.Expired)
 	b = number(b, `,"departed":`, s.Departed)
 	b = number(b, `,"swept":`, s.Swept)
+	b = number(b, `,"returning":`, int64(s.Returning))
+	b = number(b, `,"returned":`, s.Returned)
 	if !s.Opens.IsZero() {
 		b = append(b, `,"opens":"`...)
 		b = append(s.Opens.UTC().AppendFormat(b, time.RFC3339Nano), '"')

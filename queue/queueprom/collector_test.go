@@ -63,8 +63,9 @@ func TestEverySeriesFromTheStart(t *testing.T) {
 		"polls_total snapshot", "polls_total store", "polls_total refused", "foreign_tickets_total", "store_calls_total",
 		"store_errors_total", "snapshot_refreshes_total", "beats_total sent", "beats_total lost", "admitted_total",
 		"notices_total published", "notices_total dropped", "panics_total", "events", "stock_calls_total answered", "stock_calls_total failed", "held_by_stock show-1",
-		"waiting show-1", "active show-1", "entitled show-1", "paused show-1", "settling_seconds show-1", "servers show-1", "joined_total show-1",
+		"waiting show-1", "active show-1", "returning show-1", "entitled show-1", "paused show-1", "settling_seconds show-1", "servers show-1", "joined_total show-1",
 		"entered_total show-1", "no_shows_total show-1", "expired_total show-1", "departed_total show-1", "swept_total show-1",
+		"returned_total show-1",
 	} {
 		want["millrace_queue_"+name] = 0
 	}
@@ -226,5 +227,5 @@ func ExampleNew() {
 	registry.MustRegister(collector)
 	families, err := registry.Gather()
 	fmt.Println(len(families), err)
-	// Output: 26 <nil>
+	// Output: 28 <nil>
 }

@@ -97,7 +97,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // Cases returns the suite.
 func Cases() []Case {
 	return slices.Concat(
-		orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
+		orderCases(), entryCases(), insideCases(), turnCases(), keptCases(), laneCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
 		clearCases(), gateCases(), settingsCases(), stockCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 	)
 }

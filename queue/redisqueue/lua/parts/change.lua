@@ -5,21 +5,22 @@
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
 --   ms (-1 changes nothing, 0: no opening), whether its draw was held, and how many users
 --   the event can serve (-2 changes nothing, -1: not known)
--- KEYS[18] draw, KEYS[19] leaves: as in draw.lua
+-- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
 local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock = unpack('<ddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
-  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, spread(KEYS, 17, LANE + lane_count))
+  credits, credits_changed = nil, false
   room[EPOCH], room[STARTED], room[SETTLED], room[FLOOR] = new_epoch, now, 0, room[HIGHEST]
   raise(clock - 1)
   forget_stays()
   if phase > 0 then
     if phase == OPENED then opens = 0 end
     phase = 0
-    call('UNLINK', KEYS[18], KEYS[19])
+    call('UNLINK', KEYS[seen_at], KEYS[seen_at + 1])
     write_settings()
   end
   -- The bitmap begins anew, and with a slot that has none of its bits in those of
