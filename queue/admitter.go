@@ -123,7 +123,11 @@ func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
 func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	began := a.room.now()
 	l := a.room.line(f.duty.event(), began)
-	l.restock(ctx)
+	if a.room.cfg.Stock == nil {
+		l.forgetStock(ctx)
+	} else {
+		l.restock(ctx)
+	}
 	asked := a.room.now() - began // in the next tick as well, so that it does not slow the pace
 	// The store counts the rest of a tick; the bound here is for a store that does not.
 	var turns []Admitted

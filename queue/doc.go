@@ -169,7 +169,8 @@
 //
 // Admitters tell the store the stock in each Tick, before the turns; the other
 // processes take it from there. A process also asks before its first visit for an event,
-// and while the store knows no answer, so that a new room is open at once.
+// and while the store knows no answer, so that a new room is open at once. An admitter
+// without Config.Stock forgets it: set it in all processes, or in none.
 //
 // # The estimate of the wait
 //

@@ -72,6 +72,13 @@ func (l *line) restock(ctx context.Context) {
 	l.tellStock(ctx, stock)
 }
 
+// forgetStock forgets a stock that is not asked for any more.
+func (l *line) forgetStock(ctx context.Context) {
+	if s := l.state.Load(); s != nil && s.Stock.Known {
+		l.tellStock(ctx, Stock{})
+	}
+}
+
 var errStockBusy = errors.New("the last call has not returned yet")
 
 // askStock makes a call of Config.Stock, and waits for it no longer than Config.Timeout. There is one call at a time, so one that hangs holds up itself alone.

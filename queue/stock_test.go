@@ -268,6 +268,17 @@ func TestAProcessWithoutStockFollowsIt(t *testing.T) {
 	})
 }
 
+// TestAStockThatIsNotAskedForAnyMore is forgotten by the first admitter that has none.
+func TestAStockThatIsNotAskedForAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		store, _, _ := newHouse(t, &house{}, &let, 5)
+		room := open(t, store, queue.Config{Threshold: 100, NotifyTurn: let.note, Intervals: seldom})
+		defer run(t, room, queue.AdmitterConfig{})()
+		require.Equal(t, 5, turnsOf(&let, 3))
+	})
+}
+
 // logged is a log.
 type logged struct {
 	mu   sync.Mutex
