@@ -41,7 +41,7 @@ func newForecast(s State) *forecast {
 	most := float64(stays.Batch) / stays.Tick.Seconds()
 
 	f := &forecast{
-		epoch: s.Epoch, most: most, silent: s.Silent, coming: coming, step: max(each/stepsEach, 1e-3),
+		epoch: s.Epoch, most: most, silent: min(s.Silent, s.Entitled), coming: coming, step: max(each/stepsEach, 1e-3),
 		pace:   min(coming*most, float64(s.Threshold)/max(each, 1e-3)),
 		spread: 1 + 1/math.Sqrt(1+curve.ended/8),
 	}

@@ -131,7 +131,8 @@ func TestReturnersPollByTheirTurns(t *testing.T) {
 func TestLanesOfARoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns []string
-		room := open(t, newSpy(t), queue.Config{
+		store := newSpy(t)
+		room := open(t, store, queue.Config{
 			Lanes:      []queue.Lane{{Name: "member", Share: 0.5}},
 			NotifyTurn: func(n queue.Notice) { turns = append(turns, n.User) },
 		})
@@ -153,6 +154,10 @@ func TestLanesOfARoom(t *testing.T) {
 		state, err := room.State(t.Context(), "show-1")
 		require.NoError(t, err)
 		require.Equal(t, []int{2, 2}, []int{state.Entitled, state.Laned})
-		require.Equal(t, 3, check(t, room, "c", "").Position)
+		place := check(t, room, "c", "")
+		require.Equal(t, 3, place.Position)
+		// The lane may take half of the turns before it.
+		without := open(t, store, queue.Config{Threshold: 1})
+		require.Equal(t, 2*check(t, without, "c", "").WaitHigh, place.WaitHigh)
 	})
 }
