@@ -43,7 +43,11 @@ func TestAPhoneThatWasLocked(t *testing.T) {
 		require.Equal(t, []int{1, 2}, []int{places["b"].Position, places["c"].Position})
 
 		old := tickets["phone"]
-		place := check(t, room, "phone", old)
+		place, err := room.Heartbeat(t.Context(), "show-1", queue.Visitor{User: "phone", Ticket: old})
+		require.NoError(t, err)
+		require.Equal(t, queue.None, place.Status)
+		require.Equal(t, old, place.Ticket, "a heartbeat uses no kept place")
+		place = check(t, room, "phone", old)
 		require.Equal(t, queue.Waiting, place.Status)
 		require.True(t, place.Returner)
 		require.Equal(t, 1, place.Position)
