@@ -43,7 +43,7 @@ func newForecast(s State) *forecast {
 
 	places := float64(s.places())
 	f := &forecast{
-		epoch: s.Epoch, most: most, silent: s.Silent, coming: coming, step: max(each/stepsEach, 1e-3),
+		epoch: s.Epoch, most: most, silent: min(s.Silent, s.Entitled), coming: coming, step: max(each/stepsEach, 1e-3),
 		pace:   min(coming*most, places/max(each, 1e-3)),
 		spread: 1 + 1/math.Sqrt(1+curve.ended/8),
 	}

@@ -43,7 +43,11 @@ func TestAPhoneThatWasLocked(t *testing.T) {
 		require.Equal(t, []int{1, 2}, []int{places["b"].Position, places["c"].Position})
 
 		old := tickets["phone"]
-		place := check(t, room, "phone", old)
+		place, err := room.Heartbeat(t.Context(), "show-1", queue.Visitor{User: "phone", Ticket: old})
+		require.NoError(t, err)
+		require.Equal(t, queue.None, place.Status)
+		require.Equal(t, old, place.Ticket, "a heartbeat uses no kept place")
+		place = check(t, room, "phone", old)
 		require.Equal(t, queue.Waiting, place.Status)
 		require.True(t, place.Returner)
 		require.Equal(t, 1, place.Position)
@@ -131,7 +135,8 @@ func TestReturnersPollByTheirTurns(t *testing.T) {
 func TestLanesOfARoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns []string
-		room := open(t, newSpy(t), queue.Config{
+		store := newSpy(t)
+		room := open(t, store, queue.Config{
 			Lanes:      []queue.Lane{{Name: "member", Share: 0.5}},
 			NotifyTurn: func(n queue.Notice) { turns = append(turns, n.User) },
 		})
@@ -153,6 +158,10 @@ func TestLanesOfARoom(t *testing.T) {
 		state, err := room.State(t.Context(), "show-1")
 		require.NoError(t, err)
 		require.Equal(t, []int{2, 2}, []int{state.Entitled, state.Laned})
-		require.Equal(t, 3, check(t, room, "c", "").Position)
+		place := check(t, room, "c", "")
+		require.Equal(t, 3, place.Position)
+		// The lane may take half of the turns before it.
+		without := open(t, store, queue.Config{Threshold: 1})
+		require.Equal(t, 2*check(t, without, "c", "").WaitHigh, place.WaitHigh)
 	})
 }

@@ -64,6 +64,16 @@ func (s *State) turnOf(o Outcome, position int) int {
 	return position + min(s.Returning, position/(turnsEach-1))
 }
 
+// slower is how many times longer than others the users of the line wait, if all lanes take
+// their shares.
+func slower(lanes []Lane) float64 {
+	rest := 1.0
+	for _, lane := range lanes {
+		rest -= lane.Share
+	}
+	return 1 / rest
+}
+
 // LaneOf is the number of a lane, from 1; zero when there is none of the name.
 func LaneOf(lanes []Lane, name string) int {
 	for i := range lanes {

@@ -196,8 +196,8 @@ func (l *line) heard() (h [2]Heard) {
 func (l *line) ticket(v Visit, a answer, brought string) string {
 	known := brought != "" && v.Epoch == a.state.Epoch
 	switch {
-	case a.Status == None && !known:
-		// After a loss only a Check lines up by the old ticket.
+	case a.Status == None:
+		// Only a Check lines up by the old ticket after a loss, or by that of a kept place.
 		return brought
 	case a.Status != Waiting && a.Status != Active:
 		return ""

@@ -59,8 +59,8 @@ type Place struct {
 	Opens time.Duration
 
 	// Ticket is for the visitor to bring along. It is the brought ticket while that
-	// is still right, or may be right again after the store lost its data, and a
-	// newer one about twice a minute; it is empty for a visitor without a place.
+	// is still right, or may be right again: after the store lost its data, or since its
+	// place is kept. It is a newer one about twice a minute.
 	Ticket string
 	Entry  Entry // of an active user
 }

@@ -189,6 +189,9 @@ func (l *line) place(o Outcome, s State) Place {
 		if f := l.foresee(s); f != nil && s.reaches(turn) {
 			w := f.after(s.Settling, turn)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
+			if len(l.room.cfg.Lanes) > 0 && !o.Returner {
+				p.WaitHigh = later(0, w.high.Seconds()*slower(l.room.cfg.Lanes))
+			}
 		}
 	case Active:
 		p.Entry = Entry{ID: entryID(s.Epoch, o.Order), Left: o.Left}
