@@ -121,7 +121,14 @@ func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
 
 // admit gives the turns of this tick.
 func (a *Admitter) admit(ctx context.Context, f *finished) error {
-	l := a.room.line(f.duty.event(), a.room.now())
+	began := a.room.now()
+	l := a.room.line(f.duty.event(), began)
+	if a.room.cfg.Stock == nil {
+		l.forgetStock(ctx)
+	} else {
+		l.restock(ctx)
+	}
+	asked := a.room.now() - began // in the next tick as well, so that it does not slow the pace
 	// The store counts the rest of a tick; the bound here is for a store that does not.
 	var turns []Admitted
 	defer func() {
@@ -136,7 +143,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 			return err
 		}
 		l.learn(admission.State)
-		l.follow(ctx, admission.Closed)
+		l.follow(ctx, &admission.State)
 		f.duty.of.watch.answered(start, admission.Now, patience(a.room.cfg.Tick))
 		if due, again := drawDue(admission.State); due {
 			return l.drawAll(ctx, f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)) == 0)
@@ -152,7 +159,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 		// The store sets the next tick. It counts from the beginning of the call, so
 		// that the round trip does not slow the pace.
 		if admission.Next > 0 {
-			f.again = min(max(admission.Next-(a.room.now()-start), time.Millisecond), a.room.cfg.Tick)
+			f.again = min(max(admission.Next-(a.room.now()-start)-asked, time.Millisecond), a.room.cfg.Tick)
 		}
 		if !admission.More || ctx.Err() != nil {
 			break

@@ -26,6 +26,14 @@ type Config struct {
 	// No place is reserved meanwhile: others may enter, and the user's next poll goes
 	// before all users behind.
 	NoShow time.Duration
+	// Keep is how long a user who was silent for longer than Seen, or came later than
+	// NoShow, may come back to the place in the ticket, from about the last poll on; 1 h
+	// by default, and at least Seen. Each place is kept once. Its owner is a returner
+	// then, and takes at most every fourth turn; see "Silence" in the package's doc.
+	Keep time.Duration
+	// Lanes are parts of the users with a share of the turns, such as members: see
+	// Visitor.Lane. None by default.
+	Lanes []Lane
 	// Tick and Batch bound the pace of admission from the line: Batch in each Tick
 	// and event, over all processes; 1 s and 100 by default.
 	Tick  time.Duration
@@ -74,6 +82,13 @@ type Config struct {
 	// public key. It is asked by one process, for 2 s, again in each tick until it answers;
 	// the room stays closed meanwhile. nil: openings name no beacon.
 	Beacon func(ctx context.Context, name string) ([]byte, error)
+	// Stock is how many users an event can still serve, those inside included: usually its
+	// free seats, and half of them where users buy two each. No more users are inside, and
+	// no user enters while it is 0. Answer MaxStock for an event without a limit. An admitter
+	// asks for it in each Tick, so it should cost little: one call at a time and event, which
+	// has to end with its context, after Config.Timeout. The package's text says what its
+	// failures do. nil, the default: the threshold alone counts.
+	Stock func(ctx context.Context, event string) (int, error)
 	// Random is a random number in [0, 1) for the jitter; math/rand/v2's by default.
 	Random func() float64
 	// Logger gets the failures that cannot be returned; slog.Default() when nil.
@@ -88,6 +103,7 @@ func (c Config) withDefaults() Config {
 	def(&c.Active, 600*time.Second)
 	def(&c.Seen, 600*time.Second)
 	def(&c.NoShow, 150*time.Second)
+	def(&c.Keep, max(time.Hour, c.Seen))
 	def(&c.Tick, time.Second)
 	def(&c.Batch, 100)
 	def(&c.SweepEvery, 30*time.Second)
@@ -99,6 +115,7 @@ func (c Config) withDefaults() Config {
 	if c.Intervals = slices.Clone(c.Intervals); len(c.Intervals) == 0 {
 		c.Intervals = DefaultIntervals()
 	}
+	c.Lanes = slices.Clone(c.Lanes)
 	if c.Random == nil {
 		c.Random = rand.Float64
 	}
@@ -133,6 +150,9 @@ func (c Config) validate() error {
 	if err := checkIntervals(c.Intervals); err != nil {
 		return err
 	}
+	if err := checkLanes(c.Lanes); err != nil {
+		return err
+	}
 	switch least := max(leastSeen, 3*longest(c.Intervals)); {
 	case c.Threshold < 0:
 		return fmt.Errorf("queue: Config.Threshold is %d; give at least 1, or 0 for 1000; to let nobody in, pause the room or set the event's threshold to 0", c.Threshold)
@@ -142,6 +162,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("queue: Config.MaxEvents is %d; give at least 1, or 0 for 10,000", c.MaxEvents)
 	case c.MaxStale < c.Refresh:
 		return fmt.Errorf("queue: Config.MaxStale is %s, below Config.Refresh, %s; raise it, or polls would all cost a call of the store", c.MaxStale, c.Refresh)
+	case c.Keep < c.Seen:
+		return fmt.Errorf("queue: Config.Keep is %s, below Config.Seen, %s; raise it, or give 0 for the default", c.Keep, c.Seen)
 	case c.Seen < least:
 		return fmt.Errorf("queue: Config.Seen is %s; give at least %s, which is three of the longest poll intervals with their jitter and no less than %s", c.Seen, least, leastSeen)
 	}
@@ -151,7 +173,8 @@ func (c Config) validate() error {
 func (c Config) rules() Rules {
 	return Rules{
 		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
-		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(), Closed: c.Settings != nil,
+		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(), Closed: c.Settings != nil, Stocked: c.Stock != nil,
+		Keep: c.Keep, Lanes: c.Lanes,
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -29,6 +31,12 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		"at least 2m30s":            {Seen: time.Minute, Intervals: []queue.Interval{{UpTo: math.MaxInt, Every: time.Second}}},
 		"Config.Intervals[0].Every": {Intervals: []queue.Interval{{UpTo: math.MaxInt}}},
 		"Config.Intervals[1].UpTo":  {Intervals: []queue.Interval{{UpTo: 5, Every: 1}, {UpTo: 5, Every: 1}}},
+		"Config.Keep":               {Keep: time.Minute},
+		"Config.Lanes[0].Name":      {Lanes: []queue.Lane{{Name: "a b", Share: 0.1}}},
+		"Config.Lanes[1].Share":     {Lanes: []queue.Lane{{Name: "a", Share: 0.1}, {Name: "b"}}},
+		"\"a\" twice":               {Lanes: []queue.Lane{{Name: "a", Share: 0.1}, {Name: "a", Share: 0.1}}},
+		"less than 0.75":            {Lanes: []queue.Lane{{Name: "a", Share: 0.5}, {Name: "b", Share: 0.25}}},
+		"at most 8":                 {Lanes: make([]queue.Lane, 9)},
 		"ends at position 5":        {Intervals: []queue.Interval{{UpTo: 5, Every: 1}}},
 	} {
 		_, err := queue.New(newSpy(t), ring(t), cfg)
@@ -50,10 +58,9 @@ func TestConfigDefaults(t *testing.T) {
 	want := queue.Rules{
 		Threshold: 1000, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
 		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second, Turn: 3100 * time.Millisecond,
+		Keep: time.Hour,
 	}
-	if store.seen != want {
-		t.Errorf("%+v", store.seen)
-	}
+	require.Equal(t, want, store.seen)
 	// A batch that reaches far calls users that were told to poll less often.
 	check(t, open(t, store, queue.Config{Batch: 1000}), "a", "")
 	if want := 35 * time.Second; store.seen.Turn != want {

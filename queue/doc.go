@@ -28,6 +28,16 @@
 //	a user that polls within NoShow goes before all
 //	users behind                                          silent-turns-hold-up-nobody, random-walks
 //	one place per user, over all processes                one-place-each, concurrent-instances
+//	a silent user may come back to the place within
+//	Config.Keep, once                                     TestAPhoneThatWasLocked, kept-place-after-silence,
+//	                                                      kept-place-is-used-once, no-place-is-kept
+//	returners raise no position of the line, and take at
+//	most every fourth turn                                returners-raise-no-position,
+//	                                                      returners-take-every-fourth-turn
+//	a return is asked like a join                         TestAReturnIsAsked
+//	a lane takes at most its share of the turns, in the
+//	order of arrival, and raises no position              TestLanesOfARoom, lanes-take-their-share,
+//	                                                      lanes-raise-no-position, lane-members-stand-in-line
 //	the pace is the room's, however many admitters run    tick-guard, admissions-race, TestSeveralAdmitters
 //	one bad event does not hold up the others             TestOneBadEventHoldsUpNoOther
 //	a position is exact, at most a snapshot old           TestSnapshotIsTheLine, TestPositionsAreThoseOfTheLine
@@ -36,7 +46,7 @@
 //	a crowd asks for a snapshot once a second             TestOneOfACrowdRefreshesOnceASecond
 //	a crowd of newcomers shares calls, each in its order  TestACrowdSharesCalls
 //	a ticket is of one user and one event                 TestATicketThatIsNotTheVisitorsCountsAsNone
-//	polls keep a place in line, silent users are removed  TestWhoPollsStays, sweep-removes-the-silent
+//	polls keep a place in line, silent users leave it     TestWhoPollsStays, sweep-removes-the-silent
 //	an outage that stops the polls removes no user        TestNobodyIsRemovedForAnOutage
 //	signs of life are sent once a minute, lost ones
 //	again, and the last by Flush                          TestBeatsAreToldOnceAMinute, TestLostBeatsAreToldAgain, TestFlush
@@ -73,6 +83,15 @@
 //	the seed lies encrypted in the settings               TestTheSeedIsNotReadable
 //	an opening that cannot be is refused                  TestOpenAtRefuses
 //	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze
+//	a user enters only while there is stock for all users
+//	inside, and each finds a seat                         TestAllThatEnterFindASeat, stock-in-random-order,
+//	                                                      leaving-returns-no-stock
+//	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
+//	a new room waits for its stock, at most a minute      closed-until-the-stock-is-told, TestAStockThatNeverAnswered
+//	the last answer holds for a minute, and an empty
+//	house stays closed                                    TestAStockThatDoesNotAnswer, TestASoldOutHouseStaysSo
+//	a stock that hangs, or fails in one process, holds
+//	up no other event or process                          TestAHangingStock, TestSeveralAdmittersAndTheirStock
 //	operators' changes are saved before they hold, and
 //	reach the store in their order                        TestSettingsAreSavedFirst, TestASavedChangeReachesTheStore,
 //	                                                      TestAnOperatorWhoIsOvertaken, older-settings-change-nothing
@@ -99,7 +118,7 @@
 // have changed (BenchmarkRefresh); the others take the present snapshot.
 //
 // All other calls are visits to the store: users without a ticket, users whose bit
-// is not set (any more), users inside, and leaving users. Visits that arrive while
+// is not set (any more), users inside, returners, and leaving users. Visits that arrive while
 // a call is in flight share the next, up to 500, in their order of arrival; once 24
 // wait, the next call starts at once, and the two may overtake each other. After
 // lining up, a user's polls are visits until a snapshot has the user's bit.
@@ -116,7 +135,7 @@
 // visit, with the next refresh, or as soon as there are 500. The store may
 // therefore learn of a poll as late as at the next poll of any user in that
 // process. A user without a sign of life for Config.Seen is removed from the line,
-// or from inside. Config.Seen is at least three times the longest interval, so that
+// or from inside; see "Silence". Config.Seen is at least three times the longest interval, so that
 // a poll may fail and a sign of life be lost without harm, and at least 150 s,
 // since a hidden tab polls once a minute. A user back within it keeps the place.
 //
@@ -137,12 +156,62 @@
 // again, before all users behind. A taker that polled while no place was free, as a
 // hidden tab, keeps the right to one for Config.NoShow after the poll.
 //
-// A user that is silent for Config.NoShow after the turn is a no-show. A no-show that
-// comes later, within Config.Seen of the turn, has the old position in line, and the
-// positions behind rise by one.
+// A user that is silent for Config.NoShow after the turn is a no-show, and no longer
+// counts as ahead.
 //
 // A lowered threshold expels no one: no user enters until fewer are active. A threshold
 // of 0 admits no one, and neither does a pause; the users inside stay.
+//
+// # Stock
+//
+// [Config.Stock] says how many users an event can still serve, such as its free seats.
+// Then there are as many places as the threshold says or as the stock is enough for,
+// whichever is less. So each user inside has a seat to find, also if all users inside
+// buy one, and admissions slow as the house empties. Users in line are not turned away:
+// seats that come back make places again. Place.SoldOut tells them, and the wait is
+// unknown for the positions that the stock does not reach.
+//
+// The stock counts the users inside as it was told, and a seat that a user holds is not
+// free. So a user with a held seat counts twice until it is bought and the user is
+// done: call Done when a purchase is complete. A user that leaves frees no place before
+// the next answer, since the user may have bought.
+//
+// Admitters tell the store the stock in each Tick, before the turns; the other
+// processes take it from there. A process also asks before its first visit for an event,
+// and while the store knows no answer, so that a new room is open at once. An admitter
+// without Config.Stock forgets it: set it in all processes, or in none.
+//
+// # Silence
+//
+// A user whom the room has not heard of for Config.Seen leaves the line, and a no-show loses
+// the turn. The order of both is kept: a bit in the store, which the ticket names. With a
+// Check that brings the ticket, until Config.Keep after the time in it, which is one to three
+// minutes after the last poll, the user is a returner (Place.Returner). A no-show needs no
+// ticket within Config.Seen of the turn: the store knows it by name. Where Visitor.Join
+// refuses the return, the place stays kept.
+//
+// Returners are in no line that others see. They wait by the order of their places, and
+// every fourth turn is theirs while there are any; all turns are while the line is empty. So
+// a crowd that comes back slows the line by a third at most, and takes back no position that
+// was told. A returner whose place is earlier than those of others goes before them: their
+// positions among the returners may rise.
+//
+// A place is kept once. A returner that is silent for Config.Seen, or for Config.NoShow after
+// the turn, goes to the end of the line next time. No place is kept of a user who left, who
+// was inside, or who was silent before the opening of a room.
+//
+// A user that is silent and joins again without the old ticket has both places, one after the
+// other: in an hour at most Keep divided by Seen of them, each for a challenge where one is on.
+//
+// # Lanes
+//
+// A user with a Visitor.Lane has a place in the line as everyone has, and a place in the lane,
+// behind the members who came earlier. The turn comes by the first of the two. A lane has a
+// credit that grows by its share with each turn of the room; when it is one, and a member
+// waits, the turn is the lane's. So over any number of turns a lane takes its share and at
+// most two turns more, in ticks of one turn as in those of a hundred. What it does not use is
+// the line's. A lane of members alone makes the line of others slower, and Place.WaitHigh says
+// so; their positions only fall.
 //
 // # The estimate of the wait
 //
@@ -230,6 +299,15 @@
 // users up and admits none until the settings have answered. A change that was saved
 // and did not reach the store is carried out by an admitter within a minute, once
 // that has run for 150 s.
+//
+// Config.Stock fails, hangs or panics: the last answer holds for a minute, and each user
+// that enters uses some of it. Then the threshold alone counts: the sale goes on, since
+// the application itself sells no seat twice, and some users may find none. An event that
+// is sold out stays closed until there is an answer, since its users would find an empty
+// house and its returns are not lost. A new room, or one that has lost its data, admits
+// no user until the first answer, for at most a minute. The log tells when the failures
+// begin and end, Stats and queueprom count them. A call that ignores its context is
+// left behind after Config.Timeout, and there is no other for the event until it returns.
 //
 // A draw ([Room.OpenAt]) goes on while an admitter runs and the store, the settings and
 // the beacon answer; until it is done no user enters. docs/on-sale.md says what a loss

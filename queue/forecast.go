@@ -31,7 +31,8 @@ type forecast struct {
 // free by the curve of the stays, given their age; those of users to come by the same
 // curve from their admission on. No-shows take no place. Every free place is given to
 // the line, by at most Batch turns in each Tick. Later on the pace is that of Little's
-// law: the places divided by the time for which one is taken.
+// law: the places divided by the time for which one is taken. The places are those of the
+// threshold, or of the stock where that is less.
 func newForecast(s State) *forecast {
 	stays := s.Stays
 	curve := stays.curve()
@@ -40,9 +41,10 @@ func newForecast(s State) *forecast {
 	each := curve.mean()
 	most := float64(stays.Batch) / stays.Tick.Seconds()
 
+	places := float64(s.places())
 	f := &forecast{
-		epoch: s.Epoch, most: most, silent: s.Silent, coming: coming, step: max(each/stepsEach, 1e-3),
-		pace:   min(coming*most, float64(s.Threshold)/max(each, 1e-3)),
+		epoch: s.Epoch, most: most, silent: min(s.Silent, s.Entitled), coming: coming, step: max(each/stepsEach, 1e-3),
+		pace:   min(coming*most, places/max(each, 1e-3)),
 		spread: 1 + 1/math.Sqrt(1+curve.ended/8),
 	}
 	inside := insideOf(s, &curve)
@@ -58,7 +60,7 @@ func newForecast(s State) *forecast {
 		for j := range k {
 			taken += came[j] * longer[k-j]
 		}
-		came[k] = max(0, float64(s.Threshold)-taken)
+		came[k] = max(0, places-taken)
 		if k > 0 {
 			came[k] = min(came[k], coming*most*f.step)
 		}

@@ -2,6 +2,26 @@ package queue
 
 import "context"
 
+// back serves a visitor with a ticket whose place the snapshot does not show. One that is
+// nowhere may have a kept place, and is asked before the return as before a join.
+func (l *line) back(ctx context.Context, v Visit, ticket string, may func(context.Context) error) (Place, error) {
+	if v.Kind != Check || may == nil {
+		return l.visit(ctx, v, ticket)
+	}
+	look := v
+	look.Kind = Heartbeat
+	place, err := l.visit(ctx, look, ticket)
+	if err != nil || place.Status == Waiting || place.Status == Active {
+		return place, err
+	}
+	if s := l.state.Load(); s == nil || s.Epoch == v.Epoch {
+		if err := may(ctx); err != nil {
+			return Place{}, err
+		}
+	}
+	return l.visit(ctx, v, ticket)
+}
+
 // join serves a visitor without a ticket, who may be in the room all the same: one that
 // may not join is asked for by name.
 func (l *line) join(ctx context.Context, v Visit, may func(context.Context) error) (Place, error) {

@@ -35,6 +35,9 @@ type line struct {
 	unset   atomic.Bool // whether they could not be asked for the last time
 	setting atomic.Pointer[knownSetting]
 
+	asksStock atomic.Bool  // whether a call of Config.Stock is in flight
+	unstocked atomic.Int64 // on the room's clock: since when it has not answered; 0 if it has
+
 	forecast    atomic.Pointer[forecast]
 	forecasting sync.Mutex // held by the goroutine that makes the next
 
@@ -159,9 +162,9 @@ func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error)
 		return Place{}, refused(ctx, err)
 	}
 	l.counts.store.Add(1)
-	l.follow(ctx, a.state.Closed)
+	l.follow(ctx, a.state)
 	place := l.place(a.Outcome, *a.state)
-	if place.Status == Waiting && !a.New {
+	if place.Status == Waiting && !a.New && !a.Returner {
 		l.tell(a)
 	}
 	place.Ticket = l.ticket(v, a, ticket)
@@ -193,8 +196,8 @@ func (l *line) heard() (h [2]Heard) {
 func (l *line) ticket(v Visit, a answer, brought string) string {
 	known := brought != "" && v.Epoch == a.state.Epoch
 	switch {
-	case a.Status == None && !known:
-		// After a loss only a Check lines up by the old ticket.
+	case a.Status == None:
+		// Only a Check lines up by the old ticket after a loss, or by that of a kept place.
 		return brought
 	case a.Status != Waiting && a.Status != Active:
 		return ""
@@ -204,6 +207,9 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 	position := 0
 	if a.Status == Waiting && !a.Turn {
 		position = a.Ahead + 1
+		if a.Returner {
+			position *= turnsEach
+		}
 	}
 	if a.state.early() {
 		position = a.state.Waiting

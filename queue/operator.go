@@ -69,7 +69,7 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 	}
 	l.learn(state)
 	l.due.Store(0) // visitors of this process see it at once
-	l.follow(ctx, state.Closed)
+	l.follow(ctx, &state)
 	return state, nil
 }
 

@@ -14,7 +14,12 @@ type Visitor struct {
 	// Position is that of a front gate, from 1, which the caller has verified; zero
 	// without. It is the order in the line when the user lines up.
 	Position int64
-	// Join is asked, by Check alone, before a user joins who has no ticket of the event.
+	// Lane is the name of one of Config.Lanes, which the caller has verified; "" is the
+	// line alone. It counts when the user lines up. A member of a lane has a place in the
+	// line as well, and the turn comes by the first of the two.
+	Lane string
+	// Join is asked, by Check alone, before a user joins who has no ticket of the event,
+	// and before a user comes back to a kept place.
 	// Its error refuses the user, unless the room knows the user by name; Check returns
 	// it as it is. nil refuses no user.
 	Join func(context.Context) error
@@ -27,7 +32,8 @@ type Place struct {
 	Ahead    int // Position - 1
 	Behind   int
 	// Wait is the probable wait until admission, when WaitKnown: it is not known
-	// while the room is paused or its threshold is 0. The wait is probably between
+	// while the room is paused, its threshold is 0, or the stock is not enough for all the
+	// users before. The wait is probably between
 	// WaitLow and WaitHigh, which are far from each other while few users have left.
 	Wait, WaitLow, WaitHigh time.Duration
 	WaitKnown               bool
@@ -36,19 +42,25 @@ type Place struct {
 
 	// Turn says that the turn of a waiting user has come: the next free place is this
 	// user's, with one of the next polls.
-	Turn      bool
+	Turn bool
+	// Returner says that a waiting user came back to a kept place: see Config.Keep. The
+	// position is that among the returners.
+	Returner  bool
 	Active    int // places taken
 	Threshold int
 	Waiting   int
 	Paused    bool
 	Settling  time.Duration // until admission begins again, after the store lost its data
+	// SoldOut says that the event has no stock left: no user enters before some of it comes
+	// back. See [Config.Stock].
+	SoldOut bool
 	// Opens is how long until the room opens, and zero once it has. Until then a waiting
 	// user has no position: the order is drawn at the opening.
 	Opens time.Duration
 
 	// Ticket is for the visitor to bring along. It is the brought ticket while that
-	// is still right, or may be right again after the store lost its data, and a
-	// newer one about twice a minute; it is empty for a visitor without a place.
+	// is still right, or may be right again: after the store lost its data, or since its
+	// place is kept. It is a newer one about twice a minute.
 	Ticket string
 	Entry  Entry // of an active user
 }

@@ -51,7 +51,7 @@ func (l *line) refresh(ctx context.Context, now time.Duration) bool {
 	l.told.forget(s)
 	l.learn(s.state)
 	l.counts.refreshes.Add(1)
-	l.follow(ctx, s.state.Closed)
+	l.follow(ctx, &s.state)
 	return true
 }
 

@@ -85,9 +85,12 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	if err := checkUser(v.User); err != nil {
 		return Place{}, err
 	}
+	if v.Lane != "" && LaneOf(r.cfg.Lanes, v.Lane) == 0 {
+		return Place{}, invalid("there is no lane %.40q in Config.Lanes", v.Lane)
+	}
 	now := r.now()
 	l := r.line(event, now)
-	visit := Visit{Kind: kind, User: v.User, Position: max(0, v.Position)}
+	visit := Visit{Kind: kind, User: v.User, Position: max(0, v.Position), Lane: v.Lane}
 	if v.Ticket != "" {
 		ticket, err := r.tickets.Open(v.Ticket, event, v.User)
 		if err != nil {
@@ -114,7 +117,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	if v.Ticket == "" {
 		return l.join(ctx, visit, v.Join)
 	}
-	return l.visit(ctx, visit, v.Ticket)
+	return l.back(ctx, visit, v.Ticket, v.Join)
 }
 
 // Leave takes a user out, from the line or from inside; others may leave as well.
@@ -169,26 +172,36 @@ func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) 
 func (l *line) place(o Outcome, s State) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
-		Paused: s.Paused, Settling: s.Settling,
+		Paused: s.Paused, Settling: s.Settling, SoldOut: s.SoldOut(),
 	}
 	if o.Status == Waiting && s.early() {
 		return l.placeEarly(p, s)
 	}
 	switch o.Status {
 	case Waiting:
-		p.Ahead, p.Position = o.Ahead, o.Ahead+1
+		p.Ahead, p.Position, p.Returner = o.Ahead, o.Ahead+1, o.Returner
 		p.Waiting = max(p.Waiting, p.Position)
 		p.Behind, p.Keep = p.Waiting-p.Position, l.room.cfg.Seen
-		if f := l.foresee(s); f != nil {
-			w := f.after(s.Settling, p.Position)
+		if o.Returner {
+			p.Behind = max(0, s.Returning-p.Position)
+		}
+		turn := s.turnOf(o, p.Position)
+		if f := l.foresee(s); f != nil && s.reaches(turn) {
+			w := f.after(s.Settling, turn)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
+			if len(l.room.cfg.Lanes) > 0 && !o.Returner {
+				p.WaitHigh = later(0, w.high.Seconds()*slower(l.room.cfg.Lanes))
+			}
 		}
 	case Active:
 		p.Entry = Entry{ID: entryID(s.Epoch, o.Order), Left: o.Left}
 	}
 	position := p.Position
-	if o.Turn {
+	switch {
+	case o.Turn:
 		p.Turn, position = true, 1 // others may be ahead that do not come
+	case o.Returner:
+		position *= turnsEach
 	}
 	p.NextPoll = nextPoll(l.room.cfg.Intervals, position, l.room.cfg.Random())
 	return p

@@ -94,27 +94,34 @@ func copyOf(s Setting) Change {
 // askAgain is how long a closed room waits before its settings are asked for again.
 const askAgain = time.Second
 
-// follow opens a room that is closed because its data is new: it asks for the
-// settings, and brings them into the store. One caller at a time does so.
-func (l *line) follow(ctx context.Context, closed bool) {
-	if !closed || l.room.cfg.Settings == nil || int64(l.room.now()) < l.asked.Load() || !l.asking.TryLock() {
+// follow opens a room that no user enters because its data is new: it asks for the
+// settings and the stock, and brings them into the store. One caller at a time does so.
+func (l *line) follow(ctx context.Context, s *State) {
+	closed, untold := s.Closed && l.room.cfg.Settings != nil, l.untold(s)
+	if !closed && !untold || int64(l.room.now()) < l.asked.Load() || !l.asking.TryLock() {
 		return
 	}
 	defer l.asking.Unlock()
 	l.asked.Store(int64(l.room.now() + askAgain))
+	if untold {
+		l.restock(ctx)
+	}
+	if !closed {
+		return
+	}
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
-	s, err := l.room.cfg.Settings.Load(ctx, l.event)
+	set, err := l.room.cfg.Settings.Load(ctx, l.event)
 	if err == nil {
-		err = l.copySettings(ctx, s)
+		err = l.copySettings(ctx, set)
 	}
 	l.settled(ctx, err)
 }
 
-// begin brings the settings in before the first visit of this process for an event, so
-// that the first visitor of a new room does not find it closed.
+// begin brings the settings and the stock in before the first visit of this process for
+// an event, so that the first visitor of a new room does not find it closed.
 func (l *line) begin(ctx context.Context) {
-	if l.room.cfg.Settings == nil || l.state.Load() != nil {
+	if l.room.cfg.Settings == nil && l.room.cfg.Stock == nil || l.state.Load() != nil {
 		return
 	}
 	l.asking.Lock()
@@ -124,6 +131,7 @@ func (l *line) begin(ctx context.Context) {
 	}
 	l.asked.Store(int64(l.room.now() + askAgain))
 	l.compare(ctx)
+	l.restock(ctx)
 }
 
 // compare carries out a change that was saved, and did not reach the store since its

@@ -34,16 +34,19 @@ type Counts struct {
 	Refreshes int64 // of the snapshot
 	Beats     int64 // signs of life that the store has got
 	BeatsLost int64 // that did not reach it; the next poll tells them again
+	Stock     int64 // calls of Config.Stock
+	NoStock   int64 // answers of it that failed or did not come in time
 }
 
 type counts struct {
-	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost atomic.Int64
+	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost, stock, stockFailed atomic.Int64
 }
 
 func (c *counts) read() Counts {
 	return Counts{
 		Snapshot: c.snapshot.Load(), Store: c.store.Load(), Refused: c.refused.Load(), Tickets: c.tickets.Load(),
 		Calls: c.calls.Load(), Failed: c.failed.Load(), Refreshes: c.refreshes.Load(), Beats: c.beats.Load(), BeatsLost: c.beatsLost.Load(),
+		Stock: c.stock.Load(), NoStock: c.stockFailed.Load(),
 	}
 }
 
@@ -58,6 +61,8 @@ func (c *counts) add(other *counts) {
 	c.refreshes.Add(n.Refreshes)
 	c.beats.Add(n.Beats)
 	c.beatsLost.Add(n.BeatsLost)
+	c.stock.Add(n.Stock)
+	c.stockFailed.Add(n.NoStock)
 }
 
 // Stats reads the counts.

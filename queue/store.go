@@ -68,9 +68,15 @@ type Rules struct {
 	Batch      int
 	SweepEvery time.Duration
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
+	// Keep is how long the order of a user who was swept, or did not come within NoShow, is
+	// kept: see [Visit.Until]. Zero keeps none.
+	Keep  time.Duration
+	Lanes []Lane // at most MaxLanes
 	// Closed says that a room is closed, as if it were paused, from when it is new until
 	// the first Change with Settings.
 	Closed bool
+	// Stocked says that no user enters before the first Change with Stock.
+	Stocked bool
 }
 
 // Beats are what a process tells the store along with its visits: orders with a
@@ -129,9 +135,13 @@ type Visit struct {
 	// followed. Tickets from before Clear do not count. A ticket of this epoch, whose
 	// order was never given out as far as the store knows, is of a server whose last
 	// writes were lost: it counts the same way, until Rules.Seen after Until.
+	// A ticket of this epoch, whose order was kept and whose user is outside, makes the
+	// user a returner, once, until Rules.Keep after Until.
 	Epoch uint64
 	Order int64
 	Until time.Time
+	// Lane is the name of one of Rules.Lanes, or empty. It counts when the user lines up.
+	Lane string
 	// Entry is the order by which a user was admitted; for Verify.
 	Entry int64
 }
@@ -159,6 +169,9 @@ type Outcome struct {
 	Left   time.Duration // active: until the place ends
 	New    bool          // by this visit: lined up, let in, or taken out
 	Turn   bool          // waiting: the turn has come, and the first free place is this user's
+	// Returner says that the user waits among the returners, and not in the line. Ahead are
+	// the returners before.
+	Returner bool
 	// Entered says that this visit itself took the place: a Check that found a free
 	// place and an empty line, or the poll of an entitled user.
 	Entered bool
@@ -183,11 +196,14 @@ type State struct {
 	Opens     time.Time     // when the room opens, with a draw; zero without an opening, and once it is open
 	Phase     Phase         // of the draw
 	Settling  time.Duration // until admission begins, after a loss
-	Waiting   int           // in line, entitled or not
-	Entitled  int           // of Waiting: their turn has come, and they have no place yet
+	Waiting   int           // in line or among the returners, with or without a turn
+	Entitled  int           // of Waiting: their turn has come in the line, and they have no place yet
 	Silent    int           // of Entitled: not heard of within Rules.Turn, so that others go before
+	Laned     int           // of Waiting: their turn has come in a lane, and they have no place yet
+	Returning int           // of Waiting: returners, with or without a turn
 	Active    int           // places taken
 	Rate      Rate
+	Stock     Stock // bounds Active as the threshold does: see [Change.Stock]
 
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
@@ -195,6 +211,7 @@ type State struct {
 	Expired  int64 // were inside until their time was over, or were silent
 	Departed int64 // left or were done, from the line or from inside
 	Swept    int64 // were removed from the line
+	Returned int64 // came back to a kept place
 
 	// Servers is how many servers have kept the room, one after the other; a restart,
 	// and a master's first replica, make another one. Each may have lost the last
@@ -271,6 +288,11 @@ type Change struct {
 	// held before the store lost its data: users have their orders by their tickets.
 	Opens  *time.Time
 	Opened bool
+
+	// Stock is what the event can serve; At is the store's. If it is Known, a place is free
+	// only while fewer than Left users have been inside since, those inside now included:
+	// a user that leaves may have bought, and frees no place before the next Stock.
+	Stock *Stock
 
 	opening *opening // what an operator asks for, until it is in the settings
 }

@@ -54,6 +54,11 @@ type Config struct {
 	// Proxied, and in a judge, each connection counts as one of a trusted proxy.
 	JoinRates *queuehttp.JoinRates
 
+	// Lane returns the lane of the room's that a visitor belongs to, and "" for none, by
+	// something that a client cannot make up; see queue.Config.Lanes. nil: all stand in the
+	// line alone. Behind a judge the request has the visitor's cookies.
+	Lane func(*http.Request) string
+
 	// Proxied says that a proxy of yours stands before the gate and sets
 	// X-Forwarded-For, -Host and -Proto, which the gate then believes and hands on.
 	// Without it they are set from the connection.

@@ -76,7 +76,7 @@ func (g *Gate) decide(q question) decision {
 		// monitor would take one with each request.
 		return decision{verdict: waits, cookie: g.newVisitor(q.secure)}
 	}
-	place, err := g.room.Check(q.Context(), g.cfg.Event, queue.Visitor{User: user, Join: g.rooms.Join(q.Request, g.cfg.Event, user)})
+	place, err := g.place(q, user)
 	if err == nil && place.Status == queue.Active {
 		var pass *http.Cookie
 		if pass, err = g.newPass(user, place.Entry, q.secure); err == nil {
@@ -88,6 +88,21 @@ func (g *Gate) decide(q question) decision {
 		g.complain("gate: the room cannot be asked; the visitor waits", err)
 	}
 	return decision{verdict: waits} // the page goes on asking, also when the room could not be asked, or the visitor may not join yet
+}
+
+// place is the place of a visitor who navigates. While others wait, the page lines the
+// visitor up: its ticket may be that of a kept place, which a navigation does not carry.
+func (g *Gate) place(q question, user string) (queue.Place, error) {
+	v := queue.Visitor{User: user}
+	place, err := g.room.Heartbeat(q.Context(), g.cfg.Event, v)
+	if err != nil || place.Status != queue.None || place.Waiting > 0 {
+		return place, err
+	}
+	v.Join = g.rooms.Join(q.Request, g.cfg.Event, user)
+	if g.cfg.Lane != nil {
+		v.Lane = g.cfg.Lane(q.Request)
+	}
+	return g.room.Check(q.Context(), g.cfg.Event, v)
 }
 
 // navigates says whether a browser loads a document.

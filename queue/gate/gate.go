@@ -84,8 +84,14 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 		own.Proxies.Peer = own.Proxies.Peer || cfg.Proxied || cfg.Origin == nil
 		cfg.JoinRates = &own
 	}
+	lane := func(r *http.Request, _ string) string {
+		if cfg.Lane == nil {
+			return ""
+		}
+		return cfg.Lane(r)
+	}
 	if g.rooms, err = queuehttp.New(room, g.entries, queuehttp.Config{
-		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Challenge: cfg.Challenge, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
+		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Lane: lane, Challenge: cfg.Challenge, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}

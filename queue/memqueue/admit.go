@@ -13,17 +13,14 @@ func (m *room) admit(now int64, r queue.Rules) queue.Admission {
 		if free <= 0 {
 			return 0
 		}
-		return max(0, min(free+len(m.turns.silent), r.Batch-m.admitted, m.line.waiting))
+		return max(0, min(free+len(m.turns.silent), r.Batch-m.admitted, m.line.waiting+len(m.returners.ordered)))
 	}
 	n := min(may(), queue.MaxChunk)
 	var let []queue.Admitted
 	for range n {
-		order := m.line.first()
-		user := m.line.at(order).user
-		m.line.remove(order)
-		delete(m.position, user)
-		m.begin(user, order, now, r)
-		let = append(let, queue.Admitted{User: user, Order: order})
+		one, of := m.next(r)
+		m.begin(one, of, now, r)
+		let = append(let, one)
 	}
 	m.admitted += n
 	return queue.Admission{

@@ -15,6 +15,7 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 		m.clear(now, epoch())
 	}
 	m.opens(c)
+	m.restock(c, now)
 	if c.Gate != nil && c.Gate.On != m.gate.on {
 		if c.Gate.On {
 			m.gate = gate{known: true, on: true, base: m.top - c.Gate.Positions}
@@ -34,7 +35,9 @@ func (m *room) clear(now int64, epoch uint64) {
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}
 	m.turns, m.inside = newTurns(), newInside()
+	m.returners, m.lanes, m.shared, m.credit = newReturners(), map[string]*lane{}, false, [1 + queue.MaxLanes]float64{}
+	clear(m.kept)
 	m.tick, m.admitted, m.rate, m.stays = 0, 0, rate{}, stays{}
 	m.told, m.idle = m.line.version, false
-	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
+	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, m.returned = 0, 0, 0, 0, 0, 0, 0
 }

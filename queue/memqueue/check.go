@@ -18,15 +18,17 @@ func check(ctx context.Context, event string, r queue.Rules) error {
 		return bad("the event has no name")
 	case r.Threshold < 0:
 		return bad("Rules.Threshold is %d: it must not be negative", r.Threshold)
+	case len(r.Lanes) > queue.MaxLanes:
+		return bad("%d Rules.Lanes: there may be at most %d", len(r.Lanes), queue.MaxLanes)
 	case r.Batch <= 0:
 		return bad("Rules.Batch is %d: it must be positive", r.Batch)
-	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0:
+	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0 || r.Keep < 0:
 		return bad("a duration of the Rules is missing or negative: %+v", r)
 	}
 	return nil
 }
 
-func checkVisits(b queue.Beats, visits []queue.Visit) error {
+func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 	if len(visits) > queue.MaxVisits {
 		return bad("%d visits: a call takes at most %d", len(visits), queue.MaxVisits)
 	}
@@ -39,6 +41,9 @@ func checkVisits(b queue.Beats, visits []queue.Visit) error {
 		}
 		if v.Kind > queue.Verify {
 			return bad("visit of kind %d: there is no such kind", v.Kind)
+		}
+		if v.Lane != "" && queue.LaneOf(r.Lanes, v.Lane) == 0 {
+			return bad("a visit with lane %.40q: there is no such lane in the Rules", v.Lane)
 		}
 		if v.Position < 0 {
 			return bad("position %d: positions count from 1", v.Position)
@@ -53,6 +58,9 @@ func checkChange(c queue.Change) error {
 	}
 	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
 		return bad("version %d of the settings: it must be 0 to 2^53", *c.Settings)
+	}
+	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
+		return bad("stock %d: it must be 0 to %d", c.Stock.Left, queue.MaxStock)
 	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("%d positions of the gate: it must be of 0 to 2^53", c.Gate.Positions)

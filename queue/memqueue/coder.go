@@ -13,7 +13,8 @@ import (
 // Nothing is read of a frame that is damaged.
 const (
 	magic    = "millrace rooms "
-	format   = 2
+	format   = 3
+	oldest   = 2 // that is read: without kept places and lanes
 	maxFrame = 1 << 16
 	maxValue = 1 << 10 // bytes of one value: no value is in two frames
 )
@@ -29,7 +30,8 @@ type coder struct {
 	sum   uint32
 	err   error
 
-	at int64 // the moment to which times are relative: of saving, or of restoring
+	format byte  // of the file that is read
+	at     int64 // the moment to which times are relative: of saving, or of restoring
 }
 
 func (c *coder) fail(format string, args ...any) {
@@ -43,6 +45,7 @@ func (c *coder) begin() {
 	head := append([]byte(magic), format)
 	if c.to != nil {
 		_, c.err = c.to.Write(head)
+		c.format = format
 		return
 	}
 	got := make([]byte, len(head))
@@ -51,8 +54,10 @@ func (c *coder) begin() {
 		c.err = err
 	case string(got[:len(magic)]) != magic:
 		c.fail("this is no saved state of waiting rooms; name another file, or remove this one to begin with empty rooms")
-	case got[len(magic)] != format:
-		c.fail("the saved state has format %d, and this release reads format %d; run the release that wrote it, or remove it to begin with empty rooms", got[len(magic)], format)
+	case got[len(magic)] < oldest || got[len(magic)] > format:
+		c.fail("the saved state has format %d, and this release reads up to format %d; run the release that wrote it, or remove it to begin with empty rooms", got[len(magic)], format)
+	default:
+		c.format = got[len(magic)]
 	}
 }
 

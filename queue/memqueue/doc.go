@@ -24,6 +24,8 @@
 //	arrivals that were not saved keep their places
 //	by their tickets                                TestArrivalsThatWereNotSaved
 //	a room saved a day ago keeps its settings only  TestARoomSavedLongAgoKeepsItsSettings
+//	kept places, returners and lanes go on          TestKeptPlacesOutliveARestart
+//	a file of the release before is read            TestRoomsOfTheReleaseBefore
 //	a file that is not whole is refused             TestRestoreRefuses, FuzzRestore
 //	a slow disk holds up no visitor                 TestASlowDiskHoldsUpNoVisitor
 //

@@ -118,6 +118,7 @@ func (m *room) step(step queue.DrawStep, now int64, d *queue.Drawn) bool {
 		}
 	case step.Kind == queue.DrawOpen && o.phase == queue.Seeded && len(m.line.upTo(0, o.limit, 1)) == 0:
 		o.phase = queue.Opened
+		m.reorderLanes()
 	}
 	return true
 }

@@ -168,7 +168,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	newer := bytes.Clone(file)
 	newer[len("millrace rooms ")]++
-	refused("has format 3, and this release reads format 2", newer)
+	refused("has format 4, and this release reads up to format 3", newer)
 	refused("cut short; restore the file from a copy, or remove it", file[:len(file)-1])
 	damaged := bytes.Clone(file)
 	damaged[len(file)/2] ^= 1

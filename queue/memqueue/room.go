@@ -29,11 +29,19 @@ type content struct {
 	turns    turns
 	inside   inside
 
+	returners returners
+	lanes     map[string]*lane
+	shared    bool                        // by a lane or returners, since one of them came
+	credit    [1 + queue.MaxLanes]float64 // of the returners, and of each lane
+	kept      map[int64]*[queue.BlockSize / 64]uint64
+	keptUntil int64 // no order is kept for longer
+
 	threshold *int
 	paused    bool
 	settings  settings
 	opening   opening
 	gate      gate
+	stock     stock
 
 	tick     int64 // when it began
 	admitted int   // turns that came in it
@@ -45,7 +53,7 @@ type content struct {
 	idle   bool   // no user waited or was active then
 	listed bool   // users may wait or be active
 
-	joined, entered, noShows, expired, departed, removed int64
+	joined, entered, noShows, expired, departed, removed, returned int64
 }
 
 // gate is the front gate. Base is the order of position zero.
@@ -59,6 +67,7 @@ func newRoom(servers int64, epoch uint64, begun, now int64) *room {
 		servers: servers, epoch: epoch, begun: begun, top: now,
 		used: map[int64]*[queue.BlockSize / 64]uint64{},
 		line: newLine(0), position: map[string]int64{}, turns: newTurns(), inside: newInside(),
+		returners: newReturners(), lanes: map[string]*lane{}, kept: map[int64]*[queue.BlockSize / 64]uint64{},
 	}}
 }
 
@@ -90,6 +99,9 @@ func (m *room) expire(now int64, r queue.Rules) {
 	}
 	m.lapse(now, r)
 	m.inside.lapse(now)
+	if len(m.kept) > 0 && now > m.keptUntil {
+		clear(m.kept)
+	}
 }
 
 // limit is the greatest number of active users.
@@ -105,7 +117,7 @@ func (m *room) open(now int64, r queue.Rules) int {
 	if m.paused || now < m.settled || m.early(now) {
 		return 0
 	}
-	return max(0, m.limit(r)-len(m.inside.users))
+	return max(0, m.inStock(m.limit(r)-len(m.inside.users), r))
 }
 
 func (m *room) state(now int64, r queue.Rules) queue.State {
@@ -114,10 +126,14 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
 		Closed: m.settings.version < 0, Settings: max(0, m.settings.version),
 		Settling: span(max(0, m.settled-now)),
-		Waiting:  m.line.waiting + len(m.turns.users), Entitled: len(m.turns.users), Silent: len(m.turns.silent),
+		Waiting:  m.line.waiting + len(m.turns.users) + len(m.returners.ordered), Entitled: m.turns.ahead(), Silent: below(m.turns.silent, behind),
+		Laned: len(m.turns.laned), Returning: len(m.returners.ordered) + m.turns.returning,
 		Active: len(m.inside.users), Rate: m.rate.over(now),
-		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Servers: m.servers,
+		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Returned: m.returned, Servers: m.servers,
 		Stays: m.stays.now(now, r), Phase: m.opening.phase,
+	}
+	if m.stock.at > 0 {
+		s.Stock = queue.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
 	}
 	if m.early(now) {
 		s.Opens = time.UnixMicro(m.opening.at)

@@ -52,10 +52,15 @@ func (m *room) copied() *content {
 		b.members = &members
 		c.line.ordered[i].block = &b
 	}
-	c.used = make(map[int64]*[queue.BlockSize / 64]uint64, len(m.used))
-	for number, bits := range m.used {
-		b := *bits
-		c.used[number] = &b
+	c.used, c.kept = copiedBlocks(m.used), copiedBlocks(m.kept)
+	c.returners = returners{users: make(map[string]*returner, len(m.returners.users)), ordered: slices.Clone(m.returners.ordered)}
+	for user, one := range m.returners.users {
+		r := *one
+		c.returners.users[user] = &r
+	}
+	c.lanes = make(map[string]*lane, len(m.lanes))
+	for name, l := range m.lanes {
+		c.lanes[name] = &lane{ordered: slices.DeleteFunc(slices.Clone(l.ordered), m.void)}
 	}
 	c.inside = inside{ends: slices.Clone(m.inside.ends), missed: maps.Clone(m.inside.missed)}
 	for i, g := range c.inside.ends {
@@ -68,4 +73,13 @@ func (m *room) copied() *content {
 		c.turns.due[i] = &one
 	}
 	return &c
+}
+
+func copiedBlocks(of map[int64]*[queue.BlockSize / 64]uint64) map[int64]*[queue.BlockSize / 64]uint64 {
+	copies := make(map[int64]*[queue.BlockSize / 64]uint64, len(of))
+	for number, bits := range of {
+		b := *bits
+		copies[number] = &b
+	}
+	return copies
 }

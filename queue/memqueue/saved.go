@@ -50,22 +50,26 @@ func (c *coder) room(m *content) {
 	version := int64(m.line.version) //nolint:gosec // a change each, from 0
 	c.count(&version)
 	m.line.version = uint64(version) //nolint:gosec // not negative
-	c.used(m)
+	c.blocks(m.used)
 	c.line(m)
 	c.turns(m)
 	c.inside(m)
+	if c.format > oldest {
+		c.returns(m)
+		c.lanes(m)
+	}
 	c.rate(&m.rate)
 	c.stays(m)
 }
 
-// used are the orders that were given out.
-func (c *coder) used(m *content) {
-	n := int64(len(m.used))
+// blocks are orders, such as those that were given out.
+func (c *coder) blocks(of map[int64]*[queue.BlockSize / 64]uint64) {
+	n := int64(len(of))
 	c.count(&n)
 	if c.to != nil {
-		for _, number := range slices.Sorted(maps.Keys(m.used)) {
+		for _, number := range slices.Sorted(maps.Keys(of)) {
 			c.num(&number)
-			c.words(m.used[number][:])
+			c.words(of[number][:])
 		}
 		return
 	}
@@ -74,7 +78,7 @@ func (c *coder) used(m *content) {
 		block := new([queue.BlockSize / 64]uint64)
 		c.count(&number)
 		c.words(block[:])
-		m.used[number] = block
+		of[number] = block
 	}
 }
 
@@ -136,7 +140,7 @@ func (c *coder) positions(m *content) {
 // has says whether a user waits or is inside.
 func (m *content) has(user string) bool {
 	_, waits := m.position[user]
-	return waits || m.turns.users[user] != nil || m.inside.users[user] != nil
+	return waits || m.returners.users[user] != nil || m.turns.users[user] != nil || m.inside.users[user] != nil
 }
 
 // turns are the entitled users.
@@ -149,10 +153,14 @@ func (c *coder) turns(m *content) {
 			t = all[i]
 		}
 		c.name(&t.user, maxUser)
-		c.num(&t.order)
+		c.order(&t.order)
 		c.when(&t.last)
 		c.when(&t.due)
 		c.flag(&t.silent)
+		if of := int64(t.of); c.format > oldest {
+			c.count(&of)
+			t.of = class(min(of, int64(returning)))
+		}
 		if c.to != nil || c.err != nil {
 			continue
 		}
@@ -202,7 +210,7 @@ func (c *coder) missed(m *content) {
 			user, t = users[i], m.inside.missed[users[i]]
 		}
 		c.name(&user, maxUser)
-		c.num(&t.order)
+		c.order(&t.order)
 		c.when(&t.until)
 		if c.to == nil && c.err == nil {
 			m.inside.miss(user, t)

@@ -76,7 +76,7 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	if err := check(ctx, event, r); err != nil {
 		return queue.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
 	}
-	if err := checkVisits(b, visits); err != nil {
+	if err := checkVisits(r, b, visits); err != nil {
 		return queue.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
 	}
 	joins := slices.ContainsFunc(visits, func(v queue.Visit) bool { return v.Kind == queue.Check })

@@ -19,7 +19,7 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 		}
 		m.line.forget(m.told)
 		m.swept, m.told = now, m.line.version
-		empty := m.line.waiting+len(m.turns.users)+len(m.inside.users) == 0
+		empty := m.line.waiting+len(m.turns.users)+len(m.returners.ordered)+len(m.inside.users) == 0
 		m.listed = m.listed && !(empty && m.idle)
 		m.idle = empty
 	}
@@ -30,7 +30,7 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 			break
 		}
 		e := m.line.ordered[i]
-		removed += m.sweepBlock(e.block, now-r.Seen.Microseconds(), queue.MaxChunk-removed)
+		removed += m.sweepBlock(e.block, now, r, queue.MaxChunk-removed)
 		from = e.number
 		if e.block.members != nil {
 			i++ // an empty one has left its place to the next
@@ -42,6 +42,8 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 		from-- // it may have more of them
 		swept.Done = m.line.waiting == 0
 	}
+	others, more := m.sweepReturners(now-r.Seen.Microseconds(), queue.MaxChunk-removed)
+	swept.Removed, swept.Done = removed+others, swept.Done && !more
 	if !swept.Done {
 		swept.Next = max(1, from)
 	}
@@ -49,8 +51,10 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 	return swept
 }
 
-// sweepBlock removes at most most users without a sign of life since then.
-func (m *room) sweepBlock(b *block, since int64, most int) (removed int) {
+// sweepBlock removes at most most users without a sign of life for Rules.Seen, and keeps
+// their orders.
+func (m *room) sweepBlock(b *block, now int64, r queue.Rules, most int) (removed int) {
+	since := now - r.Seen.Microseconds()
 	for w, word := range b.bits {
 		for ; word != 0; word &= word - 1 {
 			bit := w*64 + bits.TrailingZeros64(word)
@@ -61,7 +65,9 @@ func (m *room) sweepBlock(b *block, since int64, most int) (removed int) {
 			if removed == most {
 				return removed
 			}
-			m.line.remove(b.number*queue.BlockSize + int64(bit))
+			order := b.number*queue.BlockSize + int64(bit)
+			m.line.remove(order)
+			m.keep(order, r, now)
 			delete(m.position, who.user)
 			m.removed++
 			removed++

@@ -11,18 +11,41 @@ import (
 type turns struct {
 	users map[string]*turn
 	due   byDue
-	// Sorted orders. A taker has been heard of, or its turn came just now.
+	// Sorted ranks. A taker has been heard of, or its turn came just now.
 	takers, silent []int64
+	laned          []int64 // sorted orders of the users whose turn came in a lane
+	returning      int     // users that are returners
 }
+
+// class says how a turn came: in the line, in a lane, or among the returners.
+type class int64
+
+const (
+	lined class = iota
+	laned
+	returning
+)
+
+// behind is added to the order of a returner, who takes a place after all others.
+const behind = 1 << 54
 
 // turn is that of a user.
 type turn struct {
 	user   string
 	order  int64
+	of     class
 	last   int64 // when the turn came, or the user was heard of
 	due    int64 // when a taker becomes silent, or the turn ends
 	silent bool
 	index  int // in due
+}
+
+// rank is the order in which users take places.
+func (t *turn) rank() int64 {
+	if t.of == returning {
+		return t.order + behind
+	}
+	return t.order
 }
 
 func newTurns() turns { return turns{users: map[string]*turn{}} }
@@ -30,12 +53,25 @@ func newTurns() turns { return turns{users: map[string]*turn{}} }
 func (ts *turns) add(t *turn) {
 	ts.users[t.user] = t
 	ts.count(t)
+	switch t.of {
+	case laned:
+		ts.laned = slices.Insert(ts.laned, below(ts.laned, t.order), t.order)
+	case returning:
+		ts.returning++
+	}
 	heap.Push(&ts.due, t)
 }
 
 func (ts *turns) remove(t *turn) {
 	delete(ts.users, t.user)
 	ts.uncount(t)
+	switch t.of {
+	case laned:
+		i := below(ts.laned, t.order)
+		ts.laned = slices.Delete(ts.laned, i, i+1)
+	case returning:
+		ts.returning--
+	}
 	heap.Remove(&ts.due, t.index)
 }
 
@@ -49,12 +85,12 @@ func (ts *turns) orders(silent bool) *[]int64 {
 
 func (ts *turns) count(t *turn) {
 	of := ts.orders(t.silent)
-	*of = slices.Insert(*of, below(*of, t.order), t.order)
+	*of = slices.Insert(*of, below(*of, t.rank()), t.rank())
 }
 
 func (ts *turns) uncount(t *turn) {
 	of := ts.orders(t.silent)
-	i := below(*of, t.order)
+	i := below(*of, t.rank())
 	*of = slices.Delete(*of, i, i+1)
 }
 
@@ -75,17 +111,20 @@ func (ts *turns) set(t *turn, silent bool, due int64) {
 	heap.Fix(&ts.due, t.index)
 }
 
-// begin gives the turn to a user of the line.
-func (m *room) begin(user string, order, now int64, r queue.Rules) {
+// ahead is how many entitled users are before all users that wait in the line.
+func (ts *turns) ahead() int { return len(ts.users) - len(ts.laned) - ts.returning }
+
+// begin gives the turn to a user.
+func (m *room) begin(one queue.Admitted, of class, now int64, r queue.Rules) {
 	due := now + r.NoShow.Microseconds()
 	if r.Turn > 0 {
 		due = min(due, now+r.Turn.Microseconds())
 	}
-	m.turns.add(&turn{user: user, order: order, last: now, due: due})
+	m.turns.add(&turn{user: one.User, order: one.Order, of: of, last: now, due: due})
 }
 
 // lapse does what is due: users become silent, and turns end. A no-show that comes
-// back has the old order for as long as others may be silent.
+// back without a ticket is known for as long as others may be silent.
 func (m *room) lapse(now int64, r queue.Rules) {
 	for len(m.turns.due) > 0 && m.turns.due[0].due <= now {
 		t := m.turns.due[0]
@@ -96,6 +135,10 @@ func (m *room) lapse(now int64, r queue.Rules) {
 		}
 		m.turns.remove(t)
 		m.noShows++
+		if t.of == returning {
+			continue
+		}
+		m.keep(t.order, r, now)
 		if until := t.last + r.Seen.Microseconds(); until > now {
 			m.inside.miss(t.user, missed{t.order, until})
 		}
@@ -105,7 +148,7 @@ func (m *room) lapse(now int64, r queue.Rules) {
 // visitTurn serves an entitled user: a poll takes a free place that no taker before
 // this user has a right to.
 func (m *room) visitTurn(t *turn, v queue.Visit, now int64, r queue.Rules) queue.Outcome {
-	before := below(m.turns.takers, t.order)
+	before := below(m.turns.takers, t.rank())
 	switch v.Kind {
 	case queue.Leave:
 		m.turns.remove(t)
@@ -123,7 +166,13 @@ func (m *room) visitTurn(t *turn, v queue.Visit, now int64, r queue.Rules) queue
 		t.last = now
 		m.turns.set(t, false, now+r.NoShow.Microseconds())
 	}
-	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: before + below(m.turns.silent, t.order), Turn: true}
+	ahead := before + below(m.turns.silent, t.rank())
+	if t.of == returning { // of these alone
+		ahead -= below(m.turns.takers, behind) + below(m.turns.silent, behind)
+	} else {
+		ahead -= below(m.turns.laned, t.order)
+	}
+	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: ahead, Turn: true, Returner: t.of == returning}
 }
 
 // byDue is a heap of turns.

@@ -24,6 +24,14 @@ func (c *coder) num(v *int64) {
 	*v = got
 }
 
+// order is that of a user, from 1.
+func (c *coder) order(v *int64) {
+	c.num(v)
+	if c.to == nil && c.err == nil && *v < 1 {
+		c.fail("an order of the saved state is %d, and may be 1 to 2^53; %s", *v, remedy)
+	}
+}
+
 // maxCount is the highest count and age that is read: there is room to go on from it.
 const maxCount = maxOrder / 2
 

@@ -37,11 +37,17 @@ func (m *room) visit(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	if order, ok := m.position[v.User]; ok {
 		return m.visitLine(order, v, now)
 	}
+	if one := m.returners.users[v.User]; one != nil {
+		return m.visitReturner(one, v, now)
+	}
 	switch v.Kind {
 	case queue.Check:
 		return m.arrive(v, now, r)
 	case queue.Leave:
-		delete(m.inside.missed, v.User)
+		if t, ok := m.inside.missed[v.User]; ok {
+			delete(m.inside.missed, v.User)
+			m.spend(t.order)
+		}
 	}
 	return queue.Outcome{}
 }
@@ -77,21 +83,25 @@ func (m *room) visitLine(order int64, v queue.Visit, now int64) queue.Outcome {
 	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.ahead(order)}
 }
 
-// ahead counts the users before a waiting one: all entitled users are.
-func (m *room) ahead(order int64) int { return len(m.turns.users) + m.line.ahead(order) }
+// ahead counts the users before a waiting one: all whose turn has come in the line are.
+func (m *room) ahead(order int64) int { return m.turns.ahead() + m.line.ahead(order) }
 
 // arrive serves a Check of a user outside the room.
 func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+	if order := m.comesBack(v, now, r); order > 0 {
+		return m.back(v.User, order, now, r)
+	}
 	order := m.order(v, now, r)
 	if order == 0 {
 		return queue.Outcome{Status: queue.Gated}
 	}
 	m.joined++
-	if m.line.waiting == 0 && m.open(now, r) > len(m.turns.takers) {
+	if m.line.waiting+len(m.returners.ordered) == 0 && m.open(now, r) > len(m.turns.takers) {
 		return m.enter(v.User, order, now, r)
 	}
 	m.line.add(order, v.User, now)
 	m.position[v.User] = order
+	m.joinLane(v, order)
 	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.ahead(order), New: true}
 }
 
@@ -125,10 +135,6 @@ func (m *room) counts(v queue.Visit, now int64, r queue.Rules) bool {
 
 // order is where the user lines up; zero when the gate is closed to the user.
 func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
-	if t, ok := m.inside.missed[v.User]; ok {
-		delete(m.inside.missed, v.User)
-		return t.order
-	}
 	if v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Seen).UnixMicro() && m.take(v.Order) {
 		return v.Order
 	}

@@ -52,6 +52,12 @@ func appendPlace(b []byte, p queue.Place, ticket, entry, gate string) []byte {
 	if p.Turn {
 		b = append(b, `,"turn":true`...)
 	}
+	if p.SoldOut {
+		b = append(b, `,"soldOut":true`...)
+	}
+	if p.Returner {
+		b = append(b, `,"returner":true`...)
+	}
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, p.Paused)
 	b = number(b, `,"settling":`, up(p.Settling))
@@ -70,6 +76,9 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `{"threshold":`, int64(s.Threshold))
 	b = append(b, `,"paused":`...)
 	b = strconv.AppendBool(b, s.Paused)
+	if s.Stock.Known {
+		b = number(b, `,"stock":`, int64(s.Stock.Left))
+	}
 	b = append(b, `,"gated":`...)
 	b = strconv.AppendBool(b, s.Gated)
 	b = number(b, `,"settling":`, up(s.Settling))
@@ -88,6 +97,8 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `,"expired":`, s.Expired)
 	b = number(b, `,"departed":`, s.Departed)
 	b = number(b, `,"swept":`, s.Swept)
+	b = number(b, `,"returning":`, int64(s.Returning))
+	b = number(b, `,"returned":`, s.Returned)
 	if !s.Opens.IsZero() {
 		b = append(b, `,"opens":"`...)
 		b = append(s.Opens.UTC().AppendFormat(b, time.RFC3339Nano), '"')

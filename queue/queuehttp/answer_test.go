@@ -66,6 +66,12 @@ func TestAnswerIsJSON(t *testing.T) {
 		if p.Turn {
 			want["turn"] = true
 		}
+		if p.SoldOut = rapid.Bool().Draw(t, "sold out"); p.SoldOut {
+			want["soldOut"] = true
+		}
+		if p.Returner {
+			want["returner"] = true
+		}
 		if p.Opens > 0 {
 			want["opensIn"] = up(p.Opens)
 		}
@@ -86,15 +92,21 @@ func TestStateIsJSON(t *testing.T) {
 			Threshold: n("threshold"), Paused: rapid.Bool().Draw(t, "paused"), Gated: rapid.Bool().Draw(t, "gated"),
 			Settling: time.Duration(n("settling")), Waiting: n("waiting"), Active: n("active"), Entitled: n("entitled"),
 			Joined: int64(n("joined")), Entered: int64(n("entered")), NoShows: int64(n("no-shows")), Expired: int64(n("expired")), Departed: int64(n("departed")), Swept: int64(n("swept")),
+			Returning: n("returning"), Returned: int64(n("returned")),
 		}
 		want := map[string]any{
 			"threshold": s.Threshold, "paused": s.Paused, "gated": s.Gated, "settling": int64((s.Settling + time.Second - 1) / time.Second),
 			"currentUsers": s.Active, "entitled": s.Entitled, "queueSize": s.Waiting, "admittedPerSecond": nil,
 			"joined": s.Joined, "entered": s.Entered, "noShows": s.NoShows, "expired": s.Expired, "departed": s.Departed, "swept": s.Swept,
+			"returning": s.Returning, "returned": s.Returned,
 		}
 		if rapid.Bool().Draw(t, "rate") {
 			s.Rate = queue.Rate{Admitted: 4 * rapid.IntRange(0, 1000).Draw(t, "admitted"), Over: 16 * time.Second}
 			want["admittedPerSecond"] = float64(s.Rate.Admitted) / 16
+		}
+		if s.Stock.Known = rapid.Bool().Draw(t, "stock"); s.Stock.Known {
+			s.Stock.Left = n("left")
+			want["stock"] = s.Stock.Left
 		}
 		if rapid.Bool().Draw(t, "opens") {
 			s.Opens = time.UnixMilli(int64(n("time")))

@@ -72,6 +72,10 @@ type Config struct {
 	// are treated as those of Gate. When nil, and when it returns zero, the visitor is
 	// sent to GatePath.
 	NewPosition func(r *http.Request, event string) (position int64, err error)
+	// Lane returns the lane of the room's that a visitor belongs to, and "" for none: see
+	// queue.Config.Lanes. It says what the site knows, such as that a member has signed in,
+	// and nothing that a client can make up. nil: all stand in the line alone.
+	Lane func(r *http.Request, event string) string
 	// GatePath is where visitors without a position of the gate are sent; {eventId}
 	// stands for the event. /vwr/{eventId} by default.
 	GatePath string

@@ -29,6 +29,7 @@
 //	expiresIn       seconds until the place of an active user ends
 //	ticket          only when it is a new one
 //	turn            true when the turn of a waiting user has come: the next free place is theirs
+//	soldOut         true while the event has no stock left: the line waits for returns
 //	paused          whether the operator has stopped admission
 //	settling        seconds until admission goes on after the room lost its data
 //	opensIn         seconds until the room opens; only before that: position is 0

@@ -129,6 +129,9 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 	if joins {
 		v.Join = h.Join(r, event, user)
 	}
+	if joins && h.cfg.Lane != nil {
+		v.Lane = h.cfg.Lane(r, event)
+	}
 	if joins && h.cfg.Gate != nil {
 		var err error
 		if v.Position, err = h.position(r, event, h.cfg.Gate); err != nil {

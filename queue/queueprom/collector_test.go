@@ -2,9 +2,11 @@ package queueprom_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +23,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newRoom(t testing.TB) *queue.Room {
+func newRoom(t testing.TB) *queue.Room { return newRoomWith(t, queue.Config{Threshold: 2}) }
+
+func newRoomWith(t testing.TB, cfg queue.Config) *queue.Room {
 	t.Helper()
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {
@@ -31,7 +35,8 @@ func newRoom(t testing.TB) *queue.Room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	room, err := queue.New(store, keys, queue.Config{Threshold: 2, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	cfg.Timeout, cfg.Logger = time.Minute, slog.New(slog.DiscardHandler)
+	room, err := queue.New(store, keys, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +58,14 @@ func scrape(t testing.TB, room *queue.Room, cfg queueprom.Config) map[string]flo
 
 func TestEverySeriesFromTheStart(t *testing.T) {
 	got := scrape(t, newRoom(t), queueprom.Config{Events: []string{"show-1", "show-1"}})
-	want := map[string]float64{"millrace_queue_threshold show-1": 2}
+	want := map[string]float64{"millrace_queue_threshold show-1": 2, "millrace_queue_stock show-1": -1}
 	for _, name := range []string{
 		"polls_total snapshot", "polls_total store", "polls_total refused", "foreign_tickets_total", "store_calls_total",
 		"store_errors_total", "snapshot_refreshes_total", "beats_total sent", "beats_total lost", "admitted_total",
-		"notices_total published", "notices_total dropped", "panics_total", "events",
-		"waiting show-1", "active show-1", "entitled show-1", "paused show-1", "settling_seconds show-1", "servers show-1", "joined_total show-1",
+		"notices_total published", "notices_total dropped", "panics_total", "events", "stock_calls_total answered", "stock_calls_total failed", "held_by_stock show-1",
+		"waiting show-1", "active show-1", "returning show-1", "entitled show-1", "paused show-1", "settling_seconds show-1", "servers show-1", "joined_total show-1",
 		"entered_total show-1", "no_shows_total show-1", "expired_total show-1", "departed_total show-1", "swept_total show-1",
+		"returned_total show-1",
 	} {
 		want["millrace_queue_"+name] = 0
 	}
@@ -133,6 +139,36 @@ func TestCounts(t *testing.T) {
 	})
 }
 
+func TestStock(t *testing.T) {
+	var fail atomic.Bool
+	synctest.Test(t, func(t *testing.T) {
+		room := newRoomWith(t, queue.Config{Threshold: 2, Stock: func(context.Context, string) (int, error) {
+			if fail.Load() {
+				return 0, errors.New("away")
+			}
+			return 1, nil
+		}})
+		for _, user := range []string{"a", "b"} {
+			if _, err := room.Check(t.Context(), "show-1", queue.Visitor{User: user}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fail.Store(true)
+		if _, err := room.Check(t.Context(), "show-2", queue.Visitor{User: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		got := scrape(t, room, queueprom.Config{})
+		for name, want := range map[string]float64{
+			"millrace_queue_stock show-1": 1, "millrace_queue_held_by_stock show-1": 1, "millrace_queue_stock show-2": -1, "millrace_queue_held_by_stock show-2": 0,
+			"millrace_queue_stock_calls_total answered": 1, "millrace_queue_stock_calls_total failed": 1,
+		} {
+			if is, ok := got[name]; !ok || is != want {
+				t.Errorf("%s is %v, there: %v; want %v", name, is, ok, want)
+			}
+		}
+	})
+}
+
 func TestEventsAreBounded(t *testing.T) {
 	room := newRoom(t)
 	ctx := context.Background()
@@ -191,5 +227,5 @@ func ExampleNew() {
 	registry.MustRegister(collector)
 	families, err := registry.Gather()
 	fmt.Println(len(families), err)
-	// Output: 23 <nil>
+	// Output: 28 <nil>
 }

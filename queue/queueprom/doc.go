@@ -15,12 +15,16 @@
 //	millrace_queue_notices_total{outcome}     notices of admissions: published, dropped
 //	millrace_queue_panics_total               panics of a store or of a notice that were caught
 //	millrace_queue_events                     events that the process serves
+//	millrace_queue_stock_calls_total{outcome} calls of Config.Stock: answered, failed
 //
 //	series of an event                       meaning, over all processes
 //	millrace_queue_waiting{event}            users in line
 //	millrace_queue_active{event}             places taken
+//	millrace_queue_returning{event}          waiting users who came back to a kept place
 //	millrace_queue_entitled{event}           waiting users whose turn has come, without a place yet
 //	millrace_queue_threshold{event}          how many may be active
+//	millrace_queue_stock{event}              how many users the event can still serve; -1 while that is not known
+//	millrace_queue_held_by_stock{event}      1 while users wait and the stock admits fewer of them than the threshold
 //	millrace_queue_paused{event}             1 while paused
 //	millrace_queue_settling_seconds{event}   how long a room that lost its data waits for its line before it admits
 //	millrace_queue_servers{event}            servers that have kept the room, one after the other, a restart being another;
@@ -31,6 +35,7 @@
 //	millrace_queue_expired_total{event}      users whose time inside ended
 //	millrace_queue_departed_total{event}     users gone by leaving
 //	millrace_queue_swept_total{event}        users removed from the line, without a sign of life
+//	millrace_queue_returned_total{event}     users who came back to a kept place
 //
 // The series of the process, and those of the events in Config.Events, exist from
 // the start, at 0, the threshold at the room's (TestEverySeriesFromTheStart), and

@@ -29,6 +29,12 @@
 //	reserves places, or forgets who is a taker      silent-turns-hold-up-nobody, turn-takes-a-place
 //	ends no turn, too soon, or starts the time      no-show-ends-the-turn, first-poll-starts-the-time
 //	forgets a missed turn, or never does            missed-turn-comes-back
+//	keeps no place, or any one, or for ever         kept-place-after-silence, no-place-is-kept
+//	spends a kept place twice                       kept-place-is-used-once
+//	lets returners before the line, or starves them returners-take-every-fourth-turn
+//	counts returners or lanes as ahead              returners-raise-no-position, lanes-raise-no-position
+//	starves a lane, or the line                     lanes-take-their-share
+//	takes members of a lane out of the line         lane-members-stand-in-line
 //	counts no stays, the wrong ones, or for ever    stays-are-counted, stays-begin-anew
 //	admits by id, loses one, admits while paused    order-of-arrival, admission-in-chunks, pause-and-resume
 //	has no tick, or one for ever                    tick-guard
@@ -46,6 +52,10 @@
 //	gives a second user the order of a position     a-shared-position-moves-nobody
 //	opens a room whose settings it does not know    closed-until-the-settings-are-known, a-loss-closes-the-room
 //	takes older settings, or none for no pause      older-settings-change-nothing, nothing-set-keeps-a-pause
+//	admits more users than the stock is for         stock-bounds-the-places, an-empty-house-admits-nobody,
+//	                                                stock-in-random-order
+//	returns the stock of users that have gone       leaving-returns-no-stock
+//	admits users before the stock is told           closed-until-the-stock-is-told, a-loss-forgets-the-stock
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
 //	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room

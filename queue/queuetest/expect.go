@@ -19,7 +19,7 @@ func (p *player) join(users ...string) ([]int64, error) {
 	}
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
-		if o.Status != queue.Waiting || !o.New || o.Ahead != before.Waiting+i {
+		if o.Status != queue.Waiting || !o.New || o.Ahead != before.Waiting-before.Laned-before.Returning+i {
 			return nil, fmt.Errorf("%s comes to %d who wait, and is answered %+v", users[i], before.Waiting+i, o)
 		}
 		if orders[i] = o.Order; i > 0 && orders[i] <= orders[i-1] {

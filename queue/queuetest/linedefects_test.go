@@ -18,7 +18,7 @@ type defect struct {
 
 // defects lists all defects that the suite must find.
 func defects() []defect {
-	return slices.Concat(lineDefects(), insideDefects(), stayDefects(), admitDefects(), sweepDefects(), lookDefects(), outsideDefects(), raceDefects())
+	return slices.Concat(lineDefects(), insideDefects(), stayDefects(), laneDefects(), admitDefects(), sweepDefects(), lookDefects(), outsideDefects(), raceDefects())
 }
 
 // asked is a defect that alters the visits.

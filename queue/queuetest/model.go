@@ -17,6 +17,9 @@ type model struct {
 	begun time.Time // of the epoch
 
 	line      []waiter // by order
+	back      []waiter // the returners, by order
+	kept      map[int64]bool
+	shares    shares
 	turns     map[string]*turnOf
 	inside    map[string]*guest
 	missed    map[string]missedTurn
@@ -32,13 +35,14 @@ type model struct {
 	inTick   int
 	swept    time.Time
 
-	joined, entered, noShows, expired, departed, removed int64
+	joined, entered, noShows, expired, departed, removed, returned int64
 }
 
 type waiter struct {
 	user  string
 	order int64
 	heard time.Time
+	laned bool
 }
 
 // turnOf is that of an entitled user.
@@ -47,6 +51,7 @@ type turnOf struct {
 	last   time.Time // when it came, or the user was heard of
 	silent bool
 	heard  bool
+	of     class
 }
 
 type guest struct {
@@ -75,10 +80,11 @@ func newModel(r queue.Rules) *model {
 
 // empty is the state at the beginning of an epoch.
 func (m *model) empty() {
-	m.line, m.turns, m.inside, m.missed, m.used = nil, map[string]*turnOf{}, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
+	m.line, m.back, m.kept, m.shares = nil, nil, map[int64]bool{}, shares{sinceReturner: 4}
+	m.turns, m.inside, m.missed, m.used = map[string]*turnOf{}, map[string]*guest{}, map[string]missedTurn{}, map[int64]bool{}
 	m.settled, m.tickEnds, m.swept, m.inTick = time.Time{}, time.Time{}, time.Time{}, 0
 	m.cleared, m.lost = false, time.Time{}
-	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed = 0, 0, 0, 0, 0, 0
+	m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, m.returned = 0, 0, 0, 0, 0, 0, 0
 }
 
 // heard follows what a process says of the epochs that it knows.
@@ -109,11 +115,11 @@ func (m *model) at(user string) int {
 	return slices.IndexFunc(m.line, func(w waiter) bool { return w.user == user })
 }
 
-// before is how many takers and how many silent users have a lower order.
-func (m *model) before(order int64) (takers, silent int) {
+// before is how many takers and how many silent users have a lower rank.
+func (m *model) before(rank int64) (takers, silent int) {
 	for _, t := range m.turns {
 		switch {
-		case t.order >= order:
+		case t.rank() >= rank:
 		case t.silent:
 			silent++
 		default:
@@ -123,7 +129,7 @@ func (m *model) before(order int64) (takers, silent int) {
 	return takers, silent
 }
 
-// all is an order above those of all users.
+// all is a rank above those of all users.
 const all = 1 << 60
 
 // pass advances the time, which ends stays and turns.
@@ -147,6 +153,10 @@ func (m *model) pass(now time.Time) error {
 		if ends.Before(now) {
 			delete(m.turns, user)
 			m.noShows++
+			if t.of == returning {
+				continue
+			}
+			m.kept[t.order] = true
 			m.missed[user] = missedTurn{t.order, t.last.Add(m.r.Seen)}
 		}
 	}
@@ -205,10 +215,14 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 			return queue.Outcome{New: true}, nil
 		}
 		m.line[i].heard = s.Now
-		return queue.Outcome{Status: queue.Waiting, Order: m.line[i].order, Ahead: len(m.turns) + i}, nil
+		return queue.Outcome{Status: queue.Waiting, Order: m.line[i].order, Ahead: m.called(lined) + i}, nil
+	}
+	if i := m.among(v.User); i >= 0 {
+		return m.returner(i, v, s.Now), nil
 	}
 	if v.Kind != queue.Check {
 		if v.Kind == queue.Leave {
+			delete(m.kept, m.missed[v.User].order)
 			delete(m.missed, v.User)
 		}
 		return queue.Outcome{}, nil
@@ -218,7 +232,7 @@ func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 
 // turn follows the visit of an entitled user.
 func (m *model) turn(t *turnOf, v queue.Visit, s queue.State) queue.Outcome {
-	takers, silent := m.before(t.order)
+	takers, silent := m.before(t.rank())
 	switch v.Kind {
 	case queue.Leave:
 		delete(m.turns, v.User)
@@ -231,7 +245,7 @@ func (m *model) turn(t *turnOf, v queue.Visit, s queue.State) queue.Outcome {
 		}
 		t.last, t.heard, t.silent = s.Now, true, false
 	}
-	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: takers + silent, Turn: true}
+	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: takers + silent - m.uncounted(t), Turn: true, Returner: t.of == returning}
 }
 
 func (m *model) enter(user string, order int64, now time.Time) queue.Outcome {
@@ -243,13 +257,12 @@ func (m *model) enter(user string, order int64, now time.Time) queue.Outcome {
 // arrive follows a Check of a user outside the room.
 func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
 	order := int64(0)
+	if kept, err := m.comesBack(v, s.Now); err != nil || kept > 0 {
+		return m.returns(v.User, kept, s.Now), err
+	}
 	ticket, err := m.counts(v, s.Now)
 	if err != nil {
 		return queue.Outcome{}, err
-	}
-	if t, ok := m.missed[v.User]; ok {
-		delete(m.missed, v.User)
-		order, ticket = t.order, false
 	}
 	if ticket {
 		if s.Settling <= 0 {
@@ -268,12 +281,12 @@ func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	m.used[order] = true
 	m.top = max(m.top, order)
 	m.joined++
-	if takers, _ := m.before(all); len(m.line) == 0 && m.open(s.Now) > takers {
+	if takers, _ := m.before(all); len(m.line)+len(m.back) == 0 && m.open(s.Now) > takers {
 		return m.enter(v.User, order, s.Now), nil
 	}
 	i, _ := slices.BinarySearchFunc(m.line, order, func(w waiter, order int64) int { return int(w.order - order) })
-	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now})
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: len(m.turns) + i, New: true}, nil
+	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now, v.Lane != ""})
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.called(lined) + i, New: true}, nil
 }
 
 // admitted follows an admission.
@@ -290,7 +303,7 @@ func (m *model) admitted(a queue.Admission) error {
 		if free <= 0 {
 			return 0
 		}
-		return max(0, min(free+silent, m.r.Batch-m.inTick, len(m.line)))
+		return max(0, min(free+silent, m.r.Batch-m.inTick, len(m.line)+len(m.back)))
 	}
 	want := may()
 	if len(a.Admitted) != want {
@@ -298,12 +311,12 @@ func (m *model) admitted(a queue.Admission) error {
 			len(a.Admitted), want, len(m.line), len(m.turns), len(m.inside), m.threshold, m.inTick)
 	}
 	for i, one := range a.Admitted {
-		if w := m.line[i]; one.User != w.user || one.Order != w.order {
-			return fmt.Errorf("admission %d is %+v, want %s by order %d", i, one, w.user, w.order)
+		of, err := m.turnComes(one)
+		if err != nil {
+			return fmt.Errorf("admission %d: %w", i, err)
 		}
-		m.turns[one.User] = &turnOf{order: one.Order, last: a.Now}
+		m.turns[one.User] = &turnOf{order: one.Order, last: a.Now, of: of}
 	}
-	m.line = slices.Delete(m.line, 0, want)
 	m.inTick += want
 	if a.More != (may() > 0) {
 		return fmt.Errorf("after an admission of %d there are more: %t", want, a.More)
@@ -312,9 +325,9 @@ func (m *model) admitted(a queue.Admission) error {
 		return fmt.Errorf("%d are inside, and the stays are %+v", len(m.inside), a.Stays)
 	}
 	s := a.State
-	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed {
-		return fmt.Errorf("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept; and the room is %+v",
-			m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, s)
+	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed || s.Returned != m.returned {
+		return fmt.Errorf("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept, %d returned; and the room is %+v",
+			m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, m.returned, s)
 	}
 	return nil
 }
@@ -334,9 +347,15 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 		case here:
 			stay = append(stay, w)
 		default:
+			m.kept[w.order] = true
 			gone++
 		}
 	}
+	others, err := m.returnersStay(now, guarded)
+	if err != nil {
+		return err
+	}
+	gone += others
 	if gone != removed {
 		return fmt.Errorf("%d are gone, and %d were removed", gone, removed)
 	}
@@ -348,11 +367,11 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 // state compares the state of the room.
 func (m *model) state(s queue.State) error {
 	settling := max(0, m.settled.Sub(s.Now))
-	_, silent := m.before(all)
-	if s.Epoch != m.epoch || s.Waiting != len(m.line)+len(m.turns) || s.Active != len(m.inside) || s.Entitled != len(m.turns) || s.Silent != silent ||
+	_, silent := m.before(behind)
+	if s.Epoch != m.epoch || s.Waiting != len(m.line)+len(m.back)+len(m.turns) || s.Laned != m.called(laned) || s.Returning != len(m.back)+m.called(returning) || s.Active != len(m.inside) || s.Entitled != m.called(lined) || s.Silent != silent ||
 		s.Threshold != m.threshold || s.Paused != m.paused || s.Gated || (s.Settling-settling).Abs() > near {
-		return fmt.Errorf("the room is %+v; want epoch %d, %d in line, %d inside, %d entitled, %d of them silent, threshold %d, paused %t, settling %s",
-			s, m.epoch, len(m.line), len(m.inside), len(m.turns), silent, m.threshold, m.paused, settling)
+		return fmt.Errorf("the room is %+v; want epoch %d, %d in line, %d returners, %d inside, %d entitled, %d silent, threshold %d, paused %t, settling %s",
+			s, m.epoch, len(m.line), len(m.back), len(m.inside), len(m.turns), silent, m.threshold, m.paused, settling)
 	}
 	return nil
 }

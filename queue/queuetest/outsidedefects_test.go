@@ -15,7 +15,7 @@ func changing(change func(b *backend, c call, change queue.Change) (queue.State,
 
 // outsideDefects are of input from outside: positions, tickets, and events.
 func outsideDefects() []defect {
-	return slices.Concat(gateDefects(), settingsDefects(), drawDefects(), lossDefects(), eventDefects())
+	return slices.Concat(gateDefects(), settingsDefects(), stockDefects(), drawDefects(), lossDefects(), eventDefects())
 }
 
 func gateDefects() []defect {

@@ -97,7 +97,7 @@ func sensible(o queue.Outcome) error {
 	case queue.None, queue.Gated:
 		want = queue.Outcome{Status: o.Status, New: o.New}
 	case queue.Waiting:
-		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead, Turn: o.Turn && !o.New}
+		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead, Turn: o.Turn && !o.New, Returner: o.Returner}
 	case queue.Active:
 		want = queue.Outcome{Status: o.Status, New: o.New, Entered: o.New, Order: o.Order, Left: o.Left}
 	}
@@ -110,7 +110,8 @@ func sensible(o queue.Outcome) error {
 
 // sane checks the invariants of every state.
 func (p *player) sane(s queue.State) error {
-	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Entitled < s.Silent || s.Waiting < s.Entitled ||
+	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Laned < 0 || s.Returning < 0 ||
+		s.Entitled < 0 || s.Entitled+s.Laned < s.Silent || s.Waiting < s.Entitled+s.Laned+s.Returning ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
 		return fmt.Errorf("the state is %+v", s)
 	}

@@ -91,8 +91,8 @@ func (s *snapshot) shows(p *player, want []int64) error {
 	if got := s.orders(); !slices.Equal(got, want) {
 		return fmt.Errorf("look: %s", difference(got, want))
 	}
-	if state.Waiting-state.Entitled != len(want) {
-		return fmt.Errorf("look: %d wait, %d of them entitled; want %d that are not", state.Waiting, state.Entitled, len(want))
+	if state.Waiting-state.Entitled-state.Laned-state.Returning != len(want) {
+		return fmt.Errorf("look: the room is %+v; want %d in line without a turn", state, len(want))
 	}
 	return nil
 }

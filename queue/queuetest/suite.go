@@ -47,8 +47,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Suite() conformance.Suite[Harness] {
 	return conformance.Suite[Harness]{
 		Cases: slices.Concat(
-			orderCases(), entryCases(), insideCases(), turnCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
-			clearCases(), gateCases(), settingsCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
+			orderCases(), entryCases(), insideCases(), turnCases(), keptCases(), laneCases(), stayCases(), admissionCases(), sweepCases(), lookCases(),
+			clearCases(), gateCases(), settingsCases(), stockCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 		),
 		Lacks: func(h Harness, n conformance.Need) bool {
 			_, draws := h.Store.(queue.Drawer)

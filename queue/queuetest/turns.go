@@ -185,8 +185,8 @@ func noShowEndsTheTurn(ctx context.Context, h Harness) error {
 	)
 }
 
-// missedTurnComesBack: within Seen of the turn to the old order; later, or after
-// leaving, to the end.
+// missedTurnComesBack: within Seen of the turn among the returners, also without a
+// ticket; later, or after leaving, to the end.
 func missedTurnComesBack(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	users := names("u", 5)
@@ -206,7 +206,7 @@ func missedTurnComesBack(ctx context.Context, h Harness) error {
 	h.Advance(p.r.NoShow + time.Second)
 	back := func(user string, order int64, ahead int) error {
 		o, err := p.one(queue.Visit{Kind: queue.Check, User: user})
-		if want := (queue.Outcome{Status: queue.Waiting, Order: order, Ahead: ahead, New: true}); err == nil && o != want {
+		if want := (queue.Outcome{Status: queue.Waiting, Order: order, Ahead: ahead, New: true, Returner: true}); err == nil && o != want {
 			err = fmt.Errorf("%s missed the turn of order %d, comes back, and is answered %+v, want %+v", user, order, o, want)
 		}
 		return err
@@ -225,7 +225,7 @@ func missedTurnComesBack(ctx context.Context, h Harness) error {
 		func() error { return back(users[1], orders[1], 0) },
 		func() error { return back(users[0], orders[0], 0) },
 		func() error { return p.threshold(1) },
-		func() error { return p.admits("a place", users[0]) },
+		func() error { return p.admits("a place", users[4]) },
 		func() error { return p.threshold(0) },
 	); err != nil {
 		return err

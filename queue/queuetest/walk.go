@@ -17,7 +17,7 @@ func walkCases() []testCase {
 }
 
 func randomWalks(ctx context.Context, h Harness) error {
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		if _, err := Walk(ctx, h, random(100+seed), 150); err != nil {
 			return fmt.Errorf("walk %d: %w", seed, err)
 		}
@@ -70,6 +70,7 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	// Time moves in whole seconds, so that no deadline coincides with a call.
 	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600200*time.Millisecond, 70500*time.Millisecond
 	r.SweepEvery, r.Batch, r.Turn = 30500*time.Millisecond, 2, 3500*time.Millisecond
+	r.Keep, r.Lanes = 1800100*time.Millisecond, []queue.Lane{{Name: "fast", Share: walkShare}}
 	h = complete(h)
 	w := &walker{player: newPlayer(ctx, h, r), m: newModel(r), src: src, users: names("w", 12), tickets: map[string]queue.Visit{}}
 	if h.Skew != nil {

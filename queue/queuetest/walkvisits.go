@@ -18,11 +18,14 @@ func (w *walker) come(one *process) error {
 			if t, ok := w.tickets[user]; ok && w.src.IntN(3) > 0 {
 				v.Epoch, v.Order, v.Until = t.Epoch, t.Order, t.Until
 			}
+			if w.src.IntN(4) == 0 {
+				v.Lane = w.r.Lanes[0].Name
+			}
 		case queue.Verify:
 			switch {
 			case g != nil && w.src.IntN(2) == 0:
 				v.Entry = g.order
-			case w.m.at(user) >= 0 || w.m.turns[user] != nil:
+			case w.m.waits(user):
 				v.Kind = queue.Heartbeat // no promise says whether an invalid entry keeps a place in line
 			}
 		}
@@ -52,7 +55,7 @@ func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
 	}
 	for i, v := range all {
 		o := got.Outcomes[i]
-		if (w.m.at(v.User) >= 0 || w.m.turns[v.User] != nil) && (v.Kind == queue.Done || v.Kind == queue.Verify) && (o.Status == queue.None || o.Status == queue.Waiting) && !o.New {
+		if w.m.waits(v.User) && (v.Kind == queue.Done || v.Kind == queue.Verify) && (o.Status == queue.None || o.Status == queue.Waiting) && !o.New {
 			continue // no promise covers the other fields for a waiting user
 		}
 		if err := w.m.visited(v, o, got.State); err != nil {

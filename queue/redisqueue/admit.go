@@ -48,7 +48,7 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 }
 
 func (s *Store) admit(ctx context.Context, event string, r queue.Rules, most int) (queue.Admission, error) {
-	a, state, _, err := s.run(ctx, s.scripts.admit, s.keysOf(event), rulesArgs(r, 1).doubles(float64(most)))
+	a, state, _, err := s.run(ctx, s.scripts.admit, s.keysOf(event, r), rulesArgs(r, 1).doubles(float64(most)))
 	if err != nil {
 		return queue.Admission{}, err
 	}

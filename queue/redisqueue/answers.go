@@ -67,21 +67,35 @@ func (a *answer) state() (s queue.State, woke bool) {
 	s.Settling = a.times(time.Millisecond)
 	s.Waiting, s.Entitled, s.Silent, s.Active = a.int(), a.int(), a.int(), a.int()
 	s.Rate.Admitted, s.Rate.Over = a.int(), a.times(time.Millisecond)
-	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed, s.Swept, s.Servers =
-		a.number(), a.number(), a.number(), a.number(), a.number(), a.number(), a.number()
+	s.Joined, s.Entered, s.NoShows, s.Expired, s.Departed = a.number(), a.number(), a.number(), a.number(), a.number()
+	s.Laned, s.Returning = a.int(), a.int()
+	s.Returned, s.Swept, s.Servers = a.number(), a.number(), a.number()
 	version := a.number()
 	s.Closed, s.Settings = version < 0, max(0, version)
 	if opens := a.number(); opens > 0 {
 		s.Opens = time.UnixMilli(opens)
 	}
 	s.Phase = queue.Phase(a.number())
+	s.Stock = a.stock()
 	s.Stays = a.stays(s.Now)
 	return s, woke
 }
 
+func (a *answer) stock() (s queue.Stock) {
+	left, at := a.number(), a.number()
+	s.Known, s.Left = left >= 0, int(max(0, left))
+	if at > 0 {
+		s.At = time.UnixMicro(at)
+	}
+	return s
+}
+
 func (a *answer) outcome() queue.Outcome {
 	status, news := queue.Status(a.small()), a.small()
-	return queue.Outcome{Status: status, New: news == 1 || news == 2, Entered: news == 2, Turn: news == 3, Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond)}
+	return queue.Outcome{
+		Status: status, New: news == 1 || news == 2 || news == 5, Entered: news == 2, Turn: news == 3 || news == 6, Returner: news >= 4,
+		Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond),
+	}
 }
 
 // block reads the bits of a block, whose first is the highest of its byte in Redis.

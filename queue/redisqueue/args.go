@@ -25,10 +25,15 @@ const double = 8 // bytes
 
 // rulesArgs are the arguments that all scripts have in common; see room.lua.
 func rulesArgs(r queue.Rules, room int) packed {
-	return make(packed, 0, (12+room)*double).doubles(
+	p := make(packed, 0, (15+len(r.Lanes)+room)*double).doubles(
 		float64(rand.Uint64N(1<<53-1)+1), float64(r.Threshold),
 		ms(r.Active), ms(r.Seen), ms(r.NoShow), float64(r.Tick.Microseconds()), float64(r.Batch),
-		ms(r.SweepEvery), ms(r.Settle), float64(minutesOf(r)), ms(cmp.Or(r.Turn, r.NoShow)), flag(r.Closed))
+		ms(r.SweepEvery), ms(r.Settle), float64(minutesOf(r)), ms(cmp.Or(r.Turn, r.NoShow)), flag(r.Closed), flag(r.Stocked),
+		ms(r.Keep), float64(len(r.Lanes)))
+	for _, lane := range r.Lanes {
+		p = p.doubles(lane.Share)
+	}
+	return p
 }
 
 // ms rounds up, so that a duration shorter than a millisecond does not become zero.
@@ -75,6 +80,7 @@ const (
 	bringsPosition = 1
 	bringsTicket   = 2
 	bringsEntry    = 4
+	bringsLane     = 8
 )
 
 // plainArgs are the users of visits that are all checks of different users without
@@ -85,7 +91,7 @@ func plainArgs(visits []queue.Visit) (n int, users [][]byte) {
 	known := make(map[string]struct{}, len(visits))
 	for i := range visits {
 		v := &visits[i]
-		if v.Kind != queue.Check || v.Position > 0 || v.Epoch != 0 {
+		if v.Kind != queue.Check || v.Position > 0 || v.Epoch != 0 || v.Lane != "" {
 			return 0, nil
 		}
 		if _, twice := known[v.User]; twice {
@@ -97,19 +103,19 @@ func plainArgs(visits []queue.Visit) (n int, users [][]byte) {
 	return len(visits), users
 }
 
-func visitsArgs(visits []queue.Visit) packed {
+func visitsArgs(r queue.Rules, visits []queue.Visit) packed {
 	size := 0
 	for i := range visits {
-		size += 4 + len(visits[i].User) + 4*double
+		size += 4 + len(visits[i].User) + 5*double
 	}
 	p := make(packed, 0, size)
 	for i := range visits {
-		p = p.visit(&visits[i])
+		p = p.visit(r, &visits[i])
 	}
 	return p
 }
 
-func (p packed) visit(v *queue.Visit) packed {
+func (p packed) visit(r queue.Rules, v *queue.Visit) packed {
 	var brings byte
 	if v.Position > 0 && v.Position <= maxOrder {
 		brings |= bringsPosition
@@ -119,6 +125,9 @@ func (p packed) visit(v *queue.Visit) packed {
 	}
 	if v.Kind == queue.Verify {
 		brings |= bringsEntry
+	}
+	if v.Lane != "" {
+		brings |= bringsLane
 	}
 	p = append(p, byte(v.Kind), brings)
 	p = binary.LittleEndian.AppendUint16(p, uint16(len(v.User)))
@@ -132,6 +141,9 @@ func (p packed) visit(v *queue.Visit) packed {
 	}
 	if brings&bringsEntry != 0 {
 		p = p.doubles(float64(v.Entry))
+	}
+	if brings&bringsLane != 0 {
+		p = p.doubles(float64(queue.LaneOf(r.Lanes, v.Lane)))
 	}
 	return p
 }

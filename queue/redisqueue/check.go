@@ -19,15 +19,17 @@ func checkRules(event string, r queue.Rules) error {
 		return bad("the event has a brace, a space or what is no text at byte %d; it is the hash tag of the keys", unfit(event))
 	case r.Threshold < 0:
 		return bad("Rules.Threshold is %d; it must not be negative", r.Threshold)
+	case len(r.Lanes) > queue.MaxLanes:
+		return bad("Rules.Lanes are %d; give at most %d", len(r.Lanes), queue.MaxLanes)
 	case r.Batch <= 0:
 		return bad("Rules.Batch is %d; it must be positive", r.Batch)
-	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0:
+	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0 || r.Keep < 0:
 		return bad("a duration of the Rules is missing or negative: %+v", r)
 	}
 	return nil
 }
 
-func checkVisits(b queue.Beats, visits []queue.Visit) error {
+func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 	if len(visits) > queue.MaxVisits {
 		return bad("%d visits; give at most %d", len(visits), queue.MaxVisits)
 	}
@@ -41,6 +43,8 @@ func checkVisits(b queue.Beats, visits []queue.Visit) error {
 			return bad("a user has %d bytes; it must have 1 to %d", len(v.User), maxUser)
 		case v.Kind > queue.Verify:
 			return bad("a visit of kind %d; there is no such kind", v.Kind)
+		case v.Lane != "" && queue.LaneOf(r.Lanes, v.Lane) == 0:
+			return bad("a visit has the lane %.40q; there is no such lane in the Rules", v.Lane)
 		case v.Position < 0:
 			return bad("a position is %d; they count from 1", v.Position)
 		}
@@ -54,6 +58,9 @@ func checkChange(c queue.Change) error {
 	}
 	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
 		return bad("Change.Settings is %d; it must be 0 to 2^53", *c.Settings)
+	}
+	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
+		return bad("Change.Stock is %d; it must be 0 to %d", c.Stock.Left, queue.MaxStock)
 	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("Gate.Positions is %d; it must be 0 to 2^53", c.Gate.Positions)

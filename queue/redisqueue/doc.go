@@ -22,11 +22,12 @@
 //	                                                     TestStepBackWhileSettling
 //	positions are exact in a call that changes the line  TestPlacesWithinACall
 //	a lost script is sent again                          TestLostScripts
+//	a room that the release before this one kept opens   TestARoomOfTheReleaseBefore
 //	places that a release before this one reserved are
 //	places, beside it no turn costs a user the place     TestReservedByAnOlderRelease, TestATurnThatAnOlderReleaseEnded
 //	Redis unreachable: calls fail as infrastructure      TestDown
 //	a Redis user without rights gets a list of them      TestForbidden
-//	keys have the names below and go by themselves       TestKeys, TestActiveKeys, TestPausedStays
+//	keys have the names below and go by themselves       TestKeys, TestKeysOfLanes, TestActiveKeys, TestPausedStays
 //	an event in use is in the registry                   TestRegistry
 //	figures by minute add up, and end by themselves      TestFigures
 //	at most 160 bytes a head                             TestLongLine, BenchmarkMillion
@@ -51,11 +52,19 @@
 //	                                out before the orders jumped             -
 //	{event}:active          ZSET    expiry in ms -> user                     of those inside
 //	{event}:active-seen     ZSET    last sign of life in ms -> user          of those inside
-//	{event}:turns           ZSET    order -> taker, -order -> silent user    of those entitled
+//	{event}:turns           ZSET    order -> taker, -order -> silent user;
+//	                                of a returner the order + 2^54           of those entitled
 //	{event}:reserved        ZSET    ms -> entitled user: when silent or over of these
 //	{event}:entry           HASH    user -> order and times                  of these and those inside
 //	{event}:missed          ZSET    those entitled, and no-shows that may
 //	                                still come back                          of these
+//	{event}:returners       ZSET    order -> user who came back              125 of these
+//	{event}:returners-seen  ZSET    last sign of life in ms -> user          125 of these
+//	{event}:kept            STRING  bitmap: orders that may come back        0.2 of all
+//	{event}:lane:<name>     ZSET    order -> user of the lane                125 of these
+//	{event}:laned           ZSET    order -> entitled user by a lane          125 of these
+//	{event}:lanes           STRING  what is due to lanes and returners; a room without it
+//	                                has none, and looks at none of these keys
 //	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal

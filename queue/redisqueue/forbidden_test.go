@@ -47,9 +47,11 @@ func TestForbidden(t *testing.T) {
 		may = append(may, one)
 	}
 	r := as("enough", may...)
+	r.rules.Keep, r.rules.Lanes = time.Hour, []queue.Lane{{Name: "member", Share: 0.5}}
 	r.check("inside")
 	r.check("a")
 	r.check("b")
+	r.visit(queue.Visit{Kind: queue.Check, User: "m", Lane: "member"})
 	r.visit(queue.Visit{Kind: queue.Leave, User: "inside"})
 	on, off, paused := queue.Gate{On: true}, queue.Gate{}, true
 	for _, c := range []queue.Change{{Gate: &on}, {Gate: &off}, {Paused: &paused}} {
@@ -78,8 +80,8 @@ func TestForbidden(t *testing.T) {
 		t.Error(err)
 	}
 	r.ahead.Add((20 * time.Minute).Microseconds())
-	if n := r.sweep(); n != 1 {
-		t.Errorf("%d were removed, want 1", n)
+	if n := r.sweep(); n != 2 {
+		t.Errorf("%d were removed, want 2", n)
 	}
 	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Clear: true}); err != nil {
 		t.Error(err)

@@ -11,6 +11,7 @@ import (
 var names = [...]string{
 	"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs",
 	"active", "active-seen", "reserved", "entry", "missed", "stays", "turns", "settings",
+	"lanes", "laned", "returners", "returners-seen", "kept", "stock",
 }
 
 // minutesOf is the number of minutes of a liveness key: one, unless Rules.Seen is
@@ -23,14 +24,17 @@ func minutesOf(r queue.Rules) int64 {
 func spanOf(r queue.Rules) int64 { return minutesOf(r) * time.Minute.Microseconds() }
 
 // keysOf are the keys of an event, which all have one slot of a Cluster.
-func (s *Store) keysOf(event string) []string { return s.keysSeen(event, queue.Rules{}, 0, 0) }
+func (s *Store) keysOf(event string, r queue.Rules) []string { return s.keysSeen(event, r, 0, 0) }
 
 // keysSeen are keysOf, and the liveness keys of n periods from the first on.
 func (s *Store) keysSeen(event string, r queue.Rules, first int64, n int) []string {
 	tag := s.prefix + "{" + event + "}:"
-	keys := make([]string, 0, len(names)+n)
+	keys := make([]string, 0, len(names)+len(r.Lanes)+n)
 	for _, name := range names {
 		keys = append(keys, tag+name)
+	}
+	for _, lane := range r.Lanes {
+		keys = append(keys, tag+"lane:"+lane.Name)
 	}
 	for i := range int64(n) {
 		keys = append(keys, tag+"seen:"+strconv.FormatInt((first+i)*minutesOf(r), 10))

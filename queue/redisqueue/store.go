@@ -89,7 +89,7 @@ func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 		return queue.View{}, wrap("look at", event, err)
 	}
 	args := rulesArgs(r, 3).doubles(float64(epoch), float64(version), queue.MaxBlocks)
-	a, state, _, err := s.run(ctx, s.scripts.look, s.keysOf(event), args)
+	a, state, _, err := s.run(ctx, s.scripts.look, s.keysOf(event, r), args)
 	if err != nil {
 		return queue.View{}, s.failed("look at", event, err)
 	}
@@ -136,8 +136,15 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	if c.Opens != nil {
 		opens = msAt(*c.Opens)
 	}
-	args := rulesArgs(r, 8).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened))
-	_, state, _, err := s.run(ctx, s.scripts.change, append(s.keysOf(event), s.drawKeys(event)...), args)
+	stock := -2.0
+	if c.Stock != nil {
+		stock = -1
+		if c.Stock.Known {
+			stock = float64(c.Stock.Left)
+		}
+	}
+	args := rulesArgs(r, 9).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock)
+	_, state, _, err := s.run(ctx, s.scripts.change, append(s.keysOf(event, r), s.drawKeys(event)...), args)
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)
 	}

@@ -13,7 +13,7 @@ import (
 func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
 	err := checkRules(event, r)
 	if err == nil {
-		err = checkVisits(b, visits)
+		err = checkVisits(r, b, visits)
 	}
 	if err != nil {
 		return queue.Visited{}, wrap("visit", event, err)
@@ -53,7 +53,7 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 	beats, orders := beatsArgs(b)
 	plain, all := plainArgs(visits)
 	if plain == 0 {
-		all = [][]byte{visitsArgs(visits)}
+		all = [][]byte{visitsArgs(r, visits)}
 	}
 	for range tries {
 		this := s.clock.now() / spanOf(r)
@@ -70,7 +70,7 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 		if plain > 0 && len(a.rest) == double {
 			first := a.number()
 			for i := range v.Outcomes {
-				v.Outcomes[i] = queue.Outcome{Status: queue.Waiting, Order: first + int64(i), Ahead: v.Waiting - plain + i, New: true}
+				v.Outcomes[i] = queue.Outcome{Status: queue.Waiting, Order: first + int64(i), Ahead: v.Waiting - v.Laned - v.Returning - plain + i, New: true}
 			}
 			return v, woke, nil
 		}

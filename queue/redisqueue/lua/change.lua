@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, stays, settings, bits, server, line, count, inside, change in parts. Edit those.
+-- Made by go run ./scripts/glue of room, stays, settings, bits, lanes, server, line, count, inside, change in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -17,18 +17,31 @@
 --                           (turns and missed: when the turn came, or they were heard of)
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
--- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
+-- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come; the
+--                           orders of returners are higher by BEHIND
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
+-- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
+--                           the returners and of each lane. Without it there are none of both
+-- KEYS[18] laned    ZSET    order -> user of turns whose turn came in a lane
+-- KEYS[19] returners ZSET   order -> user who came back to a kept order
+-- KEYS[20] returners-seen ZSET last sign of life in ms -> user of these
+-- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
+-- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that
+--                           is not known; when an admitter said so, in µs; and how many
+--                           users were inside then, less ENTERED
+-- KEYS[23] and on lane:<name> ZSET order -> user of the line, for each lane
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
---   and whether a new room is closed
+--   whether a new room is closed, whether no user enters before the stock is told, for how
+--   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
--- STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
+-- STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]
+-- LANES, LANED, RETURNERS, RETURNERS_SEEN, KEPT, STOCK, LANE = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], 22
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -47,7 +60,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
--- SEEN: the first of the keys seen:<minute>.
+-- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 -- FIELDS = 40
 -- PERIOD, PERIODS = 5000, 12
 -- RENEWAL = 3600000
@@ -56,17 +69,26 @@ local shape = '<' .. rep('d', 40)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, keep_for, lane_count, rest = unpack('<ddddddddddddddd', ARGV[1])
+local shares = {unpack('<' .. rep('d', lane_count), ARGV[1], rest)}
+rest = shares[lane_count + 1]
+local seen_at = 22 + lane_count + 1
 local span = minutes * 60000
 
+-- All turns are entitled; of these are laned those that came in a lane, and called those
+-- of returners, with called_silent of them silent. returning wait for their turn.
+-- BEHIND, BETWEEN = 2 ^ 54, 2 ^ 53
 local room, threshold, waiting, active, entitled, silent
+local credits, credits_changed, laned, called, called_silent, returning = nil, false, 0, 0, 0, 0
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local stock, stock_at, stock_base = -1, 0, 0
 local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16], spread(KEYS, 17, 22 + lane_count))
+  credits = nil
   forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
@@ -82,17 +104,30 @@ local function count()
   active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
   entitled, silent = call('ZCARD', KEYS[15]), 0
   if entitled > 0 then silent = call('ZCOUNT', KEYS[15], '-inf', '(0') end
+  laned, called, called_silent, returning = 0, 0, 0, 0
+  if not credits then return end
+  returning = call('ZCARD', KEYS[19])
+  if entitled == 0 then return end
+  laned, called_silent = call('ZCARD', KEYS[18]), call('ZCOUNT', KEYS[15], '-inf', -2 ^ 53)
+  called = called_silent + call('ZCOUNT', KEYS[15], 2 ^ 53, '+inf')
 end
 
+-- in_turn is how many entitled users are before all users that wait in the line: those of
+-- lanes and returners are not, so that no position rises by them.
+local function in_turn() return entitled - laned - called end
+
 local function open()
-  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16])
+  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16], KEYS[17], KEYS[22])
   stays_text = stored[3]
   if stored[1] and #stored[1] == 40 * 8 then
     room = {unpack(shape, stored[1])}
+    if stored[5] then credits = {unpack('<' .. rep('d', floor(#stored[5] / 8)), stored[5])} end
+    if credits then credits[#credits] = nil end -- the place after the last
   else
     begin()
-    stored[4] = nil
+    stored[4], stored[6] = nil, nil
   end
+  if stored[6] then stock, stock_at, stock_base = unpack('<ddd', stored[6]) end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -143,19 +178,22 @@ local function settling()
   return settled_in()
 end
 
--- free is how many places are free, for takers first.
+-- free is how many places are free, for takers first. Of the stock, users that have gone
+-- since it was told may have taken some.
 local function free()
-  if room[9] == 1 or settling() > 0 then return 0 end
-  return max(0, threshold - active)
+  if room[9] == 1 or settling() > 0 or (stocked == 1 and stock_at == 0) then return 0 end
+  local places = threshold - active
+  if stock >= 0 then places = min(places, stock - stock_base - room[15]) end
+  return max(0, places)
 end
 
 local function state()
   local sum, over = rate()
   return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
-    settled_in(), waiting + entitled, entitled, silent, active, sum, over,
+    settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<ddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase) .. told_stays()
+    pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -164,10 +202,15 @@ local function close()
   local renew = fresh or now - room[24] > 3600000 or now < room[24]
   if renew then room[24] = now end
   if changed or renew then call('SET', KEYS[1], pack(shape, spread(room)), 'KEEPTTL') end
+  if credits_changed then call('SET', KEYS[17], pack('<' .. rep('d', #credits), spread(credits)), 'KEEPTTL') end
   keep_stays()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
+  call('PEXPIRE', KEYS[22], kept)
+  if credits or keep_for > 0 then
+    for i = 17, 22 + lane_count do call('PEXPIRE', KEYS[i], kept) end
+  end
   if room[9] == 1 or room[10] == 1 or early() then
     call('PERSIST', KEYS[1])
     call('PERSIST', KEYS[16])
@@ -253,36 +296,39 @@ local function slot_of(order, make)
   return slot
 end
 
--- fill sets (1) or clears (0) the bits of the orders in a bitmap that begins with
--- slot base. Bits of 48 are the most that a number of Lua holds in whole bytes.
+-- set_bits sets (1) or clears (0) bits. 48 are the most that a number of Lua holds in whole
+-- bytes.
+local function set_bits(key, offset, left, bit)
+  if left == 1 then
+    call('SETBIT', key, offset, bit)
+    return
+  end
+  local steps = {}
+  while left > 0 do
+    local n, at = min(left, 48), #steps
+    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+    offset, left = offset + n, left - n
+  end
+  call('BITFIELD', key, spread(steps))
+end
+
+-- fill does so with the bits of the orders in a bitmap that begins with slot base.
 local function fill(key, base, from, to, bit)
   while from <= to do
     local upto = min(to, (floor(from / 65536) + 1) * 65536 - 1)
-    local offset = (slot_of(from, true) - base) * 65536 + from % 65536
-    local left = upto - from + 1
-    if left == 1 then
-      call('SETBIT', key, offset, bit)
-    else
-      local steps = {}
-      while left > 0 do
-        local n, at = min(left, 48), #steps
-        steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
-        offset, left = offset + n, left - n
-      end
-      call('BITFIELD', key, spread(steps))
-    end
+    set_bits(key, (slot_of(from, true) - base) * 65536 + from % 65536, upto - from + 1, bit)
     from = upto + 1
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[SEEN] is that of the period
+-- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
 -- first. Who comes first in a period makes it, for longer than it is looked at.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[17 + period - first]
+  seen = KEYS[seen_at + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]
@@ -353,6 +399,49 @@ local function mark(from, to, bit)
   else
     numbers[segment] = numbers[segment] - n
   end
+end
+-- Follows bits.lua: kept orders, users that come back to them, and lanes. The hash slots
+-- has, besides that of bits.lua,
+--   k<segment>  -> slot of the bitmap kept
+--   kept-until  -> in ms, when no order is kept any more
+local function keep(from, to)
+  if keep_for <= 0 or early() then return end
+  local field = 'k' .. floor(from / 65536)
+  local slot = call('HGET', KEYS[6], field)
+  if not slot then
+    slot = tonumber(call('HGET', KEYS[6], 'kept') or 0)
+    call('HSET', KEYS[6], field, slot, 'kept', slot + 1)
+    fresh = true
+  end
+  set_bits(KEYS[21], slot * 65536 + from % 65536, to - from + 1, 1)
+  -- No ticket says a later time than three minutes from now.
+  call('HSET', KEYS[6], 'kept-until', now + keep_for + 180000)
+end
+
+-- spend says whether an order is kept, and ends it.
+local function spend(order)
+  local slot = call('HGET', KEYS[6], 'k' .. floor(order / 65536))
+  if not slot then return false end
+  local at = slot * 65536 + order % 65536
+  if call('GETBIT', KEYS[21], at) == 0 then return false end
+  call('SETBIT', KEYS[21], at, 0)
+  return true
+end
+
+-- use_lanes has the key lanes from now on, and with it the counts of returners.
+local function use_lanes()
+  if not credits then credits, fresh = {0, 0}, true end
+  for i = 1, lane_count do credits[2 + i] = credits[2 + i] or 0 end
+  credits_changed = true
+end
+
+-- join_lane puts a user of the line into a lane. An entry of a user who no longer waits by
+-- its order is void, and goes when it is at the front.
+local function join_lane(lane, user, order)
+  local key = KEYS[22 + lane]
+  if call('EXISTS', key) == 0 then fresh = true end
+  call('ZADD', key, order, user)
+  use_lanes()
 end
 -- Follows bits.lua: what others know of the room, and its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
@@ -570,11 +659,13 @@ local function put_out(user)
   active = active - 1
 end
 
--- miss notes a no-show, who may come back to the old order until the time that it
--- returns: of the last sign of life.
-local function miss(user, last)
+-- miss notes a no-show, who may come back to the kept order, without a ticket until the
+-- time that it returns: of the last sign of life. A returner may not.
+local function miss(user, order, last, score)
   add(16, 1)
-  if last + grace <= now then
+  local twice = math.abs(score) > 2 ^ 53
+  if not twice then keep(order, order) end
+  if twice or last + grace <= now then
     call('ZREM', KEYS[13], user)
     call('HDEL', KEYS[12], user)
     return nil
@@ -595,8 +686,8 @@ local function expire(user)
     add(17, 1)
     return nil
   end
-  local _, at = entry_of(user)
-  return miss(user, at)
+  local order, at = entry_of(user)
+  return miss(user, order, at, 0)
 end
 
 -- end_turn takes a user out of the turns; its score there says whether it is silent.
@@ -605,6 +696,12 @@ local function end_turn(user, score)
   call('ZREM', KEYS[11], user)
   entitled = entitled - 1
   if score < 0 then silent = silent - 1 end
+  if math.abs(score) > 2 ^ 53 then
+    called = called - 1
+    if score < 0 then called_silent = called_silent - 1 end
+  elseif laned > 0 then
+    laned = laned - call('ZREM', KEYS[18], user)
+  end
 end
 
 -- lapse does what is due, of at most n turns: users become silent, and turns end. A
@@ -612,7 +709,7 @@ end
 local function lapse(n)
   if entitled == 0 then return end
   for _, user in ipairs(call('ZRANGEBYSCORE', KEYS[11], '-inf', now, 'LIMIT', 0, n)) do
-    local score, _, last = tonumber(call('ZSCORE', KEYS[15], user) or nil), entry_of(user)
+    local score, order, last = tonumber(call('ZSCORE', KEYS[15], user) or nil), entry_of(user)
     if not score then
       call('ZREM', KEYS[11], user)
     elseif not call('ZSCORE', KEYS[13], user) then
@@ -620,12 +717,13 @@ local function lapse(n)
     elseif last + no_show > now then
       call('ZADD', KEYS[11], last + no_show, user)
       if score > 0 then
-        call('ZADD', KEYS[15], -score, user)
+        call('ZADD', KEYS[15], string.format('%.0f', -score), user)
         silent = silent + 1
+        if score > 2 ^ 53 then called_silent = called_silent + 1 end
       end
     else
       end_turn(user, score)
-      miss(user, last)
+      miss(user, order, last, score)
     end
   end
 end
@@ -655,22 +753,24 @@ end
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
---   ms (-1 changes nothing, 0: no opening), and whether its draw was held
--- KEYS[17] draw, KEYS[18] leaves: as in draw.lua
+--   ms (-1 changes nothing, 0: no opening), whether its draw was held, and how many users
+--   the event can serve (-2 changes nothing, -1: not known)
+-- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened = unpack('<dddddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock = unpack('<ddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], spread(KEYS, 17, 22 + lane_count))
+  credits, credits_changed = nil, false
   room[1], room[2], room[8], room[3] = new_epoch, now, 0, room[4]
   raise(clock - 1)
   forget_stays()
   if phase > 0 then
     if phase == 4 then opens = 0 end
     phase = 0
-    call('UNLINK', KEYS[17], KEYS[18])
+    call('UNLINK', KEYS[seen_at], KEYS[seen_at + 1])
     write_settings()
   end
   -- The bitmap begins anew, and with a slot that has none of its bits in those of
@@ -706,6 +806,11 @@ if gate == 1 and room[10] ~= 1 then
 elseif gate == 0 and room[10] == 1 then
   raise(room[11] + positions)
   room[10], fresh, changed = 2, true, true
+end
+if new_stock >= -1 then stock, stock_at = new_stock, clock end
+if new_stock >= -1 or (clear == 1 and stock_at > 0) then
+  stock_base = active - room[15]
+  call('SET', KEYS[22], pack('<ddd', stock, stock_at, stock_base), 'PX', 24 * 3600000 + max(grace, 3600000))
 end
 local answer = state()
 close()

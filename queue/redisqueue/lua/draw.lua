@@ -17,18 +17,31 @@
 --                           (turns and missed: when the turn came, or they were heard of)
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
--- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
+-- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come; the
+--                           orders of returners are higher by BEHIND
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
+-- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
+--                           the returners and of each lane. Without it there are none of both
+-- KEYS[18] laned    ZSET    order -> user of turns whose turn came in a lane
+-- KEYS[19] returners ZSET   order -> user who came back to a kept order
+-- KEYS[20] returners-seen ZSET last sign of life in ms -> user of these
+-- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
+-- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that
+--                           is not known; when an admitter said so, in µs; and how many
+--                           users were inside then, less ENTERED
+-- KEYS[23] and on lane:<name> ZSET order -> user of the line, for each lane
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
---   and whether a new room is closed
+--   whether a new room is closed, whether no user enters before the stock is told, for how
+--   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
--- STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
+-- STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]
+-- LANES, LANED, RETURNERS, RETURNERS_SEEN, KEPT, STOCK, LANE = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], 22
 
 -- EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 -- SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -47,7 +60,7 @@ local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
--- SEEN: the first of the keys seen:<minute>.
+-- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 -- FIELDS = 40
 -- PERIOD, PERIODS = 5000, 12
 -- RENEWAL = 3600000
@@ -56,17 +69,26 @@ local shape = '<' .. rep('d', 40)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, keep_for, lane_count, rest = unpack('<ddddddddddddddd', ARGV[1])
+local shares = {unpack('<' .. rep('d', lane_count), ARGV[1], rest)}
+rest = shares[lane_count + 1]
+local seen_at = 22 + lane_count + 1
 local span = minutes * 60000
 
+-- All turns are entitled; of these are laned those that came in a lane, and called those
+-- of returners, with called_silent of them silent. returning wait for their turn.
+-- BEHIND, BETWEEN = 2 ^ 54, 2 ^ 53
 local room, threshold, waiting, active, entitled, silent
+local credits, credits_changed, laned, called, called_silent, returning = nil, false, 0, 0, 0, 0
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local stock, stock_at, stock_base = -1, 0, 0
 local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16])
+  call('UNLINK', KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[16], spread(KEYS, 17, 22 + lane_count))
+  credits = nil
   forget_stays()
   room = {}
   for i = 1, 40 do room[i] = 0 end
@@ -82,17 +104,30 @@ local function count()
   active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
   entitled, silent = call('ZCARD', KEYS[15]), 0
   if entitled > 0 then silent = call('ZCOUNT', KEYS[15], '-inf', '(0') end
+  laned, called, called_silent, returning = 0, 0, 0, 0
+  if not credits then return end
+  returning = call('ZCARD', KEYS[19])
+  if entitled == 0 then return end
+  laned, called_silent = call('ZCARD', KEYS[18]), call('ZCOUNT', KEYS[15], '-inf', -2 ^ 53)
+  called = called_silent + call('ZCOUNT', KEYS[15], 2 ^ 53, '+inf')
 end
 
+-- in_turn is how many entitled users are before all users that wait in the line: those of
+-- lanes and returners are not, so that no position rises by them.
+local function in_turn() return entitled - laned - called end
+
 local function open()
-  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16])
+  local stored = call('MGET', KEYS[1], KEYS[2], KEYS[14], KEYS[16], KEYS[17], KEYS[22])
   stays_text = stored[3]
   if stored[1] and #stored[1] == 40 * 8 then
     room = {unpack(shape, stored[1])}
+    if stored[5] then credits = {unpack('<' .. rep('d', floor(#stored[5] / 8)), stored[5])} end
+    if credits then credits[#credits] = nil end -- the place after the last
   else
     begin()
-    stored[4] = nil
+    stored[4], stored[6] = nil, nil
   end
+  if stored[6] then stock, stock_at, stock_base = unpack('<ddd', stored[6]) end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -143,19 +178,22 @@ local function settling()
   return settled_in()
 end
 
--- free is how many places are free, for takers first.
+-- free is how many places are free, for takers first. Of the stock, users that have gone
+-- since it was told may have taken some.
 local function free()
-  if room[9] == 1 or settling() > 0 then return 0 end
-  return max(0, threshold - active)
+  if room[9] == 1 or settling() > 0 or (stocked == 1 and stock_at == 0) then return 0 end
+  local places = threshold - active
+  if stock >= 0 then places = min(places, stock - stock_base - room[15]) end
+  return max(0, places)
 end
 
 local function state()
   local sum, over = rate()
   return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
-    settled_in(), waiting + entitled, entitled, silent, active, sum, over,
+    settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<ddddd', room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase) .. told_stays()
+    pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -164,10 +202,15 @@ local function close()
   local renew = fresh or now - room[24] > 3600000 or now < room[24]
   if renew then room[24] = now end
   if changed or renew then call('SET', KEYS[1], pack(shape, spread(room)), 'KEEPTTL') end
+  if credits_changed then call('SET', KEYS[17], pack('<' .. rep('d', #credits), spread(credits)), 'KEEPTTL') end
   keep_stays()
   if not renew then return end
   local kept = 24 * 3600000 + max(grace, 3600000)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
+  call('PEXPIRE', KEYS[22], kept)
+  if credits or keep_for > 0 then
+    for i = 17, 22 + lane_count do call('PEXPIRE', KEYS[i], kept) end
+  end
   if room[9] == 1 or room[10] == 1 or early() then
     call('PERSIST', KEYS[1])
     call('PERSIST', KEYS[16])
@@ -253,36 +296,39 @@ local function slot_of(order, make)
   return slot
 end
 
--- fill sets (1) or clears (0) the bits of the orders in a bitmap that begins with
--- slot base. Bits of 48 are the most that a number of Lua holds in whole bytes.
+-- set_bits sets (1) or clears (0) bits. 48 are the most that a number of Lua holds in whole
+-- bytes.
+local function set_bits(key, offset, left, bit)
+  if left == 1 then
+    call('SETBIT', key, offset, bit)
+    return
+  end
+  local steps = {}
+  while left > 0 do
+    local n, at = min(left, 48), #steps
+    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+    offset, left = offset + n, left - n
+  end
+  call('BITFIELD', key, spread(steps))
+end
+
+-- fill does so with the bits of the orders in a bitmap that begins with slot base.
 local function fill(key, base, from, to, bit)
   while from <= to do
     local upto = min(to, (floor(from / 65536) + 1) * 65536 - 1)
-    local offset = (slot_of(from, true) - base) * 65536 + from % 65536
-    local left = upto - from + 1
-    if left == 1 then
-      call('SETBIT', key, offset, bit)
-    else
-      local steps = {}
-      while left > 0 do
-        local n, at = min(left, 48), #steps
-        steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
-        offset, left = offset + n, left - n
-      end
-      call('BITFIELD', key, spread(steps))
-    end
+    set_bits(key, (slot_of(from, true) - base) * 65536 + from % 65536, upto - from + 1, bit)
     from = upto + 1
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[SEEN] is that of the period
+-- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
 -- first. Who comes first in a period makes it, for longer than it is looked at.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[17 + period - first]
+  seen = KEYS[seen_at + period - first]
   seen_base = tonumber(call('HGET', KEYS[6], field))
   if seen_base then return end
   seen_base = room[13]
@@ -456,11 +502,11 @@ local function bits_of(block, n)
   return bits .. rep('\0', n * 128 - #bits)
 end
 -- A step of the draw of a room that opens at a time; see queue.Drawer.
--- KEYS as in room.lua, KEYS[17] and KEYS[18] as in arrive.lua, and
--- KEYS[19] draw   HASH   limit: the highest order that takes part; holder, until in ms;
---                        root, seed, beacon
--- KEYS[20] leaves STRING 32 bytes each, in order
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[17]; the kind
+-- KEYS as in room.lua, KEYS[seen_at] and the next as in arrive.lua, and then
+--   draw   HASH   limit: the highest order that takes part; holder, until in ms; root, seed,
+--                 beacon
+--   leaves STRING 32 bytes each, in order
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[seen_at]; the kind
 --   (0 look, 1 freeze, 2 list, 3 leaves, 4 root, 5 seed, 6 move, 7 open); the holder; from
 --   which order or leaf on; how many at most
 -- ARGV[2] leaves to add, the root, the seed of 32 bytes and the beacon, or for each user
@@ -470,7 +516,7 @@ end
 --   leaves, and the lengths of root, seed, beacon and leaves that follow; these; and for
 --   each listed order, a double, length of the user, 2 bytes, user
 -- Cost: bounded by how many at most; 200 moves about 1 ms.
--- DRAW, LEAVES = KEYS[19], KEYS[20]
+-- DRAW, LEAVES = KEYS[seen_at + 2], KEYS[seen_at + 3]
 -- HOLD, KEPT = 3000, 604800000
 -- LOOK, FREEZE, LIST, ADD, ROOTED, SEEDED, MOVE, OPEN = 0, 1, 2, 3, 4, 5, 6, 7
 local first, kind, holder, from, most = unpack('<ddddd', ARGV[1], rest)
@@ -479,7 +525,7 @@ local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
 open()
 moved()
-local d = call('HMGET', KEYS[19], 'limit', 'holder', 'until')
+local d = call('HMGET', KEYS[seen_at + 2], 'limit', 'holder', 'until')
 local limit, held_until = tonumber(d[1]) or 0, tonumber(d[3]) or 0
 local held = 0
 if kind ~= 0 and opens > 0 and phase < 4 and now >= opens - 5000 then
@@ -524,19 +570,21 @@ local function move()
     end
   end
   flush()
-  if #into > 0 then call('ZADD', KEYS[3], spread(into)) end
+  if #into == 0 then return end
+  call('ZADD', KEYS[3], spread(into))
+  for i = 1, credits and lane_count or 0 do call('ZADD', KEYS[22 + i], 'XX', spread(into)) end
 end
 
 local listed = {}
 if held == 1 then
-  call('HSET', KEYS[19], 'holder', string.format('%.0f', holder), 'until', now + 3000)
-  call('PEXPIRE', KEYS[19], 604800000)
+  call('HSET', KEYS[seen_at + 2], 'holder', string.format('%.0f', holder), 'until', now + 3000)
+  call('PEXPIRE', KEYS[seen_at + 2], 604800000)
   if kind == 1 and phase == 0 then
     -- The orders of those who take part are given out now, so that all who come later
     -- are behind them.
     limit = room[4]
-    call('HSET', KEYS[19], 'limit', string.format('%.0f', limit))
-    call('UNLINK', KEYS[20])
+    call('HSET', KEYS[seen_at + 2], 'limit', string.format('%.0f', limit))
+    call('UNLINK', KEYS[seen_at + 3])
     add(4, waiting)
     enter(1)
   elseif kind == 2 then
@@ -545,18 +593,18 @@ if held == 1 then
       listed[#listed + 1] = pack('<dHc0', tonumber(found[i + 1]), #found[i], found[i])
     end
   elseif kind == 3 and phase == 1 then
-    if from == 0 then call('UNLINK', KEYS[20]) end
-    if call('STRLEN', KEYS[20]) == from * 32 then
-      call('APPEND', KEYS[20], given)
-      call('PEXPIRE', KEYS[20], 604800000)
+    if from == 0 then call('UNLINK', KEYS[seen_at + 3]) end
+    if call('STRLEN', KEYS[seen_at + 3]) == from * 32 then
+      call('APPEND', KEYS[seen_at + 3], given)
+      call('PEXPIRE', KEYS[seen_at + 3], 604800000)
     else
       held = 0
     end
-  elseif kind == 4 and phase == 1 and call('STRLEN', KEYS[20]) == most * 32 then
-    call('HSET', KEYS[19], 'root', given)
+  elseif kind == 4 and phase == 1 and call('STRLEN', KEYS[seen_at + 3]) == most * 32 then
+    call('HSET', KEYS[seen_at + 2], 'root', given)
     enter(2)
   elseif kind == 5 and phase == 2 then
-    call('HSET', KEYS[19], 'seed', string.sub(given, 1, 32), 'beacon', string.sub(given, 33))
+    call('HSET', KEYS[seen_at + 2], 'seed', string.sub(given, 1, 32), 'beacon', string.sub(given, 33))
     enter(3)
   elseif kind == 6 and phase == 3 then
     move()
@@ -565,10 +613,10 @@ if held == 1 then
   end
 end
 stamp_all()
-local told = call('HMGET', KEYS[19], 'root', 'seed', 'beacon')
+local told = call('HMGET', KEYS[seen_at + 2], 'root', 'seed', 'beacon')
 local root, seed, beacon = told[1] or '', told[2] or '', told[3] or ''
 local leaves = ''
-if kind == 0 and most > 0 and phase >= 2 then leaves = call('GETRANGE', KEYS[20], from * 32, (from + most) * 32 - 1) end
-local answer = state() .. pack('<ddddddd', held, limit, call('STRLEN', KEYS[20]) / 32, #root, #seed, #beacon, #leaves)
+if kind == 0 and most > 0 and phase >= 2 then leaves = call('GETRANGE', KEYS[seen_at + 3], from * 32, (from + most) * 32 - 1) end
+local answer = state() .. pack('<ddddddd', held, limit, call('STRLEN', KEYS[seen_at + 3]) / 32, #root, #seed, #beacon, #leaves)
 close()
 return answer .. root .. seed .. beacon .. leaves .. table.concat(listed)

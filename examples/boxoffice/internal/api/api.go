@@ -67,7 +67,7 @@ type Artists interface {
 	Refresh(ctx context.Context, id string) (artist.Refreshing, error)
 }
 
-// Config of an [API]; all of it is required but Passes, Artists, Social, Inbox, Live,
+// Config of an [API]; all of it is required but Lane, Passes, Artists, Social, Inbox, Live,
 // Chat, Admissions, Writers, Wait and Logger.
 type Config struct {
 	Store    *store.Store
@@ -79,6 +79,8 @@ type Config struct {
 	Room     *queue.Room
 	Entries  *token.Entries
 	Gate     *frontgate.Gate
+	// Lane is nil where no member has a lane in the waiting rooms.
+	Lane Lane
 	// Passes are the passes of a trusted edge; nil trusts no edge.
 	Passes     *token.Passes
 	AdminToken string
@@ -106,7 +108,7 @@ type Config struct {
 func (c Config) validate() error {
 	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil || c.Door == nil ||
 		c.Login == nil || c.Room == nil || c.Entries == nil || c.Gate == nil || c.Operator == nil || c.AdminToken == "" {
-		return errors.New("api: Config is not complete; only Passes, Artists, Social, Inbox, Live, Chat, Admissions, Writers, Wait and Logger may be left out")
+		return errors.New("api: Config is not complete; only Lane, Passes, Artists, Social, Inbox, Live, Chat, Admissions, Writers, Wait and Logger may be left out")
 	}
 	return nil
 }

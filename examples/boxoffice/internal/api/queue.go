@@ -19,7 +19,7 @@ const knownFor = time.Second
 // newQueue makes the handlers of the waiting room.
 func (a *API) newQueue() (*queuehttp.Handlers, error) {
 	return queuehttp.New(a.cfg.Room, a.cfg.Entries, queuehttp.Config{
-		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, NewPosition: a.gate.NewPosition,
+		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, Lane: a.cfg.Lane.of(a.cfg.Login), NewPosition: a.gate.NewPosition,
 		EntryCookie: entryCookie, Passes: a.cfg.Passes, Fail: a.queueProblem, Secure: door.HTTPS, Logger: a.log,
 	})
 }

@@ -104,7 +104,7 @@ func (a *App) web() (answers *api.API, pages *site.Site, err error) {
 	}
 	cfg := api.Config{
 		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Door: a.door, Login: login,
-		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, Passes: a.waiting.passes, AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
+		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, Passes: a.waiting.passes, Lane: a.lane(), AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
 		Social: a.social, Inbox: a.inbox, Live: a.live, Chat: a.chat, Admissions: admitted{a},
 	}
 	if a.artists != nil {

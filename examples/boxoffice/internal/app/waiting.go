@@ -95,7 +95,7 @@ func (a *App) roomConfig() queue.Config {
 	q := a.cfg.Queue
 	c := queue.Config{
 		Threshold: q.Threshold, Active: q.Active, Seen: q.Seen, Tick: q.Tick, Batch: q.Batch, SweepEvery: q.SweepEvery,
-		Timeout: redisTimeout, Logger: a.log, Settings: a.store.RoomSettings(),
+		Timeout: redisTimeout, Logger: a.log, Settings: a.store.RoomSettings(), Stock: a.stock, Lanes: a.lanes(),
 	}
 	if a.cfg.RoomInMemory() {
 		c.Settle = a.opt.Settle
@@ -166,4 +166,7 @@ func (a *App) startAdmission(run *stages) {
 		return
 	}
 	run.start("admitter", w.admitter.Run)
+	if a.cfg.Queue.Opening.Show != "" {
+		run.start("opening", a.opensLater)
+	}
 }

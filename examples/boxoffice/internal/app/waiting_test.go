@@ -21,7 +21,8 @@ type place struct {
 	Position, PeopleAhead, QueueSize, CurrentUsers int
 	Threshold                                      int
 	NextPoll                                       float64
-	Paused                                         bool
+	Paused, SoldOut                                bool
+	EstimatedWait                                  *int
 }
 
 // visitor only signs in.

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
 		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute || c.PaymentLimit != 2*time.Minute ||
 		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.NoticeURL != "" || !c.RoomInMemory() || c.LeanStreams ||
-		c.Queue != (Queue{Threshold: 1000, Active: 10 * time.Minute, Seen: 10 * time.Minute, Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second}) {
+		c.Queue != (Queue{Threshold: 1000, Active: 10 * time.Minute, Seen: 10 * time.Minute, Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, MemberShare: 30}) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -99,6 +99,10 @@ func TestMistakes(t *testing.T) {
 		"tick":             {args: []string{"--queue-admission-interval-ms", "1s"}, want: []string{"QUEUE_ADMISSION_INTERVAL_MS", "whole number"}},
 		"batch":            {args: []string{"--queue-admission-batch-size", "0"}, want: []string{"QUEUE_ADMISSION_BATCH_SIZE"}},
 		"sweep":            {args: []string{"--queue-stale-cleanup-interval-ms", "999"}, want: []string{"QUEUE_STALE_CLEANUP_INTERVAL_MS", "1000"}},
+		"opening":          {args: []string{"--opening", "show-5"}, want: []string{"BOXOFFICE_OPENING", "show-5:300"}},
+		"opening too soon": {args: []string{"--opening", "show-5:14"}, want: []string{"BOXOFFICE_OPENING", "15"}},
+		"opening of none":  {args: []string{"--opening", ":300"}, want: []string{"BOXOFFICE_OPENING", "show-5:300"}},
+		"member share":     {args: []string{"--queue-member-share", "75"}, want: []string{"QUEUE_MEMBER_SHARE", "0 to 74"}},
 		"streams":          {args: []string{"--streams", "thin"}, want: []string{"BOXOFFICE_STREAMS", `"thin"`, "portable, lean"}},
 		"traces":           {args: []string{"--traces-url", "http://u:hunter2@x"}, want: []string{"BOXOFFICE_TRACES_URL", "OTEL_EXPORTER_OTLP_HEADERS"}},
 		"traces param":     {args: []string{"--traces-url", "http://x?part=hunter2"}, want: []string{"BOXOFFICE_TRACES_URL", `"part"`, "ratio"}},

@@ -21,6 +21,14 @@ type Membership struct {
 	ActivatedAt, ExpiresAt time.Time // zero unless ACTIVE
 }
 
+// IsMember says whether a member has a membership of the house that is active.
+func (p *Payments) IsMember(ctx context.Context, member string) (is bool, err error) {
+	if err := p.store.Reader().QueryRowContext(ctx, p.sql.IsMember, member).Scan(&is); err != nil {
+		return false, fmt.Errorf("payment: membership of a member: %w", err)
+	}
+	return is, nil
+}
+
 // Memberships returns the member's newest memberships, at most 100.
 func (p *Payments) Memberships(ctx context.Context, member string) ([]Membership, error) {
 	rows, err := p.store.Reader().QueryContext(ctx, p.sql.MembershipsOf, member, maxMemberships)

@@ -65,7 +65,7 @@ type statements struct {
 	SeatsOfTransfers, SeatsOf, PendingTransfer, AcceptTransfer, EndOffer   string
 	ChargeNow, HandOn, EndTransfer                                         string
 	InsertMembership, MembershipOf, Activate, CancelMembership             string
-	MembershipsOf                                                          string
+	MembershipsOf, IsMember                                                string
 }
 
 // Payments takes and refunds payments. It is safe for concurrent use.

@@ -288,6 +288,13 @@ func TestMemberships(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	isMember := func(member string, want bool) {
+		t.Helper()
+		if is, err := b.Payments.IsMember(t.Context(), member); err != nil || is != want {
+			t.Errorf("%s is a member: %t, %v", member, is, err)
+		}
+	}
+	isMember("ann", false)
 	if list, err := b.Payments.Memberships(t.Context(), "ann"); err != nil || len(list) != 1 || list[0].Status != "PENDING" || !list[0].ExpiresAt.IsZero() {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -296,6 +303,8 @@ func TestMemberships(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Status != "ACTIVE" || list[0].PaymentID != p.ID || list[0].ExpiresAt.Sub(list[0].ActivatedAt).Hours() != 365*24 {
 		t.Errorf("%+v, %v", list, err)
 	}
+	isMember("ann", true)
+	isMember("bob", false)
 	if list, err := b.Payments.Memberships(t.Context(), "bob"); err != nil || len(list) != 0 {
 		t.Errorf("bob: %+v, %v", list, err)
 	}

@@ -1,9 +1,11 @@
--- Removes users whose time is over, and gives turns to the front of the line.
+-- Removes users whose time is over, and gives turns to the front of the line, of the lanes
+-- and of the returners.
 -- KEYS as in room.lua
 -- ARGV[1] as in room.lua, then packed: most to do in this call, a double
 -- returns packed doubles as in state() of room.lua, then more (1 or 0) and µs until
 --   the next tick, and for each turn: order, a double, length of the user, 2 bytes, user
--- Cost: a ZPOPMIN and three ZADD of as many members; see doc.go for times.
+-- Cost: a ZPOPMIN and three ZADD of as many members, or with lanes and returners a ZRANGE
+--   and a ZREM for each; see doc.go for times.
 local most = unpack('<d', ARGV[1], rest)
 open()
 local left = max(most / 5, most - clean(most))
@@ -16,24 +18,95 @@ end
 local function may()
   local without = free() - (entitled - silent)
   if without <= 0 then return 0 end
-  return max(0, min(without + silent, batch - room[TAKEN], waiting))
+  return max(0, min(without + silent, batch - room[TAKEN], waiting + returning))
 end
 
-local n = min(may(), left)
-local answers = {}
-if n > 0 then
-  if entitled == 0 then fresh = true end
-  local popped = call('ZPOPMIN', QUEUE, n)
-  local due, until_ = now + min(turn, no_show), now + max(grace, no_show)
-  n = #popped / 2
-  local turns, dues, rights, entries, from, to = {}, {}, {}, {}, nil, nil
+-- members are up to n users at the front of a lane, without the void ones, which go.
+local function members(key, n)
+  local found, users, live, void = call('ZRANGE', key, 0, n - 1, 'WITHSCORES'), {}, {}, {}
+  if #found == 0 then return live end
+  for i = 1, #found, 2 do users[#users + 1] = found[i] end
+  local lined = call('ZMSCORE', QUEUE, spread(users))
+  for i = 1, #users do
+    if lined[i] and tonumber(lined[i]) == tonumber(found[2 * i]) then
+      live[#live + 1] = {users[i], tonumber(found[2 * i])}
+    else
+      void[#void + 1] = users[i]
+    end
+  end
+  if #void > 0 then call('ZREM', key, spread(void)) end
+  return live
+end
+
+local function front(key, n)
+  local found, all = call('ZRANGE', key, 0, n - 1, 'WITHSCORES'), {}
+  for i = 1, #found, 2 do all[#all + 1] = {found[i], tonumber(found[i + 1])} end
+  return all
+end
+
+-- choose takes n users out: a share is due when its credit, which grows with each turn, is
+-- one. Sums of shares may be a little less. It returns pairs of user and order.
+local DUE = 1 - 1e-9
+local function choose(n)
+  if not credits then
+    local popped, all = call('ZPOPMIN', QUEUE, n), {}
+    for i = 1, #popped, 2 do all[#all + 1] = {popped[i], tonumber(popped[i + 1])} end
+    return all, all, {}, {}
+  end
+  use_lanes()
+  local line, others, lanes, at = front(QUEUE, 2 * n), front(RETURNERS, n), {}, {}
+  for k = 1, lane_count do lanes[k], at[k] = members(KEYS[LANE + k], 2 * n), 1 end
+  local all, from_line, from_lanes, back, gone, first = {}, {}, {}, {}, {}, 1
   for i = 1, n do
-    local user, order = popped[2 * i - 1], tonumber(popped[2 * i])
-    turns[2 * i - 1], turns[2 * i] = popped[2 * i], user
-    dues[2 * i - 1], dues[2 * i] = due, user
-    rights[2 * i - 1], rights[2 * i] = until_, user
-    entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)
-    answers[i] = pack('<dHc0', order, #user, user)
+    local one, head = nil, nil
+    while line[first] and gone[line[first][1]] do first = first + 1 end
+    head = line[first]
+    credits[2] = min(1, credits[2] + 0.25)
+    local other = others[#back + 1]
+    if other and (credits[2] >= DUE or not head) then
+      one, credits[2] = other, max(0, credits[2] - 1)
+      back[#back + 1] = one
+    end
+    local laned_one
+    for k = 1, lane_count do
+      local credit = credits[2 + k] + shares[k]
+      if credit >= DUE then
+        while lanes[k][at[k]] and gone[lanes[k][at[k]][1]] do at[k] = at[k] + 1 end
+        local member = lanes[k][at[k]]
+        if not member then
+          credit = 1
+        elseif not one then
+          one, laned_one, credit = member, member, credit - 1
+        end
+      end
+      credits[2 + k] = min(2, credit)
+    end
+    if not one or laned_one then
+      one = one or head
+      gone[one[1]] = true
+      from_line[#from_line + 1] = one
+      if one ~= head and one[1] ~= head[1] then from_lanes[#from_lanes + 1] = one end
+    end
+    all[i] = one
+  end
+  local function take(key, users)
+    local names = {}
+    for i = 1, #users do names[i] = users[i][1] end
+    if #names > 0 then call('ZREM', key, spread(names)) end
+  end
+  take(QUEUE, from_line)
+  take(RETURNERS, back)
+  take(RETURNERS_SEEN, back)
+  return all, from_line, from_lanes, back
+end
+
+-- unmark says of orders that they no longer wait.
+local function unmark(users)
+  local orders, from, to = {}, nil, nil
+  for i = 1, #users do orders[i] = users[i][2] end
+  table.sort(orders)
+  for i = 1, #orders do
+    local order = orders[i]
     if to and to + 1 == order and order % SEGMENT > 0 then
       to = order
     else
@@ -41,12 +114,39 @@ if n > 0 then
       from, to = order, order
     end
   end
-  mark(from, to, 0)
+  if from then mark(from, to, 0) end
+end
+
+local n = min(may(), left)
+local answers = {}
+if n > 0 then
+  if entitled == 0 then fresh = true end
+  local all, from_line, from_lanes, back = choose(n)
+  n = #all
+  local due, until_ = now + min(turn, no_show), now + max(grace, no_show)
+  local turns, dues, rights, entries, behind = {}, {}, {}, {}, {}
+  for i = 1, #back do behind[back[i][1]] = BEHIND end
+  for i = 1, n do
+    local user, order = all[i][1], all[i][2]
+    turns[2 * i - 1], turns[2 * i] = string.format('%.0f', order + (behind[user] or 0)), user
+    dues[2 * i - 1], dues[2 * i] = due, user
+    rights[2 * i - 1], rights[2 * i] = until_, user
+    entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)
+    answers[i] = pack('<dHc0', order, #user, user)
+  end
+  unmark(from_line)
   call('ZADD', TURNS, spread(turns))
   call('ZADD', RESERVED, spread(dues))
   call('ZADD', MISSED, spread(rights))
   call('HSET', ENTRY, spread(entries))
-  waiting, entitled = waiting - n, entitled + n
+  if #from_lanes > 0 then
+    if laned == 0 then fresh = true end
+    local some = {}
+    for i = 1, #from_lanes do some[2 * i - 1], some[2 * i] = string.format('%.0f', from_lanes[i][2]), from_lanes[i][1] end
+    call('ZADD', LANED, spread(some))
+  end
+  waiting, returning, entitled = waiting - #from_line, returning - #back, entitled + n
+  laned, called = laned + #from_lanes, called + #back
   add(TAKEN, n)
   stamp_all()
 end

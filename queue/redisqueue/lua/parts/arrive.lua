@@ -2,21 +2,22 @@
 -- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
 -- a rush mostly is, newcomers at the end of a line, needs none of their functions,
 -- which take Lua longer to make than to line up ten.
--- KEYS as in room.lua, and KEYS[17] and KEYS[18]: seen:<minute> STRING, bitmap of the users
+-- KEYS as in room.lua, and KEYS[seen_at] and the next: seen:<minute> STRING, bitmap of the users
 --   was heard of from then on, of the time that it is for the caller, and the next
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[17], and
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[seen_at], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
 --   as many users, who bring nothing; then twice an epoch that the caller knows, and
 --   when it last heard of it, in ms; then the highest order that it has seen
 -- ARGV[2] orders of the beats, packed doubles
 -- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
---   and what it brings (1 position + 2 ticket + 4 entry), a byte each; length of the
---   user, 2 bytes; user; then doubles: position; epoch, order and until in ms; entry
+--   and what it brings (1 position + 2 ticket + 4 entry + 8 lane), a byte each; length of the
+--   user, 2 bytes; user; then doubles: position; epoch, order and until in ms; entry; the number of the lane
 -- returns the clock in µs alone, a double, when another period is on, else
 --   packed doubles as in state() of room.lua, and the order of the first when all are
 --   plain and have joined at the end, a double; else for each visit packed
 --   status (0 none, 1 waiting, 2 active, 3 gated) and new (0 no, 1 yes, 2 let in by this
---   visit, 3 waits and its turn has come), a byte each, and doubles order, ahead, ms left
+--   visit, 3 waits and its turn has come; of a returner 4 no, 5 yes, 6 its turn has come), a
+--   byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
 --   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
 local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
@@ -60,8 +61,9 @@ local function newcomers()
   if entitled > 0 and call('ZCOUNT', RESERVED, '-inf', now) > 0 then return nil end
   local from, to = room[HIGHEST] + 1, room[HIGHEST] + plain
   local lined, known = call('ZMSCORE', QUEUE, spread(ARGV, 3, plain + 2)), call('HMGET', ENTRY, spread(ARGV, 3, plain + 2))
+  local back = returning > 0 and call('ZMSCORE', RETURNERS, spread(ARGV, 3, plain + 2)) or {}
   for i = 1, plain do
-    if lined[i] or known[i] then return nil end
+    if lined[i] or known[i] or back[i] then return nil end
   end
   local joining = {}
   for i = 1, plain do joining[2 * i - 1], joining[2 * i] = from + i - 1, ARGV[i + 2] end

@@ -28,36 +28,39 @@ local function slot_of(order, make)
   return slot
 end
 
--- fill sets (1) or clears (0) the bits of the orders in a bitmap that begins with
--- slot base. Bits of 48 are the most that a number of Lua holds in whole bytes.
+-- set_bits sets (1) or clears (0) bits. 48 are the most that a number of Lua holds in whole
+-- bytes.
+local function set_bits(key, offset, left, bit)
+  if left == 1 then
+    call('SETBIT', key, offset, bit)
+    return
+  end
+  local steps = {}
+  while left > 0 do
+    local n, at = min(left, 48), #steps
+    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+    offset, left = offset + n, left - n
+  end
+  call('BITFIELD', key, spread(steps))
+end
+
+-- fill does so with the bits of the orders in a bitmap that begins with slot base.
 local function fill(key, base, from, to, bit)
   while from <= to do
     local upto = min(to, (floor(from / SEGMENT) + 1) * SEGMENT - 1)
-    local offset = (slot_of(from, true) - base) * SEGMENT + from % SEGMENT
-    local left = upto - from + 1
-    if left == 1 then
-      call('SETBIT', key, offset, bit)
-    else
-      local steps = {}
-      while left > 0 do
-        local n, at = min(left, 48), #steps
-        steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
-        offset, left = offset + n, left - n
-      end
-      call('BITFIELD', key, spread(steps))
-    end
+    set_bits(key, (slot_of(from, true) - base) * SEGMENT + from % SEGMENT, upto - from + 1, bit)
     from = upto + 1
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[SEEN] is that of the period
+-- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
 -- first. Who comes first in a period makes it, for longer than it is looked at.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
   local period = floor(now / span)
   local field = 'm' .. period * minutes
-  seen = KEYS[SEEN + period - first]
+  seen = KEYS[seen_at + period - first]
   seen_base = tonumber(call('HGET', SLOTS, field))
   if seen_base then return end
   seen_base = room[BASE]

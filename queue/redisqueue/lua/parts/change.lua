@@ -3,22 +3,24 @@
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
---   ms (-1 changes nothing, 0: no opening), and whether its draw was held
--- KEYS[17] draw, KEYS[18] leaves: as in draw.lua
+--   ms (-1 changes nothing, 0: no opening), whether its draw was held, and how many users
+--   the event can serve (-2 changes nothing, -1: not known)
+-- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened = unpack('<dddddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock = unpack('<ddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
-  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, spread(KEYS, 17, LANE + lane_count))
+  credits, credits_changed = nil, false
   room[EPOCH], room[STARTED], room[SETTLED], room[FLOOR] = new_epoch, now, 0, room[HIGHEST]
   raise(clock - 1)
   forget_stays()
   if phase > 0 then
     if phase == OPENED then opens = 0 end
     phase = 0
-    call('UNLINK', KEYS[17], KEYS[18])
+    call('UNLINK', KEYS[seen_at], KEYS[seen_at + 1])
     write_settings()
   end
   -- The bitmap begins anew, and with a slot that has none of its bits in those of
@@ -54,6 +56,11 @@ if gate == 1 and room[GATE] ~= 1 then
 elseif gate == 0 and room[GATE] == 1 then
   raise(room[GATEBASE] + positions)
   room[GATE], fresh, changed = 2, true, true
+end
+if new_stock >= -1 then stock, stock_at = new_stock, clock end
+if new_stock >= -1 or (clear == 1 and stock_at > 0) then
+  stock_base = active - room[ENTERED]
+  call('SET', STOCK, pack('<ddd', stock, stock_at, stock_base), 'PX', 24 * RENEWAL + max(grace, RENEWAL))
 end
 local answer = state()
 close()

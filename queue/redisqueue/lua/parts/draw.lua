@@ -1,9 +1,9 @@
 -- A step of the draw of a room that opens at a time; see queue.Drawer.
--- KEYS as in room.lua, KEYS[17] and KEYS[18] as in arrive.lua, and
--- KEYS[19] draw   HASH   limit: the highest order that takes part; holder, until in ms;
---                        root, seed, beacon
--- KEYS[20] leaves STRING 32 bytes each, in order
--- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[17]; the kind
+-- KEYS as in room.lua, KEYS[seen_at] and the next as in arrive.lua, and then
+--   draw   HASH   limit: the highest order that takes part; holder, until in ms; root, seed,
+--                 beacon
+--   leaves STRING 32 bytes each, in order
+-- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[seen_at]; the kind
 --   (0 look, 1 freeze, 2 list, 3 leaves, 4 root, 5 seed, 6 move, 7 open); the holder; from
 --   which order or leaf on; how many at most
 -- ARGV[2] leaves to add, the root, the seed of 32 bytes and the beacon, or for each user
@@ -13,7 +13,7 @@
 --   leaves, and the lengths of root, seed, beacon and leaves that follow; these; and for
 --   each listed order, a double, length of the user, 2 bytes, user
 -- Cost: bounded by how many at most; 200 moves about 1 ms.
-local DRAW, LEAVES = KEYS[19], KEYS[20]
+local DRAW, LEAVES = KEYS[seen_at + 2], KEYS[seen_at + 3]
 local HOLD, KEPT = 3000, 604800000
 local LOOK, FREEZE, LIST, ADD, ROOTED, SEEDED, MOVE, OPEN = 0, 1, 2, 3, 4, 5, 6, 7
 local first, kind, holder, from, most = unpack('<ddddd', ARGV[1], rest)
@@ -67,7 +67,9 @@ local function move()
     end
   end
   flush()
-  if #into > 0 then call('ZADD', QUEUE, spread(into)) end
+  if #into == 0 then return end
+  call('ZADD', QUEUE, spread(into))
+  for i = 1, credits and lane_count or 0 do call('ZADD', KEYS[LANE + i], 'XX', spread(into)) end
 end
 
 local listed = {}

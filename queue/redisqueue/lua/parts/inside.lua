@@ -50,11 +50,13 @@ local function put_out(user)
   active = active - 1
 end
 
--- miss notes a no-show, who may come back to the old order until the time that it
--- returns: of the last sign of life.
-local function miss(user, last)
+-- miss notes a no-show, who may come back to the kept order, without a ticket until the
+-- time that it returns: of the last sign of life. A returner may not.
+local function miss(user, order, last, score)
   add(NOSHOWS, 1)
-  if last + grace <= now then
+  local twice = math.abs(score) > BETWEEN
+  if not twice then keep(order, order) end
+  if twice or last + grace <= now then
     call('ZREM', MISSED, user)
     call('HDEL', ENTRY, user)
     return nil
@@ -75,8 +77,8 @@ local function expire(user)
     add(EXPIRED, 1)
     return nil
   end
-  local _, at = entry_of(user)
-  return miss(user, at)
+  local order, at = entry_of(user)
+  return miss(user, order, at, 0)
 end
 
 -- end_turn takes a user out of the turns; its score there says whether it is silent.
@@ -85,6 +87,12 @@ local function end_turn(user, score)
   call('ZREM', RESERVED, user)
   entitled = entitled - 1
   if score < 0 then silent = silent - 1 end
+  if math.abs(score) > BETWEEN then
+    called = called - 1
+    if score < 0 then called_silent = called_silent - 1 end
+  elseif laned > 0 then
+    laned = laned - call('ZREM', LANED, user)
+  end
 end
 
 -- lapse does what is due, of at most n turns: users become silent, and turns end. A
@@ -92,7 +100,7 @@ end
 local function lapse(n)
   if entitled == 0 then return end
   for _, user in ipairs(call('ZRANGEBYSCORE', RESERVED, '-inf', now, 'LIMIT', 0, n)) do
-    local score, _, last = tonumber(call('ZSCORE', TURNS, user) or nil), entry_of(user)
+    local score, order, last = tonumber(call('ZSCORE', TURNS, user) or nil), entry_of(user)
     if not score then
       call('ZREM', RESERVED, user)
     elseif not call('ZSCORE', MISSED, user) then
@@ -100,12 +108,13 @@ local function lapse(n)
     elseif last + no_show > now then
       call('ZADD', RESERVED, last + no_show, user)
       if score > 0 then
-        call('ZADD', TURNS, -score, user)
+        call('ZADD', TURNS, string.format('%.0f', -score), user)
         silent = silent + 1
+        if score > BETWEEN then called_silent = called_silent + 1 end
       end
     else
       end_turn(user, score)
-      miss(user, last)
+      miss(user, order, last, score)
     end
   end
 end

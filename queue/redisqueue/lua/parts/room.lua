@@ -16,18 +16,31 @@
 --                           (turns and missed: when the turn came, or they were heard of)
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
--- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come
+-- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come; the
+--                           orders of returners are higher by BEHIND
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
+-- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
+--                           the returners and of each lane. Without it there are none of both
+-- KEYS[18] laned    ZSET    order -> user of turns whose turn came in a lane
+-- KEYS[19] returners ZSET   order -> user who came back to a kept order
+-- KEYS[20] returners-seen ZSET last sign of life in ms -> user of these
+-- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
+-- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that
+--                           is not known; when an admitter said so, in µs; and how many
+--                           users were inside then, less ENTERED
+-- KEYS[23] and on lane:<name> ZSET order -> user of the line, for each lane
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
 --   how many minutes a key seen:<minute> is for, ms from a turn on until its user is silent,
---   and whether a new room is closed
+--   whether a new room is closed, whether no user enters before the stock is told, for how
+--   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
 local floor, min, max, rep = math.floor, math.min, math.max, string.rep
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local STAYS, TURNS, SETTINGS, SEEN = KEYS[14], KEYS[15], KEYS[16], 17
+local STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]
+local LANES, LANED, RETURNERS, RETURNERS_SEEN, KEPT, STOCK, LANE = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], 22
 
 local EPOCH, STARTED, FLOOR, HIGHEST, SOLID, VERSION, OLDEST = 1, 2, 3, 4, 5, 6, 7
 local SETTLED, PAUSED, GATE, GATEBASE, NEXT, BASE = 8, 9, 10, 11, 12, 13
@@ -46,7 +59,7 @@ local HELD, SERVER = 39, 40
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
 -- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
--- SEEN: the first of the keys seen:<minute>.
+-- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 local FIELDS = 40
 local PERIOD, PERIODS = 5000, 12
 local RENEWAL = 3600000
@@ -55,17 +68,26 @@ local shape = '<' .. rep('d', FIELDS)
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local now = floor(clock / 1000)
-local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, rest = unpack('<dddddddddddd', ARGV[1])
+local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, keep_for, lane_count, rest = unpack('<ddddddddddddddd', ARGV[1])
+local shares = {unpack('<' .. rep('d', lane_count), ARGV[1], rest)}
+rest = shares[lane_count + 1]
+local seen_at = LANE + lane_count + 1
 local span = minutes * 60000
 
+-- All turns are entitled; of these are laned those that came in a lane, and called those
+-- of returners, with called_silent of them silent. returning wait for their turn.
+local BEHIND, BETWEEN = 2 ^ 54, 2 ^ 53
 local room, threshold, waiting, active, entitled, silent
+local credits, credits_changed, laned, called, called_silent, returning = nil, false, 0, 0, 0, 0
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
+local stock, stock_at, stock_base = -1, 0, 0
 local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
-  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, SETTINGS)
+  call('UNLINK', QUEUE, WAITING, VERSIONS, SLOTS, USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED, TURNS, SETTINGS, spread(KEYS, 17, LANE + lane_count))
+  credits = nil
   forget_stays()
   room = {}
   for i = 1, FIELDS do room[i] = 0 end
@@ -81,17 +103,30 @@ local function count()
   active = call('ZCOUNT', ACTIVE, '(' .. now, '+inf')
   entitled, silent = call('ZCARD', TURNS), 0
   if entitled > 0 then silent = call('ZCOUNT', TURNS, '-inf', '(0') end
+  laned, called, called_silent, returning = 0, 0, 0, 0
+  if not credits then return end
+  returning = call('ZCARD', RETURNERS)
+  if entitled == 0 then return end
+  laned, called_silent = call('ZCARD', LANED), call('ZCOUNT', TURNS, '-inf', -BETWEEN)
+  called = called_silent + call('ZCOUNT', TURNS, BETWEEN, '+inf')
 end
 
+-- in_turn is how many entitled users are before all users that wait in the line: those of
+-- lanes and returners are not, so that no position rises by them.
+local function in_turn() return entitled - laned - called end
+
 local function open()
-  local stored = call('MGET', ROOM, THRESHOLD, STAYS, SETTINGS)
+  local stored = call('MGET', ROOM, THRESHOLD, STAYS, SETTINGS, LANES, STOCK)
   stays_text = stored[3]
   if stored[1] and #stored[1] == FIELDS * 8 then
     room = {unpack(shape, stored[1])}
+    if stored[5] then credits = {unpack('<' .. rep('d', floor(#stored[5] / 8)), stored[5])} end
+    if credits then credits[#credits] = nil end -- the place after the last
   else
     begin()
-    stored[4] = nil
+    stored[4], stored[6] = nil, nil
   end
+  if stored[6] then stock, stock_at, stock_base = unpack('<ddd', stored[6]) end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -142,19 +177,22 @@ local function settling()
   return settled_in()
 end
 
--- free is how many places are free, for takers first.
+-- free is how many places are free, for takers first. Of the stock, users that have gone
+-- since it was told may have taken some.
 local function free()
-  if room[PAUSED] == 1 or settling() > 0 then return 0 end
-  return max(0, threshold - active)
+  if room[PAUSED] == 1 or settling() > 0 or (stocked == 1 and stock_at == 0) then return 0 end
+  local places = threshold - active
+  if stock >= 0 then places = min(places, stock - stock_base - room[ENTERED]) end
+  return max(0, places)
 end
 
 local function state()
   local sum, over = rate()
   return pack('<dddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
-    settled_in(), waiting + entitled, entitled, silent, active, sum, over,
+    settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<ddddd', room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase) .. told_stays()
+    pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -163,10 +201,15 @@ local function close()
   local renew = fresh or now - room[RENEWED] > RENEWAL or now < room[RENEWED]
   if renew then room[RENEWED] = now end
   if changed or renew then call('SET', ROOM, pack(shape, spread(room)), 'KEEPTTL') end
+  if credits_changed then call('SET', LANES, pack('<' .. rep('d', #credits), spread(credits)), 'KEEPTTL') end
   keep_stays()
   if not renew then return end
   local kept = 24 * RENEWAL + max(grace, RENEWAL)
   for i = 3, 15 do call('PEXPIRE', KEYS[i], kept) end
+  call('PEXPIRE', STOCK, kept)
+  if credits or keep_for > 0 then
+    for i = 17, LANE + lane_count do call('PEXPIRE', KEYS[i], kept) end
+  end
   if room[PAUSED] == 1 or room[GATE] == 1 or early() then
     call('PERSIST', ROOM)
     call('PERSIST', SETTINGS)

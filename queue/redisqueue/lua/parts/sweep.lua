@@ -1,7 +1,7 @@
 -- Removes waiting users without a sign of life for the grace, block by block.
--- KEYS as in room.lua, and from KEYS[17] on seen:<minute>: of all times at which
+-- KEYS as in room.lua, and from KEYS[seen_at] on seen:<minute>: of all times at which
 --   somebody may have been heard of within the grace
--- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[17], the block to
+-- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[seen_at], the block to
 --   begin with, how many to remove and blocks to look at, at most
 -- returns the clock in µs alone, a double, when others are needed, else
 --   packed doubles as in state() of room.lua, then removed, next, done (1 or 0) and
@@ -10,7 +10,7 @@
 --   alive; a ZREMRANGEBYSCORE for each run of those who were not.
 local first, next, most, blocks = unpack('<dddd', ARGV[1], rest)
 local oldest, newest = floor((now - grace) / span), floor(now / span)
-if oldest < first or newest > first + #KEYS - SEEN then return pack('<d', clock) end
+if oldest < first or newest > first + #KEYS - seen_at then return pack('<d', clock) end
 open()
 local removed, done, forget = 0, 0, 0
 
@@ -39,6 +39,7 @@ local function tidy_slots()
   local head = call('ZRANGE', QUEUE, 0, 0, 'WITHSCORES')[2]
   local front = head and floor(head / SEGMENT) or math.huge
   local lowest, all, gone, future = room[NEXT], call('HGETALL', SLOTS), {}, {}
+  local kept_until, kept_fields = nil, {}
   for i = 1, #all, 2 do
     local field, slot = all[i], tonumber(all[i + 1])
     local segment, of_minute = tonumber(field), string.match(field, '^m(%d+)$')
@@ -53,7 +54,16 @@ local function tidy_slots()
       gone[#gone + 1] = field
     elseif of_minute and tonumber(of_minute) > newest * minutes then
       future[#future + 1] = field
+    elseif field == 'kept-until' then
+      kept_until = slot
+    elseif string.match(field, '^k') then
+      kept_fields[#kept_fields + 1] = field
     end
+  end
+  if kept_until and kept_until < now then
+    call('UNLINK', KEPT)
+    gone[#gone + 1] = 'kept-until'
+    for _, field in ipairs(kept_fields) do gone[#gone + 1] = field end
   end
   for _, field in ipairs(hold(future)) do gone[#gone + 1] = field end
   for i = 1, #gone, 1000 do call('HDEL', SLOTS, spread(gone, i, min(i + 999, #gone))) end
@@ -107,7 +117,7 @@ local function dead(block, n)
     end
     if base and slot and slot >= base then
       local from = ((slot - base) * SEGMENT + block * BLOCK % SEGMENT) / 8
-      local bits = call('GETRANGE', KEYS[SEEN + at - first], from, from + n * 128 - 1)
+      local bits = call('GETRANGE', KEYS[seen_at + at - first], from, from + n * 128 - 1)
       if #bits > 0 then
         local heard, still = {unpack(shape, bits .. rep('\0', n * 128 - #bits))}, {}
         for _, i in ipairs(left) do
@@ -127,6 +137,20 @@ local function remove(from, to)
   waiting, removed, cuts = waiting - n, removed + n, cuts + 1
   add(SWEPT, n)
   mark(from, to, 0)
+  keep(from, to)
+end
+
+-- remove_returners removes silent returners, whose orders are not kept again, and says
+-- whether there may be more.
+local function remove_returners()
+  if returning == 0 then return false end
+  local late = call('ZRANGEBYSCORE', RETURNERS_SEEN, '-inf', '(' .. now - grace, 'LIMIT', 0, 100)
+  if #late == 0 then return false end
+  local n = call('ZREM', RETURNERS, spread(late))
+  call('ZREM', RETURNERS_SEEN, spread(late))
+  returning, removed = returning - n, removed + n
+  add(SWEPT, n)
+  return #late == 100
 end
 
 -- sweep removes the dead of n blocks, and returns whether it could remove them all.
@@ -161,7 +185,7 @@ if next == 0 then
   clean(100)
   tidy_slots()
   tidy_versions()
-  if waiting + entitled > 0 or call('ZCARD', ACTIVE) > 0 then
+  if waiting + returning + entitled > 0 or call('ZCARD', ACTIVE) > 0 then
     room[EMPTY_AT] = 0
   elseif room[EMPTY_AT] == 0 then
     room[EMPTY_AT] = now
@@ -174,6 +198,7 @@ if room[HELD] > now then
   done = 1
   return finish()
 end
+local more = remove_returners()
 while blocks > 0 do
   local found = call('ZRANGEBYSCORE', QUEUE, next * BLOCK, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if not found[2] then
@@ -186,4 +211,5 @@ while blocks > 0 do
   if not sweep(block, n) then break end
   next = block + n
 end
+if more then done = 0 end
 return finish()

@@ -3,7 +3,7 @@ clean_some()
 
 -- The visits, and where each user is: read once for all, and kept up to
 -- date here.
-local kinds, users, positions, epochs, tickets, untils, entries = {}, {}, {}, {}, {}, {}, {}
+local kinds, users, positions, epochs, tickets, untils, entries, lanes = {}, {}, {}, {}, {}, {}, {}, {}
 local n = plain
 for i = 1, n do kinds[i], users[i] = 0, ARGV[i + 2] end
 if n == 0 then
@@ -15,7 +15,8 @@ if n == 0 then
     if brings > 0 then
       if brings % 2 == 1 then positions[n], at = unpack('<d', text, at) end
       if brings % 4 >= 2 then epochs[n], tickets[n], untils[n], at = unpack('<ddd', text, at) end
-      if brings >= 4 then entries[n], at = unpack('<d', text, at) end
+      if brings % 8 >= 4 then entries[n], at = unpack('<d', text, at) end
+      if brings >= 8 then lanes[n], at = unpack('<d', text, at) end
     end
   end
 end
@@ -29,6 +30,7 @@ local function scores(key)
   return found
 end
 local lined, inside, missing = scores(QUEUE), scores(ACTIVE), scores(MISSED)
+local back = returning > 0 and scores(RETURNERS) or {}
 
 -- Who joins at the end is written with all others who do, at the end or when
 -- somebody asks for what they would change.
@@ -41,7 +43,7 @@ local function write()
   joining, joins, is_joining, run_from, run_to = {}, 0, {}, nil, nil
 end
 
--- line_up returns how many are ahead: all whose turn has come are.
+-- line_up returns how many are ahead: all whose turn has come in the line are.
 local function line_up(user, order, at_end)
   if waiting == 0 then fresh = true end
   waiting = waiting + 1
@@ -56,14 +58,14 @@ local function line_up(user, order, at_end)
     joining[joins + 1], joining[joins + 2] = order, user
     joins = joins + 2
     is_joining[user] = true
-    return entitled + waiting - 1
+    return in_turn() + waiting - 1
   end
   write()
   slot_of(order, true)
   call('ZADD', QUEUE, order, user)
   mark(order, order, 1)
   alive(order, order, first)
-  return entitled + rank(user, order)
+  return in_turn() + rank(user, order)
 end
 
 local function forget(user)
@@ -78,16 +80,9 @@ local function counts(epoch, ends)
   return ends >= tonumber(call('HGET', SLOTS, 'lost') or room[STARTED])
 end
 
--- old_order is that of a no-show who comes back, of a ticket of a lost epoch, or of
--- one of this epoch that a server gave out whose last writes were lost: its order was
+-- old_order is that of a ticket of a lost epoch, or of one of this epoch that a server gave out whose last writes were lost: its order was
 -- not taken, and its owner was not silent for longer than others may be.
-local function old_order(user, epoch, order, ends)
-  if missing[user] then
-    local old = entry_of(user)
-    local late = missing[user] <= now
-    forget(user)
-    if not late then return old end
-  end
+local function old_order(epoch, order, ends)
   if epoch == room[EPOCH] then
     if now > ends + grace then return nil end
     return take(order)
@@ -97,9 +92,57 @@ local function old_order(user, epoch, order, ends)
   end
 end
 
+-- kept_order is that of a user outside, by name or by ticket, which counts once. Before the
+-- opening there are no places to keep.
+local function kept_order(user, epoch, order, ends)
+  if early() then return nil end
+  if missing[user] then
+    local old = entry_of(user)
+    local late = missing[user] <= now
+    forget(user)
+    if not late then
+      spend(old)
+      return old
+    end
+  end
+  if epoch == room[EPOCH] and now <= ends + keep_for and spend(order) then return order end
+end
+
+-- come_back has a user wait among the returners.
+local function come_back(user, order)
+  use_lanes()
+  credits[1] = credits[1] + 1
+  if waiting + returning == 0 and free() > entitled - silent then
+    let_in(user, order)
+    inside[user] = now + min(stay, grace)
+    return 2, order, 0, stay, 2
+  end
+  if returning == 0 then fresh = true end
+  call('ZADD', RETURNERS, order, user)
+  call('ZADD', RETURNERS_SEEN, now, user)
+  returning = returning + 1
+  back[user] = order
+  return 1, order, called + call('ZRANK', RETURNERS, user), 0, 5
+end
+
+local function visit_returner(kind, user)
+  if kind == 2 then
+    call('ZREM', RETURNERS, user)
+    call('ZREM', RETURNERS_SEEN, user)
+    returning, back[user] = returning - 1, nil
+    add(DEPARTED, 1)
+    return 0, 0, 0, 0, 1
+  end
+  if kind == 4 then return 0, 0, 0, 0, 0 end
+  if kind ~= 3 then call('ZADD', RETURNERS_SEEN, now, user) end
+  return 1, back[user], called + call('ZRANK', RETURNERS, user), 0, 4
+end
+
 -- arrive admits a user who is neither inside nor in line, or lines the user up.
-local function arrive(user, position, epoch, ticket, ends)
-  local order = old_order(user, epoch, ticket, ends)
+local function arrive(user, position, epoch, ticket, ends, lane)
+  local kept = kept_order(user, epoch, ticket, ends)
+  if kept then return come_back(user, kept) end
+  local order = old_order(epoch, ticket, ends)
   if not order and position and room[GATE] > 0 then
     local given = room[GATEBASE] + position
     if room[GATE] == 1 or given <= room[HIGHEST] then order = take(given) end
@@ -112,11 +155,12 @@ local function arrive(user, position, epoch, ticket, ends)
     room[HIGHEST] = order
   end
   add(JOINED, 1)
-  if waiting == 0 and free() > entitled - silent then
+  if waiting + returning == 0 and free() > entitled - silent then
     let_in(user, order)
     inside[user] = now + min(stay, grace)
     return 2, order, 0, stay, 2
   end
+  if lane then join_lane(lane, user, order) end
   return 1, order, line_up(user, order, at_end), 0, 1
 end
 
@@ -130,8 +174,10 @@ local function visit_turn(kind, user, score)
     return 0, 0, 0, 0, 1
   end
   if kind == 4 then return 0, 0, 0, 0, 0 end
-  local order = math.abs(score)
-  local before = call('ZCOUNT', TURNS, '(0', string.format('(%.0f', order))
+  local place = math.abs(score)
+  local returner, order = place > BETWEEN, place
+  if returner then order = entry_of(user) end
+  local before = call('ZCOUNT', TURNS, '(0', string.format('(%.0f', place))
   if kind ~= 3 then
     if free() > before then
       end_turn(user, score)
@@ -142,16 +188,24 @@ local function visit_turn(kind, user, score)
       inside[user] = now + min(stay, grace)
       return 2, order, 0, stay, 2
     end
-    if score < 0 then silent = silent - 1 end
-    call('ZADD', TURNS, order, user)
+    if score < 0 then
+      silent = silent - 1
+      if returner then called_silent = called_silent - 1 end
+    end
+    call('ZADD', TURNS, string.format('%.0f', place), user)
     call('ZADD', RESERVED, now + no_show, user)
     call('ZADD', MISSED, now + max(grace, no_show), user)
     call('HSET', ENTRY, user, pack('<dd', order, now))
   end
+  if returner then -- of these alone
+    return 1, order, call('ZCOUNT', TURNS, BETWEEN, string.format('(%.0f', place)) +
+      call('ZCOUNT', TURNS, string.format('(-%.0f', place), -BETWEEN), 0, 6
+  end
+  if laned > 0 then before = before - call('ZCOUNT', LANED, '-inf', string.format('(%.0f', order)) end
   return 1, order, before + call('ZCOUNT', TURNS, string.format('(-%.0f', order), '(0'), 0, 3
 end
 
-local function visit(kind, user, position, epoch, ticket, ends, entry)
+local function visit(kind, user, position, epoch, ticket, ends, entry, lane)
   local place = inside[user]
   if place and place <= now then
     missing[user] = expire(user)
@@ -179,7 +233,7 @@ local function visit(kind, user, position, epoch, ticket, ends, entry)
       return 0, 0, 0, 0, 1
     end
     if kind == 4 then return 0, 0, 0, 0, 0 end
-    local ahead = entitled + rank(user, order)
+    local ahead = in_turn() + rank(user, order)
     if kind ~= 3 then alive(order, order, first) end
     return 1, order, ahead, 0, 0
   end
@@ -187,20 +241,25 @@ local function visit(kind, user, position, epoch, ticket, ends, entry)
     local score = call('ZSCORE', TURNS, user)
     if score then return visit_turn(kind, user, tonumber(score)) end
   end
-  if kind == 0 then return arrive(user, position, epoch, ticket, ends) end
-  if kind == 2 and missing[user] then forget(user) end
+  if back[user] then return visit_returner(kind, user) end
+  if kind == 0 then return arrive(user, position, epoch, ticket, ends, lane) end
+  if kind == 2 and missing[user] then
+    local old = entry_of(user)
+    spend(old)
+    forget(user)
+  end
   return 0, 0, 0, 0, 0
 end
 
-local nobody = waiting + entitled + active == 0
+local nobody = waiting + returning + entitled + active == 0
 local answers = {}
 for i = 1, n do
-  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], untils[i], entries[i])
+  local status, order, ahead, left, new = visit(kinds[i], users[i], positions[i], epochs[i], tickets[i], untils[i], entries[i], lanes[i])
   answers[i] = pack('<BBddd', status, new, order, ahead, left)
 end
 write()
 stamp_all()
-if waiting + entitled + active > 0 then
+if waiting + returning + entitled + active > 0 then
   if nobody then woke = 1 end
   if room[EMPTY_AT] ~= 0 then woke, room[EMPTY_AT], changed = 1, 0, true end
 end

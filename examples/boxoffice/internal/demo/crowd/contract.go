@@ -19,6 +19,7 @@ type Place struct {
 	QueueSize    int     `json:"queueSize"`
 	CurrentUsers int     `json:"currentUsers"` // inside, or about to be
 	Threshold    int     `json:"threshold"`    // how many that may be
+	SoldOut      bool    `json:"soldOut"`      // no seat is free at the moment
 }
 
 // Show is one of GET /api/shows.

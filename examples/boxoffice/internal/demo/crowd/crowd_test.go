@@ -123,6 +123,18 @@ func TestLineStands(t *testing.T) {
 	}
 }
 
+// Fans that are told for long that no seat is free leave the line, and find nothing wrong.
+func TestLineWithoutFreeSeats(t *testing.T) {
+	o := officetest.Start(t, officetest.Config{Seats: 100, Threshold: -1, NoFree: true})
+	c := run(t, o, crowd.Config{Fans: 3, Patience: 200 * time.Millisecond})
+	if p := c.Progress(); p.Done != 3 || p.Ends[crowd.EndGaveUp] != 0 || wrong(c) != "" {
+		t.Errorf("%+v %s", p, wrong(c))
+	}
+	if now, _ := o.Inside(); now != 0 {
+		t.Errorf("%d are left in line", now)
+	}
+}
+
 func TestFansSurviveLostAnswers(t *testing.T) {
 	var mu sync.Mutex
 	lottery := rand.New(rand.NewPCG(1, 2))

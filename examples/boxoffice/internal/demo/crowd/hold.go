@@ -25,10 +25,12 @@ func (f *fan) signIn(ctx context.Context, member string) (token string, err erro
 var errSoldOut = errors.New("the show is sold out")
 
 // enter passes the waiting room of a show. It polls when it is told to, and stops
-// when its position has not improved for as long as a fan is patient.
+// when its position has not improved for as long as a fan is patient. A fan that is told
+// for as long that no seat is free leaves the line, as from a show that is sold out.
 func (f *fan) enter(ctx context.Context, event string) error {
 	start := time.Now()
 	nearest, since := math.MaxInt, start
+	free := start // when there last was a free seat
 	passage, fresh := Passage{Event: event, Asked: start}, !f.inside[event]
 	position := 0 // that it was told last
 	for ticket := ""; ; {
@@ -66,6 +68,17 @@ func (f *fan) enter(ctx context.Context, event string) error {
 		passage.Queued, position = asked, place.Position
 		if place.Position < nearest {
 			nearest, since = place.Position, time.Now()
+		}
+		if place.SoldOut {
+			since = time.Now() // that it does not move is no wonder
+		} else {
+			free = time.Now()
+		}
+		if time.Since(free) > f.crowd.cfg.Patience {
+			if err := f.leave(ctx, event); err != nil {
+				return err
+			}
+			return errSoldOut
 		}
 		if time.Since(since) > f.crowd.cfg.Patience {
 			return fmt.Errorf("waiting room of %s, position %d: %w of %v", event, place.Position, errStuck, f.crowd.cfg.Patience)

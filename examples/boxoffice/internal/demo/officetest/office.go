@@ -74,6 +74,7 @@ type Office struct {
 	ledger *ledger
 
 	threshold int
+	noFree    bool
 
 	mu           sync.Mutex
 	inside       map[string]map[string]bool // members by event
@@ -116,6 +117,8 @@ type Config struct {
 	Hold  time.Duration // 0 means 1 s
 	// Threshold is how many may be inside an event at once; 0 means any number, -1 none.
 	Threshold int
+	// NoFree tells the line that no seat is free.
+	NoFree bool
 	// Drop chooses requests whose answer gets lost after they took effect.
 	Drop func(*http.Request) bool
 	// Cut chooses live streams that break after told events.
@@ -135,7 +138,7 @@ func Start(t *testing.T, cfg Config) *Office {
 	gs := httptest.NewServer(money)
 	o := &Office{
 		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop, cut: cfg.Cut,
-		threshold: cfg.Threshold, inside: map[string]map[string]bool{}, line: map[string][]string{}, seats: map[string][]*seat{},
+		threshold: cfg.Threshold, noFree: cfg.NoFree, inside: map[string]map[string]bool{}, line: map[string][]string{}, seats: map[string][]*seat{},
 		reservations: map[string]*reservation{}, payments: map[string]*payment{}, keys: map[string]*payment{}, community: newCommunity(),
 	}
 	for show := 1; show <= 2; show++ {

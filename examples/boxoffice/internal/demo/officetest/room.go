@@ -42,6 +42,7 @@ func (o *Office) check(r *http.Request) (int, any) {
 	}
 	if !o.inside[event][who] {
 		place.Status, place.Position, place.NextPoll = "queued", 1+slices.Index(o.line[event], who), .05
+		place.SoldOut = o.noFree
 		return 200, place
 	}
 	place.Status, place.EntryToken = "active", "entry:"+event+":"+who

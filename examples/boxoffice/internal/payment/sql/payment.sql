@@ -141,6 +141,9 @@ RETURNING activated_at, expires_at
 -- name: CancelMembership
 UPDATE memberships SET status = 'CANCELLED' WHERE membership_id = $1 AND status = 'PENDING'
 
+-- name: IsMember
+SELECT EXISTS (SELECT 1 FROM memberships WHERE member_id = $1 AND status = 'ACTIVE' AND expires_at > now_ms())
+
 -- name: MembershipsOf
 SELECT m.membership_id, m.payment_id, m.amount, m.status, m.created_at, COALESCE(m.activated_at, 0), COALESCE(m.expires_at, 0),
        COALESCE(p.failure_reason, '')

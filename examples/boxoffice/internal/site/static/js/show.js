@@ -9,6 +9,7 @@ import { $, $$, setText } from './dom.js';
 import { follows } from './follows.js';
 import { number, t } from './i18n.js';
 import { Like } from './like.js';
+import { Opening } from './opening.js';
 import { poll } from './poll.js';
 import { session } from './session.js';
 import { Vote } from './vote.js';
@@ -87,5 +88,6 @@ session.changes.addEventListener('change', () => {
 });
 mine();
 quietly(() => comments.load());
+quietly(() => new Opening(id).load());
 poll(() => vote.load(), RARELY);
 quietly(() => post(`${path}/view`, {}));

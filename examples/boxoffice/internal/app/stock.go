@@ -1,0 +1,23 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/queue"
+)
+
+// stock is how many members a show can still serve: its free seats, which are neither
+// sold nor held. A look at the shows is shared by all that ask at about the same time,
+// so it costs a read of an index at most ten times a second.
+func (a *App) stock(ctx context.Context, event string) (int, error) {
+	show, err := a.catalog.Show(ctx, event)
+	switch {
+	case errors.Is(err, catalog.ErrNoShow):
+		return queue.MaxStock, nil // a room of an operator's own
+	case err != nil:
+		return 0, err
+	}
+	return show.Seats.Available, nil
+}

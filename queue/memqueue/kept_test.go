@@ -1,0 +1,90 @@
+package memqueue_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// A file of the release before, which kept no places, is read. testdata/rooms-2 is what
+// it wrote of busy.
+func TestRoomsOfTheReleaseBefore(t *testing.T) {
+	file, err := os.ReadFile("testdata/rooms-2")
+	require.NoError(t, err)
+	var now time.Time
+	want := visit(t, busy(t, &now), "e", "in", "a", "b", "c")
+	s := at(t, &now)
+	require.NoError(t, s.Restore(bytes.NewReader(file)))
+	got := visit(t, s, "e", "in", "a", "b", "c")
+	for i, o := range want.Outcomes {
+		require.Equal(t, o, got.Outcomes[i])
+	}
+	require.Equal(t, want.Waiting, got.Waiting)
+	require.True(t, visit(t, s, "g", "z").Paused)
+}
+
+// Kept places, returners, lanes and what is due to them go on after a restart.
+func TestKeptPlacesOutliveARestart(t *testing.T) {
+	keeping := rules
+	keeping.Keep, keeping.Lanes = time.Hour, []queue.Lane{{Name: "member", Share: 0.5}}
+	var now time.Time
+	s := busy(t, &now)
+	epoch := visit(t, s, "e", "a").Epoch
+	until := now.Add(time.Minute)
+	now = now.Add(rules.Seen + time.Second)
+	_, err := s.Sweep(t.Context(), "e", keeping, 0)
+	require.NoError(t, err)
+	call := func(all ...queue.Visit) queue.Visited {
+		got, err := s.Visit(t.Context(), "e", keeping, queue.Beats{}, all)
+		require.NoError(t, err)
+		return got
+	}
+	view := call(queue.Visit{User: "l1"}, queue.Visit{User: "l2"}, queue.Visit{User: "m", Lane: "member"}, queue.Visit{User: "n", Lane: "member"})
+	require.Equal(t, queue.Active, view.Outcomes[0].Status, "the room was empty")
+	orders := firstOrders(t, &now)
+	back := func(i int) queue.Outcome {
+		return call(queue.Visit{User: string(rune('a' + i)), Epoch: epoch, Order: orders[i], Until: until}).Outcomes[0]
+	}
+	require.True(t, back(0).Returner)
+	file := saved(t, s)
+	s = at(t, &now)
+	require.NoError(t, s.Restore(bytes.NewReader(file)))
+	require.True(t, back(1).Returner)
+	again := call(queue.Visit{User: "a"}).Outcomes[0]
+	require.True(t, again.Returner)
+	require.False(t, again.New)
+	state := call().State
+	require.Equal(t, []int{5, 2}, []int{state.Waiting, state.Returning})
+	require.EqualValues(t, 2, state.Returned)
+	many := 5
+	_, err = s.Change(t.Context(), "e", keeping, queue.Change{Threshold: &many})
+	require.NoError(t, err)
+	a, err := s.Admit(t.Context(), "e", keeping)
+	require.NoError(t, err)
+	var turns []string
+	for _, one := range a.Admitted {
+		turns = append(turns, one.User)
+	}
+	require.Equal(t, []string{"l2", "m", "n", "a"}, turns)
+	file = saved(t, s)
+	s = at(t, &now)
+	require.NoError(t, s.Restore(bytes.NewReader(file)))
+	require.Equal(t, 2, call().Returning)
+	require.True(t, call(queue.Visit{User: "b"}).Outcomes[0].Returner)
+}
+
+// firstOrders are those of a, b and c in busy.
+func firstOrders(t *testing.T, now *time.Time) (orders []int64) {
+	t.Helper()
+	at := *now
+	for _, o := range visit(t, busy(t, now), "e", "a", "b", "c").Outcomes {
+		orders = append(orders, o.Order)
+	}
+	*now = at
+	return orders
+}

@@ -1,0 +1,120 @@
+package memqueue
+
+import (
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// lane is an index of the users of a lane, who stand in the line as well. An entry whose
+// user no longer waits by its order is void.
+type lane struct {
+	ordered []queue.Admitted // by order
+	limit   int              // when void entries are looked for
+}
+
+// joinLane puts a user of the line into the lane of a visit.
+func (m *room) joinLane(v queue.Visit, order int64) {
+	if v.Lane == "" {
+		return
+	}
+	m.shared = true
+	l := m.lanes[v.Lane]
+	if l == nil {
+		l = &lane{}
+		m.lanes[v.Lane] = l
+	}
+	if len(l.ordered) >= max(64, l.limit) {
+		l.ordered = slices.DeleteFunc(l.ordered, m.void)
+		l.limit = 2 * len(l.ordered)
+	}
+	l.insert(queue.Admitted{User: v.User, Order: order})
+}
+
+func (l *lane) insert(one queue.Admitted) {
+	i, _ := slices.BinarySearchFunc(l.ordered, one.Order, func(a queue.Admitted, order int64) int {
+		return int(min(1, max(-1, a.Order-order)))
+	})
+	l.ordered = slices.Insert(l.ordered, i, one)
+}
+
+func (m *room) void(one queue.Admitted) bool {
+	order, waits := m.position[one.User]
+	return !waits || order != one.Order
+}
+
+// head is the first user of a lane; nil when there is none.
+func (m *room) head(name string) *queue.Admitted {
+	l := m.lanes[name]
+	if l == nil {
+		return nil
+	}
+	for len(l.ordered) > 0 && m.void(l.ordered[0]) {
+		l.ordered = l.ordered[1:]
+	}
+	if len(l.ordered) == 0 {
+		return nil
+	}
+	return &l.ordered[0]
+}
+
+// reorderLanes follows a draw, by which users of the line got other orders.
+func (m *room) reorderLanes() {
+	for _, l := range m.lanes {
+		old := l.ordered
+		l.ordered = nil
+		for _, one := range old {
+			if order, waits := m.position[one.User]; waits {
+				l.ordered = append(l.ordered, queue.Admitted{User: one.User, Order: order})
+			}
+		}
+		slices.SortFunc(l.ordered, func(a, b queue.Admitted) int { return int(min(1, max(-1, a.Order-b.Order))) })
+		l.ordered = slices.Compact(l.ordered)
+	}
+}
+
+// A share is due when the credit, which grows by the share with each turn, is one. Sums of
+// shares may be a little less.
+const due = 1 - 1e-9
+
+// next takes out a user whose turn comes. There is one.
+func (m *room) next(r queue.Rules) (one queue.Admitted, of class) {
+	if m.shared {
+		one, of = m.share(r)
+	}
+	if of == returning {
+		m.returners.remove(one.User)
+		return one, of
+	}
+	first := m.line.first()
+	if of == lined || one.Order == first {
+		one, of = queue.Admitted{User: m.line.at(first).user, Order: first}, lined
+	}
+	m.line.remove(one.Order)
+	delete(m.position, one.User)
+	return one, of
+}
+
+// share is the user of a lane or of the returners whose turn is due; lined, if none is.
+func (m *room) share(r queue.Rules) (one queue.Admitted, of class) {
+	m.credit[0] = min(1, m.credit[0]+queue.ReturnersShare)
+	if len(m.returners.ordered) > 0 && (m.credit[0] >= due || m.line.waiting == 0) {
+		one = m.returners.ordered[0]
+		m.credit[0] = max(0, m.credit[0]-1)
+		of = returning
+	}
+	for i, lane := range r.Lanes {
+		credit := m.credit[i+1] + lane.Share
+		if credit >= due {
+			switch first := m.head(lane.Name); {
+			case first == nil:
+				credit = 1
+			case of == lined:
+				one, of = *first, laned
+				credit -= 1
+			}
+		}
+		m.credit[i+1] = min(2, credit)
+	}
+	return one, of
+}

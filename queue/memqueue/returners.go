@@ -1,0 +1,130 @@
+package memqueue
+
+import (
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// returners are the users that came back to a kept place, by their orders.
+type returners struct {
+	users   map[string]*returner
+	ordered []queue.Admitted
+}
+
+type returner struct{ order, alive int64 }
+
+func newReturners() returners { return returners{users: map[string]*returner{}} }
+
+func (rs *returners) find(order int64) int {
+	i, _ := slices.BinarySearchFunc(rs.ordered, order, func(a queue.Admitted, order int64) int {
+		return int(min(1, max(-1, a.Order-order)))
+	})
+	return i
+}
+
+func (rs *returners) add(user string, order, now int64) {
+	rs.users[user] = &returner{order: order, alive: now}
+	rs.ordered = slices.Insert(rs.ordered, rs.find(order), queue.Admitted{User: user, Order: order})
+}
+
+func (rs *returners) remove(user string) {
+	i := rs.find(rs.users[user].order)
+	rs.ordered = slices.Delete(rs.ordered, i, i+1)
+	delete(rs.users, user)
+}
+
+// keep keeps the order of a user who is silent.
+func (m *room) keep(order int64, r queue.Rules, now int64) {
+	if r.Keep <= 0 || m.early(now) {
+		return
+	}
+	number, bit := place(order)
+	b := m.kept[number]
+	if b == nil {
+		b = new([queue.BlockSize / 64]uint64)
+		m.kept[number] = b
+	}
+	b[bit/64] |= 1 << (bit % 64)
+	// No ticket says a later time than three minutes from now.
+	m.keptUntil = now + r.Keep.Microseconds() + 180*second
+}
+
+// spend says whether an order is kept, and ends it.
+func (m *room) spend(order int64) bool {
+	number, bit := place(order)
+	b := m.kept[number]
+	if b == nil || b[bit/64]&(1<<(bit%64)) == 0 {
+		return false
+	}
+	b[bit/64] &^= 1 << (bit % 64)
+	return true
+}
+
+// comesBack is the kept order of a user outside, by name or by ticket, which counts once;
+// zero when there is none. Before the opening there are no places to keep.
+func (m *room) comesBack(v queue.Visit, now int64, r queue.Rules) int64 {
+	t, missed := m.inside.missed[v.User]
+	switch {
+	case m.early(now):
+		return 0
+	case missed:
+		delete(m.inside.missed, v.User)
+		m.spend(t.order)
+		return t.order
+	case v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Keep).UnixMicro() && m.spend(v.Order):
+		return v.Order
+	}
+	return 0
+}
+
+// back serves a user who comes back to a kept order.
+func (m *room) back(user string, order, now int64, r queue.Rules) queue.Outcome {
+	m.returned++
+	m.shared = true
+	if m.line.waiting+len(m.returners.ordered) == 0 && m.open(now, r) > len(m.turns.takers) {
+		return m.enter(user, order, now, r)
+	}
+	m.returners.add(user, order, now)
+	o := m.returnerAt(order)
+	o.New = true
+	return o
+}
+
+func (m *room) returnerAt(order int64) queue.Outcome {
+	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.turns.returning + m.returners.find(order), Returner: true}
+}
+
+// visitReturner serves a user among the returners.
+func (m *room) visitReturner(one *returner, v queue.Visit, now int64) queue.Outcome {
+	switch v.Kind {
+	case queue.Leave:
+		m.returners.remove(v.User)
+		m.departed++
+		return queue.Outcome{New: true}
+	case queue.Verify:
+		return queue.Outcome{}
+	case queue.Check, queue.Heartbeat:
+		one.alive = now
+	}
+	return m.returnerAt(one.order)
+}
+
+// sweepReturners removes at most most silent returners, and says whether there are more.
+// Their places are not kept again.
+func (m *room) sweepReturners(since int64, most int) (removed int, more bool) {
+	for i := 0; i < len(m.returners.ordered); {
+		user := m.returners.ordered[i].User
+		switch {
+		case m.returners.users[user].alive >= since:
+			i++
+		case removed == most:
+			return removed, true
+		default:
+			m.returners.remove(user)
+			m.removed++
+			removed++
+		}
+	}
+	return removed, false
+}

@@ -1,0 +1,35 @@
+package memqueue
+
+import "github.com/millrace-go/millrace/queue"
+
+// stock is what the room knows of the stock of its event. It is not saved: a room that
+// was restored waits until it is told again.
+type stock struct {
+	known bool
+	left  int
+	at    int64 // when it was told; 0 before the first time
+	base  int64 // how many were inside then, less entered
+}
+
+// restock takes what the event can serve from now on. A cleared room goes on with what it
+// knows.
+func (m *room) restock(c queue.Change, now int64) {
+	switch s := c.Stock; {
+	case s != nil:
+		m.stock = stock{known: s.Known, left: s.Left, at: now, base: int64(len(m.inside.users)) - m.entered}
+	case c.Clear:
+		m.stock.base = 0
+	}
+}
+
+// inStock is how many of so many places the stock is enough for. Users that have gone
+// since it was told may have taken some.
+func (m *room) inStock(places int, r queue.Rules) int {
+	switch s := m.stock; {
+	case r.Stocked && s.at == 0:
+		return 0
+	case s.known:
+		return min(places, s.left-int(s.base+m.entered))
+	}
+	return places
+}

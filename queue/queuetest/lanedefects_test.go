@@ -1,0 +1,64 @@
+package queuetest_test
+
+import (
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// shared is a defect of the shares by which turns come.
+func shared(share float64) func() *backend {
+	return admitting(func(_ *backend, c call) (queue.Admission, error) {
+		c.r.Lanes = slices.Clone(c.r.Lanes)
+		for i := range c.r.Lanes {
+			c.r.Lanes[i].Share = share
+		}
+		return c.admit()
+	})
+}
+
+func laneDefects() []defect {
+	return []defect{
+		{"keeps no place", []string{"kept-place-after-silence", "kept-place-is-used-once", "returners-take-every-fourth-turn", "random-walks"}, ruled(func(r *queue.Rules) { r.Keep = 0 })},
+		{"keeps a place for ever", []string{"no-place-is-kept"}, ruled(func(r *queue.Rules) { r.Keep *= 1000 })},
+		{"gives a kept place to any ticket", []string{"no-place-is-kept", "kept-place-is-used-once", "random-walks"}, answered(func(_ *backend, c call, v queue.Visit, s queue.State, o *queue.Outcome) {
+			if o.New && o.Status == queue.Waiting && v.Epoch == s.Epoch {
+				o.Order, o.Ahead, o.Returner = v.Order, s.Returning, true
+			}
+		})},
+		{"does not say that a user is a returner", []string{"kept-place-after-silence", "missed-turn-comes-back", "random-walks"}, answered(func(_ *backend, _ call, _ queue.Visit, _ queue.State, o *queue.Outcome) {
+			o.Returner = false
+		})},
+		{"counts returners as ahead", []string{"returners-raise-no-position", "random-walks"}, answered(func(_ *backend, c call, v queue.Visit, s queue.State, o *queue.Outcome) {
+			if o.Status == queue.Waiting && !o.Returner && !o.Turn {
+				o.Ahead += s.Returning
+			}
+		})},
+		{"gives turns of returners before the line", []string{"returners-take-every-fourth-turn", "random-walks"}, admitting(func(_ *backend, c call) (queue.Admission, error) {
+			a, err := c.admit()
+			slices.SortFunc(a.Admitted, func(a, b queue.Admitted) int { return int(a.Order - b.Order) })
+			return a, err
+		})},
+		{"gives returners no turns", []string{"returners-take-every-fourth-turn", "kept-place-is-used-once", "random-walks"}, admitting(func(_ *backend, c call) (queue.Admission, error) {
+			before := c.state()
+			a, err := c.admit()
+			if called := a.Waiting - before.Waiting; called != 0 || before.Returning == 0 || len(a.Admitted) < 2 {
+				return a, err
+			}
+			a.Admitted = slices.DeleteFunc(a.Admitted, func(one queue.Admitted) bool { return one.Order < a.Admitted[0].Order })
+			return a, err
+		})},
+		{"counts turns of lanes as ahead", []string{"lanes-raise-no-position", "random-walks"}, answered(func(_ *backend, _ call, _ queue.Visit, s queue.State, o *queue.Outcome) {
+			if o.Status == queue.Waiting && !o.Returner && !o.Turn {
+				o.Ahead += s.Laned
+			}
+		})},
+		{"gives a lane no turns", []string{"lanes-take-their-share"}, shared(1e-6)},
+		{"gives a lane all turns", []string{"lanes-take-their-share"}, shared(1)},
+		{"lets a user of a lane stand nowhere else", []string{"lane-members-stand-in-line"}, answered(func(_ *backend, _ call, v queue.Visit, _ queue.State, o *queue.Outcome) {
+			if o.Status == queue.Waiting && v.User[0] == 'm' {
+				o.Ahead = 0
+			}
+		})},
+	}
+}

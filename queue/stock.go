@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+)
+
+// Stock is how many users an event can still serve, as the store was told last.
+type Stock struct {
+	// Known is false without [Config.Stock], and when it has not answered for too long.
+	Known bool
+	// Left is how many users the event could serve at At, those inside then included.
+	Left int
+	// At is when the store was told, by its own clock. It is zero before the first time.
+	At time.Time
+}
+
+// MaxStock is the greatest Stock.Left: a greater answer of [Config.Stock] counts as that.
+const MaxStock = math.MaxInt32
+
+// stockLasts is how long the last answer of Config.Stock holds while there is no other,
+// and how long an event without any answer admits no user.
+const stockLasts = time.Minute
+
+// SoldOut says that the stock is used up: no user enters before some of it comes back.
+func (s State) SoldOut() bool { return s.Stock.Known && s.Stock.Left == 0 }
+
+// HeldByStock says that users wait, and that more of them could enter by the threshold
+// than by the stock.
+func (s State) HeldByStock() bool {
+	return s.Stock.Known && s.Stock.Left < s.Threshold && s.Waiting > 0
+}
+
+// places are as many as users may be inside, by the threshold and by the stock.
+func (s State) places() int {
+	if s.Stock.Known {
+		return min(s.Threshold, s.Stock.Left)
+	}
+	return s.Threshold
+}
+
+// reaches says whether the stock is enough for a position, if all users before it buy.
+func (s State) reaches(position int) bool {
+	return !s.Stock.Known || position <= s.Stock.Left
+}
+
+// untold says that the room waits for the first answer about its stock.
+func (l *line) untold(s *State) bool {
+	return l.room.cfg.Stock != nil && (s == nil || s.Stock.At.IsZero())
+}
+
+// restock asks for the stock of the event, and tells the store. Without an answer the
+// last one holds, for stockLasts. That of an event which is sold out holds until there
+// is another: users would be let in to an empty house.
+func (l *line) restock(ctx context.Context) {
+	if l.room.cfg.Stock == nil {
+		return
+	}
+	left, err := l.askStock(ctx)
+	l.stocked(ctx, err)
+	stock := Stock{Known: true, Left: min(left, MaxStock)}
+	if err != nil {
+		l.counts.stockFailed.Add(1)
+		if stock = (Stock{}); !l.outlived() {
+			return
+		}
+	}
+	l.tellStock(ctx, stock)
+}
+
+// forgetStock forgets a stock that is not asked for any more.
+func (l *line) forgetStock(ctx context.Context) {
+	if s := l.state.Load(); s != nil && s.Stock.Known {
+		l.tellStock(ctx, Stock{})
+	}
+}
+
+var errStockBusy = errors.New("the last call has not returned yet")
+
+// askStock makes a call of Config.Stock, and waits for it no longer than Config.Timeout. There is one call at a time, so one that hangs holds up itself alone.
+func (l *line) askStock(ctx context.Context) (int, error) {
+	if !l.asksStock.CompareAndSwap(false, true) {
+		return 0, errStockBusy
+	}
+	l.counts.stock.Add(1)
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	type result struct {
+		left int
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var got result
+		defer func() {
+			if p := recover(); p != nil {
+				l.room.panics.Add(1)
+				got = result{err: fmt.Errorf("panic: %v", p)}
+			}
+			l.asksStock.Store(false)
+			done <- got
+		}()
+		if got.left, got.err = l.room.cfg.Stock(ctx, l.event); got.err == nil && got.left < 0 {
+			got.err = fmt.Errorf("it answers %d; it must not be negative", got.left)
+		}
+	}()
+	select {
+	case got := <-done:
+		return got.left, got.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// stocked logs when the stock cannot be asked for, and when it can be again.
+func (l *line) stocked(ctx context.Context, err error) {
+	failed := err != nil
+	since := int64(0)
+	if failed {
+		since = max(1, int64(l.room.now()))
+	}
+	if !failed && l.unstocked.Swap(0) == 0 || failed && !l.unstocked.CompareAndSwap(0, since) {
+		return
+	}
+	level, text := slog.LevelInfo, "queue: the stock of an event is known again"
+	if failed {
+		level, text = slog.LevelWarn, "queue: the stock of an event cannot be asked for; the last answer holds for a while"
+	}
+	l.room.cfg.Logger.LogAttrs(ctx, level, text, slog.String("event", l.event), slog.Duration("for", stockLasts), slog.Any("error", err))
+}
+
+// outlived says that the last answer is too old to hold, whichever process told it.
+func (l *line) outlived() bool {
+	s, since := l.state.Load(), l.unstocked.Load()
+	if s == nil || since == 0 || l.room.now()-time.Duration(since) < stockLasts {
+		return false
+	}
+	known := s.Stock
+	return known.At.IsZero() || known.Known && known.Left > 0 && s.Now.Sub(known.At) >= stockLasts
+}
+
+// tellStock brings the stock into the store. If that fails, the next tick tells it.
+func (l *line) tellStock(ctx context.Context, stock Stock) {
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	var state State
+	err := l.ask(func() (err error) {
+		state, err = l.room.store.Change(ctx, l.event, l.room.rules, Change{Stock: &stock})
+		return err
+	})
+	if err == nil {
+		l.learn(state)
+	}
+}

@@ -1,0 +1,435 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// house is the stock of an event.
+type house struct {
+	mu    sync.Mutex
+	seats int
+	away  error
+	asked int
+}
+
+func (h *house) left(context.Context, string) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked++
+	return h.seats, h.away
+}
+
+func (h *house) set(seats int, away error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seats, h.away = seats, away
+}
+
+func (h *house) free() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seats
+}
+
+// take takes a seat, if there is one.
+func (h *house) take() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.seats == 0 {
+		return false
+	}
+	h.seats--
+	return true
+}
+
+func (h *house) giveBack() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seats++
+}
+
+// turnsOf are those of the next seconds, in a room whose turns nobody takes.
+func turnsOf(let *register, seconds int) int {
+	time.Sleep(time.Duration(seconds) * time.Second)
+	synctest.Wait()
+	return len(let.users("show-1"))
+}
+
+// newHouse is a room with users in line, none of which counts as silent soon.
+func newHouse(t *testing.T, h *house, let *register, users int) (*spy, *queue.Room, map[string]string) {
+	t.Helper()
+	store := newSpy(t)
+	room := open(t, store, queue.Config{Threshold: 100, Stock: h.left, NotifyTurn: let.note, Intervals: seldom, NoShow: 550 * time.Second})
+	_, err := room.Pause(t.Context(), "show-1")
+	require.NoError(t, err)
+	tickets := map[string]string{}
+	for i := range users {
+		user := fmt.Sprint("u", i)
+		tickets[user] = check(t, room, user, "").Ticket
+	}
+	_, err = room.Resume(t.Context(), "show-1")
+	require.NoError(t, err)
+	return store, room, tickets
+}
+
+func TestNobodyEntersAnEmptyHouse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		h := &house{}
+		_, room, tickets := newHouse(t, h, &let, 20)
+		defer run(t, room, queue.AdmitterConfig{})()
+		require.Zero(t, turnsOf(&let, 30), "turns at an empty house")
+		place := check(t, room, "u0", tickets["u0"])
+		require.True(t, place.SoldOut)
+		require.False(t, place.WaitKnown, "%+v", place)
+		require.True(t, room.Stats().Events["show-1"].State.HeldByStock())
+		require.Equal(t, queue.Waiting, check(t, room, "late", "").Status, "a newcomer enters an empty house")
+
+		h.set(3, nil) // three are returned
+		require.Equal(t, 3, turnsOf(&let, 3))
+		place = check(t, room, "u0", tickets["u0"])
+		require.Equal(t, queue.Active, place.Status)
+		require.False(t, place.SoldOut)
+		time.Sleep(2 * time.Second) // a snapshot
+		require.False(t, check(t, room, "u4", tickets["u4"]).WaitKnown, "the stock does not reach position 5")
+
+		h.set(0, nil)
+		require.Zero(t, turnsOf(&let, 2))
+		place = check(t, room, "u1", tickets["u1"])
+		require.True(t, place.Turn && place.SoldOut && place.Status == queue.Waiting, "a turn when the stock is gone: %+v", place)
+		h.set(2, nil)
+		require.Zero(t, turnsOf(&let, 2), "the stock is for those whose turn has come")
+		require.Equal(t, queue.Active, check(t, room, "u1", tickets["u1"]).Status)
+	})
+}
+
+// TestTheFirstVisitorAsksForTheStock: without it a process admits none, and with it the
+// first visitor enters at once, also where no admitter runs.
+func TestTheFirstVisitorAsksForTheStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{seats: 1}
+		room := open(t, newSpy(t), queue.Config{Stock: h.left})
+		require.Equal(t, queue.Active, check(t, room, "a", "").Status)
+		require.Equal(t, queue.Waiting, check(t, room, "b", "").Status)
+		require.Equal(t, 1, h.asked)
+	})
+}
+
+// TestAStockThatDoesNotAnswer: its last answer holds for a minute, and users that leave in
+// this time return nothing; then the threshold counts alone.
+func TestAStockThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		h := &house{seats: 3}
+		_, room, tickets := newHouse(t, h, &let, 200)
+		defer run(t, room, queue.AdmitterConfig{})()
+		require.Equal(t, 3, turnsOf(&let, 2))
+		h.set(0, errors.New("away"))
+		for _, user := range []string{"u0", "u1", "u2"} {
+			require.Equal(t, queue.Active, check(t, room, user, tickets[user]).Status)
+			require.NoError(t, room.Done(t.Context(), "show-1", user))
+		}
+		require.Zero(t, turnsOf(&let, 50))
+		stats := room.Stats()
+		require.True(t, stats.Events["show-1"].State.Stock.Known)
+		require.Positive(t, stats.NoStock)
+		require.Greater(t, stats.Stock, stats.NoStock)
+		require.Equal(t, 100, turnsOf(&let, 15))
+		require.False(t, room.Stats().Events["show-1"].State.Stock.Known)
+
+		h.set(0, nil) // it answers again
+		require.Zero(t, turnsOf(&let, 2))
+		require.True(t, room.Stats().Events["show-1"].State.SoldOut())
+	})
+}
+
+// TestASoldOutHouseStaysSo while the stock does not answer.
+func TestASoldOutHouseStaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		h := &house{}
+		_, room, _ := newHouse(t, h, &let, 20)
+		defer run(t, room, queue.AdmitterConfig{})()
+		require.Zero(t, turnsOf(&let, 2))
+		h.set(5, errors.New("away"))
+		require.Zero(t, turnsOf(&let, 600))
+		h.set(5, nil)
+		require.Equal(t, 5, turnsOf(&let, 2))
+	})
+}
+
+// TestAStockThatNeverAnswered holds the first users up for a minute, and no longer.
+func TestAStockThatNeverAnswered(t *testing.T) {
+	for name, stock := range map[string]func(context.Context, string) (int, error){
+		"fails":        func(context.Context, string) (int, error) { return 5, errors.New("away") },
+		"panics":       func(context.Context, string) (int, error) { panic("broken") },
+		"is negative":  func(context.Context, string) (int, error) { return -1, nil },
+		"is cancelled": func(ctx context.Context, _ string) (int, error) { <-ctx.Done(); return 0, ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var let register
+				room := open(t, newSpy(t), queue.Config{Threshold: 100, Stock: stock, NotifyTurn: let.note, Intervals: seldom})
+				require.Equal(t, queue.Waiting, check(t, room, "a", "").Status)
+				defer run(t, room, queue.AdmitterConfig{})()
+				require.Zero(t, turnsOf(&let, 50))
+				require.Equal(t, 1, turnsOf(&let, 15))
+			})
+		})
+	}
+}
+
+// TestAHangingStock holds up neither its event for long nor the others, and one call of it
+// hangs at a time.
+func TestAHangingStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		var hangs, inFlight, most atomic.Int64
+		release := make(chan struct{})
+		defer close(release)
+		h := &house{seats: 4}
+		stock := func(ctx context.Context, event string) (int, error) {
+			most.Store(max(most.Load(), inFlight.Add(1)))
+			defer inFlight.Add(-1)
+			if event == "show-1" && hangs.Load() > 0 {
+				<-release
+			}
+			return h.left(ctx, event)
+		}
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Threshold: 100, Stock: stock, NotifyTurn: let.note, Intervals: seldom})
+		require.Equal(t, queue.Active, check(t, room, "first", "").Status)
+		hangs.Store(1)
+		most.Store(0)
+		for i := range 10 {
+			check(t, room, fmt.Sprint("u", i), "")
+			_, err := room.Check(t.Context(), "show-2", queue.Visitor{User: fmt.Sprint("u", i)})
+			require.NoError(t, err)
+		}
+		require.NoError(t, room.Leave(t.Context(), "show-1", "first"))
+		stop := run(t, room, queue.AdmitterConfig{Concurrency: 1})
+		require.Zero(t, turnsOf(&let, 5), "three have entered, and one has gone that may have bought")
+		require.NotZero(t, store.count("admit"))
+		h.set(20, nil)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		require.Len(t, let.users("show-2"), 6, "the other event waits for the one that hangs")
+		require.LessOrEqual(t, most.Load(), int64(2))
+		stop() // does not wait for the call that hangs
+	})
+}
+
+// TestSeveralAdmittersAndTheirStock: one whose calls fail takes back no answer of another.
+func TestSeveralAdmittersAndTheirStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		h := &house{seats: 7}
+		store, room, _ := newHouse(t, h, &let, 50)
+		broken := open(t, store, queue.Config{Threshold: 100, NotifyTurn: let.note, Intervals: seldom, NoShow: 550 * time.Second,
+			Stock: func(context.Context, string) (int, error) { return 0, errors.New("away") }})
+		for _, one := range []*queue.Room{room, room, broken} {
+			defer run(t, one, queue.AdmitterConfig{})()
+		}
+		require.Equal(t, 7, turnsOf(&let, 2))
+		h.set(9, nil)
+		require.Equal(t, 2, turnsOf(&let, 2))
+		time.Sleep(3 * time.Minute)
+		s := broken.Stats().Events["show-1"].State
+		require.True(t, s.Stock.Known && s.Stock.Left == 9 && s.Now.Sub(s.Stock.At) < 2*time.Second, "%+v", s)
+	})
+}
+
+// TestAProcessWithoutStockFollowsIt: what one process was told holds in all.
+func TestAProcessWithoutStockFollowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{}
+		store := newSpy(t)
+		check(t, open(t, store, queue.Config{Stock: h.left}), "a", "")
+		other := open(t, store, queue.Config{})
+		place := check(t, other, "b", "")
+		require.True(t, place.Status == queue.Waiting && place.SoldOut, "%+v", place)
+	})
+}
+
+// TestAStockThatIsNotAskedForAnyMore is forgotten by the first admitter that has none.
+func TestAStockThatIsNotAskedForAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		store, _, _ := newHouse(t, &house{}, &let, 5)
+		room := open(t, store, queue.Config{Threshold: 100, NotifyTurn: let.note, Intervals: seldom})
+		defer run(t, room, queue.AdmitterConfig{})()
+		require.Equal(t, 5, turnsOf(&let, 3))
+	})
+}
+
+// logged is a log.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), what)
+}
+
+// TestTheStockIsLogged once when it fails, and once when it answers again.
+func TestTheStockIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		h := &house{seats: 3}
+		room := open(t, newSpy(t), queue.Config{Stock: h.left, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		check(t, room, "a", "")
+		defer run(t, room, queue.AdmitterConfig{})()
+		for range 2 {
+			h.set(3, errors.New("away"))
+			time.Sleep(20 * time.Second)
+			h.set(3, nil)
+			time.Sleep(20 * time.Second)
+		}
+		require.Equal(t, 2, log.count("cannot be asked for"))
+		require.Equal(t, 2, log.count("is known again"))
+	})
+}
+
+// TestASlowStockDoesNotSlowThePace: the time of its calls is part of the tick.
+func TestASlowStockDoesNotSlowThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		room := open(t, newSpy(t), queue.Config{Batch: 2, Intervals: seldom, NotifyTurn: let.note,
+			Stock: func(context.Context, string) (int, error) {
+				time.Sleep(700 * time.Millisecond)
+				return queue.MaxStock, nil
+			}})
+		line(t, room, 100)
+		_, err := room.SetThreshold(t.Context(), "show-1", 100)
+		require.NoError(t, err)
+		defer run(t, room, queue.AdmitterConfig{})()
+		if n := turnsOf(&let, 20); n < 38 || n > 42 {
+			t.Errorf("%d turns in 20 s, want 40", n)
+		}
+	})
+}
+
+// sale is one with random people: all that enter look for a seat, most buy it, some return
+// it, and then they leave.
+type sale struct {
+	seed                     uint64
+	seats, people, threshold int
+	buy, giveBack            int // percent
+}
+
+// sell runs a sale, and returns how many entered and found no seat, how many seats are
+// left in the end, and how many people wait.
+func (s sale) sell(t *testing.T, stocked bool) (disappointed, left, waiting int) {
+	chance := rand.New(rand.NewPCG(s.seed, 7))
+	h := &house{seats: s.seats}
+	cfg := queue.Config{Threshold: s.threshold, Batch: 5}
+	if stocked {
+		cfg.Stock = h.left
+	}
+	store := newSpy(t)
+	rooms := []*queue.Room{open(t, store, cfg), open(t, store, cfg)}
+	for _, room := range rooms {
+		defer run(t, room, queue.AdmitterConfig{})()
+	}
+	type person struct {
+		user, ticket string
+		inside       bool
+		until, next  time.Time
+	}
+	var people []*person
+	for i := range s.people {
+		people = append(people, &person{user: fmt.Sprint("p", i), next: time.Now().Add(time.Duration(chance.IntN(5000)) * time.Millisecond)})
+	}
+	inside := 0
+	var back []int // when seats are returned
+	for i := 0; i < 900 && len(people) > 0 && (inside > 0 || len(back) > 0 || h.free() > 0); i++ {
+		time.Sleep(time.Second)
+		synctest.Wait()
+		now := time.Now()
+		back = slices.DeleteFunc(back, func(at int) bool {
+			if at <= i {
+				h.giveBack()
+			}
+			return at <= i
+		})
+		people = slices.DeleteFunc(people, func(p *person) bool {
+			room := rooms[chance.IntN(2)]
+			if p.inside && now.After(p.until) {
+				if err := room.Done(context.Background(), "show-1", p.user); err != nil {
+					t.Error(err)
+				}
+				inside--
+				return true
+			}
+			if p.inside || now.Before(p.next) {
+				return false
+			}
+			place := check(t, room, p.user, p.ticket)
+			p.ticket, p.next = place.Ticket, now.Add(place.NextPoll)
+			if place.Status != queue.Active {
+				return false
+			}
+			inside++
+			p.inside, p.until = true, now.Add(time.Duration(1+chance.IntN(8))*time.Second)
+			if chance.IntN(100) < s.buy {
+				if !h.take() {
+					disappointed++
+				} else if chance.IntN(100) < s.giveBack {
+					back = append(back, i+1+chance.IntN(20))
+				}
+			}
+			return false
+		})
+	}
+	return disappointed, h.free(), len(people)
+}
+
+// TestAllThatEnterFindASeat: whatever people do, each that enters has a seat to buy, and
+// while seats and people are left the sale goes on.
+func TestAllThatEnterFindASeat(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := sale{
+			seed: rapid.Uint64().Draw(rt, "seed"), seats: rapid.IntRange(0, 12).Draw(rt, "seats"), people: rapid.IntRange(1, 25).Draw(rt, "people"),
+			threshold: rapid.IntRange(1, 12).Draw(rt, "threshold"), buy: rapid.IntRange(0, 100).Draw(rt, "buy"), giveBack: rapid.IntRange(0, 50).Draw(rt, "give back"),
+		}
+		var disappointed, left, waiting int
+		synctest.Test(t, func(t *testing.T) { disappointed, left, waiting = s.sell(t, true) })
+		if disappointed > 0 || left > 0 && waiting > 0 {
+			rt.Fatalf("%+v: %d found no seat; in the end %d seats are left, and %d people wait", s, disappointed, left, waiting)
+		}
+	})
+}
+
+// TestWithoutStockSomeFindNoSeat, which says that the sale above can tell.
+func TestWithoutStockSomeFindNoSeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disappointed, _, _ := sale{seats: 10, people: 60, threshold: 30, buy: 100}.sell(t, false)
+		require.Positive(t, disappointed)
+	})
+}
