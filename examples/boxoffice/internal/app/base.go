@@ -21,8 +21,8 @@ import (
 	"github.com/millrace-go/millrace/redisclient"
 )
 
-// base is what the parts are made from: the settings, the name of the process, and the
-// servers that all of them use. A part keeps of it what it needs.
+// base holds the settings, the name of the process, and the servers that all parts use. A
+// part is made from it, and keeps only the fields that it needs.
 type base struct {
 	cfg    config.Config
 	opt    Options

@@ -67,7 +67,7 @@ func TestLeave(t *testing.T) {
 // When a part fails meanwhile, the process ends at once.
 func TestLeaveEndsWithAPart(t *testing.T) {
 	t.Parallel()
-	s := &server{}
+	s := &server{log: slog.New(slog.DiscardHandler)}
 	run := newStages(time.Second)
 	run.start("part", func(context.Context) error { return io.ErrUnexpectedEOF })
 	s.leave(time.Hour, run)

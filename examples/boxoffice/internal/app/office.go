@@ -105,8 +105,8 @@ func (o *office) oversee() (err error) {
 	return err
 }
 
-// start starts what this process's roles run. The last to start is the first to end, and
-// each part ends before those that it needs.
+// start starts the parts of this process's roles. The last to start is the first to end,
+// and each part ends before those that it needs.
 func (o *office) start(run *stages, s *server, ln net.Listener) {
 	api, worker, relay := o.cfg.Has(config.RoleAPI), o.cfg.Has(config.RoleWorker), o.cfg.Has(config.RoleRelay)
 

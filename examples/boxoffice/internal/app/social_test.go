@@ -59,7 +59,7 @@ func moveFigures(t *testing.T, args ...string) {
 		func() string { return fmt.Sprintf("%+v", got) })
 	boxtest.WaitFor(t, "the total in the database, and nothing beside it", func() bool {
 		var n int64
-		if pending, err := p.app.social.Pending(t.Context(), "show-1"); err != nil || pending["show-1"] != 0 {
+		if pending, err := p.app.office.social.Pending(t.Context(), "show-1"); err != nil || pending["show-1"] != 0 {
 			return false
 		}
 		err := p.app.office.store.Reader().QueryRowContext(t.Context(), `SELECT comment_count FROM shows WHERE show_id = 'show-1'`).Scan(&n)
@@ -197,7 +197,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	handled := map[string][]string{}
-	for _, c := range start(t, "--data-dir", t.TempDir()).app.consumers() {
+	for _, c := range start(t, "--data-dir", t.TempDir()).app.office.consumers.all {
 		if c.Topic == events.Domain {
 			handled[c.Group] = slices.Sorted(maps.Keys(c.Handlers))
 		}

@@ -47,8 +47,8 @@ func hasRoom(cfg config.Config) bool {
 	return cfg.Has(config.RoleAPI) || cfg.Has(config.RoleAdmitter) || cfg.Has(config.RoleWorker)
 }
 
-// newWaiting makes the waiting room; it is nil in a process without it. It connects to nothing: without Redis nobody enters,
-// and the rest works.
+// newWaiting makes the waiting room; it is nil in a process without one. It connects to
+// nothing: without Redis nobody enters, and the rest works.
 func newWaiting(b *base, shows *catalog.Catalog, admitted *admitted) (*waiting, error) {
 	if !hasRoom(b.cfg) {
 		return nil, nil
