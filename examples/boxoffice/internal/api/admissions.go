@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/admissions"
@@ -27,17 +26,18 @@ type Admissions interface {
 	State() AdmissionState
 }
 
-// admissions lists the newest admissions; ?limit=N, 50 by default.
-func (a *API) admissions(w http.ResponseWriter, r *http.Request) error {
-	limit := 50
-	if text := r.URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > admissions.MaxNewest {
-			return invalid("limit", "limit must be a whole number from 1 to %d", admissions.MaxNewest)
-		}
-		limit = n
+// admissionRoutes show an operator the newest admissions.
+type admissionRoutes struct{ of Admissions }
+
+func (a admissionRoutes) mount(g *guard) { g.operator("GET /api/admin/admissions", a.newest) }
+
+// newest lists the newest admissions; ?limit=N, 50 by default.
+func (a admissionRoutes) newest(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r, 50, admissions.MaxNewest)
+	if err != nil {
+		return err
 	}
-	newest, err := a.cfg.Admissions.Newest(r.Context(), limit)
+	newest, err := a.of.Newest(r.Context(), limit)
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,6 @@ func (a *API) admissions(w http.ResponseWriter, r *http.Request) error {
 	for i, n := range newest {
 		list[i] = admission(n)
 	}
-	answer(w, http.StatusOK, map[string]any{"state": a.cfg.Admissions.State(), "admissions": list})
+	answer(w, http.StatusOK, map[string]any{"state": a.of.State(), "admissions": list})
 	return nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -10,23 +11,36 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 )
 
+// Artists answers at once from the mirror's copy of an artist, and accepts wishes for
+// a refresh.
+type Artists interface {
+	Get(ctx context.Context, id string) (artist.View, error)
+	History(ctx context.Context, id string, q artist.HistoryQuery) (artist.History, error)
+	Refresh(ctx context.Context, id string) (artist.Refreshing, error)
+}
+
+// artistRoutes are the mirrored artists.
+type artistRoutes struct{ mirror Artists } // nil where artists are not mirrored
+
+func (a artistRoutes) mount(g *guard) {
+	g.public("GET /api/artists/{id}", a.artist)
+	g.public("GET /api/artists/{id}/history", a.history)
+	g.writes("POST /api/artists/{id}/refresh", a.refresh)
+}
+
 // artist answers from the mirror, and never waits for the artist's API.
-func (a *API) artist(w http.ResponseWriter, r *http.Request) error {
+func (a artistRoutes) artist(w http.ResponseWriter, r *http.Request) error {
 	artists, err := a.artists()
 	if err != nil {
 		return err
 	}
 	view, err := artists.Get(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return artistProblem(err)
-	}
-	answer(w, http.StatusOK, view)
-	return nil
+	return reply(w, http.StatusOK, view, artistProblem(err))
 }
 
-// artistHistory lists the snapshots that an artist had, newest first: ?limit=N, 10 by
+// history lists the snapshots that an artist had, newest first: ?limit=N, 10 by
 // default, and ?before= with the value of "next" of the page before.
-func (a *API) artistHistory(w http.ResponseWriter, r *http.Request) error {
+func (a artistRoutes) history(w http.ResponseWriter, r *http.Request) error {
 	artists, err := a.artists()
 	if err != nil {
 		return err
@@ -39,33 +53,25 @@ func (a *API) artistHistory(w http.ResponseWriter, r *http.Request) error {
 		return invalid("before", `before must be what "next" of the page before says`)
 	}
 	history, err := artists.History(r.Context(), r.PathValue("id"), artist.HistoryQuery{Before: r.URL.Query().Get("before"), Limit: int(limit)})
-	if err != nil {
-		return artistProblem(err)
-	}
-	answer(w, http.StatusOK, history)
-	return nil
+	return reply(w, http.StatusOK, history, artistProblem(err))
 }
 
-// refreshArtist stores the wish to have an artist refreshed.
-func (a *API) refreshArtist(w http.ResponseWriter, r *http.Request, _ string) error {
+// refresh stores the wish to have an artist refreshed.
+func (a artistRoutes) refresh(w http.ResponseWriter, r *http.Request, _ string) error {
 	artists, err := a.artists()
 	if err != nil {
 		return err
 	}
 	out, err := artists.Refresh(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return artistProblem(err)
-	}
-	answer(w, http.StatusAccepted, out)
-	return nil
+	return reply(w, http.StatusAccepted, out, artistProblem(err))
 }
 
-func (a *API) artists() (Artists, error) {
-	if a.cfg.Artists == nil {
+func (a artistRoutes) artists() (Artists, error) {
+	if a.mirror == nil {
 		return nil, newProblem(http.StatusServiceUnavailable, "artists-off", "Artists are not shown",
 			"this box office runs without Redis, and so without artists; BOXOFFICE_REDIS_URL turns them on")
 	}
-	return a.cfg.Artists, nil
+	return a.mirror, nil
 }
 
 func artistProblem(err error) error {

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 )
 
 // Messages in one answer.
@@ -20,26 +20,30 @@ const (
 	manyMessages = 100
 )
 
-func (a *API) chatRoutes(public func(string, handler), member, writes func(string, memberHandler)) {
-	member("GET /api/rooms/{id}/messages", a.messages)
-	writes("POST /api/rooms/{id}/messages", a.say)
-	writes("POST /api/rooms/{id}/join", a.joinRoom)
-	writes("DELETE /api/rooms/{id}/join", a.leaveRoom)
-	public("GET /api/rooms/{id}/ws", a.room)
+// chatRoutes are the rooms of the shows.
+type chatRoutes struct {
+	chat  *chat.Chat
+	live  *live.Live // nil where sockets are opened by sign-in only
+	guard *guard
+}
+
+func (c chatRoutes) mount(g *guard) {
+	g.member("GET /api/rooms/{id}/messages", c.messages)
+	g.writes("POST /api/rooms/{id}/messages", c.say)
+	g.writes("POST /api/rooms/{id}/join", c.joinRoom)
+	g.writes("DELETE /api/rooms/{id}/join", c.leaveRoom)
+	g.public("GET /api/rooms/{id}/ws", c.room)
 }
 
 // messages are the newest, or those after or before a place; in order.
-func (a *API) messages(w http.ResponseWriter, r *http.Request, member string) error {
+func (c chatRoutes) messages(w http.ResponseWriter, r *http.Request, member string) error {
 	room := r.PathValue("id")
-	if err := a.cfg.Chat.Exists(r.Context(), room); err != nil {
+	if err := c.chat.Exists(r.Context(), room); err != nil {
 		return chatProblem(err)
 	}
-	limit, _, err := number(r, "limit", 1, manyMessages)
+	limit, err := limitOf(r, fewMessages, manyMessages)
 	if err != nil {
 		return err
-	}
-	if limit == 0 {
-		limit = fewMessages
 	}
 	after, forward, err := number(r, "after", 0, 1<<53)
 	if err != nil {
@@ -52,15 +56,15 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request, member string) er
 	if forward && back {
 		return invalid("before", "give after or before, not both")
 	}
-	read := a.cfg.Chat.Before
+	read := c.chat.Before
 	if forward {
-		read, before = a.cfg.Chat.After, after
+		read, before = c.chat.After, after
 	}
-	found, err := read(r.Context(), room, before, int(limit))
+	found, err := read(r.Context(), room, before, limit)
 	if err != nil {
 		return err
 	}
-	joined, err := a.cfg.Chat.Joined(r.Context(), member, room)
+	joined, err := c.chat.Joined(r.Context(), member, room)
 	if err != nil {
 		return err
 	}
@@ -72,30 +76,13 @@ func (a *API) messages(w http.ResponseWriter, r *http.Request, member string) er
 	return nil
 }
 
-// number reads a parameter of the query; given reports whether it is set.
-func number(r *http.Request, name string, least, most int64) (n int64, given bool, err error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return 0, false, nil
-	}
-	n, err = strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, false, invalid(name, "%s must be a whole number from %d to %d", name, least, most)
-	}
-	return n, true, nil
-}
-
 // say accepts a message; it is stored and announced a moment later.
-func (a *API) say(w http.ResponseWriter, r *http.Request, member string) error {
-	id, err := a.send(w, r, member, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusAccepted, map[string]string{"id": id})
-	return nil
+func (c chatRoutes) say(w http.ResponseWriter, r *http.Request, member string) error {
+	id, err := c.send(w, r, member, r.PathValue("id"))
+	return reply(w, http.StatusAccepted, map[string]string{"id": id}, err)
 }
 
-func (a *API) send(w http.ResponseWriter, r *http.Request, member, room string) (id string, err error) {
+func (c chatRoutes) send(w http.ResponseWriter, r *http.Request, member, room string) (id string, err error) {
 	var body struct {
 		Text *string `json:"text"`
 	}
@@ -105,19 +92,19 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, member, room string) 
 	if body.Text == nil {
 		return "", invalid("text", `the field "text" is missing`)
 	}
-	id, err = a.cfg.Chat.Send(r.Context(), member, room, *body.Text)
+	id, err = c.chat.Send(r.Context(), member, room, *body.Text)
 	return id, chatProblem(err)
 }
 
-func (a *API) joinRoom(w http.ResponseWriter, r *http.Request, member string) error {
-	return a.moved(w, a.cfg.Chat.Join(r.Context(), member, r.PathValue("id")))
+func (c chatRoutes) joinRoom(w http.ResponseWriter, r *http.Request, member string) error {
+	return moved(w, c.chat.Join(r.Context(), member, r.PathValue("id")))
 }
 
-func (a *API) leaveRoom(w http.ResponseWriter, r *http.Request, member string) error {
-	return a.moved(w, a.cfg.Chat.Leave(r.Context(), member, r.PathValue("id")))
+func (c chatRoutes) leaveRoom(w http.ResponseWriter, r *http.Request, member string) error {
+	return moved(w, c.chat.Leave(r.Context(), member, r.PathValue("id")))
 }
 
-func (a *API) moved(w http.ResponseWriter, err error) error {
+func moved(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return chatProblem(err)
 	}
@@ -126,9 +113,9 @@ func (a *API) moved(w http.ResponseWriter, err error) error {
 }
 
 // room opens a WebSocket, and is open for as long as the client stays.
-func (a *API) room(w http.ResponseWriter, r *http.Request) error {
+func (c chatRoutes) room(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if err := a.cfg.Chat.Exists(r.Context(), id); err != nil {
+	if err := c.chat.Exists(r.Context(), id); err != nil {
 		return chatProblem(err)
 	}
 	after, given, err := number(r, "after", 0, 1<<53)
@@ -138,28 +125,28 @@ func (a *API) room(w http.ResponseWriter, r *http.Request) error {
 	if !given {
 		after = -1
 	}
-	if err := a.cfg.Chat.Check(r); err != nil { // a ticket is good for one attempt
+	if err := c.chat.Check(r); err != nil { // a ticket is good for one attempt
 		return chatProblem(err)
 	}
-	member, err := a.opener(r)
+	member, err := c.opener(r)
 	if err != nil {
 		return err
 	}
-	return chatProblem(a.cfg.Chat.Serve(w, r, chat.Visit{
+	return chatProblem(c.chat.Serve(w, r, chat.Visit{
 		Room: id, Member: member, After: after, Address: door.From(r.Context()),
-		Post: func(ctx context.Context, frame []byte) []byte { return a.posted(r, ctx, member, id, frame) },
+		Post: func(ctx context.Context, frame []byte) []byte { return c.posted(r, ctx, member, id, frame) },
 	}))
 }
 
 // opener identifies the member that opens a socket: by the sign-in, or by a ticket,
 // because a browser's WebSocket cannot send custom headers.
-func (a *API) opener(r *http.Request) (string, error) {
+func (c chatRoutes) opener(r *http.Request) (string, error) {
 	query := r.URL.Query()
-	if a.cfg.Live != nil && r.Header.Get("Authorization") == "" && query.Has("ticket") {
-		member, err := a.cfg.Live.Redeem(r.Context(), query.Get("ticket"))
+	if c.live != nil && r.Header.Get("Authorization") == "" && query.Has("ticket") {
+		member, err := c.live.Redeem(r.Context(), query.Get("ticket"))
 		return member, badTicket(err)
 	}
-	member, err := a.cfg.Login.Member(r)
+	member, err := c.guard.login.Member(r)
 	if err != nil {
 		return "", signIn(err)
 	}
@@ -168,31 +155,19 @@ func (a *API) opener(r *http.Request) (string, error) {
 
 // posted answers a frame of a socket as POST …/messages answers its body, and
 // within the same bound.
-func (a *API) posted(opened *http.Request, ctx context.Context, member, room string, frame []byte) []byte { //nolint:revive // the request is the frame's surroundings
+func (c chatRoutes) posted(opened *http.Request, ctx context.Context, member, room string, frame []byte) []byte { //nolint:revive // the request is the frame's surroundings
 	r := opened.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(frame))
 	var id string
-	err := a.bounded(func(w http.ResponseWriter, r *http.Request) (err error) {
-		id, err = a.send(w, r, member, room)
+	err := c.guard.bounded(func(w http.ResponseWriter, r *http.Request) (err error) {
+		id, err = c.send(w, r, member, room)
 		return err
 	})(nil, r)
 	if err == nil {
 		return frameOf(map[string]any{"type": "accepted", "id": id})
 	}
-	p := problemOf(err, a.cfg.Store.Classify)
-	if p.status >= http.StatusInternalServerError && p.name != "busy" && ctx.Err() == nil {
-		a.log.ErrorContext(ctx, "message failed", "route", opened.Pattern, "status", p.status, "error", err)
-	}
+	p := c.guard.problem(ctx, err, "message failed", "route", opened.Pattern)
 	return frameOf(map[string]any{"type": "refused", "problem": p.body()})
-}
-
-// body is the problem document.
-func (p *problem) body() map[string]any {
-	body := map[string]any{"type": "/problems/" + p.name, "title": p.title, "status": p.status, "detail": p.detail}
-	for k, v := range p.more {
-		body[k] = v
-	}
-	return body
 }
 
 func frameOf(v any) []byte {

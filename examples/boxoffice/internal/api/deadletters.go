@@ -1,9 +1,9 @@
 package api
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
@@ -14,36 +14,45 @@ const (
 	maxRate    = 10_000
 )
 
-// deadLetters lists the letters of a topic, oldest first; ?limit=N, 100 by default.
-func (a *API) deadLetters(w http.ResponseWriter, r *http.Request) error {
-	limit := 100
-	if text := r.URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLetters {
-			return invalid("limit", "limit must be a whole number from 1 to %d", maxLetters)
-		}
-		limit = n
-	}
-	list, err := a.cfg.Operator.DeadLetters(r.Context(), r.PathValue("topic"), limit)
+// DeadLetters is what consumers could not handle; see package ops for the answers and
+// errors.
+type DeadLetters interface {
+	DeadLetters(ctx context.Context, topic string, limit int) (any, error)
+	DeadLetter(ctx context.Context, topic, id string) (any, error)
+	EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error
+	RedriveDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
+	DropDeadLetters(ctx context.Context, topic string, s ops.Selection) (any, error)
+}
+
+// deadLetterRoutes show an operator the letters of a topic, and change them.
+type deadLetterRoutes struct{ of DeadLetters }
+
+func (d deadLetterRoutes) mount(g *guard) {
+	g.operator("GET /api/admin/dead-letters/{topic}", d.list)
+	g.operator("GET /api/admin/dead-letters/{topic}/{id}", d.letter)
+	g.operator("PUT /api/admin/dead-letters/{topic}/{id}", d.edit)
+	g.operator("POST /api/admin/dead-letters/{topic}/redrive", change(d.of.RedriveDeadLetters))
+	g.operator("POST /api/admin/dead-letters/{topic}/drop", change(d.of.DropDeadLetters))
+}
+
+// list lists the letters of a topic, oldest first; ?limit=N, 100 by default.
+func (d deadLetterRoutes) list(w http.ResponseWriter, r *http.Request) error {
+	limit, err := limitOf(r, 100, maxLetters)
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, list)
-	return nil
+	list, err := d.of.DeadLetters(r.Context(), r.PathValue("topic"), limit)
+	return reply(w, http.StatusOK, list, err)
 }
 
-// deadLetter shows one letter with its payload.
-func (a *API) deadLetter(w http.ResponseWriter, r *http.Request) error {
-	letter, err := a.cfg.Operator.DeadLetter(r.Context(), r.PathValue("topic"), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, letter)
-	return nil
+// letter shows one letter with its payload.
+func (d deadLetterRoutes) letter(w http.ResponseWriter, r *http.Request) error {
+	letter, err := d.of.DeadLetter(r.Context(), r.PathValue("topic"), r.PathValue("id"))
+	return reply(w, http.StatusOK, letter, err)
 }
 
-// editDeadLetter replaces a letter's payload.
-func (a *API) editDeadLetter(w http.ResponseWriter, r *http.Request) error {
+// edit replaces a letter's payload.
+func (d deadLetterRoutes) edit(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Payload  *string `json:"payload"`
 		Encoding string  `json:"encoding"`
@@ -65,7 +74,7 @@ func (a *API) editDeadLetter(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return invalid("encoding", `the field "encoding" must be utf-8 or base64`)
 	}
-	if err := a.cfg.Operator.EditDeadLetter(r.Context(), r.PathValue("topic"), r.PathValue("id"), payload); err != nil {
+	if err := d.of.EditDeadLetter(r.Context(), r.PathValue("topic"), r.PathValue("id"), payload); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -100,30 +109,17 @@ func (s selection) check() error {
 	return nil
 }
 
-func (a *API) redriveDeadLetters(w http.ResponseWriter, r *http.Request) error {
-	return a.changeDeadLetters(w, r, true)
-}
-
-func (a *API) dropDeadLetters(w http.ResponseWriter, r *http.Request) error {
-	return a.changeDeadLetters(w, r, false)
-}
-
-func (a *API) changeDeadLetters(w http.ResponseWriter, r *http.Request, redrive bool) error {
-	var body selection
-	if err := decode(w, r, &body); err != nil {
-		return err
+// change redrives or drops the letters of a request.
+func change(how func(ctx context.Context, topic string, s ops.Selection) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var body selection
+		if err := decode(w, r, &body); err != nil {
+			return err
+		}
+		if err := body.check(); err != nil {
+			return err
+		}
+		done, err := how(r.Context(), r.PathValue("topic"), ops.Selection(body))
+		return reply(w, http.StatusOK, done, err)
 	}
-	if err := body.check(); err != nil {
-		return err
-	}
-	change := a.cfg.Operator.DropDeadLetters
-	if redrive {
-		change = a.cfg.Operator.RedriveDeadLetters
-	}
-	done, err := change(r.Context(), r.PathValue("topic"), ops.Selection(body))
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, done)
-	return nil
 }

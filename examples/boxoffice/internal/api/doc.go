@@ -121,6 +121,27 @@
 // The last two work for 15 s at most. When that was not enough they answer
 // {more: true, before}; the same request with that "before" goes on.
 //
+// An [API] is made of parts in [New]. Each part has the routes of one matter in its
+// method mount, and no more fields than their handlers use. One guard stands before
+// all: it identifies members and operators, bounds writing requests and turns errors into answers.
+//
+//	part              file             routes below
+//	loginRoutes       login.go         /api/login
+//	showRoutes        shows.go         /api/shows
+//	artistRoutes      artists.go       /api/artists
+//	waitingRoutes     queue.go         /api/queue; gate.go: /vwr, /api/admin/vwr
+//	bookingRoutes     reservations.go  /api/seats, /api/reservations, /api/me/tickets
+//	paymentRoutes     payments.go      /api/payments, /api/memberships; transfers.go: /api/transfers
+//	ticketRoutes      tickets.go       /api/tickets, /api/admin/scan
+//	inboxRoutes       inbox.go         /api/notifications
+//	streamRoutes      live.go          /api/notifications/stream, and its tickets
+//	socialRoutes      social.go        likes, comments, follows, votes and views
+//	chatRoutes        chat.go          /api/rooms
+//	reportRoutes      reports.go       /api/admin/ops, /api/admin/invariants
+//	admissionRoutes   admissions.go    /api/admin/admissions
+//	deadLetterRoutes  deadletters.go   /api/admin/dead-letters
+//	groupRoutes       groups.go        /api/admin/groups
+//
 //	property                                                        proven by
 //	every kind of bad input has its own clear answer                TestBadInput
 //	a body over 1 MB is refused, on every route                     TestLargeBody

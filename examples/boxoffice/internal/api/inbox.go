@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -40,63 +39,63 @@ func presentNotification(n inbox.Notification, lang string) notificationJSON {
 
 // inboxRoutes are the routes of the notifications, except their stream. An id has a
 // slash: escaped it is one segment; unescaped, as after a proxy, it is two.
-func (a *API) inboxRoutes(member, writes func(pattern string, h memberHandler)) {
-	member("GET /api/notifications", a.notifications)
-	writes("POST /api/notifications/{id}/read", a.readNotification)
-	writes("POST /api/notifications/{event}/{member}/read", a.readNotification)
-	writes("POST /api/notifications/read", a.readNotifications)
-	writes("PUT /api/notifications/settings", a.notificationSettings)
+type inboxRoutes struct{ inbox *inbox.Inbox }
+
+func (i inboxRoutes) mount(g *guard) {
+	g.member("GET /api/notifications", i.notifications)
+	g.writes("POST /api/notifications/{id}/read", i.read)
+	g.writes("POST /api/notifications/{event}/{member}/read", i.read)
+	g.writes("POST /api/notifications/read", i.readUpTo)
+	g.writes("PUT /api/notifications/settings", i.settings)
 }
 
 // notifications lists the member's inbox, newest first; ?unread=true, ?limit=N, 50 by
 // default, and ?before= with the last id of the page before. The messages are in the
 // language of the site's pages: ?lang=, the reader's choice, or Accept-Language.
-func (a *API) notifications(w http.ResponseWriter, r *http.Request, member string) error {
+func (i inboxRoutes) notifications(w http.ResponseWriter, r *http.Request, member string) error {
 	unread, err := flag(r, "unread")
 	if err != nil {
 		return err
 	}
-	q := inbox.Query{Unread: unread, Before: r.URL.Query().Get("before"), Limit: pageOfNotifications}
+	q := inbox.Query{Unread: unread, Before: r.URL.Query().Get("before")}
 	if len(q.Before) > maxNotificationID {
 		return invalid("before", "before must be the id of a notification")
 	}
-	if text := r.URL.Query().Get("limit"); text != "" {
-		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > maxNotifications {
-			return invalid("limit", "limit must be a whole number from 1 to %d", maxNotifications)
-		}
+	if q.Limit, err = limitOf(r, pageOfNotifications, maxNotifications); err != nil {
+		return err
 	}
-	list, err := a.cfg.Inbox.List(r.Context(), member, q)
+	list, err := i.inbox.List(r.Context(), member, q)
 	if err != nil {
 		return err
 	}
-	count, err := a.cfg.Inbox.UnreadCount(r.Context(), member)
+	count, err := i.inbox.UnreadCount(r.Context(), member)
 	if err != nil {
 		return err
 	}
-	muted, err := a.cfg.Inbox.Muted(r.Context(), member)
+	muted, err := i.inbox.Muted(r.Context(), member)
 	if err != nil {
 		return err
 	}
 	lang := locales.Negotiate(r)
 	out := make([]notificationJSON, len(list))
-	for i, n := range list {
-		out[i] = presentNotification(n, lang)
+	for at, n := range list {
+		out[at] = presentNotification(n, lang)
 	}
 	w.Header().Set("Content-Language", lang)
 	answer(w, http.StatusOK, map[string]any{"notifications": out, "unreadCount": count, "muted": muted})
 	return nil
 }
 
-func (a *API) readNotification(w http.ResponseWriter, r *http.Request, member string) error {
+func (i inboxRoutes) read(w http.ResponseWriter, r *http.Request, member string) error {
 	id := r.PathValue("id")
 	if id == "" {
 		id = r.PathValue("event") + "/" + r.PathValue("member")
 	}
-	return readAnswer(w, a.cfg.Inbox.Read(r.Context(), member, id))
+	return readAnswer(w, i.inbox.Read(r.Context(), member, id))
 }
 
-// readNotifications marks all as read up to the newest that the member has seen.
-func (a *API) readNotifications(w http.ResponseWriter, r *http.Request, member string) error {
+// readUpTo marks all as read up to the newest that the member has seen.
+func (i inboxRoutes) readUpTo(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		UpTo *string `json:"upTo"`
 	}
@@ -109,7 +108,7 @@ func (a *API) readNotifications(w http.ResponseWriter, r *http.Request, member s
 	if *body.UpTo == "" || len(*body.UpTo) > maxNotificationID {
 		return invalid("upTo", "upTo must be the id of a notification")
 	}
-	return readAnswer(w, a.cfg.Inbox.ReadUpTo(r.Context(), member, *body.UpTo))
+	return readAnswer(w, i.inbox.ReadUpTo(r.Context(), member, *body.UpTo))
 }
 
 func readAnswer(w http.ResponseWriter, err error) error {
@@ -123,7 +122,7 @@ func readAnswer(w http.ResponseWriter, err error) error {
 	return nil
 }
 
-func (a *API) notificationSettings(w http.ResponseWriter, r *http.Request, member string) error {
+func (i inboxRoutes) settings(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		Muted *bool `json:"muted"`
 	}
@@ -133,9 +132,6 @@ func (a *API) notificationSettings(w http.ResponseWriter, r *http.Request, membe
 	if body.Muted == nil {
 		return invalid("muted", `the field "muted" is missing`)
 	}
-	if err := a.cfg.Inbox.Mute(r.Context(), member, *body.Muted); err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, map[string]bool{"muted": *body.Muted})
-	return nil
+	err := i.inbox.Mute(r.Context(), member, *body.Muted)
+	return reply(w, http.StatusOK, map[string]bool{"muted": *body.Muted}, err)
 }

@@ -9,47 +9,49 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-func (a *API) liveRoutes(public func(string, handler), member func(string, memberHandler)) {
-	member("POST /api/notifications/ticket", a.ticket)
-	public("GET "+live.Path, a.stream)
+// streamRoutes are the live streams, and the tickets that open them.
+type streamRoutes struct {
+	live  *live.Live
+	login *auth.Login
+}
+
+func (s streamRoutes) mount(g *guard) {
+	g.member("POST /api/notifications/ticket", s.ticket)
+	g.public("GET "+live.Path, s.stream)
 }
 
 // ticket issues a ticket, for the address of a browser's EventSource or WebSocket.
-func (a *API) ticket(w http.ResponseWriter, _ *http.Request, member string) error {
-	ticket, expires, err := a.cfg.Live.Ticket(member)
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, map[string]any{"ticket": ticket, "expiresAt": expires})
-	return nil
+func (s streamRoutes) ticket(w http.ResponseWriter, _ *http.Request, member string) error {
+	ticket, expires, err := s.live.Ticket(member)
+	return reply(w, http.StatusOK, map[string]any{"ticket": ticket, "expiresAt": expires}, err)
 }
 
 // stream is open for as long as the client stays, unlike all other requests.
-func (a *API) stream(w http.ResponseWriter, r *http.Request) error {
+func (s streamRoutes) stream(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet { // the pattern takes HEAD too
 		return newProblem(http.StatusMethodNotAllowed, "method-not-allowed", "Not with this method", "a stream has no head alone; use GET").withHeader("Allow", http.MethodGet)
 	}
-	tab, err := a.tab(w, r)
+	tab, err := s.tab(w, r)
 	if err != nil {
 		return err
 	}
-	_ = a.cfg.Live.Serve(w, r, tab) // it has answered
+	_ = s.live.Serve(w, r, tab) // it has answered
 	return nil
 }
 
 // tab identifies the tab: by the sign-in, or by a ticket.
-func (a *API) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
+func (s streamRoutes) tab(w http.ResponseWriter, r *http.Request) (live.Tab, error) {
 	query := r.URL.Query()
 	place := query.Get("place")
 	if query.Has("place") && place != "free" {
 		return live.Tab{}, invalid("place", "place must be free, or left out")
 	}
 	if r.Header.Get("Authorization") == "" && query.Has("ticket") {
-		tab, err := a.cfg.Live.Tab(w, r)
+		tab, err := s.live.Tab(w, r)
 		tab.OnlyIfFree = place == "free"
 		return tab, badTicket(err)
 	}
-	member, err := a.cfg.Login.Member(r)
+	member, err := s.login.Member(r)
 	if err != nil {
 		return live.Tab{}, signIn(err)
 	}

@@ -41,7 +41,23 @@ func presentPayment(p payment.Payment) paymentJSON {
 	return out
 }
 
-func (a *API) pay(w http.ResponseWriter, r *http.Request, member string) error {
+// paymentRoutes are the payments, with the transfers and memberships that they pay.
+type paymentRoutes struct{ payments *payment.Payments }
+
+func (p paymentRoutes) mount(g *guard) {
+	g.writes("POST /api/payments", p.pay)
+	g.member("GET /api/payments/{id}", p.payment)
+	g.writes("POST /api/payments/{id}/refund", p.refund)
+	g.writes("POST /api/transfers", p.transfer)
+	g.member("GET /api/me/transfers", p.transfers)
+	g.writes("POST /api/transfers/{id}/accept", p.decide((*payment.Payments).Accept))
+	g.writes("POST /api/transfers/{id}/decline", p.decide((*payment.Payments).Decline))
+	g.writes("POST /api/transfers/{id}/withdraw", p.decide((*payment.Payments).Withdraw))
+	g.writes("POST /api/memberships", p.membership)
+	g.member("GET /api/me/memberships", p.memberships)
+}
+
+func (p paymentRoutes) pay(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		ReservationID string `json:"reservationId"`
 		Amount        int64  `json:"amount"`
@@ -54,13 +70,13 @@ func (a *API) pay(w http.ResponseWriter, r *http.Request, member string) error {
 	if err := required("reservationId", body.ReservationID); err != nil {
 		return err
 	}
-	return a.start(w, r, payment.Request{
+	return p.start(w, r, payment.Request{
 		Key: key, Member: member, Type: events.ForReservation,
 		ReservationID: body.ReservationID, Amount: body.Amount, Card: body.Card,
 	})
 }
 
-func (a *API) transfer(w http.ResponseWriter, r *http.Request, member string) error {
+func (p paymentRoutes) transfer(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		ReservationID string `json:"reservationId"`
 		ToMemberID    string `json:"toMemberId"`
@@ -77,13 +93,13 @@ func (a *API) transfer(w http.ResponseWriter, r *http.Request, member string) er
 	if err := auth.CheckMember(body.ToMemberID); err != nil {
 		return invalid("toMemberId", "%v", err)
 	}
-	return a.start(w, r, payment.Request{
+	return p.start(w, r, payment.Request{
 		Key: key, Member: member, Type: events.ForTransfer,
 		ReservationID: body.ReservationID, ToMember: body.ToMemberID, Amount: body.Amount, Card: body.Card,
 	})
 }
 
-func (a *API) membership(w http.ResponseWriter, r *http.Request, member string) error {
+func (p paymentRoutes) membership(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		Amount int64  `json:"amount"`
 		Card   string `json:"card"`
@@ -92,7 +108,7 @@ func (a *API) membership(w http.ResponseWriter, r *http.Request, member string) 
 	if err != nil {
 		return err
 	}
-	return a.start(w, r, payment.Request{
+	return p.start(w, r, payment.Request{
 		Key: key, Member: member, Type: events.ForMembership, Amount: body.Amount, Card: body.Card,
 	})
 }
@@ -105,36 +121,28 @@ func keyed(w http.ResponseWriter, r *http.Request, body any) (key string, err er
 	return key, decode(w, r, body)
 }
 
-func (a *API) start(w http.ResponseWriter, r *http.Request, req payment.Request) error {
+func (p paymentRoutes) start(w http.ResponseWriter, r *http.Request, req payment.Request) error {
 	if req.Amount <= 0 {
 		return invalid("amount", `the field "amount" must be a positive number of won`)
 	}
 	if req.Card == "" {
 		return invalid("card", `the field "card" is missing`)
 	}
-	p, err := a.cfg.Payments.Start(r.Context(), req)
+	found, err := p.payments.Start(r.Context(), req)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", "/api/payments/"+p.ID)
-	answer(w, http.StatusAccepted, presentPayment(p))
+	w.Header().Set("Location", "/api/payments/"+found.ID)
+	answer(w, http.StatusAccepted, presentPayment(found))
 	return nil
 }
 
-func (a *API) payment(w http.ResponseWriter, r *http.Request, member string) error {
-	p, err := a.cfg.Payments.Get(r.Context(), member, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, presentPayment(p))
-	return nil
+func (p paymentRoutes) payment(w http.ResponseWriter, r *http.Request, member string) error {
+	found, err := p.payments.Get(r.Context(), member, r.PathValue("id"))
+	return reply(w, http.StatusOK, presentPayment(found), err)
 }
 
-func (a *API) refund(w http.ResponseWriter, r *http.Request, member string) error {
-	p, err := a.cfg.Payments.Refund(r.Context(), member, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusAccepted, presentPayment(p))
-	return nil
+func (p paymentRoutes) refund(w http.ResponseWriter, r *http.Request, member string) error {
+	found, err := p.payments.Refund(r.Context(), member, r.PathValue("id"))
+	return reply(w, http.StatusAccepted, presentPayment(found), err)
 }

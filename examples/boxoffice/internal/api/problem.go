@@ -53,14 +53,19 @@ func (p *problem) withHeader(name, value string) *problem {
 }
 
 func (p *problem) write(w http.ResponseWriter) {
+	for k, v := range p.header {
+		w.Header().Set(k, v)
+	}
+	writeJSON(w, p.status, "application/problem+json", p.body())
+}
+
+// body is the problem document.
+func (p *problem) body() map[string]any {
 	body := map[string]any{"type": "/problems/" + p.name, "title": p.title, "status": p.status, "detail": p.detail}
 	for k, v := range p.more {
 		body[k] = v
 	}
-	for k, v := range p.header {
-		w.Header().Set(k, v)
-	}
-	writeJSON(w, p.status, "application/problem+json", body)
+	return body
 }
 
 // invalid is a request with a field or body that the route does not accept.

@@ -9,25 +9,61 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/queuehttp"
+	"github.com/millrace-go/millrace/queue/token"
 )
 
 // knownFor is how long the waiting room uses its last answer about a show: seats
 // become available or sold while people wait.
 const knownFor = time.Second
 
+// waitingRoutes are the waiting room and the gate before it.
+type waitingRoutes struct {
+	gate    *frontgate.Handlers
+	queue   *queuehttp.Handlers
+	catalog *catalog.Catalog
+	entries *token.Entries
+	guard   *guard
+}
+
+func newWaitingRoutes(cfg Config, g *guard) (q *waitingRoutes, err error) {
+	q = &waitingRoutes{catalog: cfg.Catalog, entries: cfg.Entries, guard: g}
+	if q.gate, err = q.newGate(cfg.Gate); err != nil {
+		return nil, err
+	}
+	q.queue, err = q.newQueue(cfg.Room, cfg.Lane, cfg.Passes)
+	return q, err
+}
+
+func (q *waitingRoutes) mount(g *guard) {
+	q.queue.Mount(g.mux, "/api/queue", func(next http.Handler) http.Handler {
+		return g.handle(g.admin(func(w http.ResponseWriter, r *http.Request) error {
+			next.ServeHTTP(w, r)
+			return nil
+		}))
+	})
+	g.public("POST /vwr/assign/{eventId}", q.ofShow(q.gate.Assign))
+	g.public("GET /vwr/check/{eventId}/{requestId}", q.ofShow(q.gate.Check))
+	g.operator("POST /api/admin/vwr/activate/{eventId}", q.ofShow(q.gate.Activate))
+	g.operator("POST /api/admin/vwr/deactivate/{eventId}", q.ofShow(q.gate.Deactivate))
+	g.operator("POST /api/admin/vwr/advance/{eventId}", q.ofShow(q.gate.Advance))
+	g.operator("GET /api/admin/vwr/status/{eventId}", q.ofShow(q.gate.Status))
+}
+
 // newQueue makes the handlers of the waiting room.
-func (a *API) newQueue() (*queuehttp.Handlers, error) {
-	return queuehttp.New(a.cfg.Room, a.cfg.Entries, queuehttp.Config{
-		User: a.cfg.Login.Member, Known: a.onSale, KnownFor: knownFor, Gate: a.gate.Position, Lane: a.cfg.Lane.of(a.cfg.Login), NewPosition: a.gate.NewPosition,
-		EntryCookie: entryCookie, Passes: a.cfg.Passes, Fail: a.queueProblem, Secure: door.HTTPS, Logger: a.log,
+func (q *waitingRoutes) newQueue(room *queue.Room, lane Lane, passes *token.Passes) (*queuehttp.Handlers, error) {
+	return queuehttp.New(room, q.entries, queuehttp.Config{
+		User: q.guard.login.Member, Known: q.onSale, KnownFor: knownFor, Gate: q.gate.Position, Lane: lane.of(q.guard.login), NewPosition: q.gate.NewPosition,
+		EntryCookie: entryCookie, Passes: passes, Fail: q.queueProblem, Secure: door.HTTPS, Logger: q.guard.log,
 	})
 }
 
 // onSale reports whether a member may line up for a show. Held seats become free when
 // a payment fails, so it is worth lining up while there are some.
-func (a *API) onSale(ctx context.Context, event string) error {
-	show, err := a.cfg.Catalog.Show(ctx, event)
+func (q *waitingRoutes) onSale(ctx context.Context, event string) error {
+	show, err := q.catalog.Show(ctx, event)
 	switch {
 	case errors.Is(err, catalog.ErrNoShow):
 		return fmt.Errorf("%w: %w", queuehttp.ErrUnknownEvent, err)
@@ -40,31 +76,13 @@ func (a *API) onSale(ctx context.Context, event string) error {
 }
 
 // queueProblem answers as the other routes do.
-func (a *API) queueProblem(w http.ResponseWriter, _ *http.Request, p *queuehttp.Problem) {
+func (q *waitingRoutes) queueProblem(w http.ResponseWriter, _ *http.Request, p *queuehttp.Problem) {
 	switch {
 	case p.Status == http.StatusUnauthorized:
 		signIn(p.Err).write(w)
 	case errors.Is(p.Err, queuehttp.ErrUnknownEvent):
-		problemOf(p.Err, a.cfg.Store.Classify).write(w)
+		problemOf(p.Err, q.guard.classify).write(w)
 	default:
 		p.Write(w)
 	}
-}
-
-// admitted guards reads of an event. It reports false after it has answered.
-func (a *API) admitted(w http.ResponseWriter, r *http.Request, member, event string) bool {
-	return a.passed(w, r, a.queue.Admit(r, member, event))
-}
-
-// inside guards writes: the token alone is not enough when its owner has left the
-// room since.
-func (a *API) inside(w http.ResponseWriter, r *http.Request, member, event string) bool {
-	return a.passed(w, r, a.queue.AdmitWrite(r, member, event))
-}
-
-func (a *API) passed(w http.ResponseWriter, r *http.Request, err error) bool {
-	if err != nil {
-		a.queue.Refuse(w, r, err)
-	}
-	return err == nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -129,6 +130,36 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 }
 
 func answer(w http.ResponseWriter, status int, v any) { writeJSON(w, status, "application/json", v) }
+
+// reply answers with v, or returns the error that came in its place.
+func reply(w http.ResponseWriter, status int, v any, err error) error {
+	if err == nil {
+		answer(w, status, v)
+	}
+	return err
+}
+
+// number reads a parameter of the query; given reports whether it is set.
+func number(r *http.Request, name string, least, most int64) (n int64, given bool, err error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, false, invalid(name, "%s must be a whole number from %d to %d", name, least, most)
+	}
+	return n, true, nil
+}
+
+// limitOf reads how much a list may hold.
+func limitOf(r *http.Request, usual, most int) (int, error) {
+	n, given, err := number(r, "limit", 1, int64(most))
+	if !given {
+		return usual, err
+	}
+	return int(n), err
+}
 
 // flag reads a parameter of the query that is true or false; false without it.
 func flag(r *http.Request, name string) (bool, error) {

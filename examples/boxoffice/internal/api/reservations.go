@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
 type reservationJSON struct {
@@ -42,9 +43,53 @@ func presentReservation(r booking.Reservation) reservationJSON {
 	return out
 }
 
+// bookingRoutes are the seats and their reservations. The waiting room guards them.
+type bookingRoutes struct {
+	booking *booking.Booking
+	catalog *catalog.Catalog
+	room    *queuehttp.Handlers
+}
+
+func (b bookingRoutes) mount(g *guard) {
+	g.member("GET /api/seats/{eventId}", b.seats)
+	g.member("GET /api/shows/{id}/allowance", b.allowance)
+	g.writes("POST /api/seats/reserve", b.reserve)
+	g.member("GET /api/reservations/{id}", b.reservation)
+	g.writes("DELETE /api/reservations/{id}", b.cancelReservation)
+	g.member("GET /api/me/tickets", b.tickets)
+	g.writes("DELETE /api/me/tickets/{id}", b.cancelTicket)
+}
+
+type seatJSON struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Class  string `json:"class"` // that has this price in the show's prices; empty for none
+	Price  int64  `json:"price"`
+}
+
+func (b bookingRoutes) seats(w http.ResponseWriter, r *http.Request, member string) error {
+	event := r.PathValue("eventId")
+	if err := b.catalog.Exists(r.Context(), event); err != nil {
+		return err
+	}
+	if !b.admitted(w, r, member, event) {
+		return nil
+	}
+	seats, err := b.catalog.Seats(r.Context(), event)
+	if err != nil {
+		return err
+	}
+	out := make([]seatJSON, len(seats))
+	for i, s := range seats {
+		out[i] = seatJSON{s.ID, s.Status, s.Class, s.Price}
+	}
+	answer(w, http.StatusOK, map[string]any{"seats": out})
+	return nil
+}
+
 // allowance is how many seats of a show the member may have, and has.
-func (a *API) allowance(w http.ResponseWriter, r *http.Request, member string) error {
-	has, err := a.cfg.Booking.Allowance(r.Context(), member, r.PathValue("id"))
+func (b bookingRoutes) allowance(w http.ResponseWriter, r *http.Request, member string) error {
+	has, err := b.booking.Allowance(r.Context(), member, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -58,7 +103,7 @@ func (a *API) allowance(w http.ResponseWriter, r *http.Request, member string) e
 	return nil
 }
 
-func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) error {
+func (b bookingRoutes) reserve(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		EventID string   `json:"eventId"`
 		SeatIDs []string `json:"seatIds"`
@@ -81,13 +126,13 @@ func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) err
 	if len(slices.Compact(sorted)) != len(body.SeatIDs) {
 		return invalid("seatIds", "seatIds names a seat twice")
 	}
-	if err := a.cfg.Catalog.Exists(r.Context(), body.EventID); err != nil {
+	if err := b.catalog.Exists(r.Context(), body.EventID); err != nil {
 		return err
 	}
-	if !a.inside(w, r, member, body.EventID) {
+	if !b.inside(w, r, member, body.EventID) {
 		return nil
 	}
-	held, err := a.cfg.Booking.Reserve(r.Context(), member, body.EventID, body.SeatIDs)
+	held, err := b.booking.Reserve(r.Context(), member, body.EventID, body.SeatIDs)
 	if err != nil {
 		return err
 	}
@@ -96,30 +141,30 @@ func (a *API) reserve(w http.ResponseWriter, r *http.Request, member string) err
 	return nil
 }
 
-func (a *API) reservation(w http.ResponseWriter, r *http.Request, member string) error {
-	found, err := a.cfg.Booking.Get(r.Context(), member, r.PathValue("id"))
+func (b bookingRoutes) reservation(w http.ResponseWriter, r *http.Request, member string) error {
+	found, err := b.booking.Get(r.Context(), member, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if a.admitted(w, r, member, found.ShowID) {
+	if b.admitted(w, r, member, found.ShowID) {
 		answer(w, http.StatusOK, presentReservation(found))
 	}
 	return nil
 }
 
-func (a *API) cancelReservation(w http.ResponseWriter, r *http.Request, member string) error {
-	found, err := a.cfg.Booking.Get(r.Context(), member, r.PathValue("id"))
+func (b bookingRoutes) cancelReservation(w http.ResponseWriter, r *http.Request, member string) error {
+	found, err := b.booking.Get(r.Context(), member, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if !a.inside(w, r, member, found.ShowID) {
+	if !b.inside(w, r, member, found.ShowID) {
 		return nil
 	}
-	return a.cancelTicket(w, r, member)
+	return b.cancelTicket(w, r, member)
 }
 
-func (a *API) tickets(w http.ResponseWriter, r *http.Request, member string) error {
-	mine, err := a.cfg.Booking.List(r.Context(), member)
+func (b bookingRoutes) tickets(w http.ResponseWriter, r *http.Request, member string) error {
+	mine, err := b.booking.List(r.Context(), member)
 	if err != nil {
 		return err
 	}
@@ -133,8 +178,8 @@ func (a *API) tickets(w http.ResponseWriter, r *http.Request, member string) err
 
 // cancelTicket ends a reservation at once (200), or requests its refund (202): then
 // it ends when the money is back.
-func (a *API) cancelTicket(w http.ResponseWriter, r *http.Request, member string) error {
-	ended, err := a.cfg.Booking.Cancel(r.Context(), member, r.PathValue("id"))
+func (b bookingRoutes) cancelTicket(w http.ResponseWriter, r *http.Request, member string) error {
+	ended, err := b.booking.Cancel(r.Context(), member, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -144,4 +189,22 @@ func (a *API) cancelTicket(w http.ResponseWriter, r *http.Request, member string
 	}
 	answer(w, status, presentReservation(ended))
 	return nil
+}
+
+// admitted guards reads of an event. It reports false after it has answered.
+func (b bookingRoutes) admitted(w http.ResponseWriter, r *http.Request, member, event string) bool {
+	return b.passed(w, r, b.room.Admit(r, member, event))
+}
+
+// inside guards writes: the token alone is not enough when its owner has left the
+// room since.
+func (b bookingRoutes) inside(w http.ResponseWriter, r *http.Request, member, event string) bool {
+	return b.passed(w, r, b.room.AdmitWrite(r, member, event))
+}
+
+func (b bookingRoutes) passed(w http.ResponseWriter, r *http.Request, err error) bool {
+	if err != nil {
+		b.room.Refuse(w, r, err)
+	}
+	return err == nil
 }

@@ -3,12 +3,10 @@ package api
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 )
 
@@ -18,24 +16,30 @@ const (
 	maxPage      = 100
 )
 
-func (a *API) socialRoutes(public func(string, handler), member, writes func(string, memberHandler), admin func(string, handler)) {
-	writes("POST /api/shows/{id}/like", a.like)
-	writes("DELETE /api/shows/{id}/like", a.unlike)
-	member("GET /api/me/likes", a.likes)
+// socialRoutes are the members' actions around a show.
+type socialRoutes struct {
+	social *social.Social
+	guard  *guard
+}
 
-	public("GET /api/shows/{id}/comments", a.comments)
-	writes("POST /api/shows/{id}/comments", a.comment)
-	writes("DELETE /api/comments/{id}", a.deleteComment)
+func (s socialRoutes) mount(g *guard) {
+	g.writes("POST /api/shows/{id}/like", s.like)
+	g.writes("DELETE /api/shows/{id}/like", s.unlike)
+	g.member("GET /api/me/likes", s.likes)
 
-	writes("POST /api/members/{id}/follow", a.follow)
-	writes("DELETE /api/members/{id}/follow", a.unfollow)
-	member("GET /api/me/follows", a.follows)
+	g.public("GET /api/shows/{id}/comments", s.comments)
+	g.writes("POST /api/shows/{id}/comments", s.comment)
+	g.writes("DELETE /api/comments/{id}", s.deleteComment)
 
-	public("GET /api/shows/{id}/vote", a.poll)
-	writes("POST /api/shows/{id}/vote", a.vote)
-	admin("POST /api/shows/{id}/vote/close", a.closeVote)
+	g.writes("POST /api/members/{id}/follow", s.follow)
+	g.writes("DELETE /api/members/{id}/follow", s.unfollow)
+	g.member("GET /api/me/follows", s.follows)
 
-	public("POST /api/shows/{id}/view", a.bounded(a.view))
+	g.public("GET /api/shows/{id}/vote", s.poll)
+	g.writes("POST /api/shows/{id}/vote", s.vote)
+	g.operator("POST /api/shows/{id}/vote/close", s.closeVote)
+
+	g.public("POST /api/shows/{id}/view", g.bounded(s.view))
 }
 
 func done(w http.ResponseWriter) {
@@ -74,38 +78,30 @@ func socialProblem(err error) error {
 	return err
 }
 
-func (a *API) like(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, a.cfg.Social.Like(r.Context(), member, r.PathValue("id")))
+func (s socialRoutes) like(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, s.social.Like(r.Context(), member, r.PathValue("id")))
 }
 
-func (a *API) unlike(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, a.cfg.Social.Unlike(r.Context(), member, r.PathValue("id")))
+func (s socialRoutes) unlike(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, s.social.Unlike(r.Context(), member, r.PathValue("id")))
 }
 
-func (a *API) likes(w http.ResponseWriter, r *http.Request, member string) error {
-	shows, err := a.cfg.Social.Liked(r.Context(), member)
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, map[string]any{"shows": shows})
-	return nil
+func (s socialRoutes) likes(w http.ResponseWriter, r *http.Request, member string) error {
+	shows, err := s.social.Liked(r.Context(), member)
+	return reply(w, http.StatusOK, map[string]any{"shows": shows}, err)
 }
 
-func (a *API) follow(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, a.cfg.Social.Follow(r.Context(), member, r.PathValue("id")))
+func (s socialRoutes) follow(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, s.social.Follow(r.Context(), member, r.PathValue("id")))
 }
 
-func (a *API) unfollow(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, a.cfg.Social.Unfollow(r.Context(), member, r.PathValue("id")))
+func (s socialRoutes) unfollow(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, s.social.Unfollow(r.Context(), member, r.PathValue("id")))
 }
 
-func (a *API) follows(w http.ResponseWriter, r *http.Request, member string) error {
-	members, err := a.cfg.Social.Follows(r.Context(), member)
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, map[string]any{"members": members})
-	return nil
+func (s socialRoutes) follows(w http.ResponseWriter, r *http.Request, member string) error {
+	members, err := s.social.Follows(r.Context(), member)
+	return reply(w, http.StatusOK, map[string]any{"members": members}, err)
 }
 
 type commentJSON struct {
@@ -121,18 +117,18 @@ func presentComment(c social.Comment) commentJSON {
 
 // comments lists them newest first; before is the id of the last one of the page
 // before.
-func (a *API) comments(w http.ResponseWriter, r *http.Request) error {
+func (s socialRoutes) comments(w http.ResponseWriter, r *http.Request) error {
 	before := r.URL.Query().Get("before")
 	if before != "" {
 		if err := required("before", before); err != nil {
 			return err
 		}
 	}
-	limit, err := pageSize(r)
+	limit, err := limitOf(r, commentsPage, maxPage)
 	if err != nil {
 		return err
 	}
-	all, err := a.cfg.Social.Comments(r.Context(), r.PathValue("id"), before, limit)
+	all, err := s.social.Comments(r.Context(), r.PathValue("id"), before, limit)
 	if err != nil {
 		return err
 	}
@@ -144,20 +140,7 @@ func (a *API) comments(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pageSize is the length of the page that a request asks for.
-func pageSize(r *http.Request) (int, error) {
-	text := r.URL.Query().Get("limit")
-	if text == "" {
-		return commentsPage, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxPage {
-		return 0, invalid("limit", "limit must be 1 to %d", maxPage)
-	}
-	return n, nil
-}
-
-func (a *API) comment(w http.ResponseWriter, r *http.Request, member string) error {
+func (s socialRoutes) comment(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		Text string `json:"text"`
 	}
@@ -171,7 +154,7 @@ func (a *API) comment(w http.ResponseWriter, r *http.Request, member string) err
 	if strings.ContainsRune(text, 0) {
 		return invalid("text", "text holds a character that is no text")
 	}
-	written, err := a.cfg.Social.Comment(r.Context(), member, r.PathValue("id"), text)
+	written, err := s.social.Comment(r.Context(), member, r.PathValue("id"), text)
 	if err != nil {
 		return socialProblem(err)
 	}
@@ -179,8 +162,8 @@ func (a *API) comment(w http.ResponseWriter, r *http.Request, member string) err
 	return nil
 }
 
-func (a *API) deleteComment(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, a.cfg.Social.DeleteComment(r.Context(), member, r.PathValue("id")))
+func (s socialRoutes) deleteComment(w http.ResponseWriter, r *http.Request, member string) error {
+	return after(w, s.social.DeleteComment(r.Context(), member, r.PathValue("id")))
 }
 
 type pollJSON struct {
@@ -193,12 +176,12 @@ type pollJSON struct {
 }
 
 // poll reports the state of a vote, and a signed-in member's choice.
-func (a *API) poll(w http.ResponseWriter, r *http.Request) error {
-	member, err := a.maybeMember(r)
+func (s socialRoutes) poll(w http.ResponseWriter, r *http.Request) error {
+	member, err := s.guard.maybeMember(r)
 	if err != nil {
 		return err
 	}
-	p, err := a.cfg.Social.Poll(r.Context(), member, r.PathValue("id"))
+	p, err := s.social.Poll(r.Context(), member, r.PathValue("id"))
 	if err != nil {
 		return socialProblem(err)
 	}
@@ -214,7 +197,7 @@ func (a *API) poll(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) vote(w http.ResponseWriter, r *http.Request, member string) error {
+func (s socialRoutes) vote(w http.ResponseWriter, r *http.Request, member string) error {
 	var body struct {
 		Option string `json:"option"`
 	}
@@ -224,35 +207,23 @@ func (a *API) vote(w http.ResponseWriter, r *http.Request, member string) error 
 	if body.Option == "" {
 		return invalid("option", `the field "option" is missing`)
 	}
-	return after(w, a.cfg.Social.Vote(r.Context(), member, r.PathValue("id"), body.Option))
+	return after(w, s.social.Vote(r.Context(), member, r.PathValue("id"), body.Option))
 }
 
-func (a *API) closeVote(w http.ResponseWriter, r *http.Request) error {
-	return after(w, a.cfg.Social.Close(r.Context(), r.PathValue("id")))
+func (s socialRoutes) closeVote(w http.ResponseWriter, r *http.Request) error {
+	return after(w, s.social.Close(r.Context(), r.PathValue("id")))
 }
 
 // view counts a visit, soon.
-func (a *API) view(w http.ResponseWriter, r *http.Request) error {
-	member, err := a.maybeMember(r)
+func (s socialRoutes) view(w http.ResponseWriter, r *http.Request) error {
+	member, err := s.guard.maybeMember(r)
 	if err != nil {
 		return err
 	}
-	if err := a.cfg.Social.View(r.Context(), member, r.PathValue("id")); err != nil {
+	if err := s.social.View(r.Context(), member, r.PathValue("id")); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusAccepted)
 	return nil
-}
-
-// maybeMember is the signed-in member, or "" without a sign-in.
-func (a *API) maybeMember(r *http.Request) (string, error) {
-	member, err := a.cfg.Login.Member(r)
-	if errors.Is(err, auth.ErrMissing) {
-		return "", nil
-	}
-	if err != nil {
-		return "", signIn(err)
-	}
-	return member, nil
 }

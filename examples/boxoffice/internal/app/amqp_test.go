@@ -35,7 +35,7 @@ func TestPlainQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close() //nolint:errcheck // a test's side connection
-	for _, c := range p.app.consumers() {
+	for _, c := range p.app.office.consumers.all {
 		if c.Topic != events.Domain {
 			continue
 		}

@@ -7,37 +7,17 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/admissions"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/heldseats"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	tickets "github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
-	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
-	"github.com/millrace-go/millrace/outbox"
 )
 
 // Options of an [App]. The zero value works.
@@ -76,49 +56,12 @@ type Options struct {
 type App struct {
 	cfg   config.Config
 	opt   Options
-	log   *slog.Logger
 	ready chan struct{}
-	url   string // set before ready is closed
-	// leaving is set when the process was asked to end and closes connections.
-	leaving atomic.Bool
-	// routes are the patterns of all served routes; set before ready is closed.
-	routes []string
 
-	// The parts that Run opened and made.
-	holder    string
-	sole      bool
-	store     *store.Store
-	outbox    *outbox.Outbox
-	events    outboxStore
-	bus       *bus.Bus
-	charger   *payment.Gateway
-	stats     *stats.Stats
-	catalog   *catalog.Catalog
-	held      *heldseats.Mirror // nil without Redis
-	booking   *booking.Booking
-	payments  *payment.Payments
-	door      *tickets.Door
-	executor  *payment.Executor
-	runner    *bus.Runner
-	relay     *outbox.Relay
-	ops       *ops.Ops
-	published *ops.Published
-	requests  *ops.Requests
-	keys      *sqlidempotency.Store
-	guards    map[ops.Consumer]idempotencyprom.Guard
-	commands  *commands
-	shared    shared
-	social    *social.Social
-	artists   *artists // nil when this process has no part in the mirror
-	chat      *chat.Chat
-	waiting   *waiting // nil when it has none in the waiting room
-	inbox     *inbox.Inbox
-	live      *live.Live
-	streams   *streams             // nil when it serves none
-	tracing   trace.TracerProvider // nil when no spans are made
-
-	admissions      *admissions.Log
-	noticeTransport *noticeTransport // nil when admissions are not published
+	// Set before ready is closed.
+	url    string
+	office *office
+	server *server
 }
 
 // New makes an App. It does no I/O.
@@ -141,7 +84,7 @@ func New(cfg config.Config, opt Options) (*App, error) {
 	if opt.GatewayTimeout == 0 {
 		opt.GatewayTimeout = 2 * time.Second
 	}
-	return &App{requests: ops.NewRequests(), commands: newCommands(), cfg: cfg, opt: opt, log: opt.Logger, ready: make(chan struct{})}, nil
+	return &App{cfg: cfg, opt: opt, ready: make(chan struct{})}, nil
 }
 
 // Ready is closed once the App serves.
@@ -151,7 +94,7 @@ func (a *App) Ready() <-chan struct{} { return a.ready }
 func (a *App) URL() string { return a.url }
 
 // Routes are the patterns of all routes that it serves, once it is ready.
-func (a *App) Routes() []string { return slices.Clone(a.routes) }
+func (a *App) Routes() []string { return slices.Clone(a.server.routes) }
 
 // AdminToken opens the operator's routes, once it is ready.
 func (a *App) AdminToken() string { return a.cfg.AdminToken }
@@ -169,68 +112,42 @@ func (a *App) Run(ctx context.Context) (err error) {
 	defer ln.Close() //nolint:errcheck // the server closes it first
 	var opened closers
 	defer func() { err = errors.Join(err, opened.close()) }()
-	if err := a.identify(&opened); err != nil {
-		return err
-	}
-	if err := a.openTraces(&opened); err != nil {
-		return err
-	}
-	if err := a.open(ctx, &opened); err != nil {
+	b, err := open(ctx, a.cfg, a.opt, &opened)
+	if err != nil {
 		return err
 	}
 	run := newStages(a.opt.Drain)
-	if err := a.startGateway(run, &opened); err != nil {
-		return errors.Join(err, run.stop())
-	}
-	artistAPI, err := a.startUpstream(run)
-	if err != nil {
-		return errors.Join(err, run.stop())
-	}
-	if err := a.build(artistAPI, &opened); err != nil {
-		return errors.Join(err, run.stop())
-	}
-	if err := a.declare(ctx); err != nil {
+	if err := a.begin(ctx, b, run, ln); err != nil {
 		stopped := run.stop()
 		if ctx.Err() != nil {
-			return stopped
+			return stopped // it was to end before it began
 		}
 		return errors.Join(err, stopped)
 	}
-	a.startParts(run)
-	if err := a.serve(run, ln); err != nil {
-		return errors.Join(err, run.stop())
-	}
-	a.startAdmission(run)
 	a.announce(ln)
 	close(a.ready)
 
 	select {
 	case <-ctx.Done():
-		a.leave(run)
-		a.log.Info("ending: finishing what is under way")
+		a.server.leave(a.cfg.Leave, run)
+		a.opt.Logger.Info("ending: finishing what is under way")
 	case <-run.failed():
 	}
 	return run.stop()
 }
 
-// identify chooses the name under which this process holds leases. A process with a
-// data folder of its own keeps its name over restarts, so that the leases of a killed
-// process need not expire first.
-func (a *App) identify(opened *closers) error {
-	if a.cfg.Embedded {
-		lock, err := store.LockFolder(a.cfg.DataDir)
-		if err != nil {
-			return fmt.Errorf("BOXOFFICE_DATA_DIR (--data-dir) %s: %w; stop that process or use another folder", a.cfg.DataDir, err)
-		}
-		opened.add(lock.Release)
-		a.holder, a.sole = "boxoffice", true
-		return nil
+// begin makes the parts and starts them.
+func (a *App) begin(ctx context.Context, b *base, run *stages, ln net.Listener) (err error) {
+	if a.office, err = newOffice(b, run); err != nil {
+		return err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown" // the random part tells processes apart
+	if err := a.office.declare(ctx); err != nil {
+		return err
 	}
-	a.holder = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
+	if a.server, err = newServer(a.office); err != nil {
+		return err
+	}
+	a.office.start(run, a.server, ln)
 	return nil
 }
 

@@ -4,19 +4,22 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/coalesceprom"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
 )
 
 // artists is the artist mirror, as far as this process has a part in it.
@@ -43,63 +46,67 @@ func limits(workers int) ratelimit.Limits {
 	}
 }
 
-// mirrors reports whether this process has a part in the mirror.
-func (a *App) mirrors() bool {
-	return a.cfg.Mirrors() && (a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleWorker))
+// mirrors reports whether a process has a part in the mirror.
+func mirrors(cfg config.Config) bool {
+	return cfg.Mirrors() && (cfg.Has(config.RoleAPI) || cfg.Has(config.RoleWorker))
 }
 
-// buildBudget makes the parts of the mirror that processes share.
-func (a *App) buildBudget() (err error) {
-	if !a.mirrors() {
-		return nil
+// newArtists makes the parts of the mirror that processes share. It is nil in a process
+// without the mirror.
+func newArtists(b *base) (m *artists, err error) {
+	if !mirrors(b.cfg) {
+		return nil, nil
 	}
-	m := &artists{}
-	if m.coalescer, err = coalesce.New(a.shared.locks, coalesce.Config{Hooks: coalesce.Hooks{
+	shared, err := openShared(b)
+	if err != nil {
+		return nil, err
+	}
+	m = &artists{}
+	if m.coalescer, err = coalesce.New(shared.locks, coalesce.Config{Hooks: coalesce.Hooks{
 		Breaker: func(from, to string) {
-			a.log.Warn("the breaker before the locks of the artists changed", "from", from, "to", to)
+			b.log.Warn("the breaker before the locks of the artists changed", "from", from, "to", to)
 		},
 	}}); err != nil {
-		return err
+		return nil, err
 	}
-	if m.meter, err = meter.New(a.shared.calls, meter.Config{Logger: a.log}); err != nil {
-		return err
+	if m.meter, err = meter.New(shared.calls, meter.Config{Logger: b.log}); err != nil {
+		return nil, err
 	}
-	if a.cfg.Has(config.RoleWorker) {
-		m.limiter, err = ratelimit.New(a.shared.permits, ratelimit.Config{
-			Limits: limits(a.cfg.Workers), Logger: a.log,
+	if b.cfg.Has(config.RoleWorker) {
+		m.limiter, err = ratelimit.New(shared.permits, ratelimit.Config{
+			Limits: limits(b.cfg.Workers), Logger: b.log,
 			// Workers can wait; a machine or a Redis under load is no outage.
 			Timeout: redisTimeout / 2,
 		})
 		if err != nil {
-			return fmt.Errorf("BOXOFFICE_WORKERS (--workers): %w", err)
+			return nil, fmt.Errorf("BOXOFFICE_WORKERS (--workers): %w", err)
 		}
 	}
-	a.artists = m
-	return nil
+	return m, nil
 }
 
-// buildArtists makes the mirror. api is where the artists come from.
-func (a *App) buildArtists(api string, opened *closers) error {
-	m := a.artists
+// connect makes the mirror. api is where the artists come from, and lags knows how much
+// work waits.
+func (m *artists) connect(b *base, api string, lags *bus.LagMonitor) error {
 	if m == nil {
 		return nil
 	}
-	objects, err := archive.Open(context.Background(), a.cfg.ArchiveURL)
+	objects, err := archive.Open(context.Background(), b.cfg.ArchiveURL)
 	if err != nil {
 		return fmt.Errorf("BOXOFFICE_ARCHIVE_URL (--archive-url): %w", err)
 	}
 	if o, ok := objects.(io.Closer); ok {
-		opened.add(o.Close)
+		b.opened.add(o.Close)
 	}
-	publisher, err := a.traced(a.bus.Publisher())
+	publisher, err := b.traced(b.bus.Publisher())
 	if err != nil {
 		return err
 	}
-	if a.opt.WrapArtists != nil {
-		publisher = a.opt.WrapArtists(publisher)
+	if b.opt.WrapArtists != nil {
+		publisher = b.opt.WrapArtists(publisher)
 	}
-	if m.mirror, err = artist.New(a.store, m.coalescer, publisher, artist.Config{
-		HighLag: artist.Lag(a.ops.Lags(), artist.TopicHigh, artist.GroupHigh), Archive: objects, Holder: a.holder, Logger: a.log,
+	if m.mirror, err = artist.New(b.store, m.coalescer, publisher, artist.Config{
+		HighLag: artist.Lag(lags, artist.TopicHigh, artist.GroupHigh), Archive: objects, Holder: b.holder, Logger: b.log,
 	}); err != nil {
 		return err
 	}
@@ -110,9 +117,9 @@ func (a *App) buildArtists(api string, opened *closers) error {
 	if err != nil {
 		return err
 	}
-	opened.add(func() error { budget.Close(); return nil })
+	b.opened.add(func() error { budget.Close(); return nil })
 	client, err := artist.NewUpstream(artist.UpstreamConfig{
-		URL: api, Instance: a.holder, Logger: a.log,
+		URL: api, Instance: b.holder, Logger: b.log,
 		Transport: func(p event.Priority) http.RoundTripper {
 			return counted{next: budget.Transport(p), count: func() { m.meter.Count(priorityOf(p), 1) }}
 		},
@@ -123,35 +130,13 @@ func (a *App) buildArtists(api string, opened *closers) error {
 	if m.worker, err = artist.NewWorker(m.mirror, client, artist.WorkerConfig{}); err != nil {
 		return err
 	}
-	ahead := a.opt.Prefetch
-	ahead.Holder, ahead.LowLag, ahead.Logger = a.holder, artist.Lag(a.ops.Lags(), artist.TopicLow, artist.GroupLow), a.log
+	ahead := b.opt.Prefetch
+	ahead.Holder, ahead.LowLag, ahead.Logger = b.holder, artist.Lag(lags, artist.TopicLow, artist.GroupLow), b.log
 	if m.prefetch, err = artist.NewPrefetch(m.mirror, ahead); err != nil {
 		return err
 	}
-	m.archiver, err = artist.NewArchiver(m.mirror, artist.ArchiverConfig{Holder: a.holder, Logger: a.log})
+	m.archiver, err = artist.NewArchiver(m.mirror, artist.ArchiverConfig{Holder: b.holder, Logger: b.log})
 	return err
-}
-
-// startArtists starts the mirror's background parts. Reads start after them and end
-// before them; the runner has the consumers.
-func (a *App) startArtists(run *stages) {
-	m := a.artists
-	if m == nil {
-		return
-	}
-	run.start("meter", m.meter.Run)
-	run.start("artists", m.mirror.Run)
-}
-
-// startArtistSingletons starts the jobs that request refreshes by themselves, so that
-// they end before the consumers.
-func (a *App) startArtistSingletons(run *stages) {
-	m := a.artists
-	if m == nil || m.worker == nil {
-		return
-	}
-	run.start("prefetch", m.prefetch.Run)
-	run.start("archiver", m.archiver.Run)
 }
 
 // groups of the mirror, as the operator knows them.
@@ -160,18 +145,13 @@ var (
 	lowWorker  = ops.Consumer{Topic: artist.TopicLow, Group: artist.GroupLow, DeadLetters: artist.DeadLetters, Apart: true}
 )
 
-// operatedArtists adds the mirror to the operator's reports.
-func (a *App) operatedArtists(cfg *ops.Config) {
-	if !a.cfg.Mirrors() {
-		return
-	}
-	cfg.Consumers = append(cfg.Consumers, highWorker, lowWorker)
-	m := a.artists
+// operated adds the mirror to the operator's reports.
+func (m *artists) operated(cfg *ops.Config, workers int) {
 	if m == nil {
 		return
 	}
 	cfg.Budget = &ops.BudgetConfig{
-		Limits: limits(a.cfg.Workers), Coalescer: m.coalescer, Calls: m.meter.Series, High: highWorker, Low: lowWorker,
+		Limits: limits(workers), Coalescer: m.coalescer, Calls: m.meter.Series, High: highWorker, Low: lowWorker,
 	}
 	if m.limiter != nil {
 		cfg.Budget.Limiter = m.limiter
@@ -186,24 +166,38 @@ func priorityOf(p event.Priority) ratelimit.Priority {
 	return ratelimit.Low
 }
 
-// startUpstream runs the simulated API of the artists on a loopback port of its
-// own, unless another one is configured, and returns the URL.
-func (a *App) startUpstream(run *stages) (url string, err error) {
-	if a.cfg.UpstreamURL != "" || !a.mirrors() || !a.cfg.Has(config.RoleWorker) {
-		return a.cfg.UpstreamURL, nil
+// collectors are the metrics of the mirror.
+func (m *artists) collectors() ([]prometheus.Collector, error) {
+	if m == nil {
+		return nil, nil
 	}
-	cfg := a.opt.Upstream
-	if cfg.LogCalls == 0 {
-		cfg.LogCalls = 100_000 // some minutes of it, in 2.4 MB
-	}
-	u, err := upstream.New(cfg)
+	locks, err := coalesceprom.New(m.coalescer)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("the simulated artist API found no port: %w", err)
+	all := []prometheus.Collector{
+		m.mirror.Collector(m.worker), locks,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "redis_circuit_breaker_state", Help: "The breakers before Redis, the worse of them: 0 closed, 1 half-open, 2 open.",
+		}, m.redisBreaker),
 	}
-	run.start("artist API", func(ctx context.Context) error { return u.Serve(ctx, ln) })
-	return "http://" + ln.Addr().String(), nil
+	if m.limiter == nil {
+		return all, nil
+	}
+	limiter, err := ratelimitprom.New(m.limiter, ratelimitprom.Config{})
+	return append(all, limiter), err
+}
+
+// redisBreaker is the worse state of the breakers before Redis: that of the locks, and
+// in a process with workers that of the limiter.
+func (m *artists) redisBreaker() float64 {
+	state := breakerState[m.coalescer.Stats().Breaker]
+	if m.limiter != nil {
+		state = max(state, m.limiter.Stats().Breaker)
+	}
+	return float64(state)
+}
+
+var breakerState = map[string]ratelimit.BreakerState{
+	"closed": ratelimit.BreakerClosed, "half-open": ratelimit.BreakerHalfOpen, "open": ratelimit.BreakerOpen,
 }

@@ -195,7 +195,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	}
 	exec := func(text string) {
 		t.Helper()
-		if _, err := p.app.store.DB().ExecContext(t.Context(), text); err != nil {
+		if _, err := p.app.office.store.DB().ExecContext(t.Context(), text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,7 +267,7 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 	if v := p.look("7"); v.Freshness != artist.Fresh || string(v.Snapshot) != string(fresh.Snapshot) {
 		t.Errorf("a fresh artist: %+v", v)
 	}
-	if _, err := p.app.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`); err != nil {
+	if _, err := p.app.office.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`); err != nil {
 		t.Fatal(err)
 	}
 	// The first read may promise a refresh; later ones do not, once it was refused.
@@ -279,7 +279,7 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 	if v := p.look("8"); v.Freshness != artist.NotFound || v.UpdateQueued || v.EstimatedWaitMs != nil {
 		t.Errorf("an unknown artist: %+v", v)
 	}
-	report, err := p.app.ops.Report(t.Context())
+	report, err := p.app.office.operator.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,10 +33,10 @@ type transport struct {
 	log    *slog.Logger
 }
 
-func (a *App) transports() *bus.Opener {
-	t := transport{store: a.store, log: a.log}
-	if a.sole {
-		t.holder = a.holder
+func (b *base) transports() *bus.Opener {
+	t := transport{store: b.store, log: b.log}
+	if b.sole {
+		t.holder = b.holder
 	}
 	return transports(t)
 }

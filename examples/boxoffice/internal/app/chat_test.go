@@ -37,10 +37,10 @@ func TestChatFigures(t *testing.T) {
 		}, func() string { return fmt.Sprintf("%+v, want %+v", report.Chat, want) })
 	}
 	shows(figures{})
-	if err := p.app.chat.Join(t.Context(), "ann", "show-1"); err != nil {
+	if err := p.app.office.news.chat.Join(t.Context(), "ann", "show-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.app.chat.Send(t.Context(), "ann", "show-1", "hello"); err != nil {
+	if _, err := p.app.office.news.chat.Send(t.Context(), "ann", "show-1", "hello"); err != nil {
 		t.Fatal(err)
 	}
 	shows(figures{Sent: 1, Stored: 1, ToldLive: 1})
@@ -55,7 +55,7 @@ func TestChatFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.app.bus.Publisher().Publish(events.Domain, made); err != nil {
+	if err := p.app.office.bus.Publisher().Publish(events.Domain, made); err != nil {
 		t.Fatal(err)
 	}
 	shows(figures{Sent: 1, Stored: 1, ToldLive: 2, Failed: 1, DeadLettered: 1})

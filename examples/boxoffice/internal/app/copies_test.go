@@ -56,7 +56,7 @@ func TestSoldOutEverywhere(t *testing.T) {
 	}
 	held := ann.hold("A-1")
 	boxtest.WaitFor(t, "a copy of one held seat", func() bool { return seats().Held == 1 && keep() == 1 })
-	if _, err := seller.app.store.DB().ExecContext(t.Context(), `UPDATE seats SET status = 'SOLD', reservation_id = 'others', hold_expires_at = NULL
+	if _, err := seller.app.office.store.DB().ExecContext(t.Context(), `UPDATE seats SET status = 'SOLD', reservation_id = 'others', hold_expires_at = NULL
 		WHERE show_id = 'show-1' AND seat_id <> 'A-1'`); err != nil { // of which nobody is told
 		t.Fatal(err)
 	}

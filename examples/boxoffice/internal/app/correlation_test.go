@@ -17,7 +17,7 @@ func (p *process) told() (all []event.Event) {
 	for _, topic := range []string{
 		events.Payments, events.Reservations, events.Transfers, events.Memberships, events.Likes, events.Orders, events.Products, events.Domain,
 	} {
-		messages, err := p.app.bus.Browse(p.t.Context(), topic, 1000)
+		messages, err := p.app.office.bus.Browse(p.t.Context(), topic, 1000)
 		if err != nil {
 			p.t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ func rest(t *testing.T, p *process, open func() (int, error)) {
 }
 
 func backlog(ctx context.Context, p *process) (n int, err error) {
-	shards, err := p.app.events.Stats(ctx)
+	shards, err := p.app.office.events.Stats(ctx)
 	for _, s := range shards {
 		n += s.Backlog
 	}
@@ -114,7 +114,7 @@ func backlog(ctx context.Context, p *process) (n int, err error) {
 
 // openWork counts unhandled messages and open calls to the gateway.
 func openWork(ctx context.Context, p *process) (n int, err error) {
-	lags, err := p.app.bus.Lag(ctx)
+	lags, err := p.app.office.bus.Lag(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +122,7 @@ func openWork(ctx context.Context, p *process) (n int, err error) {
 		n += l.Messages
 	}
 	var calls int
-	err = p.app.store.Reader().QueryRowContext(ctx, `SELECT COUNT(*) FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED'`).Scan(&calls)
+	err = p.app.office.store.Reader().QueryRowContext(ctx, `SELECT COUNT(*) FROM payments WHERE status = 'PROCESSING' OR refund_state = 'REQUESTED'`).Scan(&calls)
 	return n + calls, err
 }
 
@@ -165,7 +165,7 @@ func TestDuplicates(t *testing.T) {
 	book(p, "C-1", approve, "CONFIRMED , SUCCESS , SOLD")
 	p.sound()
 	skipped := int64(0)
-	for _, guard := range p.app.guards {
+	for _, guard := range p.app.office.consumers.guards {
 		skipped += guard.Stats().Duplicates
 	}
 	// Delivered again by the transport, and once more after the relay published
@@ -177,7 +177,7 @@ func TestDuplicates(t *testing.T) {
 
 func TestMalformedMessage(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir())
-	if err := p.app.bus.Publisher().Publish("payment.events", message.NewMessage("no-event", []byte(`{"this is": "no event"`))); err != nil {
+	if err := p.app.office.bus.Publisher().Publish("payment.events", message.NewMessage("no-event", []byte(`{"this is": "no event"`))); err != nil {
 		t.Fatal(err)
 	}
 	f := p.fan("ann")
@@ -186,7 +186,7 @@ func TestMalformedMessage(t *testing.T) {
 	f.await(held.ReservationID, payment, "A-1", "CONFIRMED , SUCCESS , SOLD")
 	dead := 0
 	boxtest.WaitFor(t, "a dead letter of each of 4 groups", func() bool {
-		letters, err := p.app.bus.Browse(t.Context(), "dlq.payment", 100)
+		letters, err := p.app.office.bus.Browse(t.Context(), "dlq.payment", 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,11 +56,38 @@
 // streams show the stored notices when they open. During an outage of Redis, at the start
 // too, there are no streams: pages are sent to the inbox, and reconnect by themselves.
 //
-// When its context ends, the process stops in this order: it lets nobody in from the
-// lines, ends the live streams, spread over ten seconds, stops taking requests and
-// finishes those in flight, then the calls to the gateway, the handlers and the relay,
-// each of which commits its work. The next start, or another process, takes up the
-// remaining rows of the database.
+// # The parts
+//
+// [App.Run] opens the base, makes the parts on it, starts them and ends them. The file
+// office.go puts them together: newOffice makes them in the order in which they need each
+// other, and start lists each part that runs, in order. A part is made from the base,
+// keeps only the fields that it needs, and has a blocking Run where it works in the
+// background.
+//
+//	part       file          owns                                            runs
+//	base       base.go       settings, the process's name, traces, the       nothing
+//	                         database with its outbox, the transport
+//	simulated  simulated.go  the payment gateway and the artists' API,       the servers of both
+//	                         unless others are configured
+//	sales      sales.go      shows and seats, reservations, payments,        copy of the shows and of the held
+//	                         tickets                                         seats, end of holds, payments
+//	social     social.go     likes, comments, votes                          end of votes, comment counts
+//	artists    artists.go    the mirror, its locks and its call budget       meter, mirror, prefetch, archive
+//	admitted   notices.go    rows of admissions, the transport of notices    the transport, deletion of old rows
+//	waiting    waiting.go    waiting room, front gates, entry tokens         notices, gates, admission
+//	news       news.go       inbox, chat, live streams                       each of them
+//	streams    live.go       the open streams                                Run, and Drain at the end
+//	consumers  consumers.go  the groups, their guards and keys               the runner, deletion of old keys
+//	operator   office.go     the operator's reports of all parts             the figures for Prometheus
+//	relay      relay.go      the outbox's relay and the topic of each event  the relay
+//	server     serve.go      probes, metrics; with web.go the API and the    HTTP
+//	                         site
+//
+// Each part ends before the parts that it needs, in the reverse order of their start:
+// admission from the lines, the live streams, spread over ten seconds, and HTTP, which
+// finishes the requests in flight; then the calls to the gateway, the handlers and the
+// relay, each of which commits its work. The next start, or another process, takes up
+// the remaining rows of the database.
 //
 //	property                                                       proven by
 //	book, pay, confirmed; decline; time out; cancel; refund; late  TestJourneys
@@ -119,5 +146,6 @@
 //	… and a malformed event of a batch fails alone                 TestMalformedView
 //	… each group's dead letters, and on RabbitMQ its plain queue    TestDeadLetterNames, TestRoutes, TestPlainQueues
 //	the process ends in order and leaves no goroutine              TestShutdown, TestArtistsShutdown, TestMain
+//	no part has more methods than a reader keeps in mind           TestPartsAreSmall
 //	a port in use, a folder in use: clear errors                   TestStartErrors
 package app

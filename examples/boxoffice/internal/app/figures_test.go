@@ -257,13 +257,13 @@ func TestFiguresOfATransportThatRefuses(t *testing.T) {
 	if got := p.figures()["kafka_producer_send_failed_total"]; got != 0 {
 		t.Errorf("kafka_producer_send_failed_total begins at %v", got)
 	}
-	if _, err := p.app.store.DB().ExecContext(t.Context(),
+	if _, err := p.app.office.store.DB().ExecContext(t.Context(),
 		`CREATE TRIGGER refuse BEFORE INSERT ON bus_messages BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`); err != nil {
 		t.Fatal(err)
 	}
 	p.look("7")
 	p.reach("a publish that failed", map[string]float64{"kafka_producer_send_failed_total": 1})
-	if _, err := p.app.store.DB().ExecContext(t.Context(), `DROP TRIGGER refuse`); err != nil {
+	if _, err := p.app.office.store.DB().ExecContext(t.Context(), `DROP TRIGGER refuse`); err != nil {
 		t.Fatal(err)
 	}
 	p.turns("7", artist.Fresh) // by itself: readers ask again

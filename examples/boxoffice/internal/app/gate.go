@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/millrace-go/millrace/bus/driver/kit"
@@ -13,8 +14,8 @@ import (
 // gateByURL keeps the counters of the front gates in the store of BOXOFFICE_GATE_URL.
 // It connects to nothing: during an outage of the store the gates answer 503, and all
 // else goes on.
-func (a *App) gateByURL(w *waiting, opened *closers) (frontgate.Store, error) {
-	at, err := dynamogate.ParseURL(a.cfg.GateURL)
+func gateByURL(b *base, w *waiting) (frontgate.Store, error) {
+	at, err := dynamogate.ParseURL(b.cfg.GateURL)
 	if err != nil {
 		return nil, fmt.Errorf("BOXOFFICE_GATE_URL (--gate-url): %w", err)
 	}
@@ -22,22 +23,22 @@ func (a *App) gateByURL(w *waiting, opened *closers) (frontgate.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("BOXOFFICE_GATE_URL (--gate-url): %w", err)
 	}
-	opened.add(counters.Close)
+	b.opened.add(counters.Close)
 	if at.Create() {
-		w.tables = counters.CreateTables
+		w.tables = func(ctx context.Context) error { return makeTables(ctx, b.log, counters.CreateTables) }
 	}
 	return counters, nil
 }
 
-// makeTables makes the tables of the gates, as often as it takes.
-func (a *App) makeTables(ctx context.Context, create func(context.Context) error) error {
+// makeTables makes the tables of the gates, as often as it takes, and ends with ctx.
+func makeTables(ctx context.Context, log *slog.Logger, create func(context.Context) error) error {
 	pause := kit.Backoff{Max: 30 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
 		err := create(ctx)
 		if err == nil || ctx.Err() != nil {
 			break
 		}
-		a.log.WarnContext(ctx, "BOXOFFICE_GATE_URL (--gate-url): the tables can't be made; it is tried again", "error", err)
+		log.WarnContext(ctx, "BOXOFFICE_GATE_URL (--gate-url): the tables can't be made; it is tried again", "error", err)
 		if kit.Sleep(ctx, pause.Delay(attempt)) != nil {
 			break
 		}

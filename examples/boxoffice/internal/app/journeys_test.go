@@ -134,7 +134,7 @@ func TestHoldEndsBeforeThePayment(t *testing.T) {
 	f := p.fan("ann")
 	paying, unpaid := f.hold("B-1"), f.hold("C-1")
 	payment := f.pay(paying, timeout)
-	if _, err := p.app.store.DB().ExecContext(t.Context(), `UPDATE reservations SET hold_expires_at = $1`, time.Now().UnixMilli()); err != nil {
+	if _, err := p.app.office.store.DB().ExecContext(t.Context(), `UPDATE reservations SET hold_expires_at = $1`, time.Now().UnixMilli()); err != nil {
 		t.Fatal(err)
 	}
 	f.await(unpaid.ReservationID, "", "C-1", "CANCELLED HOLD_TIMEOUT,  , AVAILABLE")

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -16,24 +18,24 @@ const memberLane = "member"
 // stands in the line, as all do.
 const laneTimeout = 300 * time.Millisecond
 
-func (a *App) lanes() []queue.Lane {
-	if a.cfg.Queue.MemberShare == 0 {
+func lanes(cfg config.Config) []queue.Lane {
+	if cfg.Queue.MemberShare == 0 {
 		return nil
 	}
-	return []queue.Lane{{Name: memberLane, Share: float64(a.cfg.Queue.MemberShare) / 100}}
+	return []queue.Lane{{Name: memberLane, Share: float64(cfg.Queue.MemberShare) / 100}}
 }
 
-// lane is nil where members have no lane.
-func (a *App) lane() api.Lane {
-	if a.cfg.Queue.MemberShare == 0 {
+// laneOf is nil where members have no lane.
+func laneOf(b *base, payments *payment.Payments) api.Lane {
+	if b.cfg.Queue.MemberShare == 0 {
 		return nil
 	}
 	return func(ctx context.Context, member string) string {
 		ctx, cancel := context.WithTimeout(ctx, laneTimeout)
 		defer cancel()
-		is, err := a.payments.IsMember(ctx, member)
+		is, err := payments.IsMember(ctx, member)
 		if err != nil {
-			a.log.LogAttrs(ctx, slog.LevelDebug, "a membership cannot be asked for; the member stands in the line", slog.Any("error", err))
+			b.log.LogAttrs(ctx, slog.LevelDebug, "a membership cannot be asked for; the member stands in the line", slog.Any("error", err))
 		}
 		if !is {
 			return ""

@@ -67,12 +67,11 @@ func TestLeave(t *testing.T) {
 // When a part fails meanwhile, the process ends at once.
 func TestLeaveEndsWithAPart(t *testing.T) {
 	t.Parallel()
-	a := &App{log: slog.New(slog.DiscardHandler)}
-	a.cfg.Leave = time.Hour
+	s := &server{log: slog.New(slog.DiscardHandler)}
 	run := newStages(time.Second)
 	run.start("part", func(context.Context) error { return io.ErrUnexpectedEOF })
-	a.leave(run)
-	if !a.leaving.Load() || run.stop() == nil {
+	s.leave(time.Hour, run)
+	if !s.leaving.Load() || run.stop() == nil {
 		t.Error("nothing is told")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse"
 )
@@ -94,7 +96,7 @@ func (f *feed) wants(event string) {
 // stays retries as often as it is told to, until it has a stream that stays.
 func (w *page) stays() *feed {
 	w.fan.p.t.Helper()
-	hub, t := w.fan.p.app.live.Hub(), w.fan.p.t
+	hub, t := w.fan.p.app.office.news.live.Hub(), w.fan.p.t
 	var f *feed
 	boxtest.WaitFor(t, "a stream that stays", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -126,7 +128,7 @@ func TestStreams(t *testing.T) {
 			feed := mine.stays()
 			send := func(name string) {
 				t.Helper()
-				if err := p.app.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: name}); err != nil {
+				if err := p.app.office.news.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: name}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -189,7 +191,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 	ann := one.visitor("ann")
 	mine := ann.page()
 	feed := mine.stays()
-	if err := worker.app.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: "from-a-worker"}); err != nil {
+	if err := worker.app.office.news.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: "from-a-worker"}); err != nil {
 		t.Fatal(err)
 	}
 	for got := feed.event(); got != "from-a-worker"; got = feed.event() {
@@ -226,7 +228,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 		t.Errorf("the evicted tab is answered %d", f.status)
 	}
 	boxtest.WaitFor(t, "three streams, over both processes", func() bool {
-		return one.app.live.Hub().Stats().Streams+two.app.live.Hub().Stats().Streams == 3
+		return one.app.office.news.live.Hub().Stats().Streams+two.app.office.news.live.Hub().Stats().Streams == 3
 	})
 }
 
@@ -257,12 +259,9 @@ func TestStreamsWhileRedisDown(t *testing.T) {
 // connection over.
 func TestObserveLetsThrough(t *testing.T) {
 	t.Parallel()
-	a, err := New(settings(t), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &server{requests: ops.NewRequests(), log: slog.New(slog.DiscardHandler)}
 	go_on, failed := make(chan struct{}), make(chan error, 1)
-	server := httptest.NewServer(a.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(s.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		failed <- func() error {
 			rc := http.NewResponseController(w)
 			if err := rc.SetReadDeadline(time.Time{}); err != nil {

@@ -37,44 +37,32 @@ type noticeTransport struct {
 	bus    atomic.Pointer[bus.Bus]
 }
 
-// buildNotices makes the log of the admissions, and their publisher.
-func (a *App) buildNotices() (err error) {
-	if a.admissions, err = admissions.New(a.store, admissions.Config{Holder: a.holder, Logger: a.log}); err != nil {
-		return err
+// admitted is the operator's list of admissions, and the transport that brings them.
+type admitted struct {
+	rows      *admissions.Log
+	transport *noticeTransport // nil when admissions are not published
+}
+
+func newAdmitted(b *base) (*admitted, error) {
+	rows, err := admissions.New(b.store, admissions.Config{Holder: b.holder, Logger: b.log})
+	if err != nil || b.cfg.NoticeURL == "" {
+		return &admitted{rows: rows}, err
 	}
-	if a.cfg.NoticeURL == "" {
-		return nil
+	schemes := append(transportSchemes(transport{log: b.log}), sqsbus.Scheme(sqsbus.Config{Logger: b.log}))
+	n := &noticeTransport{opener: bus.NewOpener(schemes...), url: b.cfg.NoticeURL, log: b.log, rows: rows}
+	if b.cfg.Has(config.RoleWorker) {
+		n.reader = &bus.RunnerConfig{DrainTimeout: b.opt.Drain, Logger: b.log, WorkerID: b.holder, TracerProvider: b.tracing}
 	}
-	schemes := append(transportSchemes(transport{log: a.log}), sqsbus.Scheme(sqsbus.Config{Logger: a.log}))
-	n := &noticeTransport{opener: bus.NewOpener(schemes...), url: a.cfg.NoticeURL, log: a.log, rows: a.admissions}
-	if a.cfg.Has(config.RoleWorker) {
-		n.reader = &bus.RunnerConfig{DrainTimeout: a.opt.Drain, Logger: a.log, WorkerID: a.holder, TracerProvider: a.tracing}
-	}
-	a.noticeTransport = n
-	return nil
+	return &admitted{rows, n}, nil
 }
 
 // newNotices makes the notices of the people that this process lets in: as its
 // admitter, or at once by a request. It is nil where notices are off.
-func (a *App) newNotices(w *waiting) (*queuenotice.Notices, error) {
-	if a.noticeTransport == nil || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleAdmitter) {
+func (w *waiting) newNotices(b *base, to *admitted) (*queuenotice.Notices, error) {
+	if to.transport == nil || !b.cfg.Has(config.RoleAPI) && !b.cfg.Has(config.RoleAdmitter) {
 		return nil, nil
 	}
-	return queuenotice.New(a.noticeTransport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: a.log})
-}
-
-// startNotices starts the transport and its reader. The publishers start later and
-// end before.
-func (a *App) startNotices(run *stages) {
-	if a.cfg.Has(config.RoleWorker) {
-		run.start("old admissions", a.admissions.Run)
-	}
-	if a.noticeTransport != nil {
-		run.start("transport of the notices", a.noticeTransport.Run)
-	}
-	if w := a.waiting; w != nil && w.notices != nil {
-		run.start("notices", w.notices.Run)
-	}
+	return queuenotice.New(to.transport, queuenotice.Config{Topic: noticeTopic, Token: w.issue, Logger: b.log})
 }
 
 // Publish implements message.Publisher.
@@ -152,20 +140,17 @@ func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
 	return true, nil
 }
 
-// admitted is the operator's list of admissions.
-type admitted struct{ app *App }
-
 // Newest implements api.Admissions.
-func (d admitted) Newest(ctx context.Context, limit int) ([]admissions.Admission, error) {
-	return d.app.admissions.Newest(ctx, limit)
+func (d *admitted) Newest(ctx context.Context, limit int) ([]admissions.Admission, error) {
+	return d.rows.Newest(ctx, limit)
 }
 
 // State implements api.Admissions.
-func (d admitted) State() api.AdmissionState {
-	if d.app.noticeTransport == nil {
+func (d *admitted) State() api.AdmissionState {
+	if d.transport == nil {
 		return api.AdmissionsOff
 	}
-	b := d.app.noticeTransport.bus.Load()
+	b := d.transport.bus.Load()
 	switch {
 	case b == nil:
 		return api.AdmissionsAway

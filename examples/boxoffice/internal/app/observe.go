@@ -10,7 +10,7 @@ import (
 )
 
 // observe counts requests and turns a panic into an answer.
-func (a *App) observe(next http.Handler) http.Handler {
+func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		seen := &recorder{ResponseWriter: w}
@@ -19,7 +19,7 @@ func (a *App) observe(next http.Handler) http.Handler {
 				if v == http.ErrAbortHandler { //nolint:errorlint // the very value, by contract
 					panic(v)
 				}
-				a.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
+				s.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
 				if seen.status == 0 {
 					http.Error(seen, "something went wrong in the box office", http.StatusInternalServerError)
 				}
@@ -27,7 +27,7 @@ func (a *App) observe(next http.Handler) http.Handler {
 			if seen.status == 0 {
 				seen.status = http.StatusOK
 			}
-			a.requests.Observe(routeOf(r), r.Method, seen.status, seen.until().Sub(began))
+			s.requests.Observe(routeOf(r), r.Method, seen.status, seen.until().Sub(began))
 		}()
 		next.ServeHTTP(seen, r)
 	})

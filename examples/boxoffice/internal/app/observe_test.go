@@ -23,7 +23,7 @@ import (
 func TestObserveWhatGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
-		a := &App{requests: ops.NewRequests(), log: slog.New(slog.DiscardHandler)}
+		s := &server{requests: ops.NewRequests(), log: slog.New(slog.DiscardHandler)}
 		mux := http.NewServeMux()
 		handle := func(route string, serve http.HandlerFunc) {
 			mux.HandleFunc("GET "+route, func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func TestObserveWhatGoesOn(t *testing.T) {
 		})
 
 		pipes := boxtest.NewPipes()
-		server := &http.Server{Handler: a.observe(mux)}
+		server := &http.Server{Handler: s.observe(mux)}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(pipes) }()
 		client := &http.Client{Transport: &http.Transport{DialContext: pipes.Dial}}
@@ -89,7 +89,7 @@ func TestObserveWhatGoesOn(t *testing.T) {
 		synctest.Wait()
 
 		for route, want := range map[string]float64{"/portable": 1, "/lean": 1, "/socket": 1, "/slow": 3601} {
-			if seconds, n := took(t, a.requests, route); n != 1 || seconds != want {
+			if seconds, n := took(t, s.requests, route); n != 1 || seconds != want {
 				t.Errorf("%s: %d requests took %v s, want one that took %v", route, n, seconds, want)
 			}
 		}

@@ -13,18 +13,18 @@ import (
 )
 
 // opensLater sets the opening of BOXOFFICE_OPENING, once Redis and the database answer.
-func (a *App) opensLater(ctx context.Context) error {
-	show, at := a.cfg.Queue.Opening.Show, time.Now().Add(a.cfg.Queue.Opening.After)
+func (o *office) opensLater(ctx context.Context) error {
+	show, at := o.cfg.Queue.Opening.Show, time.Now().Add(o.cfg.Queue.Opening.After)
 	pause := kit.Backoff{Max: 5 * time.Second, Jitter: .2}
 	for attempt := 1; ; attempt++ {
-		err := a.setOpening(ctx, show, at)
+		err := o.setOpening(ctx, show, at)
 		if err == nil || ctx.Err() != nil {
 			break
 		}
 		if errors.Is(err, catalog.ErrNoShow) {
 			return fmt.Errorf("BOXOFFICE_OPENING (--opening): %w", err)
 		}
-		a.log.WarnContext(ctx, "BOXOFFICE_OPENING (--opening): the opening is not set", "show", show, "error", err)
+		o.log.WarnContext(ctx, "BOXOFFICE_OPENING (--opening): the opening is not set", "show", show, "error", err)
 		if fault.Of(err) == fault.Permanent || kit.Sleep(ctx, pause.Delay(attempt)) != nil {
 			break
 		}
@@ -34,14 +34,14 @@ func (a *App) opensLater(ctx context.Context) error {
 }
 
 // setOpening leaves a show alone that has had an opening: after a restart the sale goes on.
-func (a *App) setOpening(ctx context.Context, show string, at time.Time) error {
-	if err := a.catalog.Exists(ctx, show); err != nil {
+func (o *office) setOpening(ctx context.Context, show string, at time.Time) error {
+	if err := o.sales.catalog.Exists(ctx, show); err != nil {
 		return err
 	}
-	known, err := a.store.RoomSettings().Load(ctx, show)
+	known, err := o.store.RoomSettings().Load(ctx, show)
 	if err != nil || known.Draw != nil {
 		return err
 	}
-	_, err = a.waiting.room.OpenAt(queue.By(ctx, "BOXOFFICE_OPENING", "to try an on-sale"), show, at, "")
+	_, err = o.waiting.room.OpenAt(queue.By(ctx, "BOXOFFICE_OPENING", "to try an on-sale"), show, at, "")
 	return err
 }

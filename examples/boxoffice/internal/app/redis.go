@@ -1,11 +1,6 @@
 package app
 
 import (
-	"fmt"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
@@ -14,10 +9,9 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
-	"github.com/millrace-go/millrace/redisclient"
 )
 
-// shared is the state that processes share beside the database and the transport: in
+// shared is the state that processes share beside the database and the transport, for the artists: in
 // Redis, or in this process when it is the only one.
 type shared struct {
 	locks   coalesce.Store
@@ -25,49 +19,32 @@ type shared struct {
 	calls   meter.Store
 }
 
-// redisTimeout bounds a call; callers have shorter deadlines of their own.
-const redisTimeout = time.Second
-
 // openShared connects to nothing: an outage of Redis delays neither the start of a
 // process nor the answer to a read.
-func (a *App) openShared(opened *closers) error {
-	if !a.mirrors() {
-		return nil
-	}
-	if a.cfg.RedisURL == config.EmbeddedRedis {
+func openShared(b *base) (s shared, err error) {
+	if b.cfg.RedisURL == config.EmbeddedRedis {
 		permits, err := memratelimit.New(memratelimit.Config{})
 		if err != nil {
-			return err
+			return shared{}, err
 		}
-		a.shared = shared{locks: memcoalesce.New(), permits: permits, calls: meter.NewMemory()}
-		return nil
+		return shared{locks: memcoalesce.New(), permits: permits, calls: meter.NewMemory()}, nil
 	}
 	// The limiter's calls are late after milliseconds, so they have connections of their
 	// own and wait for no other calls.
-	own, err := a.openRedis(opened)
+	own, err := b.redis()
 	if err != nil {
-		return err
+		return s, err
 	}
-	others, err := a.openRedis(opened)
+	others, err := b.redis()
 	if err != nil {
-		return err
+		return s, err
 	}
-	if a.shared.permits, err = redisratelimit.New(own, redisratelimit.Config{Name: a.cfg.RedisPrefix + "rate"}); err != nil {
-		return err
+	if s.permits, err = redisratelimit.New(own, redisratelimit.Config{Name: b.cfg.RedisPrefix + "rate"}); err != nil {
+		return s, err
 	}
-	if a.shared.locks, err = rediscoalesce.New(others, rediscoalesce.Config{Prefix: a.cfg.RedisPrefix + "upd:"}); err != nil {
-		return err
+	if s.locks, err = rediscoalesce.New(others, rediscoalesce.Config{Prefix: b.cfg.RedisPrefix + "upd:"}); err != nil {
+		return s, err
 	}
-	a.shared.calls, err = meter.NewRedis(others, meter.RedisConfig{Name: a.cfg.RedisPrefix + "calls"})
-	return err
-}
-
-func (a *App) openRedis(opened *closers) (redis.UniversalClient, error) {
-	client, err := redisclient.Open(a.cfg.RedisURL, redisclient.Config{Timeout: redisTimeout})
-	if err != nil {
-		return nil, fmt.Errorf("BOXOFFICE_REDIS_URL (--redis-url): %w", err)
-	}
-	client.AddHook(a.commands)
-	opened.add(client.Close)
-	return client, nil
+	s.calls, err = meter.NewRedis(others, meter.RedisConfig{Name: b.cfg.RedisPrefix + "calls"})
+	return s, err
 }

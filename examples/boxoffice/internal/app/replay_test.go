@@ -47,14 +47,14 @@ func TestReplayedAndLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &App{}
-	if a.chat, err = chat.New(box.Store, box.Catalog, box.Outbox, broker, chat.Config{Logger: quiet}); err != nil {
+	n := &news{}
+	if n.chat, err = chat.New(box.Store, box.Catalog, box.Outbox, broker, chat.Config{Logger: quiet}); err != nil {
 		t.Fatal(err)
 	}
-	if a.inbox, err = inbox.New(box.Store, inbox.Config{Holder: "test", Logger: quiet}); err != nil {
+	if n.inbox, err = inbox.New(box.Store, inbox.Config{Holder: "test", Logger: quiet}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.chat.Join(t.Context(), "ann", "show-1"); err != nil {
+	if err := n.chat.Join(t.Context(), "ann", "show-1"); err != nil {
 		t.Fatal(err)
 	}
 	const said, told = 100, 10
@@ -78,26 +78,26 @@ func TestReplayedAndLive(t *testing.T) {
 	}
 	cfg := live.Config{Logger: quiet, Streams: sse.Config{Lease: 2 * time.Minute, Timeout: 30 * time.Second}} // a loaded machine is no outage
 	var sent []sse.Event
-	for _, r := range a.replayers() {
-		cfg.Replayers = append(cfg.Replayers, echo{r, func() *sse.Hub { return a.live.Hub() }, &sent})
+	for _, r := range n.replayers() {
+		cfg.Replayers = append(cfg.Replayers, echo{r, func() *sse.Hub { return n.live.Hub() }, &sent})
 	}
-	if a.live, err = live.New(strings.Repeat("s", 32), shared, cfg); err != nil {
+	if n.live, err = live.New(strings.Repeat("s", 32), shared, cfg); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- a.live.Run(ctx) }()
+	go func() { ended <- n.live.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	if err := a.live.Hub().Ready(t.Context()); err != nil {
+	if err := n.live.Hub().Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = a.live.Serve(w, r, live.Tab{Member: "ann"}) // it has answered
+		_ = n.live.Serve(w, r, live.Tab{Member: "ann"}) // it has answered
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(stop)
@@ -123,7 +123,7 @@ func TestReplayedAndLive(t *testing.T) {
 		}
 		if last = name; len(got) == 0 {
 			for _, e := range append(sent, sse.Event{Name: "end"}) {
-				if err := a.live.Hub().ToMember(t.Context(), "ann", e); err != nil {
+				if err := n.live.Hub().ToMember(t.Context(), "ann", e); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -133,7 +133,7 @@ func TestReplayedAndLive(t *testing.T) {
 	if got[chat.EventName] != said || got[inbox.EventName] != told || got["end"] != 1 {
 		t.Errorf("the stream had %v (%v), want %d of the rooms and %d notices", got, lines.Err(), said, told)
 	}
-	if s := a.live.Hub().Stats(); s.Duplicates != 2*told {
+	if s := n.live.Hub().Stats(); s.Duplicates != 2*told {
 		t.Errorf("%d events came twice, want %d", s.Duplicates, 2*told)
 	}
 }

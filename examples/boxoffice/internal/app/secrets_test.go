@@ -68,7 +68,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.app.bus.Publisher().Publish("payment.events", wrong, message.NewMessage("no-event", []byte(text))); err != nil {
+	if err := p.app.office.bus.Publisher().Publish("payment.events", wrong, message.NewMessage("no-event", []byte(text))); err != nil {
 		t.Fatal(err)
 	}
 	boxtest.WaitFor(t, "the lines about dead letters", func() bool {

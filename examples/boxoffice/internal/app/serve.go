@@ -2,170 +2,100 @@ package app
 
 import (
 	"context"
-	"errors"
-	"net"
+	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
-	"github.com/millrace-go/millrace/idempotency"
 )
 
-// startParts starts the parts of the roles, and the figures that every process serves
-// to Prometheus. They end in reverse: the executor and the singletons, the consumers,
-// the relay.
-func (a *App) startParts(run *stages) {
-	run.start("figures", a.ops.Run)
-	a.startHeldSeats(run)
-	a.startArtists(run)
-	run.start("copy of the shows", a.catalog.Run)
-	a.startNotices(run)
-	a.startWaiting(run)
-	a.startLive(run)
-	a.startChat(run)
-	if a.cfg.Has(config.RoleRelay) {
-		run.start("published", a.published.Run)
-		run.start("relay", a.relay.Run)
-	}
-	if a.cfg.Has(config.RoleWorker) {
-		run.start("consumers", a.runner.Run)
-		run.start("pruner", a.prune)
-		run.start("hold timeout", a.booking.Run)
-		run.start("payments", a.executor.Run)
-		a.startSocial(run)
-		a.startInbox(run)
-		a.startArtistSingletons(run)
-	}
+// server answers HTTP: the probes and the metrics of each process, and in the role api
+// the API and the site.
+type server struct {
+	log      *slog.Logger
+	requests *ops.Requests
+	unready  func(context.Context) string // the reason, or ""
+	routes   []string
+	http     *http.Server
+	// leaving is set when the process was asked to end and closes connections.
+	leaving atomic.Bool
 }
 
-// prune deletes old idempotency keys.
-func (a *App) prune(ctx context.Context) error {
-	p, err := idempotency.NewPruner(a.keys, idempotency.PrunerConfig{Logger: a.log})
-	if err != nil {
-		return err
-	}
-	return p.Run(ctx)
-}
-
-// serve starts the HTTP server. Only the drain of the streams and the admission
-// start after it.
-func (a *App) serve(run *stages, ln net.Listener) error {
+func newServer(o *office) (*server, error) {
+	s := &server{log: o.log, requests: ops.NewRequests(), unready: o.unready}
 	mux := routes.New()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", a.readyz)
-	metrics, err := a.metrics()
+	mux.HandleFunc("GET /readyz", s.readyz)
+	all, err := o.collectors()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	metrics, err := metrics(append(all, s.requests), o.log)
+	if err != nil {
+		return nil, err
 	}
 	mux.Handle("GET /metrics", metrics)
-	a.routes = mux.Patterns()
-	if a.cfg.Has(config.RoleAPI) {
-		answers, pages, err := a.web()
+	s.routes = mux.Patterns()
+	if o.cfg.Has(config.RoleAPI) {
+		answers, pages, err := newWeb(o)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, below := range []string{"/api/", "/vwr/assign/", "/vwr/check/"} {
 			mux.Handle(below, answers)
 		}
 		mux.Handle("/", pages)
-		a.routes = slices.Concat(a.routes, answers.Routes(), pages.Routes())
+		s.routes = slices.Concat(s.routes, answers.Routes(), pages.Routes())
 	}
-	before, err := door.New(door.Config{Rate: a.cfg.Door.Rate, Proxies: a.cfg.Door.Proxies})
+	before, err := door.New(door.Config{Rate: o.cfg.Door.Rate, Proxies: o.cfg.Door.Proxies})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	run.serveHTTP("http", &http.Server{
-		Handler:           traces.HTTP(a.tracing, quiet, millrace.Wrap(a.observe(a.turnAway(before.Before(mux))))),
+	s.http = &http.Server{
+		Handler:           traces.HTTP(o.tracing, quiet, millrace.Wrap(s.observe(s.turnAway(before.Before(mux))))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slogErrors(a.log),
-	}, ln)
-	a.startDrain(run)
-	return nil
+		// The server's own complaints (a broken handshake, a malformed request) are
+		// below the levels that alert an operator.
+		ErrorLog: slog.NewLogLogger(o.log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
 }
 
-// web makes the API and the site.
-func (a *App) web() (answers *api.API, pages *site.Site, err error) {
-	login, err := auth.NewLogin(a.cfg.Secret)
-	if err != nil {
-		return nil, nil, err
+// quiet are the requests without a span: those of probes and scrapers, and those that
+// go on for hours.
+func quiet(r *http.Request) bool {
+	switch p := r.URL.Path; p {
+	case "/healthz", "/readyz", "/metrics", live.Path:
+		return true
+	default:
+		return strings.HasPrefix(p, "/static/") || strings.HasPrefix(p, "/api/rooms/") && strings.HasSuffix(p, "/ws")
 	}
-	cfg := api.Config{
-		Store: a.store, Catalog: a.catalog, Booking: a.booking, Payments: a.payments, Door: a.door, Login: login,
-		Room: a.waiting.room, Entries: a.waiting.entries, Gate: a.waiting.gate, Passes: a.waiting.passes, Lane: a.lane(), AdminToken: a.cfg.AdminToken, Operator: a.ops, Logger: a.log,
-		Social: a.social, Inbox: a.inbox, Live: a.live, Chat: a.chat, Admissions: admitted{a},
-	}
-	if a.artists != nil {
-		cfg.Artists = a.artists.mirror
-	}
-	if answers, err = api.New(cfg); err != nil {
-		return nil, nil, err
-	}
-	pages, err = site.New(site.Config{Backend: shows{a.catalog}, Edge: answers.Edge, Version: a.opt.Version, Logger: a.log})
-	return answers, pages, err
-}
-
-// shows are the shows that the site renders on the server.
-type shows struct{ catalog *catalog.Catalog }
-
-func (s shows) Shows(ctx context.Context) ([]site.Show, error) {
-	all, err := s.catalog.Shows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]site.Show, len(all))
-	for i, show := range all {
-		out[i] = siteShow(show)
-	}
-	return out, nil
-}
-
-func (s shows) Show(ctx context.Context, id string) (site.Show, error) {
-	show, err := s.catalog.Show(ctx, id)
-	if errors.Is(err, catalog.ErrNoShow) {
-		return site.Show{}, site.ErrNotFound
-	}
-	return siteShow(show), err
-}
-
-func siteShow(s catalog.Show) site.Show {
-	out := site.Show{
-		ID: s.ID, Title: s.Title,
-		Seats:    site.Seats{Total: s.Seats.Total, Available: s.Seats.Available, Held: s.Seats.Held, Sold: s.Seats.Sold},
-		StartsAt: s.StartsAt, DoorsAt: s.DoorsAt, Venue: site.Venue(s.Venue), Currency: s.Currency,
-	}
-	for _, p := range s.Prices {
-		out.Prices = append(out.Prices, site.Price(p))
-	}
-	for _, p := range s.Performers {
-		out.Performers = append(out.Performers, site.Performer(p))
-	}
-	return out
 }
 
 // leave serves on for a while in which /readyz reports the process as not ready, so
 // that load balancers stop sending requests before the port is closed: closing a port
 // cuts a connection that is accepted and not yet served. leave ends early if a part
 // ends.
-func (a *App) leave(run *stages) {
-	a.leaving.Store(true)
-	if a.cfg.Leave == 0 {
+func (s *server) leave(lasts time.Duration, run *stages) {
+	s.leaving.Store(true)
+	if lasts == 0 {
 		return
 	}
-	a.log.Info("ending: /readyz answers 503 now, and requests are still served", "for", a.cfg.Leave)
-	over := time.NewTimer(a.cfg.Leave)
+	s.log.Info("ending: /readyz answers 503 now, and requests are still served", "for", lasts)
+	over := time.NewTimer(lasts)
 	defer over.Stop()
 	select {
 	case <-over.C:
@@ -174,9 +104,9 @@ func (a *App) leave(run *stages) {
 }
 
 // turnAway closes each connection after its request while the process leaves.
-func (a *App) turnAway(next http.Handler) http.Handler {
+func (s *server) turnAway(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.leaving.Load() {
+		if s.leaving.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
@@ -184,26 +114,33 @@ func (a *App) turnAway(next http.Handler) http.Handler {
 }
 
 // readyz reports whether this process can do its work.
-func (a *App) readyz(w http.ResponseWriter, r *http.Request) {
-	if a.leaving.Load() {
-		plain(w, http.StatusServiceUnavailable, "the process is about to end")
-		return
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+	why := "the process is about to end"
+	if !s.leaving.Load() {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		why = s.unready(ctx)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-	defer cancel()
-	if err := a.store.Ping(ctx); err != nil {
-		plain(w, http.StatusServiceUnavailable, "the database does not answer")
+	if why != "" {
+		plain(w, http.StatusServiceUnavailable, why)
 		return
-	}
-	if a.cfg.Has(config.RoleWorker) {
-		select {
-		case <-a.runner.Running():
-		default:
-			plain(w, http.StatusServiceUnavailable, "the consumers have not started")
-			return
-		}
 	}
 	plain(w, http.StatusOK, "ready")
+}
+
+// unready is the reason why the office can't do its work, or "".
+func (o *office) unready(ctx context.Context) string {
+	if o.store.Ping(ctx) != nil {
+		return "the database does not answer"
+	}
+	if o.cfg.Has(config.RoleWorker) {
+		select {
+		case <-o.consumers.runner.Running():
+		default:
+			return "the consumers have not started"
+		}
+	}
+	return ""
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

@@ -59,10 +59,10 @@ func moveFigures(t *testing.T, args ...string) {
 		func() string { return fmt.Sprintf("%+v", got) })
 	boxtest.WaitFor(t, "the total in the database, and nothing beside it", func() bool {
 		var n int64
-		if pending, err := p.app.social.Pending(t.Context(), "show-1"); err != nil || pending["show-1"] != 0 {
+		if pending, err := p.app.office.social.Pending(t.Context(), "show-1"); err != nil || pending["show-1"] != 0 {
 			return false
 		}
-		err := p.app.store.Reader().QueryRowContext(t.Context(), `SELECT comment_count FROM shows WHERE show_id = 'show-1'`).Scan(&n)
+		err := p.app.office.store.Reader().QueryRowContext(t.Context(), `SELECT comment_count FROM shows WHERE show_id = 'show-1'`).Scan(&n)
 		return err == nil && n == 2
 	})
 	p.sound()
@@ -90,14 +90,14 @@ func TestMalformedView(t *testing.T) {
 		}
 		all = append(all, made)
 	}
-	if err := p.app.bus.Publisher().Publish(events.Products, all...); err != nil {
+	if err := p.app.office.bus.Publisher().Publish(events.Products, all...); err != nil {
 		t.Fatal(err)
 	}
 	var got figures
 	boxtest.WaitFor(t, "the other views", func() bool { got = ann.figures("show-4"); return got.ViewCount == 19 },
 		func() string { return fmt.Sprintf("%+v", got) })
 	boxtest.WaitFor(t, "one dead letter", func() bool {
-		letters, err := p.app.bus.Browse(t.Context(), "product-events.DLT", 100)
+		letters, err := p.app.office.bus.Browse(t.Context(), "product-events.DLT", 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestFiguresOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.app.bus.Publisher().Publish(topic, message); err != nil {
+			if err := p.app.office.bus.Publisher().Publish(topic, message); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	handled := map[string][]string{}
-	for _, c := range start(t, "--data-dir", t.TempDir()).app.consumers() {
+	for _, c := range start(t, "--data-dir", t.TempDir()).app.office.consumers.all {
 		if c.Topic == events.Domain {
 			handled[c.Group] = slices.Sorted(maps.Keys(c.Handlers))
 		}

@@ -34,7 +34,7 @@ func TestPublishedByAnotherProcess(t *testing.T) {
 	}
 	relay := role("relay")
 	boxtest.WaitFor(t, "3 published events", func() bool { look(); return seen.Outbox.Published == 3 && seen.Outbox.Backlog == 0 })
-	if n := relay.app.published.Own(); n != 3 {
+	if n := relay.app.office.published.Own(); n != 3 {
 		t.Errorf("the relay published %d", n)
 	}
 	if err := relay.stop(); err != nil {

@@ -11,13 +11,15 @@ import (
 // stock is how many members a show can still serve: its free seats, which are neither
 // sold nor held. A look at the shows is shared by all that ask at about the same time,
 // so it costs a read of an index at most ten times a second.
-func (a *App) stock(ctx context.Context, event string) (int, error) {
-	show, err := a.catalog.Show(ctx, event)
-	switch {
-	case errors.Is(err, catalog.ErrNoShow):
-		return queue.MaxStock, nil // a room of an operator's own
-	case err != nil:
-		return 0, err
+func stock(shows *catalog.Catalog) func(ctx context.Context, event string) (int, error) {
+	return func(ctx context.Context, event string) (int, error) {
+		show, err := shows.Show(ctx, event)
+		switch {
+		case errors.Is(err, catalog.ErrNoShow):
+			return queue.MaxStock, nil // a room of an operator's own
+		case err != nil:
+			return 0, err
+		}
+		return show.Seats.Available, nil
 	}
-	return show.Seats.Available, nil
 }

@@ -14,7 +14,7 @@ import (
 func TestAdmissionFollowsTheSeats(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--queue-threshold", "10", "--queue-admission-interval-ms", "20")
-	_, err := p.app.store.DB().Exec(`UPDATE seats SET status = 'SOLD', reservation_id = 'of-others' WHERE show_id = 'show-1' AND seat_id NOT IN ('A-1', 'A-2')`)
+	_, err := p.app.office.store.DB().Exec(`UPDATE seats SET status = 'SOLD', reservation_id = 'of-others' WHERE show_id = 'show-1' AND seat_id NOT IN ('A-1', 'A-2')`)
 	require.NoError(t, err)
 	ann, bob, cat := p.visitor("ann"), p.visitor("bob"), p.visitor("cat")
 	ann.enters()

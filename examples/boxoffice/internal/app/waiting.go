@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuenotice"
+	"github.com/millrace-go/millrace/queue/queueprom"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -22,91 +27,91 @@ type waiting struct {
 	entries *token.Entries
 	gate    *frontgate.Gate
 	passes  *token.Passes // nil where no edge is trusted
-	// tables makes the tables of the gates; nil where none are needed.
+	// tables is a part that makes the tables of the gates; nil where none are needed.
 	tables func(context.Context) error
 	// admitter is nil in a process that does not admit from the line.
 	admitter *queue.Admitter
 	// notices is nil where they are off.
 	notices *queuenotice.Notices
+	shows   *catalog.Catalog
 }
 
 // flushTimeout bounds the last call of the room.
 const flushTimeout = 2 * time.Second
 
-// waits reports whether this process has a part in the waiting room.
-func (a *App) waits() bool {
-	if a.cfg.RoomInMemory() {
-		return a.cfg.Has(config.RoleAPI)
+// hasRoom reports whether a process has a part in the waiting room.
+func hasRoom(cfg config.Config) bool {
+	if cfg.RoomInMemory() {
+		return cfg.Has(config.RoleAPI)
 	}
-	return a.cfg.Has(config.RoleAPI) || a.cfg.Has(config.RoleAdmitter) || a.cfg.Has(config.RoleWorker)
+	return cfg.Has(config.RoleAPI) || cfg.Has(config.RoleAdmitter) || cfg.Has(config.RoleWorker)
 }
 
-// buildWaiting makes the waiting room. It connects to nothing: without Redis nobody enters,
-// and the rest works.
-func (a *App) buildWaiting(opened *closers) error {
-	if !a.waits() {
-		return nil
+// newWaiting makes the waiting room; it is nil in a process without one. It connects to
+// nothing: without Redis nobody enters, and the rest works.
+func newWaiting(b *base, shows *catalog.Catalog, admitted *admitted) (*waiting, error) {
+	if !hasRoom(b.cfg) {
+		return nil, nil
 	}
-	keys, err := token.NewRing(a.cfg.EntrySecrets...)
+	keys, err := token.NewRing(b.cfg.EntrySecrets...)
 	if err != nil {
-		return fmt.Errorf("QUEUE_ENTRY_TOKEN_SECRET (--queue-entry-token-secret): %w", err)
+		return nil, fmt.Errorf("QUEUE_ENTRY_TOKEN_SECRET (--queue-entry-token-secret): %w", err)
 	}
-	w := &waiting{}
-	if w.entries, err = token.NewEntries(keys, token.Config{Issuer: "boxoffice", Lasts: a.cfg.Queue.Active}); err != nil {
-		return err
+	w := &waiting{shows: shows}
+	if w.entries, err = token.NewEntries(keys, token.Config{Issuer: "boxoffice", Lasts: b.cfg.Queue.Active}); err != nil {
+		return nil, err
 	}
-	if len(a.cfg.EdgeSecrets) > 0 {
-		edge, err := token.NewRing(a.cfg.EdgeSecrets...)
+	if len(b.cfg.EdgeSecrets) > 0 {
+		edge, err := token.NewRing(b.cfg.EdgeSecrets...)
 		if err != nil {
-			return fmt.Errorf("BOXOFFICE_EDGE_SECRET (--edge-secret): %w", err)
+			return nil, fmt.Errorf("BOXOFFICE_EDGE_SECRET (--edge-secret): %w", err)
 		}
 		w.passes = token.NewPasses(edge)
 	}
-	store, counters, err := a.waitingStores(opened)
+	store, counters, err := waitingStores(b)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if a.cfg.GateURL != "" {
-		if counters, err = a.gateByURL(w, opened); err != nil {
-			return err
+	if b.cfg.GateURL != "" {
+		if counters, err = gateByURL(b, w); err != nil {
+			return nil, err
 		}
 	}
-	if w.notices, err = a.newNotices(w); err != nil {
-		return err
+	if w.notices, err = w.newNotices(b, admitted); err != nil {
+		return nil, err
 	}
-	room := a.roomConfig()
+	room := roomConfig(b, shows)
 	if w.notices != nil {
 		room.Notify = w.notices.Notify
 	}
 	if w.room, err = queue.New(store, keys, room); err != nil {
-		return err
+		return nil, err
 	}
-	if w.gate, err = frontgate.New(counters, keys, frontgate.Config{Line: w.room, Logger: a.log}); err != nil {
-		return err
+	if w.gate, err = frontgate.New(counters, keys, frontgate.Config{Line: w.room, Logger: b.log}); err != nil {
+		return nil, err
 	}
-	a.waiting = w
-	if a.cfg.Has(config.RoleAdmitter) {
+	if b.cfg.Has(config.RoleAdmitter) {
 		w.admitter, err = queue.NewAdmitter(w.room, queue.AdmitterConfig{})
 	}
-	return err
+	return w, err
 }
 
-func (a *App) roomConfig() queue.Config {
-	q := a.cfg.Queue
+func roomConfig(b *base, shows *catalog.Catalog) queue.Config {
+	q := b.cfg.Queue
 	c := queue.Config{
 		Threshold: q.Threshold, Active: q.Active, Seen: q.Seen, Tick: q.Tick, Batch: q.Batch, SweepEvery: q.SweepEvery,
-		Timeout: redisTimeout, Logger: a.log, Settings: a.store.RoomSettings(), Stock: a.stock, Lanes: a.lanes(),
+		Timeout: redisTimeout, Logger: b.log, Settings: b.store.RoomSettings(), Stock: stock(shows), Lanes: lanes(b.cfg),
 	}
-	if a.cfg.RoomInMemory() {
-		c.Settle = a.opt.Settle
+	if b.cfg.RoomInMemory() {
+		c.Settle = b.opt.Settle
 	}
 	return c
 }
 
 // waitingStores keep the lines and the counters of the gates: in Redis, or in this
 // process when the room is its own.
-func (a *App) waitingStores(opened *closers) (queue.Store, frontgate.Store, error) {
-	if a.cfg.RoomInMemory() {
+func waitingStores(b *base) (queue.Store, frontgate.Store, error) {
+	if b.cfg.RoomInMemory() {
 		lines, err := memqueue.New(memqueue.Config{})
 		if err != nil {
 			return nil, nil, err
@@ -115,15 +120,15 @@ func (a *App) waitingStores(opened *closers) (queue.Store, frontgate.Store, erro
 		return lines, counters, err
 	}
 	// A client of their own: a crowd's polls do not wait for other calls' connections.
-	client, err := a.openRedis(opened)
+	client, err := b.redis()
 	if err != nil {
 		return nil, nil, err
 	}
-	lines, err := redisqueue.New(client, redisqueue.Config{Prefix: a.cfg.RedisPrefix})
+	lines, err := redisqueue.New(client, redisqueue.Config{Prefix: b.cfg.RedisPrefix})
 	if err != nil {
 		return nil, nil, err
 	}
-	counters, err := redisgate.New(client, redisgate.Config{Prefix: a.cfg.RedisPrefix})
+	counters, err := redisgate.New(client, redisgate.Config{Prefix: b.cfg.RedisPrefix})
 	return lines, counters, err
 }
 
@@ -142,31 +147,63 @@ func (w *waiting) flush(ctx context.Context) error {
 	return nil
 }
 
-// startWaiting starts the parts that the API needs. They end after the API.
-func (a *App) startWaiting(run *stages) {
-	w := a.waiting
+// start starts the parts that the API needs, which end after it. The gates are served by
+// workers, or where the room is in memory.
+func (w *waiting) start(run *stages, gates bool) {
 	if w == nil {
 		return
 	}
+	if w.notices != nil {
+		run.start("notices", w.notices.Run)
+	}
 	run.start("waiting room", w.flush)
 	if w.tables != nil {
-		run.start("tables of the front gates", func(ctx context.Context) error { return a.makeTables(ctx, w.tables) })
+		run.start("tables of the front gates", w.tables)
 	}
-	// In memory the gates are where the room is.
-	if a.cfg.Has(config.RoleWorker) || a.cfg.RoomInMemory() {
+	if gates {
 		run.start("front gates", w.gate.Run)
 	}
 }
 
-// startAdmission lets people in. It is the last to start and the first to end: a member
-// admitted during the shutdown could find the server closed.
-func (a *App) startAdmission(run *stages) {
-	w := a.waiting
-	if w == nil || w.admitter == nil {
+// operated adds the waiting room of each show to the operator's reports.
+func (w *waiting) operated(cfg *ops.Config) {
+	if w == nil {
 		return
 	}
-	run.start("admitter", w.admitter.Run)
-	if a.cfg.Queue.Opening.Show != "" {
-		run.start("opening", a.opensLater)
+	cfg.Rooms = &ops.RoomsConfig{Room: w.room, Gate: w.gate, Shows: func(ctx context.Context) ([]ops.RoomShow, error) {
+		shows, err := w.shows.Shows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]ops.RoomShow, len(shows))
+		for i, show := range shows {
+			all[i] = ops.RoomShow{ID: show.ID, Title: show.Title}
+		}
+		return all, nil
+	}}
+}
+
+// collectors are the metrics of the waiting room.
+func (w *waiting) collectors() ([]prometheus.Collector, error) {
+	if w == nil {
+		return nil, nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	shows, err := w.shows.Shows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := queueprom.Config{}
+	for _, show := range shows {
+		cfg.Events = append(cfg.Events, show.ID)
+	}
+	if w.notices != nil {
+		cfg.Notices = w.notices
+	}
+	room, err := queueprom.New(w.room, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return []prometheus.Collector{room}, nil
 }

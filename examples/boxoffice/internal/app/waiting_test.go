@@ -335,7 +335,7 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "notices.db")
 	p := start(t, "--data-dir", t.TempDir(), "--queue-threshold", "1", "--queue-admission-interval-ms", "20", "--notice-url", url)
-	boxtest.WaitFor(t, "the transport of the notices", func() bool { return p.app.noticeTransport.bus.Load() != nil })
+	boxtest.WaitFor(t, "the transport of the notices", func() bool { return p.app.office.admitted.transport.bus.Load() != nil })
 	ann, bob := p.visitor("ann"), p.visitor("bob")
 	ann.check()
 	if at := bob.check(); at.Status != "queued" {
@@ -343,7 +343,7 @@ func TestNotices(t *testing.T) {
 	}
 	ann.leave()
 	bob.enters()
-	boxtest.WaitFor(t, "the notices", func() bool { return p.app.waiting.notices.Published() == 2 })
+	boxtest.WaitFor(t, "the notices", func() bool { return p.app.office.waiting.notices.Published() == 2 })
 	reader, err := Schemes().Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +395,7 @@ func TestNoticesOff(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
 	p.visitor("ann").check()
-	if list := p.admitted(); list.State != "off" || list.Admissions == nil || len(list.Admissions) != 0 || p.app.waiting.notices != nil {
+	if list := p.admitted(); list.State != "off" || list.Admissions == nil || len(list.Admissions) != 0 || p.app.office.waiting.notices != nil {
 		t.Errorf("%+v", list)
 	}
 }
@@ -410,7 +410,7 @@ func TestNoticesAway(t *testing.T) {
 	bob.check()
 	ann.leave()
 	bob.enters()
-	boxtest.WaitFor(t, "the notices to be dropped", func() bool { return p.app.waiting.notices.Dropped() == 2 })
+	boxtest.WaitFor(t, "the notices to be dropped", func() bool { return p.app.office.waiting.notices.Dropped() == 2 })
 	if list := p.admitted(); list.State != "away" {
 		t.Errorf("%+v", list)
 	}

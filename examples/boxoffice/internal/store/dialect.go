@@ -83,10 +83,13 @@ func checkServer(u *url.URL) error {
 	return nil
 }
 
-// set is the migrations in a folder of the package's files.
-func set(files fs.FS, folder, dialect string) func() (migrate.Set, error) {
+// set is the migrations in a folder of the package's files, with their texts edited.
+func set(files fs.FS, folder, dialect string, edit func(text string) string) func() (migrate.Set, error) {
 	return func() (migrate.Set, error) {
 		sub, err := fs.Sub(files, folder)
+		if err == nil {
+			sub, err = migrate.Render(sub, edit)
+		}
 		return migrate.Set{Package: "boxoffice", Dialect: dialect, FS: sub}, err
 	}
 }

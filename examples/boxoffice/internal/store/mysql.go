@@ -23,7 +23,7 @@ var mysqlMigrations embed.FS
 func mysql() dialect {
 	return dialect{
 		name:       "mysql",
-		migrations: set(mysqlMigrations, "sql/mysql", migrate.MySQL),
+		migrations: set(mysqlMigrations, "sql/mysql", migrate.MySQL, strings.Clone),
 		rewrite:    forMySQL,
 		open:       openMySQL,
 		check:      checkServer,

@@ -16,13 +16,15 @@ import (
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
-//go:embed sql/sqlite/*.sql
-var sqliteMigrations embed.FS
+// migrations of SQLite and PostgreSQL are one text, in the words of SQLite.
+//
+//go:embed sql/both/*.sql
+var migrations embed.FS
 
 func sqlite() dialect {
 	return dialect{
 		name:       "sqlite",
-		migrations: set(sqliteMigrations, "sql/sqlite", migrate.SQLite),
+		migrations: set(migrations, "sql/both", migrate.SQLite, strings.Clone),
 		rewrite: strings.NewReplacer(
 			"now_ms()", "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 			// There is one writer, and transactions begin as one.

@@ -163,7 +163,7 @@ func (c *Crowd) visit(ctx context.Context, i int) {
 	c.records = append(c.records, rec)
 	c.mu.Unlock()
 
-	f := &fan{crowd: c, client: c.client, rec: rec, index: i, chance: chance(c.cfg.Seed, i), entry: map[string]string{}, inside: map[string]bool{}}
+	f := newFan(&visitor{crowd: c, client: c.client, rec: rec, chance: chance(c.cfg.Seed, i), entry: map[string]string{}, inside: map[string]bool{}}, i)
 	end, err := f.visit(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
