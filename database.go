@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -23,7 +23,7 @@ type Stores[Tx any] struct {
 	Do func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 	// Execer converts a transaction for the outbox.
 	Execer func(tx Tx) sqltx.Execer
-	Outbox outbox.Store
+	Outbox driver.Store
 	Keys   idempotency.BatchStore // and an idempotency.TxStore[Tx]
 	Leases idempotency.LeaseStore
 	// Scheme is the database's own log as a transport, and URL names it. URL is "" when only

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Kit runs the handlers of an App step by step. Make it with New. Use it from one goroutine.
@@ -224,16 +224,16 @@ func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 // shard is a partition of the outbox and the position that was read last.
 type shard struct {
 	number int
-	lease  outbox.Lease
+	lease  driver.Lease
 	taken  bool
-	after  outbox.Mark
+	after  driver.Mark
 }
 
 // leaseTime is longer than any test.
 const leaseTime = time.Hour
 
 // read returns the events committed since the last read.
-func (s *shard) read(ctx context.Context, store outbox.Store) (all []published, err error) {
+func (s *shard) read(ctx context.Context, store driver.Store) (all []published, err error) {
 	if !s.taken {
 		if s.lease, err = store.Lease(ctx, s.number, "millracetest", leaseTime); err != nil {
 			return nil, err
@@ -241,11 +241,11 @@ func (s *shard) read(ctx context.Context, store outbox.Store) (all []published, 
 		s.taken = true
 	}
 	for {
-		b, err := store.Read(ctx, s.lease, outbox.Query{After: s.after, Limit: 1000})
+		b, err := store.Read(ctx, s.lease, driver.Query{After: s.after, Limit: 1000})
 		if err != nil || len(b.Items) == 0 {
 			return all, err
 		}
-		settled := outbox.Settlement{Move: b.Next, TTL: leaseTime}
+		settled := driver.Settlement{Move: b.Next, TTL: leaseTime}
 		for i := range b.Items {
 			p, err := decode(&b.Items[i])
 			if err != nil {

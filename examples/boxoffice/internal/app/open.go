@@ -21,12 +21,13 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // outboxStore is the part of an outbox's store that the app uses.
 type outboxStore interface {
-	outbox.Store
-	outbox.Inspector
+	driver.Store
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 
