@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -201,7 +202,7 @@ func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 		}
 		before[name] = &fstest.MapFile{Data: text}
 	}
-	old := set
+	old := migrate.Set(set)
 	old.FS = before
 	if err := old.Up(t.Context(), db); err != nil {
 		t.Fatal(err)

@@ -109,7 +109,13 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
-func (s *Store) Migrations() []migrate.Set { return s.sets }
+func (s *Store) Migrations() []driver.Migrations {
+	out := make([]driver.Migrations, len(s.sets))
+	for i, set := range s.sets {
+		out[i] = driver.Migrations(set)
+	}
+	return out
+}
 
 // Release implements driver.Store.
 func (s *Store) Release(ctx context.Context, l driver.Lease) error {

@@ -164,7 +164,9 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
-func (s *Store) Migrations() []migrate.Set { return []migrate.Set{s.set} }
+func (s *Store) Migrations() []driver.Migrations {
+	return []driver.Migrations{driver.Migrations(s.set)}
+}
 
 // wrap names the operation.
 func wrap(doing string, err error) error {

@@ -37,7 +37,7 @@ type Outbox interface {
 // store is the part of every store of package outbox that this tool uses.
 type store interface {
 	Outbox
-	Migrations() []migrate.Set
+	Migrations() []driver.Migrations
 }
 
 // newStore makes a store; it does no I/O.
