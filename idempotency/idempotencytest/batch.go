@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func batchCases() []Case {
@@ -25,13 +25,13 @@ func batchCases() []Case {
 	}
 }
 
-func batchOf(s idempotency.Store) idempotency.BatchStore {
-	b, _ := s.(idempotency.BatchStore) // Case.Needs has checked it
+func batchOf(s driver.Store) driver.BatchStore {
+	b, _ := s.(driver.BatchStore) // Case.Needs has checked it
 	return b
 }
 
-func records(keys ...string) []idempotency.Record {
-	out := make([]idempotency.Record, len(keys))
+func records(keys ...string) []driver.Record {
+	out := make([]driver.Record, len(keys))
 	for i, key := range keys {
 		out[i] = record(key)
 	}
@@ -126,7 +126,7 @@ func batchAllOrNothing(ctx context.Context, h Harness) error {
 	_, err = s.OnceBatch(ctx, records(keys[0], "", keys[1]), func(context.Context, []int) error {
 		return errors.New("the handler ran although a key is empty")
 	})
-	if !errors.Is(err, idempotency.ErrEmptyKey) {
+	if !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("a batch with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
 	if err := nothing("after the empty key"); err != nil {

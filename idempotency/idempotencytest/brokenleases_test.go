@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -18,36 +18,36 @@ import (
 
 // leases is a correct lease store with at most one defect.
 type leases struct {
-	idempotency.LeaseStore
-	claim    func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error)
-	extend   func(ctx context.Context, c idempotency.Claim, ttl time.Duration) error
-	complete func(ctx context.Context, c idempotency.Claim, result []byte) error
-	release  func(ctx context.Context, c idempotency.Claim) error
+	driver.LeaseStore
+	claim    func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error)
+	extend   func(ctx context.Context, c driver.Claim, ttl time.Duration) error
+	complete func(ctx context.Context, c driver.Claim, result []byte) error
+	release  func(ctx context.Context, c driver.Claim) error
 	prune    func(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-func (l leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (l leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 	if l.claim == nil {
 		return l.LeaseStore.Claim(ctx, r, ttl)
 	}
 	return l.claim(ctx, r, ttl)
 }
 
-func (l leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+func (l leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 	if l.extend == nil {
 		return l.LeaseStore.Extend(ctx, c, ttl)
 	}
 	return l.extend(ctx, c, ttl)
 }
 
-func (l leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+func (l leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	if l.complete == nil {
 		return l.LeaseStore.Complete(ctx, c, result)
 	}
 	return l.complete(ctx, c, result)
 }
 
-func (l leases) Release(ctx context.Context, c idempotency.Claim) error {
+func (l leases) Release(ctx context.Context, c driver.Claim) error {
 	if l.release == nil {
 		return l.LeaseStore.Release(ctx, c)
 	}
@@ -73,10 +73,10 @@ type latest struct {
 	token map[string]int64
 }
 
-func (l *latest) of(s idempotency.LeaseStore) func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
-	return func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (l *latest) of(s driver.LeaseStore) func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+	return func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
-		if c.State == idempotency.Claimed {
+		if c.State == driver.Claimed {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.token[r.Key] = c.Token
@@ -85,7 +85,7 @@ func (l *latest) of(s idempotency.LeaseStore) func(ctx context.Context, r idempo
 	}
 }
 
-func (l *latest) swap(c idempotency.Claim) idempotency.Claim {
+func (l *latest) swap(c driver.Claim) driver.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t, ok := l.token[c.Key]; ok {
@@ -95,8 +95,8 @@ func (l *latest) swap(c idempotency.Claim) idempotency.Claim {
 }
 
 // answers changes the answers of Claim.
-func answers(s *sqlidempotency.Leases, change func(c *idempotency.Claim)) leases {
-	return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func answers(s *sqlidempotency.Leases, change func(c *driver.Claim)) leases {
+	return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
 		change(&c)
 		return c, err
@@ -115,7 +115,7 @@ func leaseHarness(t *testing.T, with func(*sqlidempotency.Leases, idempotencytes
 		_, err := db.ExecContext(ctx, `UPDATE idempotency_leases SET leased_until = leased_until - ? WHERE idempotency_key = ?`, by.Microseconds(), key)
 		return err
 	}}
-	var sides []idempotency.LeaseStore
+	var sides []driver.LeaseStore
 	for _, pool := range []*sql.DB{db, second} {
 		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite})
 		if err != nil {

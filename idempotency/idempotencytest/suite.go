@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Harness is one empty store with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
-	Store idempotency.Store
+	Store driver.Store
 	// Peer is the same store, opened by another process on its own connection pool; Store when
 	// nil. Concurrent cases use both.
-	Peer idempotency.Store
+	Peer driver.Store
 	// DB is the database of Store's transactions; nil for a store without transactions. The
 	// suite creates the table idempotencytest_effects in it.
 	DB *sql.DB
@@ -43,8 +43,8 @@ type Need string
 const (
 	NeedDB        Need = "the store has no transactions (Harness.DB is nil)"
 	NeedBackdate  Need = "a key's age cannot be changed (Harness.Backdate is nil)"
-	NeedBatch     Need = "the store claims one key at a time (it is no idempotency.BatchStore)"
-	NeedForgetter Need = "keys cannot be forgotten (the store is no idempotency.Forgetter)"
+	NeedBatch     Need = "the store claims one key at a time (it is no driver.BatchStore)"
+	NeedForgetter Need = "keys cannot be forgotten (the store is no driver.Forgetter)"
 	NeedPrune     Need = "keys expire by themselves (Harness.Expires is set)"
 )
 
@@ -59,8 +59,8 @@ type Case struct {
 
 // Missing returns the first need that the harness does not meet, or "".
 func (c Case) Missing(h Harness) Need {
-	_, batch := h.Store.(idempotency.BatchStore)
-	_, forgetter := h.Store.(idempotency.Forgetter)
+	_, batch := h.Store.(driver.BatchStore)
+	_, forgetter := h.Store.(driver.Forgetter)
 	for _, n := range c.Needs {
 		if n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil ||
 			n == NeedBatch && !batch || n == NeedForgetter && !forgetter || n == NeedPrune && h.Expires {
@@ -175,6 +175,6 @@ func (e *effects) expect(ctx context.Context, when, key, name string, seen bool,
 	return nil
 }
 
-func record(key string) idempotency.Record {
-	return idempotency.Record{Key: key, Group: "group", EventType: "Tested", AggregateID: "42", EventID: key}
+func record(key string) driver.Record {
+	return driver.Record{Key: key, Group: "group", EventType: "Tested", AggregateID: "42", EventID: key}
 }

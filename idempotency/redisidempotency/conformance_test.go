@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
@@ -134,7 +134,7 @@ func backdate(client redis.UniversalClient, prefix string) func(context.Context,
 
 func TestLeaseModel(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
-		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+		leasemodel.Check(t, func(t testing.TB) (driver.LeaseStore, leasemodel.Backdate) {
 			cfg := redisidempotency.LeaseConfig{Prefix: redistest.Prefix(t, client)}
 			return newLeases(t, client, cfg), backdate(client, cfg.Prefix)
 		})

@@ -63,8 +63,8 @@ func beside() map[string][]string {
 // imports.
 func frontDoor() map[string][]string {
 	return map[string][]string{
-		module:         {"bus", "idempotency", "idempotency/sqlidempotency", "outbox", "outbox/driver"},
-		"millracetest": {module, "bus", "idempotency", "outbox/driver"},
+		module:         {"bus", "idempotency", "idempotency/driver", "idempotency/sqlidempotency", "outbox", "outbox/driver"},
+		"millracetest": {module, "bus", "idempotency", "idempotency/driver", "outbox/driver"},
 		"sqlite":       {module, "bus", "bus/sqlitebus", "idempotency/sqlidempotency", "outbox/sqliteoutbox"},
 		"postgres":     {module, "bus", "bus/pgbus", "idempotency/pgidempotency", "idempotency/sqlidempotency", "outbox/pgoutbox", "sqltx/pgxtx"},
 		"mysql":        {module, "bus", "bus/mysqlbus", "idempotency/sqlidempotency", "outbox/mysqloutbox"},

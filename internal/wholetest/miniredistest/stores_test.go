@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -89,7 +90,7 @@ func TestCoalescer(t *testing.T) {
 func TestIdempotency(t *testing.T) {
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
 		client := start(t)
-		open := func() idempotency.Store {
+		open := func() driver.Store {
 			return made(redisidempotency.New(client, redisidempotency.Config{}))(t)
 		}
 		return idempotencytest.Harness{Store: open(), Peer: open(), Expires: true}
@@ -117,7 +118,7 @@ func TestLayered(t *testing.T) {
 func TestLeases(t *testing.T) {
 	idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
 		client := start(t)
-		open := func() idempotency.LeaseStore {
+		open := func() driver.LeaseStore {
 			return made(redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{Prefix: "l:"}))(t)
 		}
 		return idempotencytest.LeaseHarness{
