@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
@@ -18,7 +18,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Store is a [ratelimit.Store] in memory. It has no limits of its own: each call passes the
+// Store is a [driver.Store] in memory. It has no limits of its own: each call passes the
 // plan.
 type Store struct {
 	now func() time.Time
@@ -27,7 +27,7 @@ type Store struct {
 	state budget.State
 }
 
-var _ ratelimit.Store = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
 
 // New returns an empty store: buckets fill from the first call on.
 func New(cfg Config) (*Store, error) {
@@ -41,21 +41,21 @@ func New(cfg Config) (*Store, error) {
 // server is the name of this process' clock, the only one.
 const server = "here"
 
-// Acquire decides the runs; see [ratelimit.Store].
-func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+// Acquire decides the runs; see [driver.Store].
+func (s *Store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
-		return ratelimit.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
+		return driver.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
 	}
 	if err := budget.Check(plan, ask); err != nil {
-		return ratelimit.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
+		return driver.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Acquire(plan, ask, s.moment()), nil
 }
 
-// Return gives a permit back; see [ratelimit.Store].
-func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Returned) error {
+// Return gives a permit back; see [driver.Store].
+func (s *Store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memratelimit: return: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Config configures a [Collector].
@@ -63,7 +64,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}
-	for _, p := range []ratelimit.Priority{ratelimit.Low, ratelimit.High} {
+	for _, p := range []driver.Priority{driver.Low, driver.High} {
 		send(c.acquired, prometheus.CounterValue, float64(s.Acquired[p]), p.String())
 		for reason, n := range s.Rejected[p] {
 			send(c.rejected, prometheus.CounterValue, float64(n), p.String(), string(reason))

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
-func planOfLimits(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
+func planOfLimits(t testing.TB, l ratelimit.Limits) *driver.Plan {
 	t.Helper()
 	p, err := l.Plan()
 	if err != nil {
@@ -21,7 +22,7 @@ func planOfLimits(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
 // usage holds the grants, by the server's clock, which is never set here.
 type usage struct {
 	t    *testing.T
-	plan *ratelimit.Plan
+	plan *driver.Plan
 	mu   sync.Mutex
 	at   []int64 // in order, as one caller asks at a time
 }
@@ -30,7 +31,7 @@ type usage struct {
 func (u *usage) ask(s *redisratelimit.Store) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	g, err := s.Acquire(u.t.Context(), u.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 10_000}}})
+	g, err := s.Acquire(u.t.Context(), u.plan, driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 10_000}}})
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 	"github.com/millrace-go/millrace/redisclient"
@@ -21,7 +21,7 @@ import (
 // Redis, or in this process when it is the only one.
 type shared struct {
 	locks   coalesce.Store
-	permits ratelimit.Store
+	permits driver.Store
 	calls   meter.Store
 }
 
