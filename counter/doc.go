@@ -1,5 +1,5 @@
 // Package counter keeps frequently changing counts (the comments of a post) without a hot row
-// for every change: deltas go to a [Store] at once, and every few seconds a [Flusher] updates
+// for every change: deltas go to a [driver.Store] at once, and every few seconds a [Flusher] updates
 // the totals in the database.
 //
 //	comments, err := counter.New("comment", store, counter.Config{Totals: applier})

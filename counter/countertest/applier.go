@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // ApplierHarness is an applier under test.
 type ApplierHarness struct {
-	Applier counter.Applier
+	Applier driver.Applier
 	// Peer is the same applier, opened by another process; Applier when nil.
-	Peer counter.Applier
+	Peer driver.Applier
 }
 
-func (h ApplierHarness) peer() counter.Applier {
+func (h ApplierHarness) peer() driver.Applier {
 	if h.Peer == nil {
 		return h.Applier
 	}
@@ -53,11 +53,11 @@ func ApplierCases() []Case[ApplierHarness] {
 
 const long = time.Hour
 
-func one(id string, deltas ...counter.Delta) counter.Batch {
-	return counter.Batch{ID: id, Rows: len(deltas), Deltas: deltas}
+func one(id string, deltas ...driver.Delta) driver.Batch {
+	return driver.Batch{ID: id, Rows: len(deltas), Deltas: deltas}
 }
 
-func apply(ctx context.Context, a counter.Applier, l counter.Lease, b counter.Batch, want bool) error {
+func apply(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch, want bool) error {
 	fresh, err := a.Apply(ctx, l, b)
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", b.ID, err)
@@ -68,7 +68,7 @@ func apply(ctx context.Context, a counter.Applier, l counter.Lease, b counter.Ba
 	return nil
 }
 
-func total(ctx context.Context, a counter.Applier, name, key string, want int64) error {
+func total(ctx context.Context, a driver.Applier, name, key string, want int64) error {
 	got, err := a.Totals(ctx, name, []string{key})
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func appliedOnce(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	b := one(fresh(), counter.Delta{Key: "a", N: 3}, counter.Delta{Key: "b", N: -1})
+	b := one(fresh(), driver.Delta{Key: "a", N: 3}, driver.Delta{Key: "b", N: -1})
 	if err := apply(ctx, h.Applier, l, b, true); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func appliedOnce(ctx context.Context, h ApplierHarness) error {
 	if err := total(ctx, h.peer(), name, "a", 3); err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "a", N: -5}), true); err != nil {
+	if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: -5}), true); err != nil {
 		return err
 	}
 	return total(ctx, h.peer(), name, "a", -2)
@@ -107,8 +107,8 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	step := func(id, from, to string) counter.Batch {
-		return counter.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
+	step := func(id, from, to string) driver.Batch {
+		return driver.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}
 	}
 	first := fresh()
 	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), true); err != nil {
@@ -118,12 +118,12 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	for _, from := range []string{"", "p0"} {
-		if _, err := h.peer().Apply(ctx, l, step(fresh(), from, "p9")); !errors.Is(err, counter.ErrMoved) {
-			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, counter.ErrMoved)
+		if _, err := h.peer().Apply(ctx, l, step(fresh(), from, "p9")); !errors.Is(err, driver.ErrMoved) {
+			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, driver.ErrMoved)
 		}
 	}
 	// Deltas have no interval, and do not move the position.
-	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "b", N: 1}), true); err != nil {
+	if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "b", N: 1}), true); err != nil {
 		return err
 	}
 	if err := apply(ctx, h.peer(), l, step(fresh(), "p1", "p2"), true); err != nil {
@@ -145,11 +145,11 @@ func emptyInterval(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1"}, true); err != nil {
 		return err
 	}
 	// The rows cancel each other out.
-	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
 		return err
 	}
 	again, err := h.Applier.Lease(ctx, name, "one", long)
@@ -173,10 +173,10 @@ func totals(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	want := map[string]int64{}
-	var deltas []counter.Delta
+	var deltas []driver.Delta
 	for i, key := range odd {
 		want[key] = int64(1<<53 + 1 + i)
-		deltas = append(deltas, counter.Delta{Key: key, N: want[key]})
+		deltas = append(deltas, driver.Delta{Key: key, N: want[key]})
 	}
 	if err := apply(ctx, h.Applier, l, one(fresh(), deltas...), true); err != nil {
 		return err
@@ -206,7 +206,7 @@ func totalsApart(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}, true); err != nil {
 		return err
 	}
 	m, err := h.Applier.Lease(ctx, other, "other", long)
@@ -229,7 +229,7 @@ func prune(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	for range 3 {
-		if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "a", N: 1}), true); err != nil {
+		if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: 1}), true); err != nil {
 			return err
 		}
 	}
@@ -264,10 +264,10 @@ func concurrentApplies(ctx context.Context, h ApplierHarness) error {
 	errs := make([]error, flushers)
 	var wg sync.WaitGroup
 	for f := range flushers {
-		a := []counter.Applier{h.Applier, h.peer()}[f%2]
+		a := []driver.Applier{h.Applier, h.peer()}[f%2]
 		wg.Go(func() {
 			for i := range ids {
-				fresh, err := a.Apply(ctx, l, one(ids[(i+f*5)%batches], counter.Delta{Key: "a", N: 1}, counter.Delta{Key: "b", N: 2}))
+				fresh, err := a.Apply(ctx, l, one(ids[(i+f*5)%batches], driver.Delta{Key: "a", N: 1}, driver.Delta{Key: "b", N: 2}))
 				if err != nil {
 					errs[f] = err
 					return

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // ledger is a source with ids that are assigned before the commit, and places after it.
@@ -21,12 +21,12 @@ type ledger struct {
 }
 
 type row struct {
-	counter.Change
+	driver.Change
 	id, place int // place 0: not committed
 	gone      bool
 }
 
-func (l *ledger) begin(c counter.Change) *row {
+func (l *ledger) begin(c driver.Change) *row {
 	r := &row{Change: c, id: len(l.rows) + 1}
 	l.rows = append(l.rows, r)
 	return r
@@ -57,7 +57,7 @@ func correct(l *ledger, after, limit int) ([]*row, int) {
 	return out, after
 }
 
-func (l *ledger) Read(_ context.Context, after string, limit int) ([]counter.Change, string, error) {
+func (l *ledger) Read(_ context.Context, after string, limit int) ([]driver.Change, string, error) {
 	at := 0
 	if after != "" {
 		var err error
@@ -70,7 +70,7 @@ func (l *ledger) Read(_ context.Context, after string, limit int) ([]counter.Cha
 		do = correct
 	}
 	rows, next := do(l, at, limit)
-	var out []counter.Change
+	var out []driver.Change
 	for _, r := range rows {
 		out = append(out, r.Change)
 	}
@@ -91,13 +91,13 @@ func (l *ledger) Trim(_ context.Context, applied string, age time.Duration, _ in
 func (l *ledger) harness() countertest.SourceHarness {
 	return countertest.SourceHarness{
 		Source: l,
-		Append: func(_ context.Context, changes ...counter.Change) error {
+		Append: func(_ context.Context, changes ...driver.Change) error {
 			for _, c := range changes {
 				l.commit(l.begin(c))
 			}
 			return nil
 		},
-		Begin: func(_ context.Context, c counter.Change) (commit, rollback func() error, err error) {
+		Begin: func(_ context.Context, c driver.Change) (commit, rollback func() error, err error) {
 			r := l.begin(c)
 			return func() error { l.commit(r); return nil }, func() error { r.gone = true; return nil }, nil
 		},

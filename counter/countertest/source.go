@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // SourceHarness is a source under test.
 type SourceHarness struct {
-	Source counter.Source
+	Source driver.Source
 	// Append commits change rows.
-	Append func(ctx context.Context, changes ...counter.Change) error
+	Append func(ctx context.Context, changes ...driver.Change) error
 	// Begin writes a change row in a transaction, and returns functions that end it; nil if
 	// only one transaction can write at a time.
-	Begin func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error)
+	Begin func(ctx context.Context, c driver.Change) (commit, rollback func() error, err error)
 }
 
 // RunSource runs every case as a subtest, each on its own harness.
@@ -33,7 +33,7 @@ func SourceCases() []Case[SourceHarness] {
 		return ""
 	}
 	trims := func(h SourceHarness) string {
-		if _, ok := h.Source.(counter.Trimmer); !ok {
+		if _, ok := h.Source.(driver.Trimmer); !ok {
 			return "the source is no Trimmer"
 		}
 		return ""
@@ -51,7 +51,7 @@ func SourceCases() []Case[SourceHarness] {
 const most = 1000
 
 // read reads to the end, and returns the keys.
-func read(ctx context.Context, s counter.Source, at *string, limit int) ([]string, error) {
+func read(ctx context.Context, s driver.Source, at *string, limit int) ([]string, error) {
 	var keys []string
 	for {
 		changes, next, err := s.Read(ctx, *at, limit)
@@ -73,7 +73,7 @@ func read(ctx context.Context, s counter.Source, at *string, limit int) ([]strin
 	}
 }
 
-func readIs(ctx context.Context, s counter.Source, at *string, limit int, want ...string) error {
+func readIs(ctx context.Context, s driver.Source, at *string, limit int, want ...string) error {
 	got, err := read(ctx, s, at, limit)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func emptySource(ctx context.Context, h SourceHarness) error {
 			return err
 		}
 	}
-	if err := h.Append(ctx, counter.Change{Key: "a", N: 1}); err != nil {
+	if err := h.Append(ctx, driver.Change{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	return readIs(ctx, h.Source, &at, 10, "a1")
@@ -97,7 +97,7 @@ func emptySource(ctx context.Context, h SourceHarness) error {
 func inOrder(ctx context.Context, h SourceHarness) error {
 	var want []string
 	for i := range 7 {
-		c := counter.Change{Key: fmt.Sprint("k", i, "-"), N: int64(1 - 2*(i%2))}
+		c := driver.Change{Key: fmt.Sprint("k", i, "-"), N: int64(1 - 2*(i%2))}
 		want = append(want, fmt.Sprint(c.Key, c.N))
 		if err := h.Append(ctx, c); err != nil {
 			return err
@@ -116,13 +116,13 @@ func inOrder(ctx context.Context, h SourceHarness) error {
 }
 
 func lateCommit(ctx context.Context, h SourceHarness) error {
-	commit, rollback, err := h.Begin(ctx, counter.Change{Key: "late", N: 1})
+	commit, rollback, err := h.Begin(ctx, driver.Change{Key: "late", N: 1})
 	if err != nil {
 		return err
 	}
 	at := ""
 	early := func() error {
-		if err := h.Append(ctx, counter.Change{Key: "early", N: 1}); err != nil {
+		if err := h.Append(ctx, driver.Change{Key: "early", N: 1}); err != nil {
 			return err
 		}
 		return readIs(ctx, h.Source, &at, 10, "early1")
@@ -138,14 +138,14 @@ func lateCommit(ctx context.Context, h SourceHarness) error {
 }
 
 func rolledBack(ctx context.Context, h SourceHarness) error {
-	_, rollback, err := h.Begin(ctx, counter.Change{Key: "never", N: 1})
+	_, rollback, err := h.Begin(ctx, driver.Change{Key: "never", N: 1})
 	if err != nil {
 		return err
 	}
 	if err := rollback(); err != nil {
 		return err
 	}
-	if err := h.Append(ctx, counter.Change{Key: "a", N: 1}); err != nil {
+	if err := h.Append(ctx, driver.Change{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	at := ""
@@ -154,7 +154,7 @@ func rolledBack(ctx context.Context, h SourceHarness) error {
 
 func trim(ctx context.Context, h SourceHarness) error {
 	for i := range 5 {
-		if err := h.Append(ctx, counter.Change{Key: "a", N: int64(i + 1)}); err != nil {
+		if err := h.Append(ctx, driver.Change{Key: "a", N: int64(i + 1)}); err != nil {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func trim(ctx context.Context, h SourceHarness) error {
 	if err != nil || len(changes) != 3 {
 		return fmt.Errorf("read %d changes (%w), want 3", len(changes), err)
 	}
-	trimmer := h.Source.(counter.Trimmer)
+	trimmer := h.Source.(driver.Trimmer)
 	if n, err := trimmer.Trim(ctx, at, long, 1000); err != nil || n != 0 {
 		return fmt.Errorf("dropped %d young changes (%w)", n, err)
 	}

@@ -6,17 +6,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // StoreHarness is a store under test.
 type StoreHarness struct {
-	Store counter.Store
+	Store driver.Store
 	// Peer is the same store, opened by another process; Store when nil.
-	Peer counter.Store
+	Peer driver.Store
 }
 
-func (h StoreHarness) peer() counter.Store {
+func (h StoreHarness) peer() driver.Store {
 	if h.Peer == nil {
 		return h.Store
 	}
@@ -47,7 +47,7 @@ func StoreCases() []Case[StoreHarness] {
 }
 
 // takeAll takes until the store is empty and sums by key; a key may be in several batches.
-func takeAll(ctx context.Context, s counter.Store, name string, limit int) (map[string]int64, []string, error) {
+func takeAll(ctx context.Context, s driver.Store, name string, limit int) (map[string]int64, []string, error) {
 	sums := map[string]int64{}
 	var ids []string
 	for {
@@ -61,7 +61,7 @@ func takeAll(ctx context.Context, s counter.Store, name string, limit int) (map[
 	}
 }
 
-func addUp(taken []counter.Taken, limit int, sums map[string]int64, ids *[]string) error {
+func addUp(taken []driver.Taken, limit int, sums map[string]int64, ids *[]string) error {
 	for _, t := range taken {
 		if t.ID == "" || slices.Contains(*ids, t.ID) {
 			return fmt.Errorf("the id %q is none of its own", t.ID)
@@ -82,7 +82,7 @@ func addUp(taken []counter.Taken, limit int, sums map[string]int64, ids *[]strin
 	return nil
 }
 
-func pending(ctx context.Context, s counter.Store, name, key string, want int64) error {
+func pending(ctx context.Context, s driver.Store, name, key string, want int64) error {
 	got, err := s.Pending(ctx, name, []string{key, "never-" + key})
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func pending(ctx context.Context, s counter.Store, name, key string, want int64)
 	return nil
 }
 
-func add(ctx context.Context, s counter.Store, name string, deltas ...counter.Delta) error {
+func add(ctx context.Context, s driver.Store, name string, deltas ...driver.Delta) error {
 	for _, d := range deltas {
 		if err := s.Add(ctx, name, d.Key, d.N); err != nil {
 			return err
@@ -104,7 +104,7 @@ func add(ctx context.Context, s counter.Store, name string, deltas ...counter.De
 
 func takenAndForgotten(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 5}, counter.Delta{Key: "a", N: -7}, counter.Delta{Key: "b", N: 1}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 5}, driver.Delta{Key: "a", N: -7}, driver.Delta{Key: "b", N: 1}); err != nil {
 		return err
 	}
 	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
@@ -160,7 +160,7 @@ func takenAndForgotten(ctx context.Context, h StoreHarness) error {
 
 func zeroIsNotTaken(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 2}, counter.Delta{Key: "a", N: -2}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 2}, driver.Delta{Key: "a", N: -2}); err != nil {
 		return err
 	}
 	sums, ids, err := takeAll(ctx, h.Store, name, 10)
@@ -193,7 +193,7 @@ func keysApart(ctx context.Context, h StoreHarness) error {
 
 func countersApart(ctx context.Context, h StoreHarness) error {
 	one, other := fresh(), fresh()
-	if err := add(ctx, h.Store, one, counter.Delta{Key: "a", N: 1}); err != nil {
+	if err := add(ctx, h.Store, one, driver.Delta{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	sums, _, err := takeAll(ctx, h.Store, other, 10)
@@ -247,21 +247,21 @@ func noneIsLeft(ctx context.Context, h StoreHarness) error {
 		if err := addUp(taken, limit, sums, &ids); err != nil {
 			return err
 		}
-		full = slices.ContainsFunc(taken, func(t counter.Taken) bool { return len(t.Deltas) == limit })
+		full = slices.ContainsFunc(taken, func(t driver.Taken) bool { return len(t.Deltas) == limit })
 	}
 	return expect("taken", sums, want)
 }
 
 func addedLater(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 1}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	_, first, err := takeAll(ctx, h.Store, name, 10)
 	if err != nil {
 		return err
 	}
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 10}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 10}); err != nil {
 		return err
 	}
 	if err := pending(ctx, h.Store, name, "a", 11); err != nil {
@@ -283,7 +283,7 @@ func addedLater(ctx context.Context, h StoreHarness) error {
 func largeSums(ctx context.Context, h StoreHarness) error {
 	name := fresh()
 	const large = 1<<53 + 1
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: large}, counter.Delta{Key: "b", N: -large}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: large}, driver.Delta{Key: "b", N: -large}); err != nil {
 		return err
 	}
 	if err := pending(ctx, h.Store, name, "a", large); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
@@ -22,14 +22,14 @@ var (
 	forgetText string
 )
 
-// Store is a [counter.Store] in Redis. Use New.
+// Store is a [driver.Store] in Redis. Use New.
 type Store struct {
 	client            redis.UniversalClient
 	prefix            string
 	add, take, forget *redis.Script
 }
 
-var _ counter.Store = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
 
 // New creates a store on a client, which the caller closes. New sends no command.
 func New(client redis.UniversalClient, cfg Config) (*Store, error) {
@@ -61,7 +61,7 @@ func failed(what, name string, err error) error {
 
 func (s *Store) at(name string, part int) place { return place{s.prefix, name, part} }
 
-// Add implements [counter.Store].
+// Add implements [driver.Store].
 func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
 	p := s.at(name, partOf(key))
 	err := s.add.Run(ctx, s.client, []string{p.keys(), p.delta(key)}, n, key).Err()

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/event"
@@ -36,7 +36,7 @@ func (a *App) buildSocial(opened *closers) error {
 
 // deltas has the comments that are not counted yet: in Redis, for all processes, or
 // in this process: then only the workers' own processes show the uncounted comments.
-func (a *App) deltas(opened *closers) (counter.Store, error) {
+func (a *App) deltas(opened *closers) (driver.Store, error) {
 	if a.cfg.RoomInMemory() || !a.cfg.Has(config.RoleAPI) && !a.cfg.Has(config.RoleWorker) {
 		return memcounter.New(), nil
 	}
