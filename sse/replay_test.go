@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -146,13 +147,13 @@ func TestBothCursorsResume(t *testing.T) {
 type broken struct {
 	*memsse.Broker
 	mu  sync.Mutex
-	l   []sse.Listener
+	l   []driver.Listener
 	cut atomic.Bool
 }
 
-func (b *broken) Listen(ctx context.Context, l sse.Listener) error {
+func (b *broken) Listen(ctx context.Context, l driver.Listener) error {
 	hear := l.Hear
-	l.Hear = func(m sse.Message) {
+	l.Hear = func(m driver.Message) {
 		if !b.cut.Load() {
 			hear(m)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Config is the configuration of a [Cap]. The zero value works.
@@ -17,7 +17,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Cap is an [sse.Cap] in memory.
+// Cap is an [driver.Cap] in memory.
 type Cap struct {
 	now func() time.Time
 
@@ -28,7 +28,7 @@ type Cap struct {
 	number  uint64
 }
 
-var _ sse.Cap = (*Cap)(nil)
+var _ driver.Cap = (*Cap)(nil)
 
 type member struct {
 	name      string
@@ -39,7 +39,7 @@ type member struct {
 }
 
 type entry struct {
-	sse.Conn
+	driver.Conn
 	at time.Time
 }
 
@@ -59,19 +59,19 @@ func NewCap(cfg Config) (*Cap, error) {
 	return &Cap{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}, nil
 }
 
-// Renew implements [sse.Cap].
-func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+// Renew implements [driver.Cap].
+func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	if err := ctx.Err(); err != nil {
-		return sse.Live{}, unasked(err)
+		return driver.Live{}, unasked(err)
 	}
 	if instance == "" || lease <= 0 {
-		return sse.Live{}, invalid("a lease needs an instance and a time")
+		return driver.Live{}, invalid("a lease needs an instance and a time")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
 	c.leases[instance] = now.Add(lease)
-	live := sse.Live{At: now}
+	live := driver.Live{At: now}
 	for name, until := range c.leases {
 		if until.Before(now) {
 			delete(c.leases, name)
@@ -83,7 +83,7 @@ func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (
 	return live, nil
 }
 
-// Resign implements [sse.Cap].
+// Resign implements [driver.Cap].
 func (c *Cap) Resign(ctx context.Context, instance string) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
@@ -94,13 +94,13 @@ func (c *Cap) Resign(ctx context.Context, instance string) error {
 	return nil
 }
 
-// Open implements [sse.Cap].
-func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Conn) (sse.Opened, error) {
+// Open implements [driver.Cap].
+func (c *Cap) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
 	if err := ctx.Err(); err != nil {
-		return sse.Opened{}, unasked(err)
+		return driver.Opened{}, unasked(err)
 	}
 	if err := check(r, conn); err != nil {
-		return sse.Opened{}, err
+		return driver.Opened{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,12 +108,12 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	m := c.member(conn.Member)
 	m.forget(now)
 	if slices.ContainsFunc(m.evicted, func(t token) bool { return t.id == conn.Token }) {
-		return sse.Opened{}, fault.MarkPermanent(sse.ErrEvicted)
+		return driver.Opened{}, fault.MarkPermanent(driver.ErrEvicted)
 	}
 	if slices.ContainsFunc(m.entries, func(e entry) bool { return e.ID == conn.ID }) {
-		return sse.Opened{}, nil
+		return driver.Opened{}, nil
 	}
-	opened := sse.Opened{Ghosts: m.bury(now, r, live)}
+	opened := driver.Opened{Ghosts: m.bury(now, r, live)}
 	own := func(e entry) bool { return e.Token == conn.Token }
 	if r.NoVictims {
 		others := slices.DeleteFunc(slices.Clone(m.entries), own)
@@ -148,19 +148,19 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	return opened, nil
 }
 
-// Gone implements [sse.Cap].
-func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error) {
+// Gone implements [driver.Cap].
+func (c *Cap) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
 	if err := some(ctx, conns); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	var missing []sse.Missing
+	var missing []driver.Missing
 	for _, conn := range conns {
 		m := c.members[conn.Member]
 		if m == nil {
-			missing = append(missing, sse.Missing{Conn: conn})
+			missing = append(missing, driver.Missing{Conn: conn})
 			continue
 		}
 		m.forget(now)
@@ -169,13 +169,13 @@ func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error)
 		}
 		evicted := slices.ContainsFunc(m.evicted, func(t token) bool { return t.id == conn.Token }) ||
 			slices.ContainsFunc(m.entries, func(e entry) bool { return e.Token == conn.Token })
-		missing = append(missing, sse.Missing{Conn: conn, Evicted: evicted})
+		missing = append(missing, driver.Missing{Conn: conn, Evicted: evicted})
 	}
 	return missing, nil
 }
 
-// Close implements [sse.Cap].
-func (c *Cap) Close(ctx context.Context, conns []sse.Conn) error {
+// Close implements [driver.Cap].
+func (c *Cap) Close(ctx context.Context, conns []driver.Conn) error {
 	if err := some(ctx, conns); err != nil {
 		return err
 	}
@@ -216,13 +216,13 @@ func (c *Cap) leave(m *member) {
 }
 
 // bury removes the ghosts.
-func (m *member) bury(now time.Time, r sse.Rules, live sse.Live) int {
+func (m *member) bury(now time.Time, r driver.Rules, live driver.Live) int {
 	before := len(m.entries)
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
 		if e.at.Add(r.Lifetime).Before(now) || slices.Contains(live.Gone, e.ID) {
 			return true
 		}
-		return e.at.Before(live.At) && !slices.Contains(live.Instances, sse.Instance(e.ID))
+		return e.at.Before(live.At) && !slices.Contains(live.Instances, driver.Instance(e.ID))
 	})
 	return before - len(m.entries)
 }
@@ -235,14 +235,14 @@ func (m *member) forget(now time.Time) {
 // sweepStep is the number of members in a call of Sweep.
 const sweepStep = 256
 
-// Sweep implements [sse.Cap].
-func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string) (sse.Swept, error) {
+// Sweep implements [driver.Cap].
+func (c *Cap) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
 	if err := ctx.Err(); err != nil {
-		return sse.Swept{}, unasked(err)
+		return driver.Swept{}, unasked(err)
 	}
 	after, err := parseCursor(from)
 	if err != nil {
-		return sse.Swept{}, err
+		return driver.Swept{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,10 +250,10 @@ func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string
 	i := sort.Search(len(c.order), func(i int) bool { return c.order[i].number > after })
 	step := slices.Clone(c.order[i:min(i+sweepStep, len(c.order))])
 	if len(step) == 0 {
-		return sse.Swept{Done: true}, nil
+		return driver.Swept{Done: true}, nil
 	}
 	last := step[len(step)-1]
-	swept := sse.Swept{Next: formatCursor(last.number), Done: last == c.order[len(c.order)-1]}
+	swept := driver.Swept{Next: formatCursor(last.number), Done: last == c.order[len(c.order)-1]}
 	for _, m := range step {
 		swept.Removed += m.bury(now, r, live)
 		m.forget(now)

@@ -9,10 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/batch"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Cap is an [sse.Cap] in Redis or a Redis Cluster, by Redis' own clock.
+// Cap is an [driver.Cap] in Redis or a Redis Cluster, by Redis' own clock.
 type Cap struct {
 	client   redis.UniversalClient
 	keys     keys
@@ -22,7 +22,7 @@ type Cap struct {
 	extra    func() []any // more arguments, for tests
 }
 
-var _ sse.Cap = (*Cap)(nil)
+var _ driver.Cap = (*Cap)(nil)
 
 // NewCap makes a cap on a client, which the caller has to close. It refuses a client
 // that ignores contexts (a server that hangs would hold callers beyond their
@@ -44,22 +44,22 @@ func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
 		skew = time.Second
 	}
 	c := &Cap{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
-	c.register = batch.New(sse.MaxConns, registerWithin, c.add)
+	c.register = batch.New(driver.MaxConns, registerWithin, c.add)
 	return c, nil
 }
 
-// Renew keeps the lease of an instance; see [sse.Cap].
-func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+// Renew keeps the lease of an instance; see [driver.Cap].
+func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	const what = "renew the lease"
 	if err := checkInstance(what, instance); err != nil {
-		return sse.Live{}, err
+		return driver.Live{}, err
 	}
 	if lease < time.Millisecond {
-		return sse.Live{}, bad(what, "the lease is %v; give at least 1 ms", lease)
+		return driver.Live{}, bad(what, "the lease is %v; give at least 1 ms", lease)
 	}
 	answer, err := c.run(ctx, c.scripts.renew, []string{c.keys.instances()}, instance, ms(lease)).Slice()
 	if err != nil {
-		return sse.Live{}, c.failed(what, err)
+		return driver.Live{}, c.failed(what, err)
 	}
 	if len(answer) == 2 {
 		now, ok := answer[0].(int64)
@@ -68,18 +68,18 @@ func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (
 			return live(time.UnixMilli(now-c.skew.Milliseconds()), names), nil
 		}
 	}
-	return sse.Live{}, c.failed(what, errAnswer)
+	return driver.Live{}, c.failed(what, errAnswer)
 }
 
-func live(at time.Time, names []any) sse.Live {
-	l := sse.Live{At: at, Instances: make([]string, 0, len(names))}
+func live(at time.Time, names []any) driver.Live {
+	l := driver.Live{At: at, Instances: make([]string, 0, len(names))}
 	for _, name := range names {
 		l.Instances = append(l.Instances, fmt.Sprint(name))
 	}
 	return l
 }
 
-// Resign ends the lease of an instance; see [sse.Cap].
+// Resign ends the lease of an instance; see [driver.Cap].
 func (c *Cap) Resign(ctx context.Context, instance string) error {
 	const what = "resign"
 	if err := checkInstance(what, instance); err != nil {

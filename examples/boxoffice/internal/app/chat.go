@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
@@ -33,7 +33,7 @@ func (a *App) buildChat(opened *closers) error {
 
 // chatBroker carries the notifications of the rooms. In memory they reach this
 // process only; sockets of other processes then find new messages by polling.
-func (a *App) chatBroker(opened *closers) (sse.Broker, error) {
+func (a *App) chatBroker(opened *closers) (driver.Broker, error) {
 	if a.cfg.RoomInMemory() {
 		return memsse.NewBroker()
 	}
