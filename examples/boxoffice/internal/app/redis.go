@@ -6,12 +6,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/coalesce"
+	coalescedriver "github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
-	"github.com/millrace-go/millrace/ratelimit/driver"
+	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 	"github.com/millrace-go/millrace/redisclient"
@@ -20,8 +20,8 @@ import (
 // shared is the state that processes share beside the database and the transport: in
 // Redis, or in this process when it is the only one.
 type shared struct {
-	locks   coalesce.Store
-	permits driver.Store
+	locks   coalescedriver.Store
+	permits ratelimitdriver.Store
 	calls   meter.Store
 }
 

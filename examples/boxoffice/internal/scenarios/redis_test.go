@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -57,7 +58,7 @@ func eachFleet(t *testing.T, run func(t *testing.T, all []*coalesce.Coalescer)) 
 	if proved(t) != servers {
 		t.Run("memory", func(t *testing.T) {
 			store := memcoalesce.New()
-			run(t, fleet(t, func() coalesce.Store { return store }))
+			run(t, fleet(t, func() driver.Store { return store }))
 		})
 	}
 	for name, url := range redisServers(t) {
@@ -75,7 +76,7 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 			check(t, "remove the keys", clean.Del(context.Background(), prefix+"{"+theKey+"}:"+key).Err())
 		}
 	})
-	return fleet(t, func() coalesce.Store {
+	return fleet(t, func() driver.Store {
 		s, err := rediscoalesce.New(openRedis(t, url), rediscoalesce.Config{Prefix: prefix})
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +93,7 @@ func fleetConfig() coalesce.Config {
 	return coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute}
 }
 
-func fleet(t *testing.T, store func() coalesce.Store) []*coalesce.Coalescer {
+func fleet(t *testing.T, store func() driver.Store) []*coalesce.Coalescer {
 	t.Helper()
 	var all []*coalesce.Coalescer
 	for range 10 {
