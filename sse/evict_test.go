@@ -73,7 +73,7 @@ func TestATabThatComesBackTakesItsOwnPlace(t *testing.T) {
 
 // deaf drops the messages about evictions.
 type deaf struct {
-	*memsse.Broker
+	driver.Broker
 	dropped atomic.Int64
 }
 
@@ -195,7 +195,7 @@ func (w *watched) Close(ctx context.Context, conns []driver.Conn) error {
 
 // lossy drops every other eviction.
 type lossy struct {
-	*memsse.Broker
+	driver.Broker
 	n atomic.Int64
 }
 

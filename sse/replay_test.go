@@ -17,7 +17,6 @@ import (
 
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
-	"github.com/millrace-go/millrace/sse/memsse"
 )
 
 // logged is the log of a logger.
@@ -145,7 +144,7 @@ func TestBothCursorsResume(t *testing.T) {
 
 // broken lets a test cut a broker.
 type broken struct {
-	*memsse.Broker
+	driver.Broker
 	mu  sync.Mutex
 	l   []driver.Listener
 	cut atomic.Bool

@@ -37,7 +37,7 @@ func newCap(t testing.TB) *memsse.Cap {
 	return c
 }
 
-func newBroker(t testing.TB) *memsse.Broker {
+func newBroker(t testing.TB) driver.Broker {
 	t.Helper()
 	b, err := memsse.NewBroker()
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
-	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -34,7 +33,7 @@ func fleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 	return all
 }
 
-func newCoalescer(t *testing.T, s *rediscoalesce.Store, cfg coalesce.Config) *coalesce.Coalescer {
+func newCoalescer(t *testing.T, s driver.Store, cfg coalesce.Config) *coalesce.Coalescer {
 	t.Helper()
 	c, err := coalesce.New(s, cfg)
 	if err != nil {

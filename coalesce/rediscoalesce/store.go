@@ -15,14 +15,14 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Store is a [driver.Store] in Redis, with Redis' own clock.
-type Store struct {
+// store is a [driver.Store] in Redis, with Redis' own clock.
+type store struct {
 	client  redis.UniversalClient
 	prefix  string
 	scripts scripts
 }
 
-var _ driver.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New creates a store on a client, which the caller closes. The client must obey the deadlines
 // of contexts and must not repeat calls:
@@ -30,7 +30,7 @@ var _ driver.Store = (*Store)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if client == nil {
 		return nil, errors.New("rediscoalesce: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -40,11 +40,11 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("rediscoalesce: %w", err)
 	}
-	return &Store{client: client, prefix: cmp.Or(cfg.Prefix, "upd:"), scripts: newScripts()}, nil
+	return &store{client: client, prefix: cmp.Or(cfg.Prefix, "upd:"), scripts: newScripts()}, nil
 }
 
 // Request decides; see [driver.Store].
-func (s *Store) Request(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
+func (s *store) Request(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 	if err := driver.Check(key, p); err != nil {
 		return driver.Decision{}, err
 	}
@@ -73,7 +73,7 @@ var outcomes = map[string]driver.Outcome{
 }
 
 // Release deletes the ticket's lock.
-func (s *Store) Release(ctx context.Context, t driver.Ticket) (bool, error) {
+func (s *store) Release(ctx context.Context, t driver.Ticket) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
 	}
@@ -86,7 +86,7 @@ func (s *Store) Release(ctx context.Context, t driver.Ticket) (bool, error) {
 }
 
 // Done ends the ticket's run, and begins the next one if it was requested.
-func (s *Store) Done(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
+func (s *store) Done(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 	if err := t.Check(); err != nil {
 		return driver.End{}, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) Done(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (dri
 }
 
 // Extend restarts the TTLs.
-func (s *Store) Extend(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
+func (s *store) Extend(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
 	}
@@ -126,7 +126,7 @@ func (s *Store) Extend(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (b
 }
 
 // Current returns the newest version.
-func (s *Store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
+func (s *store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
 	if err := driver.CheckKey(key); err != nil {
 		return 0, false, err
 	}

@@ -15,12 +15,12 @@ import (
 
 // applier is a correct applier with one call replaced.
 type applier struct {
-	*memcounter.Applier
-	lease   func(ctx context.Context, a *memcounter.Applier, name, holder string, ttl time.Duration) (driver.Lease, error)
-	release func(ctx context.Context, a *memcounter.Applier, l driver.Lease) error
-	apply   func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error)
-	totals  func(ctx context.Context, a *memcounter.Applier, name string, keys []string) (map[string]int64, error)
-	prune   func(ctx context.Context, a *memcounter.Applier, name string, age time.Duration, limit int) (int, error)
+	driver.Applier
+	lease   func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error)
+	release func(ctx context.Context, a driver.Applier, l driver.Lease) error
+	apply   func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error)
+	totals  func(ctx context.Context, a driver.Applier, name string, keys []string) (map[string]int64, error)
+	prune   func(ctx context.Context, a driver.Applier, name string, age time.Duration, limit int) (int, error)
 }
 
 func (a applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
@@ -59,18 +59,18 @@ func (a applier) Prune(ctx context.Context, name string, age time.Duration, limi
 }
 
 // position returns a counter's position, whichever flusher has the lease.
-func position(ctx context.Context, a *memcounter.Applier, l driver.Lease) (driver.Lease, error) {
+func position(ctx context.Context, a driver.Applier, l driver.Lease) (driver.Lease, error) {
 	return a.Lease(ctx, l.Counter, l.Holder, time.Hour)
 }
 
 func TestBrokenAppliers(t *testing.T) {
 	applying := func(change func(l driver.Lease, b driver.Batch) driver.Batch) applier {
-		return applier{apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		return applier{apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			return a.Apply(ctx, l, change(l, b))
 		}}
 	}
 	leasing := func(change func(l *driver.Lease)) applier {
-		return applier{lease: func(ctx context.Context, a *memcounter.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
+		return applier{lease: func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
 			l, err := a.Lease(ctx, name, holder, ttl)
 			change(&l)
 			return l, err
@@ -79,27 +79,27 @@ func TestBrokenAppliers(t *testing.T) {
 	var mu sync.Mutex
 	renamed := map[string]int{}
 	defects := map[[2]string]applier{
-		{"gives the lease to all", "LeaseHeld"}: {lease: func(ctx context.Context, a *memcounter.Applier, name, _ string, ttl time.Duration) (driver.Lease, error) {
+		{"gives the lease to all", "LeaseHeld"}: {lease: func(ctx context.Context, a driver.Applier, name, _ string, ttl time.Duration) (driver.Lease, error) {
 			return a.Lease(ctx, name, "all", ttl)
 		}},
 		{"gives one token to all", "LeaseHeld"}: leasing(func(l *driver.Lease) { l.Token = 7 }),
-		{"does not release", "LeaseHeld"}:       {release: func(context.Context, *memcounter.Applier, driver.Lease) error { return nil }},
-		{"gives leases too early", "LeaseHeld"}: {lease: func(ctx context.Context, a *memcounter.Applier, name, holder string, _ time.Duration) (driver.Lease, error) {
+		{"does not release", "LeaseHeld"}:       {release: func(context.Context, driver.Applier, driver.Lease) error { return nil }},
+		{"gives leases too early", "LeaseHeld"}: {lease: func(ctx context.Context, a driver.Applier, name, holder string, _ time.Duration) (driver.Lease, error) {
 			return a.Lease(ctx, name, holder, 0)
 		}},
-		{"fails when a lease is over", "LeaseEnds"}: {lease: func(ctx context.Context, a *memcounter.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
+		{"fails when a lease is over", "LeaseEnds"}: {lease: func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
 			if holder == "other" {
 				return driver.Lease{}, errors.New("there was one before")
 			}
 			return a.Lease(ctx, name, holder, ttl)
 		}},
-		{"asks for no token", "LeaseLost"}: {apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		{"asks for no token", "LeaseLost"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			if _, err := a.Apply(ctx, l, b); errors.Is(err, driver.ErrLeaseLost) {
 				l.Token++
 			}
 			return a.Apply(ctx, l, b)
 		}},
-		{"releases whatever there is", "ReleaseOld"}: {release: func(ctx context.Context, a *memcounter.Applier, l driver.Lease) error {
+		{"releases whatever there is", "ReleaseOld"}: {release: func(ctx context.Context, a driver.Applier, l driver.Lease) error {
 			l.Token++
 			return a.Release(ctx, l)
 		}},
@@ -116,7 +116,7 @@ func TestBrokenAppliers(t *testing.T) {
 			}
 			return b
 		}),
-		{"does not look where it stands", "Interval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		{"does not look where it stands", "Interval"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			now, err := position(ctx, a, l)
 			if err != nil {
 				return false, err
@@ -129,7 +129,7 @@ func TestBrokenAppliers(t *testing.T) {
 			b.From, b.To = "", ""
 			return b
 		}),
-		{"refuses what it applied", "Interval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		{"refuses what it applied", "Interval"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			fresh, err := a.Apply(ctx, l, b)
 			if err == nil && !fresh {
 				err = driver.ErrMoved
@@ -137,13 +137,13 @@ func TestBrokenAppliers(t *testing.T) {
 			return fresh, err
 		}},
 		{"does not look at the server", "OtherServer"}: leasing(func(l *driver.Lease) { l.Server = "1" }),
-		{"verifies too late", "Verify"}: {apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		{"verifies too late", "Verify"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			verify := b.Verify
 			b.Verify = nil
 			fresh, err := a.Apply(ctx, l, b)
 			return fresh, errors.Join(err, verify(ctx))
 		}},
-		{"moves for rows only", "EmptyInterval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		{"moves for rows only", "EmptyInterval"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			if len(b.Deltas) == 0 {
 				return true, nil
 			}
@@ -166,16 +166,16 @@ func TestBrokenAppliers(t *testing.T) {
 			return b
 		}),
 		{"mixes positions", "CountersApart"}: leasing(func(l *driver.Lease) { l.Position = "p1" }),
-		{"mixes totals", "CountersApart"}: {totals: func(ctx context.Context, a *memcounter.Applier, _ string, keys []string) (map[string]int64, error) {
+		{"mixes totals", "CountersApart"}: {totals: func(ctx context.Context, a driver.Applier, _ string, keys []string) (map[string]int64, error) {
 			return map[string]int64{"a": 1}, nil
 		}},
-		{"forgets too early", "Prune"}: {prune: func(ctx context.Context, a *memcounter.Applier, name string, _ time.Duration, limit int) (int, error) {
+		{"forgets too early", "Prune"}: {prune: func(ctx context.Context, a driver.Applier, name string, _ time.Duration, limit int) (int, error) {
 			return a.Prune(ctx, name, 0, limit)
 		}},
-		{"forgets without limit", "Prune"}: {prune: func(ctx context.Context, a *memcounter.Applier, name string, age time.Duration, _ int) (int, error) {
+		{"forgets without limit", "Prune"}: {prune: func(ctx context.Context, a driver.Applier, name string, age time.Duration, _ int) (int, error) {
 			return a.Prune(ctx, name, age, 1000)
 		}},
-		{"applies some twice", "Concurrent"}: {apply: func(ctx context.Context, a *memcounter.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+		{"applies some twice", "Concurrent"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			fresh, err := a.Apply(ctx, l, b)
 			if err == nil && !fresh {
 				_, err = a.Apply(ctx, l, driver.Batch{ID: b.ID + "'", Rows: 1, Deltas: b.Deltas})

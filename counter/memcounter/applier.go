@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Applier is a [driver.Applier] in memory. Use NewApplier.
-type Applier struct {
+// applier is a [driver.Applier] in memory. Use NewApplier.
+type applier struct {
 	mu       sync.Mutex
 	counters map[string]*totals
 }
@@ -21,13 +21,13 @@ type totals struct {
 	notes  map[string]time.Time // batch id → the time of its application
 }
 
-var _ driver.Applier = (*Applier)(nil)
+var _ driver.Applier = (*applier)(nil)
 
 // NewApplier makes an applier without totals.
-func NewApplier() *Applier { return &Applier{counters: map[string]*totals{}} }
+func NewApplier() driver.Applier { return &applier{counters: map[string]*totals{}} }
 
 // of returns the state of a counter; the lock is held.
-func (a *Applier) of(name string) *totals {
+func (a *applier) of(name string) *totals {
 	t := a.counters[name]
 	if t == nil {
 		t = &totals{lease: driver.Lease{Counter: name}, totals: map[string]int64{}, notes: map[string]time.Time{}}
@@ -37,7 +37,7 @@ func (a *Applier) of(name string) *totals {
 }
 
 // Lease implements [driver.Applier].
-func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
+func (a *applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Lease{}, err
 	}
@@ -54,7 +54,7 @@ func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Durat
 }
 
 // Release implements [driver.Applier].
-func (a *Applier) Release(ctx context.Context, l driver.Lease) error {
+func (a *applier) Release(ctx context.Context, l driver.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *Applier) Release(ctx context.Context, l driver.Lease) error {
 }
 
 // Apply implements [driver.Applier].
-func (a *Applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
+func (a *applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -103,7 +103,7 @@ func (a *Applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bo
 }
 
 // Totals implements [driver.Applier].
-func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+func (a *applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[s
 }
 
 // Prune implements [driver.Applier].
-func (a *Applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
+func (a *applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

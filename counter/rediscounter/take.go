@@ -15,7 +15,7 @@ import (
 )
 
 // Take implements [driver.Store]: a batch of each part that has deltas.
-func (s *Store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
+func (s *store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
 	keys, err := s.registered(ctx, name, limit)
 	if err != nil {
 		return nil, failed("take from", name, err)
@@ -32,7 +32,7 @@ func (s *Store) Take(ctx context.Context, name string, limit int) ([]driver.Take
 }
 
 // registered returns up to limit keys of each part that have deltas.
-func (s *Store) registered(ctx context.Context, name string, limit int) ([parts][]string, error) {
+func (s *store) registered(ctx context.Context, name string, limit int) ([parts][]string, error) {
 	var keys [parts][]string
 	var asked [parts]*redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -53,7 +53,7 @@ func (s *Store) registered(ctx context.Context, name string, limit int) ([parts]
 // takePart moves the deltas of the named keys, which are in one part, aside. If some of them
 // had no delta, or were moved by another process, it continues with other keys of the part,
 // which become fewer each time, until a batch is full or no key can be left.
-func (s *Store) takePart(ctx context.Context, p place, names []string, limit int) (out []driver.Taken, err error) {
+func (s *store) takePart(ctx context.Context, p place, names []string, limit int) (out []driver.Taken, err error) {
 	for len(names) > 0 {
 		t, err := s.move(ctx, p, names)
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) takePart(ctx context.Context, p place, names []string, limit int
 }
 
 // move runs the script for the named keys.
-func (s *Store) move(ctx context.Context, p place, names []string) (driver.Taken, error) {
+func (s *store) move(ctx context.Context, p place, names []string) (driver.Taken, error) {
 	t := driver.Taken{ID: fmt.Sprintf("%02d-%s", p.part, strings.ToLower(rand.Text()))}
 	keys := []string{p.keys(), p.asides(), p.aside(t.ID)}
 	args := []any{t.ID}
@@ -112,7 +112,7 @@ func delta(key, text string) (driver.Delta, error) {
 }
 
 // Aside implements [driver.Store]: it returns all batches aside.
-func (s *Store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
+func (s *store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
 	var lists [parts]*redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for part := range parts {
@@ -148,7 +148,7 @@ func (s *Store) Aside(ctx context.Context, name string) ([]driver.Taken, error) 
 }
 
 // Forget implements [driver.Store].
-func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
+func (s *store) Forget(ctx context.Context, name string, ids []string) error {
 	for _, id := range ids {
 		part, ok := partOfBatch(id)
 		if !ok {

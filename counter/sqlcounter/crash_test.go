@@ -90,7 +90,7 @@ type scene struct {
 	setup
 	db      *sql.DB
 	redis   redis.UniversalClient
-	store   *rediscounter.Store
+	store   driver.Store
 	applier *sqlcounter.Applier
 	log     *sqlcounter.Log
 	last    *counter.Flusher

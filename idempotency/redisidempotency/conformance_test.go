@@ -59,7 +59,7 @@ func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.C
 	return s
 }
 
-func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.LeaseConfig) *redisidempotency.Leases {
+func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.LeaseConfig) driver.LeaseStore {
 	t.Helper()
 	s, err := redisidempotency.NewLeases(client, cfg)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Leases is an [driver.LeaseStore] in Redis, with Redis' own clock.
-type Leases struct {
+// leases is an [driver.LeaseStore] in Redis, with Redis' own clock.
+type leases struct {
 	client  redis.UniversalClient
 	cfg     LeaseConfig
 	scripts leaseScripts
 }
 
-var _ driver.LeaseStore = (*Leases)(nil)
+var _ driver.LeaseStore = (*leases)(nil)
 
 // NewLeases creates a lease store on a client, which the caller closes.
-func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (*Leases, error) {
+func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (driver.LeaseStore, error) {
 	if client == nil {
 		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -35,10 +35,10 @@ func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (*Leases, error) {
 	if cfg.TTL == 0 {
 		cfg.TTL = week
 	}
-	return &Leases{client: client, cfg: cfg, scripts: newLeaseScripts()}, nil
+	return &leases{client: client, cfg: cfg, scripts: newLeaseScripts()}, nil
 }
 
-func (s *Leases) check(key string, ttl time.Duration) error {
+func (s *leases) check(key string, ttl time.Duration) error {
 	if err := driver.CheckLease(key, ttl); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Leases) check(key string, ttl time.Duration) error {
 }
 
 // Claim takes the key; see [driver.LeaseStore].
-func (s *Leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 	c := driver.Claim{Key: r.Key}
 	if err := s.check(r.Key, ttl); err != nil {
 		return c, err
@@ -91,7 +91,7 @@ func claimOf(key string, answer []string) (c driver.Claim, err error) {
 }
 
 // Extend moves the deadline.
-func (s *Leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
+func (s *leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 	if err := s.check(c.Key, ttl); err != nil {
 		return err
 	}
@@ -99,16 +99,16 @@ func (s *Leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) 
 }
 
 // Complete stores the result.
-func (s *Leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
+func (s *leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	return s.change(ctx, "complete", s.scripts.complete, c, result, s.cfg.TTL.Milliseconds())
 }
 
 // Release frees the key.
-func (s *Leases) Release(ctx context.Context, c driver.Claim) error {
+func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 	return s.change(ctx, "release", s.scripts.release, c)
 }
 
-func (s *Leases) change(ctx context.Context, what string, script *redis.Script, c driver.Claim, args ...any) error {
+func (s *leases) change(ctx context.Context, what string, script *redis.Script, c driver.Claim, args ...any) error {
 	held, err := script.Run(ctx, s.client, []string{named(s.cfg.Prefix, c.Key)}, append([]any{c.Token}, args...)...).Bool()
 	if err != nil {
 		return failed(what, c.Key, err)
@@ -120,7 +120,7 @@ func (s *Leases) change(ctx context.Context, what string, script *redis.Script, 
 }
 
 // Prune does nothing: Redis deletes each key at the end of its TTL.
-func (s *Leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }
 

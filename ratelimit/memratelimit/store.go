@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Config configures a [Store]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Now is the clock; by default the time at which the store was created plus the elapsed
 	// time, so that setting the wall clock changes nothing. With your own clock, a step forward
@@ -18,31 +18,31 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Store is a [driver.Store] in memory. It has no limits of its own: each call passes the
+// store is a [driver.Store] in memory. It has no limits of its own: each call passes the
 // plan.
-type Store struct {
+type store struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	state budget.State
 }
 
-var _ driver.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New returns an empty store: buckets fill from the first call on.
-func New(cfg Config) (*Store, error) {
+func New(cfg Config) (driver.Store, error) {
 	if cfg.Now == nil {
 		start := time.Now()
 		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
 	}
-	return &Store{now: cfg.Now}, nil
+	return &store{now: cfg.Now}, nil
 }
 
 // server is the name of this process' clock, the only one.
 const server = "here"
 
 // Acquire decides the runs; see [driver.Store].
-func (s *Store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
+func (s *store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
 	}
@@ -55,7 +55,7 @@ func (s *Store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) 
 }
 
 // Return gives a permit back; see [driver.Store].
-func (s *Store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
+func (s *store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memratelimit: return: %w", err)
 	}
@@ -68,6 +68,6 @@ func (s *Store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned
 	return nil
 }
 
-func (s *Store) moment() budget.Moment {
+func (s *store) moment() budget.Moment {
 	return budget.Moment{Server: server, Now: s.now().UnixMicro()}
 }

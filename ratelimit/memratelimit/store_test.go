@@ -21,10 +21,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fragile struct {
 	mu    sync.Mutex
 	now   time.Time
-	store *memratelimit.Store
+	store driver.Store
 }
 
-func (f *fragile) current() *memratelimit.Store {
+func (f *fragile) current() driver.Store {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.store

@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
-	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
 // all asks for more calls than there can be.
@@ -22,7 +21,7 @@ var all = driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 
 
 // away checks that the error of a server is an infrastructure failure, with the server's
 // reason.
-func away(t *testing.T, s *redisratelimit.Store, p *driver.Plan, reason string) {
+func away(t *testing.T, s driver.Store, p *driver.Plan, reason string) {
 	t.Helper()
 	_, err := s.Acquire(t.Context(), p, all)
 	if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), reason) {

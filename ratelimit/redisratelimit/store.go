@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Store is a [driver.Store] in Redis or a Redis Cluster, with Redis' own clock. It has no
+// store is a [driver.Store] in Redis or a Redis Cluster, with Redis' own clock. It has no
 // limits of its own: each call passes the plan, and all processes that share the name should
 // pass the same plan.
-type Store struct {
+type store struct {
 	client  redis.UniversalClient
 	name    string
 	keys    keys
@@ -24,7 +24,7 @@ type Store struct {
 	extra   func() []any // more arguments, for tests
 }
 
-var _ driver.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New creates a store on a client, which the caller closes. The client should be the limiter's
 // own, with short timeouts. New refuses a client that ignores contexts (a server that hangs
@@ -34,7 +34,7 @@ var _ driver.Store = (*Store)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if client == nil {
 		return nil, errors.New("redisratelimit: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -47,11 +47,11 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("redisratelimit: %w", err)
 	}
-	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
+	return &store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
 }
 
 // mode returns the scripts and the keys of a plan. The last key is the key of the day.
-func (s *Store) mode(p *driver.Plan) (scripts, []string) {
+func (s *store) mode(p *driver.Plan) (scripts, []string) {
 	scripts, keys := s.buckets, s.keys.buckets
 	if p.Strict {
 		scripts, keys = s.windows, s.keys.windows
@@ -63,7 +63,7 @@ func (s *Store) mode(p *driver.Plan) (scripts, []string) {
 }
 
 // Acquire decides the runs in one script; see [driver.Store].
-func (s *Store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
+func (s *store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	if err := check(plan, ask); err != nil {
 		return driver.Grant{}, fmt.Errorf("redisratelimit: acquire %q: %w", s.name, err)
 	}
@@ -90,7 +90,7 @@ func check(plan *driver.Plan, ask driver.Ask) error {
 }
 
 // Return gives a permit back; see [driver.Store].
-func (s *Store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
+func (s *store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
 	if err := budget.CheckReturned(r); err != nil {
 		return fmt.Errorf("redisratelimit: return %q: %w", s.name, err)
 	}
@@ -101,7 +101,7 @@ func (s *Store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned
 	return nil
 }
 
-func (s *Store) with(args doubles) []any {
+func (s *store) with(args doubles) []any {
 	if s.extra == nil {
 		return []any{[]byte(args)}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
-	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
 func planOfLimits(t testing.TB, l ratelimit.Limits) *driver.Plan {
@@ -28,7 +27,7 @@ type usage struct {
 }
 
 // ask takes all free calls, and returns their number.
-func (u *usage) ask(s *redisratelimit.Store) (int, error) {
+func (u *usage) ask(s driver.Store) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	g, err := s.Acquire(u.t.Context(), u.plan, driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 10_000}}})
@@ -42,7 +41,7 @@ func (u *usage) ask(s *redisratelimit.Store) (int, error) {
 }
 
 // must is ask for a server that has just restarted, which may still be loading.
-func (u *usage) must(s *redisratelimit.Store) int {
+func (u *usage) must(s driver.Store) int {
 	u.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		n, err := u.ask(s)
@@ -56,7 +55,7 @@ func (u *usage) must(s *redisratelimit.Store) int {
 }
 
 // gain asks until a call is granted again.
-func (u *usage) gain(s *redisratelimit.Store) {
+func (u *usage) gain(s driver.Store) {
 	u.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); u.must(s) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

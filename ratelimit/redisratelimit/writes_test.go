@@ -18,7 +18,7 @@ import (
 type still struct {
 	t      *testing.T
 	client redis.UniversalClient
-	store  *redisratelimit.Store
+	store  driver.Store
 	clock  *moment
 	plan   *driver.Plan
 	keys   []string

@@ -8,19 +8,19 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Broker is an [driver.Broker] for the hubs of one process. It loses nothing.
-type Broker struct {
+// broker is an [driver.Broker] for the hubs of one process. It loses nothing.
+type broker struct {
 	mu        sync.RWMutex
 	listeners []*driver.Listener
 }
 
-var _ driver.Broker = (*Broker)(nil)
+var _ driver.Broker = (*broker)(nil)
 
 // NewBroker makes a Broker without listeners.
-func NewBroker() (*Broker, error) { return &Broker{}, nil }
+func NewBroker() (driver.Broker, error) { return &broker{}, nil }
 
 // Publish implements [driver.Broker]. It returns when all listeners have the message.
-func (b *Broker) Publish(ctx context.Context, m driver.Message) error {
+func (b *broker) Publish(ctx context.Context, m driver.Message) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
 	}
@@ -39,7 +39,7 @@ func (b *Broker) Publish(ctx context.Context, m driver.Message) error {
 }
 
 // Listen implements [driver.Broker].
-func (b *Broker) Listen(ctx context.Context, l driver.Listener) error {
+func (b *broker) Listen(ctx context.Context, l driver.Listener) error {
 	b.mu.Lock()
 	b.listeners = append(b.listeners, &l)
 	b.mu.Unlock()

@@ -13,31 +13,31 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Broker is an [driver.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
-type Broker struct {
+// broker is an [driver.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
+type broker struct {
 	client   redis.UniversalClient
 	cfg      BrokerConfig
 	sharded  bool
 	channels []string // those of addresses, and then disconnect
 }
 
-var _ driver.Broker = (*Broker)(nil)
+var _ driver.Broker = (*broker)(nil)
 
 // channels is the number of channels for addresses. On a Cluster they spread the
 // messages over its nodes, and cost every instance a connection each.
 const channels = 16
 
 // NewBroker makes a broker on a client, which the caller has to close. It may be the
-// client of a [Cap], and is refused for the same reasons: a retried call is a
+// client of [NewCap], and is refused for the same reasons: a retried call is a
 // message that is heard twice.
-func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (*Broker, error) {
+func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (driver.Broker, error) {
 	if err := checkClient(client); err != nil {
 		return nil, err
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	b := &Broker{client: client, cfg: cfg, sharded: sharded(client) && !cfg.Plain}
+	b := &broker{client: client, cfg: cfg, sharded: sharded(client) && !cfg.Plain}
 	for i := range channels {
 		b.channels = append(b.channels, cfg.Prefix+"sse:events:"+strconv.Itoa(i))
 	}
@@ -57,7 +57,7 @@ type disconnect struct {
 }
 
 // Publish hands a message to all listeners; see [driver.Broker].
-func (b *Broker) Publish(ctx context.Context, m driver.Message) error {
+func (b *broker) Publish(ctx context.Context, m driver.Message) error {
 	const what = "publish"
 	channel, payload, err := b.encode(m)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Broker) Publish(ctx context.Context, m driver.Message) error {
 	return nil
 }
 
-func (b *Broker) encode(m driver.Message) (channel string, payload []byte, err error) {
+func (b *broker) encode(m driver.Message) (channel string, payload []byte, err error) {
 	switch {
 	case m.Kind < driver.ToMember || m.Kind > driver.Answer:
 		return "", nil, errors.New("the message is of no kind there is")
@@ -95,7 +95,7 @@ func (b *Broker) encode(m driver.Message) (channel string, payload []byte, err e
 }
 
 // decode reads a published message. Other programs' messages are ignored.
-func (b *Broker) decode(channel, payload string) (m driver.Message, ok bool) {
+func (b *broker) decode(channel, payload string) (m driver.Message, ok bool) {
 	if channel != b.channels[channels] {
 		m, err := driver.ParseMessage([]byte(payload))
 		return m, err == nil
@@ -107,14 +107,14 @@ func (b *Broker) decode(channel, payload string) (m driver.Message, ok bool) {
 	return driver.Message{Kind: driver.Disconnect, To: d.Member, Arg: d.Connection}, true
 }
 
-func (b *Broker) failed(what string, err error) error {
+func (b *broker) failed(what string, err error) error {
 	p := b.cfg.Prefix
 	return failed(what, "+publish +subscribe +spublish +ssubscribe +ping on the channels &"+
 		p+"sse:events:* and &"+p+"sse:notification:disconnect", err)
 }
 
 // advise adds advice for a Cluster without sharded Pub/Sub.
-func (b *Broker) advise(err error) error {
+func (b *broker) advise(err error) error {
 	if b.sharded && redis.HasErrorPrefix(err, "unknown command") {
 		return &plainly{err}
 	}

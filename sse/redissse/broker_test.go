@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-func publish(t *testing.T, b *redissse.Broker, m driver.Message) {
+func publish(t *testing.T, b driver.Broker, m driver.Message) {
 	t.Helper()
 	if err := b.Publish(t.Context(), m); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Cap is an [driver.Cap] in Redis or a Redis Cluster, by Redis' own clock.
-type Cap struct {
+// connections is an [driver.Cap] in Redis or a Redis Cluster, by Redis' own clock.
+type connections struct {
 	client   redis.UniversalClient
 	keys     keys
 	skew     time.Duration
@@ -22,7 +22,7 @@ type Cap struct {
 	extra    func() []any // more arguments, for tests
 }
 
-var _ driver.Cap = (*Cap)(nil)
+var _ driver.Cap = (*connections)(nil)
 
 // NewCap makes a cap on a client, which the caller has to close. It refuses a client
 // that ignores contexts (a server that hangs would hold callers beyond their
@@ -32,7 +32,7 @@ var _ driver.Cap = (*Cap)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
+func NewCap(client redis.UniversalClient, cfg CapConfig) (driver.Cap, error) {
 	if err := checkClient(client); err != nil {
 		return nil, err
 	}
@@ -43,13 +43,13 @@ func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
 	if _, cluster := client.(*redis.ClusterClient); cluster && skew == 0 {
 		skew = time.Second
 	}
-	c := &Cap{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
+	c := &connections{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
 	c.register = batch.New(driver.MaxConns, registerWithin, c.add)
 	return c, nil
 }
 
 // Renew keeps the lease of an instance; see [driver.Cap].
-func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
+func (c *connections) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	const what = "renew the lease"
 	if err := checkInstance(what, instance); err != nil {
 		return driver.Live{}, err
@@ -80,7 +80,7 @@ func live(at time.Time, names []any) driver.Live {
 }
 
 // Resign ends the lease of an instance; see [driver.Cap].
-func (c *Cap) Resign(ctx context.Context, instance string) error {
+func (c *connections) Resign(ctx context.Context, instance string) error {
 	const what = "resign"
 	if err := checkInstance(what, instance); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *Cap) Resign(ctx context.Context, instance string) error {
 
 var errAnswer = errors.New("the script's answer is not as expected; is it of another version?")
 
-func (c *Cap) failed(what string, err error) error {
+func (c *connections) failed(what string, err error) error {
 	p := c.keys.prefix
 	return failed(what, "+evalsha +eval +time +exists +pexpire +zadd +zrem +zcard +zscore +zrange +zrevrange +zrangebylex +zremrangebyscore +zremrangebyrank +hset +hget +hdel +hgetall +hvals on the keys "+
 		p+"sse:notification:{*, "+p+"sse:instances and "+p+"sse:members", err)

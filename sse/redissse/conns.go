@@ -7,7 +7,7 @@ import (
 )
 
 // Gone says which connections are not registered any more; see [driver.Cap].
-func (c *Cap) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
+func (c *connections) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
 	const what = "look for streams"
 	if err := checkConns(what, conns); err != nil || len(conns) == 0 {
 		return nil, err
@@ -44,7 +44,7 @@ func (c *Cap) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, 
 }
 
 // Close removes connections; see [driver.Cap].
-func (c *Cap) Close(ctx context.Context, conns []driver.Conn) error {
+func (c *connections) Close(ctx context.Context, conns []driver.Conn) error {
 	const what = "close streams"
 	if err := checkConns(what, conns); err != nil || len(conns) == 0 {
 		return err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse/driver"
-	"github.com/millrace-go/millrace/sse/redissse"
 )
 
 const (
@@ -28,7 +27,7 @@ type crowd struct {
 	t         *testing.T
 	client    redis.UniversalClient
 	prefix    string
-	instances []*redissse.Cap
+	instances []driver.Cap
 
 	mu    sync.Mutex
 	lives [crowdInstances]driver.Live

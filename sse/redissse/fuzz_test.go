@@ -15,7 +15,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(string(driver.Message{Kind: driver.Disconnect, To: "m", Arg: "c"}.Append(nil)), true)
 	f.Add(`{"memberId":""}`, true)
 	f.Fuzz(func(t *testing.T, payload string, disconnects bool) {
-		b := &Broker{channels: make([]string, channels+1)}
+		b := &broker{channels: make([]string, channels+1)}
 		for i := range b.channels {
 			b.channels[i] = "events:" + string(rune('a'+i))
 		}

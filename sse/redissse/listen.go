@@ -14,7 +14,7 @@ import (
 // a single server, and one per channel on a Cluster, whose nodes each know their own
 // channels only. It returns an error when the client is closed, and when the server
 // says that it lacks the right or the command.
-func (b *Broker) Listen(ctx context.Context, l driver.Listener) error {
+func (b *broker) Listen(ctx context.Context, l driver.Listener) error {
 	if l.Hear == nil || l.Up == nil || l.Down == nil {
 		return bad("listen", "Hear, Up or Down of the Listener is nil; set all three")
 	}

@@ -25,7 +25,7 @@ type heard struct {
 }
 
 // listen begins to hear, and returns when it does. It ends with the test.
-func listen(t *testing.T, b *redissse.Broker) *heard {
+func listen(t *testing.T, b driver.Broker) *heard {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	h := &heard{

@@ -133,7 +133,7 @@ func TestDown(t *testing.T) {
 }
 
 // callAll makes each call there is.
-func callAll(ctx context.Context, c *redissse.Cap, b *redissse.Broker) map[string]error {
+func callAll(ctx context.Context, c driver.Cap, b driver.Broker) map[string]error {
 	conn := driver.Conn{Member: "m", ID: "i.1", Token: "t"}
 	live, err := c.Renew(ctx, "i", lease)
 	_, open := c.Open(ctx, rules, live, conn)
@@ -151,7 +151,7 @@ func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
 	admin := open(t, s.URL())
-	as := func(user string, may ...string) (*redissse.Cap, *redissse.Broker) {
+	as := func(user string, may ...string) (driver.Cap, driver.Broker) {
 		t.Helper()
 		args := []any{"ACL", "SETUSER", user, "on", ">secret", "resetchannels"}
 		for _, one := range may {

@@ -13,7 +13,7 @@ import (
 const remembered = 32
 
 // Open registers a connection; see [driver.Cap].
-func (c *Cap) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
+func (c *connections) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
 	const what = "open a stream"
 	err := checkRules(what, r)
 	if err == nil {

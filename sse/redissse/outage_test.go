@@ -18,7 +18,7 @@ import (
 
 // loses calls do, which loses messages, and expects the listener to be told of the
 // loss, and then to hear again.
-func (h *heard) loses(b *redissse.Broker, why string, do func()) {
+func (h *heard) loses(b driver.Broker, why string, do func()) {
 	h.t.Helper()
 	do()
 	wait(h.t, "down after "+why, h.downs)

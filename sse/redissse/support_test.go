@@ -32,7 +32,7 @@ var (
 	servers = redistest.Servers
 )
 
-func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse.Cap {
+func newCap(t testing.TB, client redis.UniversalClient, prefix string) driver.Cap {
 	t.Helper()
 	// The nodes of the tests' Cluster are on one machine.
 	c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix, Skew: time.Nanosecond})
@@ -42,7 +42,7 @@ func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse
 	return c
 }
 
-func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerConfig) *redissse.Broker {
+func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerConfig) driver.Broker {
 	t.Helper()
 	b, err := redissse.NewBroker(client, cfg)
 	if err != nil {
@@ -69,14 +69,14 @@ func (c *clock) advance(d time.Duration) { c.µs.Add(d.Microseconds()) }
 // instance is a process with streams.
 type instance struct {
 	t      *testing.T
-	cap    *redissse.Cap
+	cap    driver.Cap
 	name   string
 	live   driver.Live
 	behind time.Duration // by how much the nodes of members are behind that of leases
 	opened int
 }
 
-func newInstance(t *testing.T, c *redissse.Cap, name string, time *clock) *instance {
+func newInstance(t *testing.T, c driver.Cap, name string, time *clock) *instance {
 	t.Helper()
 	i := &instance{t: t, cap: c, name: name}
 	if time != nil {

@@ -22,7 +22,7 @@ const (
 // add puts members into the registry, which is a sorted set with equal scores: it is
 // read in the order of names, so that a sweep can continue, also at a replica that
 // has taken over.
-func (c *Cap) add(ctx context.Context, members []string) ([]struct{}, error) {
+func (c *connections) add(ctx context.Context, members []string) ([]struct{}, error) {
 	all := make([]redis.Z, len(members))
 	for i, member := range members {
 		all[i].Member = member
@@ -31,7 +31,7 @@ func (c *Cap) add(ctx context.Context, members []string) ([]struct{}, error) {
 }
 
 // Sweep removes the ghosts of up to a hundred members; see [driver.Cap].
-func (c *Cap) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
+func (c *connections) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
 	const what = "sweep"
 	if err := checkRules(what, r); err != nil {
 		return driver.Swept{}, err
@@ -59,7 +59,7 @@ func (c *Cap) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from 
 	return swept, nil
 }
 
-func (c *Cap) sweep(ctx context.Context, r driver.Rules, live driver.Live, members []string) (removed int, err error) {
+func (c *connections) sweep(ctx context.Context, r driver.Rules, live driver.Live, members []string) (removed int, err error) {
 	counts, err := c.purge(ctx, r, live, members)
 	if err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (c *Cap) sweep(ctx context.Context, r driver.Rules, live driver.Live, membe
 
 // purge removes ghosts, and returns for each member how many there were, and how
 // many entries are left.
-func (c *Cap) purge(ctx context.Context, r driver.Rules, live driver.Live, members []string) ([][]int64, error) {
+func (c *connections) purge(ctx context.Context, r driver.Rules, live driver.Live, members []string) ([][]int64, error) {
 	if len(members) == 0 {
 		return nil, nil
 	}
@@ -105,7 +105,7 @@ func (c *Cap) purge(ctx context.Context, r driver.Rules, live driver.Live, membe
 
 // forget takes members out of the registry, and puts back those that have opened a
 // stream before that. A stream that opens later registers its member after it.
-func (c *Cap) forget(ctx context.Context, r driver.Rules, live driver.Live, members []string) error {
+func (c *connections) forget(ctx context.Context, r driver.Rules, live driver.Live, members []string) error {
 	all := make([]any, len(members))
 	for i, member := range members {
 		all[i] = member

@@ -15,7 +15,7 @@ import (
 
 // wire is a correct Broker with one defect.
 type wire struct {
-	*memsse.Broker
+	driver.Broker
 	publish func(w *wire, ctx context.Context, m driver.Message) error
 	listen  func(w *wire, ctx context.Context, l driver.Listener) error
 

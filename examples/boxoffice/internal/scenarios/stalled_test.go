@@ -79,7 +79,7 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 }
 
 // onRedis has the shared state of the processes' streams.
-func onRedis(url, prefix string) (*redissse.Cap, *redissse.Broker, func() error, error) {
+func onRedis(url, prefix string) (driver.Cap, driver.Broker, func() error, error) {
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
 	if err != nil {
 		return nil, nil, nil, err
