@@ -34,11 +34,9 @@ func (c LayeredConfig) validate() error {
 	return nil
 }
 
-// layered is a [driver.BatchStore] with a pre-check in front of the deciding store, the truth. A key
-// known to the pre-check is a duplicate; for any other key, and whenever the pre-check does not
-// answer, the truth decides. A key is marked only after its effect is committed: after the
-// truth's own commit, or when the truth reports a duplicate. Inside a transaction of the
-// caller, whose outcome is open, no key is marked; a later duplicate marks it.
+// layered marks a key only after its effect is committed: after the truth's own commit, or when
+// the truth reports a duplicate. Inside a transaction of the caller, whose outcome is open, no
+// key is marked; a later duplicate marks it.
 type layered struct {
 	fast    driver.Precheck
 	truth   driver.BatchStore

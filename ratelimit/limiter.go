@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-// Limiter grants permits of the budget that its [driver.Store] keeps. Create one for each process and
+// Limiter grants permits of the budget that its store keeps. Create one for each process and
 // budget: its lock on writes is part of the arithmetic, and its callers share calls of the
 // store. It has no goroutine, and needs no Close.
 type Limiter struct {

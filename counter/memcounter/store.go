@@ -11,8 +11,13 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Store is a [driver.Store] in memory. Use New.
+// Store is a store in memory. Use New.
 type Store struct {
+	driver.Store
+	memory *store
+}
+
+type store struct {
 	mu       sync.Mutex
 	counters map[string]*deltas
 }
@@ -22,13 +27,14 @@ type deltas struct {
 	aside map[string][]driver.Delta
 }
 
-var _ driver.Store = (*Store)(nil)
-
 // New makes an empty store.
-func New() *Store { return &Store{counters: map[string]*deltas{}} }
+func New() *Store {
+	s := &store{counters: map[string]*deltas{}}
+	return &Store{Store: s, memory: s}
+}
 
 // of returns the deltas of a counter; the lock is held.
-func (s *Store) of(name string) *deltas {
+func (s *store) of(name string) *deltas {
 	d := s.counters[name]
 	if d == nil {
 		d = &deltas{now: map[string]int64{}, aside: map[string][]driver.Delta{}}
@@ -38,7 +44,7 @@ func (s *Store) of(name string) *deltas {
 }
 
 // Add implements [driver.Store].
-func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
+func (s *store) Add(ctx context.Context, name, key string, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -52,7 +58,7 @@ func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
 }
 
 // Pending implements [driver.Store].
-func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+func (s *store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -74,7 +80,7 @@ func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[st
 }
 
 // Take implements [driver.Store].
-func (s *Store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
+func (s *store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -97,7 +103,7 @@ func (s *Store) Take(ctx context.Context, name string, limit int) ([]driver.Take
 }
 
 // Aside implements [driver.Store].
-func (s *Store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
+func (s *store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -112,7 +118,7 @@ func (s *Store) Aside(ctx context.Context, name string) ([]driver.Taken, error) 
 }
 
 // Forget implements [driver.Store].
-func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
+func (s *store) Forget(ctx context.Context, name string, ids []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -126,7 +132,7 @@ func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
 
 // Lose removes all deltas, like a flush of Redis.
 func (s *Store) Lose() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.counters)
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	clear(s.memory.counters)
 }

@@ -15,7 +15,7 @@ type asked struct {
 	held   []*redis.SliceCmd
 }
 
-// Pending implements [driver.Store] with one round trip, or two if there are batches aside.
+// Pending implements driver.Store with one round trip, or two if there are batches aside.
 // The nodes of a Cluster are called concurrently.
 func (s *store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	byPart := map[int]*asked{}

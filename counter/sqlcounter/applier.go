@@ -12,8 +12,14 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Applier is a [driver.Applier] in SQL tables. Use New.
+// Applier keeps the totals in SQL tables. Use New.
 type Applier struct {
+	driver.Applier
+	db      *sql.DB
+	dialect Dialect
+}
+
+type applier struct {
 	db      *sql.DB
 	dialect Dialect
 	also    func(ctx context.Context, tx *sql.Tx, name string, deltas []driver.Delta) error
@@ -22,8 +28,6 @@ type Applier struct {
 	lock, noted, note, add, move  string
 	totals, prune                 string
 }
-
-var _ driver.Applier = (*Applier)(nil)
 
 // New creates an applier on db, which the caller closes. It does not connect to the database;
 // [Applier.Migrate] creates the tables.
@@ -34,7 +38,7 @@ func New(db *sql.DB, cfg Config) (*Applier, error) {
 	if err := cfg.Dialect.validate("Config"); err != nil {
 		return nil, err
 	}
-	a := &Applier{db: db, dialect: cfg.Dialect, also: cfg.Also}
+	a := &applier{db: db, dialect: cfg.Dialect, also: cfg.Also}
 	for name, text := range map[string]*string{
 		"create": &a.create, "lease": &a.lease, "state": &a.state, "release": &a.release,
 		"lock": &a.lock, "noted": &a.noted, "note": &a.note, "add": &a.add, "move": &a.move,
@@ -45,7 +49,7 @@ func New(db *sql.DB, cfg Config) (*Applier, error) {
 			return nil, err
 		}
 	}
-	return a, nil
+	return &Applier{Applier: a, db: db, dialect: cfg.Dialect}, nil
 }
 
 func failed(what, name string, err error) error {
@@ -53,7 +57,7 @@ func failed(what, name string, err error) error {
 }
 
 // Lease implements [driver.Applier].
-func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
+func (a *applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	l, err := a.take(ctx, name, holder, ttl)
 	if errors.Is(err, sql.ErrNoRows) { // the first time
 		if _, err = a.db.ExecContext(ctx, a.create, name); err == nil {
@@ -66,7 +70,7 @@ func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Durat
 	return l, nil
 }
 
-func (a *Applier) take(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
+func (a *applier) take(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	if _, err := a.db.ExecContext(ctx, a.lease, holder, ttl.Microseconds(), name, holder); err != nil {
 		return driver.Lease{}, err
 	}
@@ -81,7 +85,7 @@ func (a *Applier) take(ctx context.Context, name, holder string, ttl time.Durati
 }
 
 // Release implements [driver.Applier].
-func (a *Applier) Release(ctx context.Context, l driver.Lease) error {
+func (a *applier) Release(ctx context.Context, l driver.Lease) error {
 	if _, err := a.db.ExecContext(ctx, a.release, l.Counter, l.Token); err != nil {
 		return failed("release", l.Counter, err)
 	}
@@ -90,7 +94,7 @@ func (a *Applier) Release(ctx context.Context, l driver.Lease) error {
 
 // Apply implements [driver.Applier]. It joins a transaction on the same database that the
 // context carries.
-func (a *Applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (fresh bool, err error) {
+func (a *applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (fresh bool, err error) {
 	err = sqltx.Do(ctx, a.db, func(ctx context.Context, tx *sql.Tx) (err error) {
 		fresh, err = a.apply(ctx, tx, l, b)
 		return err
@@ -101,7 +105,7 @@ func (a *Applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (fr
 	return fresh, nil
 }
 
-func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l driver.Lease, b driver.Batch) (bool, error) {
+func (a *applier) apply(ctx context.Context, tx *sql.Tx, l driver.Lease, b driver.Batch) (bool, error) {
 	if _, err := tx.ExecContext(ctx, a.lock, l.Counter); err != nil {
 		return false, err
 	}
@@ -127,14 +131,14 @@ func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l driver.Lease, b drive
 	return true, a.write(ctx, tx, l, b)
 }
 
-func (a *Applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
+func (a *applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
 	var n int
 	err := tx.QueryRowContext(ctx, a.noted, id).Scan(&n)
 	return n > 0, err
 }
 
 // write is the part of a transaction that changes rows.
-func (a *Applier) write(ctx context.Context, tx *sql.Tx, l driver.Lease, b driver.Batch) error {
+func (a *applier) write(ctx context.Context, tx *sql.Tx, l driver.Lease, b driver.Batch) error {
 	if b.Rows > 0 {
 		if _, err := tx.ExecContext(ctx, a.note, b.ID, l.Counter, b.From, b.To, b.Rows); err != nil {
 			return err
@@ -162,7 +166,7 @@ func (a *Applier) write(ctx context.Context, tx *sql.Tx, l driver.Lease, b drive
 // transaction.
 var errLost = errors.New("the server rolled the transaction back while Config.Also ran, most likely to end a deadlock, and it ignored that error; return errors of statements from it")
 
-func (a *Applier) addUp(ctx context.Context, tx *sql.Tx, name string, b driver.Batch) error {
+func (a *applier) addUp(ctx context.Context, tx *sql.Tx, name string, b driver.Batch) error {
 	pairs := make([][2]any, len(b.Deltas))
 	for i, d := range b.Deltas {
 		pairs[i] = [2]any{d.Key, d.N}
@@ -187,7 +191,7 @@ func (a *Applier) addUp(ctx context.Context, tx *sql.Tx, name string, b driver.B
 
 // Totals implements [driver.Applier]. Inside a transaction on the same database it also sees
 // the changes of that transaction.
-func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+func (a *applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if len(keys) == 0 {
 		return map[string]int64{}, nil
 	}
@@ -224,7 +228,7 @@ func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[s
 }
 
 // Prune implements [driver.Applier].
-func (a *Applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
+func (a *applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
 	res, err := a.db.ExecContext(ctx, a.prune, name, age.Microseconds(), limit)
 	if err != nil {
 		return 0, failed("prune batches of", name, err)

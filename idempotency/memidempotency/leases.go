@@ -9,8 +9,13 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Leases is an [driver.LeaseStore] in memory.
+// Leases is a lease store in memory. Use NewLeases.
 type Leases struct {
+	driver.LeaseStore
+	memory *leases
+}
+
+type leases struct {
 	mu   sync.Mutex
 	keys map[string]*lease
 }
@@ -31,13 +36,14 @@ const (
 	completed
 )
 
-var _ driver.LeaseStore = (*Leases)(nil)
-
 // NewLeases returns an empty lease store.
-func NewLeases() *Leases { return &Leases{keys: map[string]*lease{}} }
+func NewLeases() *Leases {
+	s := &leases{keys: map[string]*lease{}}
+	return &Leases{LeaseStore: s, memory: s}
+}
 
 // Claim takes the key; see [driver.LeaseStore].
-func (s *Leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 	if err := driver.CheckLease(r.Key, ttl); err != nil {
 		return driver.Claim{}, err
 	}
@@ -72,7 +78,7 @@ func (s *Leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) 
 }
 
 // Extend moves the deadline.
-func (s *Leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
+func (s *leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 	if err := driver.CheckLease(c.Key, ttl); err != nil {
 		return err
 	}
@@ -86,7 +92,7 @@ func (s *Leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) 
 }
 
 // Complete stores the result.
-func (s *Leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
+func (s *leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	return s.change(ctx, c, func(l *lease) bool {
 		if l.state == held {
 			l.state, l.until, l.result = completed, time.Now(), append([]byte(nil), result...)
@@ -96,7 +102,7 @@ func (s *Leases) Complete(ctx context.Context, c driver.Claim, result []byte) er
 }
 
 // Release frees the key.
-func (s *Leases) Release(ctx context.Context, c driver.Claim) error {
+func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 	return s.change(ctx, c, func(l *lease) bool {
 		if l.state == held {
 			l.state, l.until = released, time.Now()
@@ -105,7 +111,7 @@ func (s *Leases) Release(ctx context.Context, c driver.Claim) error {
 	})
 }
 
-func (s *Leases) change(ctx context.Context, c driver.Claim, f func(l *lease) bool) error {
+func (s *leases) change(ctx context.Context, c driver.Claim, f func(l *lease) bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memidempotency: lease %q: %w", c.Key, err)
 	}
@@ -118,7 +124,7 @@ func (s *Leases) change(ctx context.Context, c driver.Claim, f func(l *lease) bo
 }
 
 // Prune deletes up to limit keys that ended before the given time.
-func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+func (s *leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
 	}
@@ -141,9 +147,9 @@ func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, err
 // Backdate moves a key's deadline, or the time at which it ended, into the past, as if that
 // time had passed. Use it in tests, for the state after a crash.
 func (s *Leases) Backdate(_ context.Context, key string, by time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.keys[key]
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	l := s.memory.keys[key]
 	if l == nil {
 		return fmt.Errorf("memidempotency: backdate: there is no lease %q", key)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Store is an [driver.BatchStore] and an [driver.Precheck] in memory.
+// Store is a [driver.BatchStore] and a [driver.Precheck] in memory.
 type Store struct {
 	mu      sync.Mutex
 	handled map[string]time.Time

@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
 )
 
-// Store is an [driver.Store] in a table of PostgreSQL, whose transactions are pgx's.
+// Store is a [driver.Store] in a table of PostgreSQL, whose transactions are pgx's.
 type Store struct {
 	*sqlidempotency.Store
 	db *sql.DB

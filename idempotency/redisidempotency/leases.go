@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// leases is an [driver.LeaseStore] in Redis, with Redis' own clock.
+// leases is a [driver.LeaseStore] in Redis, with Redis' own clock.
 type leases struct {
 	client  redis.UniversalClient
 	cfg     LeaseConfig

@@ -18,7 +18,7 @@ import (
 // longer one of its holder.
 const mark = "1"
 
-// Store is an [driver.Precheck], and an [driver.Store] if a lost key is tolerable.
+// Store is a [driver.Precheck], and a [driver.Store] if a lost key is tolerable.
 type Store struct {
 	client  redis.UniversalClient
 	cfg     Config

@@ -31,16 +31,19 @@ type LeaseConfig struct {
 	Table string
 }
 
-// Leases is an [driver.LeaseStore] in a SQL table. Complete and Release
-// join a transaction on the same database that their context carries.
+// Leases is a lease store in a SQL table. Complete and Release join a transaction on the same
+// database that their context carries.
 type Leases struct {
-	db      *sql.DB
-	dialect Dialect
-	sql     files
-	queries struct{ claim, look, extend, complete, release, prune string }
+	driver.LeaseStore
+	db  *sql.DB
+	sql files
 }
 
-var _ driver.LeaseStore = (*Leases)(nil)
+type leases struct {
+	db      *sql.DB
+	dialect Dialect
+	queries struct{ claim, look, extend, complete, release, prune string }
+}
 
 // NewLeases creates a lease store on db, which the caller closes. It does not connect to the
 // database; [Leases.Migrate] creates the table.
@@ -57,17 +60,17 @@ func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
 	if err := checkTable("LeaseConfig", cfg.Table); err != nil {
 		return nil, err
 	}
-	s := &Leases{db: db, dialect: cfg.Dialect, sql: files{cfg.Dialect, leasesTable, cfg.Table}}
+	s, table := &leases{db: db, dialect: cfg.Dialect}, files{cfg.Dialect, leasesTable, cfg.Table}
 	for name, text := range map[string]*string{
 		"claim": &s.queries.claim, "look": &s.queries.look, "extend": &s.queries.extend,
 		"complete": &s.queries.complete, "release": &s.queries.release, "prune": &s.queries.prune,
 	} {
 		var err error
-		if *text, err = s.sql.statement(name); err != nil {
+		if *text, err = table.statement(name); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	return &Leases{LeaseStore: s, db: db, sql: table}, nil
 }
 
 // row is a lease as stored in the table.
@@ -82,7 +85,7 @@ type row struct {
 
 // Claim takes the key; see [driver.LeaseStore]. It runs two statements, each of which
 // commits by itself.
-func (s *Leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 	if err := driver.CheckLease(r.Key, ttl); err != nil {
 		return driver.Claim{}, err
 	}
@@ -131,7 +134,7 @@ func (l row) answer(key, print string, number int64) driver.Claim {
 	return c
 }
 
-func (s *Leases) look(ctx context.Context, key string) (l row, err error) {
+func (s *leases) look(ctx context.Context, key string) (l row, err error) {
 	query := s.db.QueryRowContext
 	if tx, ok := sqltx.On(ctx, s.db); ok {
 		query = tx.QueryRowContext
@@ -141,7 +144,7 @@ func (s *Leases) look(ctx context.Context, key string) (l row, err error) {
 }
 
 // Extend moves the deadline.
-func (s *Leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
+func (s *leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 	if err := driver.CheckLease(c.Key, ttl); err != nil {
 		return err
 	}
@@ -152,18 +155,18 @@ func (s *Leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) 
 }
 
 // Complete stores the result.
-func (s *Leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
+func (s *leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	return s.change(ctx, "complete", "COMPLETED", c, s.queries.complete, result)
 }
 
 // Release frees the key.
-func (s *Leases) Release(ctx context.Context, c driver.Claim) error {
+func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 	return s.change(ctx, "release", "RELEASED", c, s.queries.release)
 }
 
 // change runs a statement whose last arguments are the key and the token. If it changed no row,
 // the row's state decides: a repeated call finds its own work done.
-func (s *Leases) change(ctx context.Context, what, state string, c driver.Claim, query string, args ...any) error {
+func (s *leases) change(ctx context.Context, what, state string, c driver.Claim, query string, args ...any) error {
 	key := stored(c.Key)
 	exec := s.db.ExecContext
 	if tx, ok := sqltx.On(ctx, s.db); ok {
@@ -191,7 +194,7 @@ func (s *Leases) change(ctx context.Context, what, state string, c driver.Claim,
 }
 
 // Prune deletes up to limit leases that ended before the given time.
-func (s *Leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	at := s.dialect.time(before)
 	if s.dialect == SQLite {
 		at = before.UnixMicro()

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Store is an [driver.Store] in a SQL table.
+// Store is a [driver.Store] in a SQL table.
 type Store struct {
 	db  *sql.DB
 	cfg Config

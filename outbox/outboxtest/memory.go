@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Memory is an driver.Store in memory, for tests of code that appends events.
+// Memory is a driver.Store in memory, for tests of code that appends events.
 // Events are appended inside [Memory.Do]. Nothing survives the process.
 type Memory struct {
 	pulse.Pulse

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// broker is an [driver.Broker] for the hubs of one process. It loses nothing.
+// broker is a [driver.Broker] for the hubs of one process. It loses nothing.
 type broker struct {
 	mu        sync.RWMutex
 	listeners []*driver.Listener

@@ -17,8 +17,13 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Cap is an [driver.Cap] in memory.
+// Cap is the cap of one process, in memory. Use NewCap.
 type Cap struct {
+	driver.Cap
+	memory *connections
+}
+
+type connections struct {
 	now func() time.Time
 
 	mu      sync.Mutex
@@ -27,8 +32,6 @@ type Cap struct {
 	order   []*member // by number; those that were forgotten are taken out in time
 	number  uint64
 }
-
-var _ driver.Cap = (*Cap)(nil)
 
 type member struct {
 	name      string
@@ -56,11 +59,12 @@ func NewCap(cfg Config) (*Cap, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Cap{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}, nil
+	c := &connections{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}
+	return &Cap{Cap: c, memory: c}, nil
 }
 
 // Renew implements [driver.Cap].
-func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
+func (c *connections) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Live{}, unasked(err)
 	}
@@ -84,7 +88,7 @@ func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (
 }
 
 // Resign implements [driver.Cap].
-func (c *Cap) Resign(ctx context.Context, instance string) error {
+func (c *connections) Resign(ctx context.Context, instance string) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
 	}
@@ -95,7 +99,7 @@ func (c *Cap) Resign(ctx context.Context, instance string) error {
 }
 
 // Open implements [driver.Cap].
-func (c *Cap) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
+func (c *connections) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Opened{}, unasked(err)
 	}
@@ -149,7 +153,7 @@ func (c *Cap) Open(ctx context.Context, r driver.Rules, live driver.Live, conn d
 }
 
 // Gone implements [driver.Cap].
-func (c *Cap) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
+func (c *connections) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
 	if err := some(ctx, conns); err != nil {
 		return nil, err
 	}
@@ -175,7 +179,7 @@ func (c *Cap) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, 
 }
 
 // Close implements [driver.Cap].
-func (c *Cap) Close(ctx context.Context, conns []driver.Conn) error {
+func (c *connections) Close(ctx context.Context, conns []driver.Conn) error {
 	if err := some(ctx, conns); err != nil {
 		return err
 	}
@@ -192,7 +196,7 @@ func (c *Cap) Close(ctx context.Context, conns []driver.Conn) error {
 }
 
 // member returns a member, new or not.
-func (c *Cap) member(name string) *member {
+func (c *connections) member(name string) *member {
 	m := c.members[name]
 	if m == nil {
 		c.number++
@@ -204,7 +208,7 @@ func (c *Cap) member(name string) *member {
 }
 
 // leave drops a member with no entries and no remembered tokens.
-func (c *Cap) leave(m *member) {
+func (c *connections) leave(m *member) {
 	if m.forgotten || len(m.entries) > 0 || len(m.evicted) > 0 {
 		return
 	}
@@ -236,7 +240,7 @@ func (m *member) forget(now time.Time) {
 const sweepStep = 256
 
 // Sweep implements [driver.Cap].
-func (c *Cap) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
+func (c *connections) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Swept{}, unasked(err)
 	}
@@ -264,7 +268,7 @@ func (c *Cap) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from 
 
 // Members is the number of members with an entry, or with a remembered token.
 func (c *Cap) Members() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.members)
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	return len(c.memory.members)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// broker is an [driver.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
+// broker is a [driver.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
 type broker struct {
 	client   redis.UniversalClient
 	cfg      BrokerConfig

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// connections is an [driver.Cap] in Redis or a Redis Cluster, by Redis' own clock.
+// connections is a [driver.Cap] in Redis or a Redis Cluster, by Redis' own clock.
 type connections struct {
 	client   redis.UniversalClient
 	keys     keys
