@@ -5,8 +5,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/outbox"
+	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
+	outboxdriver "github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -23,9 +23,9 @@ type Stores[Tx any] struct {
 	Do func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 	// Execer converts a transaction for the outbox.
 	Execer func(tx Tx) sqltx.Execer
-	Outbox outbox.Store
-	Keys   idempotency.BatchStore // and an idempotency.TxStore[Tx]
-	Leases idempotency.LeaseStore
+	Outbox outboxdriver.Store
+	Keys   idempotencydriver.BatchStore // and an idempotencydriver.TxStore[Tx]
+	Leases idempotencydriver.LeaseStore
 	// Scheme is the database's own log as a transport, and URL names it. URL is "" when only
 	// the owner of the pool knows it.
 	Scheme bus.Scheme

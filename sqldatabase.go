@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -33,7 +33,7 @@ type SQLDatabase struct {
 
 // OutboxStore is an outbox store with its migrations.
 type OutboxStore interface {
-	outbox.Store
+	driver.Store
 	Migrate(ctx context.Context) error
 }
 

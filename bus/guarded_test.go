@@ -16,12 +16,13 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
-func guardOf(t *testing.T, store idempotency.Store, group string) *idempotency.Guard[idempotency.NoTx] {
+func guardOf(t *testing.T, store driver.Store, group string) *idempotency.Guard[idempotency.NoTx] {
 	t.Helper()
 	g, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: group})
 	if err != nil {
@@ -39,7 +40,7 @@ func TestLeasesOfADeadProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mail:k#1"}, 30*time.Second); err != nil || c.State != idempotency.Claimed {
+		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mail:k#1"}, 30*time.Second); err != nil || c.State != driver.Claimed {
 			t.Fatal(c.State, err)
 		}
 		began, done := time.Now(), make(chan time.Duration, 1)

@@ -1,12 +1,16 @@
 package coalesce
 
-import "context"
+import (
+	"context"
+
+	"github.com/millrace-go/millrace/coalesce/driver"
+)
 
 // Coalescer lets one of many requests for the refresh of a key do it.
 type Coalescer struct {
-	store  Store
+	store  driver.Store
 	cfg    Config
-	ttl    TTLs
+	ttl    driver.TTLs
 	guard  guard
 	shared sharing
 	counts counters
@@ -14,7 +18,7 @@ type Coalescer struct {
 
 // New creates a coalescer. All instances of an application must use stores on the same server,
 // and the same TTLs.
-func New(store Store, cfg Config) (*Coalescer, error) {
+func New(store driver.Store, cfg Config) (*Coalescer, error) {
 	if store == nil {
 		return nil, errNoStore
 	}
@@ -23,7 +27,7 @@ func New(store Store, cfg Config) (*Coalescer, error) {
 		return nil, err
 	}
 	cfg.Hooks = cfg.Hooks.withDefaults()
-	c := &Coalescer{store: store, cfg: cfg, ttl: TTLs{High: cfg.HighTTL, Low: cfg.LowTTL, Version: cfg.VersionTTL}}
+	c := &Coalescer{store: store, cfg: cfg, ttl: driver.TTLs{High: cfg.HighTTL, Low: cfg.LowTTL, Version: cfg.VersionTTL}}
 	c.guard = newGuard(cfg, func(key string, err error) {
 		c.counts.refused.Add(1)
 		cfg.Hooks.Refused(key, err)
@@ -54,7 +58,7 @@ func (c *Coalescer) Request(ctx context.Context, key string, p Priority, opts ..
 	for _, set := range opts {
 		set(&o)
 	}
-	if err := Check(key, p); err != nil {
+	if err := driver.Check(key, p); err != nil {
 		return Decision{}, err
 	}
 	var d Decision
@@ -109,7 +113,7 @@ func (c *Coalescer) Done(ctx context.Context, key string, p Priority, version in
 	if err := t.Check(); err != nil {
 		return Ticket{}, false, err
 	}
-	var end End
+	var end driver.End
 	err = c.guard.ask(ctx, "end the run of", key, func(ctx context.Context) (err error) {
 		end, err = c.store.Done(ctx, t, c.ttl)
 		return err

@@ -3,6 +3,7 @@ package coalesce
 import (
 	"errors"
 
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -12,4 +13,4 @@ import (
 var ErrUnavailable = fault.MarkInfrastructure(errors.New("the store is unavailable and the call is refused"))
 
 // ErrEmptyKey is returned for an empty key. It is permanent.
-var ErrEmptyKey = fault.MarkPermanent(errors.New("coalesce: the key is empty; give the id of what is refreshed"))
+var ErrEmptyKey = driver.ErrEmptyKey

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -39,7 +40,7 @@ func (w *watched) step(ctx context.Context, what string) error {
 	return w.before(ctx, what)
 }
 
-func (w *watched) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+func (w *watched) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl driver.TTLs) (coalesce.Decision, error) {
 	if err := w.step(ctx, "request"); err != nil {
 		return coalesce.Decision{}, err
 	}
@@ -60,7 +61,7 @@ func (w *watched) Current(ctx context.Context, key string) (int64, bool, error) 
 	return w.Store.Current(ctx, key)
 }
 
-func newCoalescer(t *testing.T, s coalesce.Store, cfg coalesce.Config) *coalesce.Coalescer {
+func newCoalescer(t *testing.T, s driver.Store, cfg coalesce.Config) *coalesce.Coalescer {
 	t.Helper()
 	c, err := coalesce.New(s, cfg)
 	if err != nil {

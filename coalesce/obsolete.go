@@ -1,11 +1,15 @@
 package coalesce
 
-import "context"
+import (
+	"context"
+
+	"github.com/millrace-go/millrace/coalesce/driver"
+)
 
 // Current returns the newest version of a key. It is unknown if the key was never requested, if
 // the store lost it, and Config.VersionTTL after the last change.
 func (c *Coalescer) Current(ctx context.Context, key string) (version int64, known bool, err error) {
-	if err := CheckKey(key); err != nil {
+	if err := driver.CheckKey(key); err != nil {
 		return 0, false, err
 	}
 	err = c.guard.ask(ctx, "look up the version of", key, func(ctx context.Context) (err error) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
@@ -45,11 +46,11 @@ func TestBacklog(t *testing.T) {
 
 // busyStore is a store to which deltas are added at every call.
 type busyStore struct {
-	counter.Store
+	driver.Store
 	takes int
 }
 
-func (s *busyStore) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+func (s *busyStore) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
 	s.takes++
 	taken, err := s.Store.Take(ctx, name, limit)
 	return taken, errors.Join(err, s.Store.Add(ctx, name, "post-1", 1))
@@ -57,7 +58,7 @@ func (s *busyStore) Take(ctx context.Context, name string, limit int) ([]counter
 
 // TestRoundsEnd: deltas added during a round are for the next one, however many there are.
 func TestRoundsEnd(t *testing.T) {
-	for _, source := range []counter.Source{nil, memcounter.NewLog()} {
+	for _, source := range []driver.Source{nil, memcounter.NewLog()} {
 		store, applier := &busyStore{Store: memcounter.New()}, memcounter.NewApplier()
 		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: source})
 		if err := store.Add(t.Context(), "comment", "post-1", 1); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -19,14 +20,9 @@ type Config struct {
 	// Rest is how long an unreachable store is not called: calls fail at once; 1 s by default.
 	// With a longer Rest, counting resumes later.
 	Rest time.Duration
-	// Totals returns the applied totals for Counts, usually the [Applier]; only Counts requires
+	// Totals returns the applied totals for Counts, usually the [driver.Applier]; only Counts requires
 	// it.
-	Totals Totals
-}
-
-// Totals returns the applied totals of a counter; an [Applier] does.
-type Totals interface {
-	Totals(ctx context.Context, counter string, keys []string) (map[string]int64, error)
+	Totals driver.Totals
 }
 
 // ErrResting is returned while an unreachable store is not called.
@@ -45,7 +41,7 @@ func (c Config) validate() error {
 // Counter counts, for example, the comments of each post.
 type Counter struct {
 	name  string
-	store Store
+	store driver.Store
 	cfg   Config
 
 	rests         atomic.Pointer[time.Time] // the end of the store's rest
@@ -54,8 +50,8 @@ type Counter struct {
 
 // New creates a counter. Its name is part of keys and rows: all processes that share a counter
 // use the same name.
-func New(name string, store Store, cfg Config) (*Counter, error) {
-	if err := CheckName(name); err != nil {
+func New(name string, store driver.Store, cfg Config) (*Counter, error) {
+	if err := driver.CheckName(name); err != nil {
 		return nil, err
 	}
 	if store == nil {
@@ -77,9 +73,9 @@ func New(name string, store Store, cfg Config) (*Counter, error) {
 func (c *Counter) Name() string { return c.name }
 
 // Add changes the count of a key by n. Call it after the commit of the counted row, and ignore
-// its error: with a [Source] the next flush corrects the totals.
+// its error: with a [driver.Source] the next flush corrects the totals.
 func (c *Counter) Add(ctx context.Context, key string, n int64) error {
-	if err := CheckChange(key, n); err != nil {
+	if err := driver.CheckChange(key, n); err != nil {
 		return err
 	}
 	if n == 0 {
@@ -97,7 +93,7 @@ func (c *Counter) Add(ctx context.Context, key string, n int64) error {
 // Pending returns the sums for the keys that are not in the totals yet.
 func (c *Counter) Pending(ctx context.Context, keys ...string) (map[string]int64, error) {
 	for _, key := range keys {
-		if err := CheckChange(key, 0); err != nil {
+		if err := driver.CheckChange(key, 0); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -59,7 +60,7 @@ func TestCancelledIsNoRest(t *testing.T) {
 }
 
 type hangingStore struct {
-	counter.Store
+	driver.Store
 	hangs bool
 }
 
@@ -78,7 +79,7 @@ func TestChangesAreChecked(t *testing.T) {
 		"has 201 bytes":      c.Add(t.Context(), strings.Repeat("x", 201), 1),
 		"no UTF-8":           c.Add(t.Context(), "\xff", 1),
 		"control characters": c.Add(t.Context(), "a\n", 1),
-		"too much at once":   c.Add(t.Context(), "a", counter.MaxN+1),
+		"too much at once":   c.Add(t.Context(), "a", driver.MaxN+1),
 		"key is empty":       second(c.Pending(t.Context(), "")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || fault.Of(err) != fault.Permanent {

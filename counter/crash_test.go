@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
@@ -43,7 +44,7 @@ func crashAt(t *testing.T, sourced bool, c *crash) bool {
 			t.Fatal(err)
 		}
 	}
-	cfg := func(s counter.Source) counter.FlusherConfig {
+	cfg := func(s driver.Source) counter.FlusherConfig {
 		out := counter.FlusherConfig{Batch: 3, Every: time.Nanosecond, Lease: time.Nanosecond * 2}
 		if sourced {
 			out.Source = s
@@ -118,7 +119,7 @@ func TestRowsAreTheTruth(t *testing.T) {
 
 // hookedSource calls a function once, after its first read.
 type hookedSource struct {
-	counter.Source
+	driver.Source
 	hook func()
 }
 

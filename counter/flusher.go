@@ -8,13 +8,15 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // FlusherConfig is the configuration of a [Flusher]. The zero value works.
 type FlusherConfig struct {
 	// Source has the change rows from which the totals are then made. The default is none:
 	// totals are made from the store's deltas, and deltas that the store loses are lost.
-	Source Source
+	Source driver.Source
 	// Every is how often the totals are updated; 3 s by default. Each round costs a few calls
 	// of store and database.
 	Every time.Duration
@@ -74,8 +76,8 @@ const MaxBatch = 4000
 // Flusher updates the totals of one counter. Several may run: one works, the others stand by.
 type Flusher struct {
 	counter string
-	store   Store
-	applier Applier
+	store   driver.Store
+	applier driver.Applier
 	cfg     FlusherConfig
 	holder  string
 	turn    chan struct{} // one round at a time
@@ -85,7 +87,7 @@ type Flusher struct {
 }
 
 // NewFlusher creates a flusher of the counter.
-func NewFlusher(c *Counter, applier Applier, cfg FlusherConfig) (*Flusher, error) {
+func NewFlusher(c *Counter, applier driver.Applier, cfg FlusherConfig) (*Flusher, error) {
 	switch {
 	case c == nil:
 		return nil, errors.New("counter: the counter is nil; make one with New")

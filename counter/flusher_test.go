@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
@@ -111,7 +112,7 @@ func TestStaleFlusher(t *testing.T) {
 			time.Sleep(31 * time.Second)
 			flush(t, newFlusher(t, store, applier, cfg))
 			close(stall.goOn)
-			if err := <-ended; !errors.Is(err, counter.ErrLeaseLost) {
+			if err := <-ended; !errors.Is(err, driver.ErrLeaseLost) {
 				t.Errorf("the stale flusher got %v", err)
 			}
 			wantTotals(t, applier, map[string]int64{"post-1": 5})
@@ -120,12 +121,12 @@ func TestStaleFlusher(t *testing.T) {
 }
 
 type stallingApplier struct {
-	counter.Applier
+	driver.Applier
 	reached, goOn chan struct{}
 	once          sync.Once
 }
 
-func (a *stallingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+func (a *stallingApplier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
 	a.once.Do(func() { close(a.reached) })
 	<-a.goOn
 	return a.Applier.Apply(context.WithoutCancel(ctx), l, b) // it does not know that it is late
@@ -133,7 +134,7 @@ func (a *stallingApplier) Apply(ctx context.Context, l counter.Lease, b counter.
 
 // failingStore fails while the test says so.
 type failingStore struct {
-	counter.Store
+	driver.Store
 	mu  sync.Mutex
 	err error
 }
@@ -164,7 +165,7 @@ func (s *failingStore) Pending(ctx context.Context, name string, keys []string) 
 	return s.Store.Pending(ctx, name, keys)
 }
 
-func (s *failingStore) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+func (s *failingStore) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
 	if err := s.now(); err != nil {
 		return nil, err
 	}
@@ -202,11 +203,11 @@ func TestStoreAway(t *testing.T) {
 
 // hangingApplier never answers the first Apply.
 type hangingApplier struct {
-	counter.Applier
+	driver.Applier
 	once sync.Once
 }
 
-func (a *hangingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (fresh bool, err error) {
+func (a *hangingApplier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (fresh bool, err error) {
 	a.once.Do(func() {
 		<-ctx.Done()
 		err = ctx.Err()

@@ -3,6 +3,8 @@ package counter
 import (
 	"context"
 	"time"
+
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // callLimit bounds one call of a round. A call that hangs, for example on a network that drops
@@ -10,15 +12,15 @@ import (
 const callLimit = 30 * time.Second
 
 // limitedStore cancels calls that hang. Add and Pending are bounded by [Counter].
-type limitedStore struct{ Store }
+type limitedStore struct{ driver.Store }
 
-func (s limitedStore) Take(ctx context.Context, counter string, max int) ([]Taken, error) {
+func (s limitedStore) Take(ctx context.Context, counter string, max int) ([]driver.Taken, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return s.Store.Take(ctx, counter, max)
 }
 
-func (s limitedStore) Aside(ctx context.Context, counter string) ([]Taken, error) {
+func (s limitedStore) Aside(ctx context.Context, counter string) ([]driver.Taken, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return s.Store.Aside(ctx, counter)
@@ -31,15 +33,15 @@ func (s limitedStore) Forget(ctx context.Context, counter string, ids []string) 
 }
 
 // limitedApplier cancels calls that hang.
-type limitedApplier struct{ Applier }
+type limitedApplier struct{ driver.Applier }
 
-func (a limitedApplier) Lease(ctx context.Context, counter, holder string, ttl time.Duration) (Lease, error) {
+func (a limitedApplier) Lease(ctx context.Context, counter, holder string, ttl time.Duration) (driver.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return a.Applier.Lease(ctx, counter, holder, ttl)
 }
 
-func (a limitedApplier) Apply(ctx context.Context, l Lease, b Batch) (bool, error) {
+func (a limitedApplier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return a.Applier.Apply(ctx, l, b)
@@ -60,7 +62,7 @@ func (f *Flusher) read(ctx context.Context, after string) ([]Change, string, err
 
 // trim drops change rows that were applied long ago, if the source can do so.
 func (f *Flusher) trim(ctx context.Context, applied string) (int, error) {
-	t, ok := f.cfg.Source.(Trimmer)
+	t, ok := f.cfg.Source.(driver.Trimmer)
 	if !ok || applied == "" {
 		return 0, nil
 	}

@@ -10,19 +10,21 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // Round is the result of one flush.
 type Round struct {
 	Counter string
 	// Batches were applied, in this order.
-	Batches []Batch
+	Batches []driver.Batch
 	// Repeated are batches that were still aside although they had been applied, by a flusher
 	// that crashed before it forgot them.
 	Repeated []string
 	// Discarded are deltas of the store that were dropped, because their rows are in the totals
-	// by the [Source].
-	Discarded []Taken
+	// by the [driver.Source].
+	Discarded []driver.Taken
 	// More says that the round reached its bound, with work left: Run continues at once.
 	More bool
 }
@@ -67,7 +69,7 @@ func (f *Flusher) Flush(ctx context.Context) (Round, error) {
 }
 
 // drain applies the store's deltas, first those that are aside already.
-func (f *Flusher) drain(ctx context.Context, l Lease, r *Round) error {
+func (f *Flusher) drain(ctx context.Context, l driver.Lease, r *Round) error {
 	for {
 		aside, err := f.store.Aside(ctx, f.counter)
 		if err != nil {
@@ -98,16 +100,16 @@ func (f *Flusher) drain(ctx context.Context, l Lease, r *Round) error {
 
 // full reports whether one of the batches is full, so that there may be more. Deltas added
 // during a round are for the next one; otherwise the round of a busy counter would never end.
-func (f *Flusher) full(taken []Taken) bool {
-	return slices.ContainsFunc(taken, func(t Taken) bool { return len(t.Deltas) >= f.cfg.Batch })
+func (f *Flusher) full(taken []driver.Taken) bool {
+	return slices.ContainsFunc(taken, func(t driver.Taken) bool { return len(t.Deltas) >= f.cfg.Batch })
 }
 
 // applyAll applies batches of the store's deltas and forgets each one once it is applied, even
 // if another flusher applied it.
-func (f *Flusher) applyAll(ctx context.Context, l Lease, taken []Taken, r *Round) error {
+func (f *Flusher) applyAll(ctx context.Context, l driver.Lease, taken []driver.Taken, r *Round) error {
 	for _, t := range taken {
 		slices.SortFunc(t.Deltas, func(a, b Delta) int { return cmp.Compare(a.Key, b.Key) })
-		b := Batch{ID: t.ID, Rows: len(t.Deltas), Deltas: t.Deltas}
+		b := driver.Batch{ID: t.ID, Rows: len(t.Deltas), Deltas: t.Deltas}
 		fresh, err := f.applier.Apply(ctx, l, b)
 		if err != nil {
 			return err
@@ -126,7 +128,7 @@ func (f *Flusher) applyAll(ctx context.Context, l Lease, taken []Taken, r *Round
 
 // settle applies the change rows, and then drops the deltas that were taken before the rows
 // were read: a writer adds after its commit, so their rows have been read.
-func (f *Flusher) settle(ctx context.Context, l Lease, r *Round) error {
+func (f *Flusher) settle(ctx context.Context, l driver.Lease, r *Round) error {
 	taken, lost := f.gather(ctx)
 	if err := f.follow(ctx, l, r); err != nil {
 		return errors.Join(err, lost)
@@ -147,7 +149,7 @@ func (f *Flusher) settle(ctx context.Context, l Lease, r *Round) error {
 
 // gather takes deltas aside. If the store fails, the rows are still applied: the deltas aside
 // are then dropped in a later round.
-func (f *Flusher) gather(ctx context.Context) ([]Taken, error) {
+func (f *Flusher) gather(ctx context.Context) ([]driver.Taken, error) {
 	taken, err := f.store.Aside(ctx, f.counter)
 	if err != nil {
 		return nil, err
@@ -168,7 +170,7 @@ func (f *Flusher) gather(ctx context.Context) ([]Taken, error) {
 const savePosition = time.Minute
 
 // follow applies the change rows up to those that were committed when it began.
-func (f *Flusher) follow(ctx context.Context, l Lease, r *Round) error {
+func (f *Flusher) follow(ctx context.Context, l driver.Lease, r *Round) error {
 	at := l.Position
 	for range follows {
 		changes, next, err := f.read(ctx, at)
@@ -176,9 +178,9 @@ func (f *Flusher) follow(ctx context.Context, l Lease, r *Round) error {
 			return err
 		}
 		if len(changes) > 0 || next != at && time.Since(f.saved) >= savePosition {
-			b := Batch{ID: strings.ToLower(rand.Text()), From: at, To: next, Rows: len(changes), Deltas: sums(changes)}
+			b := driver.Batch{ID: strings.ToLower(rand.Text()), From: at, To: next, Rows: len(changes), Deltas: sums(changes)}
 			verified := b
-			if v, ok := f.cfg.Source.(Verifier); ok {
+			if v, ok := f.cfg.Source.(driver.Verifier); ok {
 				verified.Verify = func(ctx context.Context) error { return v.Verify(ctx, next) }
 			}
 			if _, err := f.applier.Apply(ctx, l, verified); err != nil {
@@ -206,7 +208,7 @@ func sums(changes []Change) []Delta {
 	out := make([]Delta, 0, len(total))
 	for _, key := range slices.Sorted(maps.Keys(total)) {
 		if n := total[key]; n != 0 {
-			out = append(out, Delta{key, n})
+			out = append(out, Delta{Key: key, N: n})
 		}
 	}
 	return out
@@ -220,7 +222,7 @@ const (
 	careSteps = 10
 )
 
-func (f *Flusher) care(ctx context.Context, l Lease) error {
+func (f *Flusher) care(ctx context.Context, l driver.Lease) error {
 	if time.Since(f.cared) < careEvery {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -41,16 +42,16 @@ func (c *crash) call(do func() error) error {
 }
 
 type crashStore struct {
-	counter.Store
+	driver.Store
 	crash *crash
 }
 
-func (s crashStore) Take(ctx context.Context, name string, limit int) (out []counter.Taken, err error) {
+func (s crashStore) Take(ctx context.Context, name string, limit int) (out []driver.Taken, err error) {
 	err = s.crash.call(func() error { out, err = s.Store.Take(ctx, name, limit); return err })
 	return out, err
 }
 
-func (s crashStore) Aside(ctx context.Context, name string) (out []counter.Taken, err error) {
+func (s crashStore) Aside(ctx context.Context, name string) (out []driver.Taken, err error) {
 	err = s.crash.call(func() error { out, err = s.Store.Aside(ctx, name); return err })
 	return out, err
 }
@@ -60,16 +61,16 @@ func (s crashStore) Forget(ctx context.Context, name string, ids []string) error
 }
 
 type crashApplier struct {
-	counter.Applier
+	driver.Applier
 	crash *crash
 }
 
-func (a crashApplier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (out counter.Lease, err error) {
+func (a crashApplier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (out driver.Lease, err error) {
 	err = a.crash.call(func() error { out, err = a.Applier.Lease(ctx, name, holder, ttl); return err })
 	return out, err
 }
 
-func (a crashApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (fresh bool, err error) {
+func (a crashApplier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (fresh bool, err error) {
 	err = a.crash.call(func() error { fresh, err = a.Applier.Apply(ctx, l, b); return err })
 	return fresh, err
 }
@@ -80,7 +81,7 @@ func (a crashApplier) Prune(ctx context.Context, name string, age time.Duration,
 }
 
 type crashSource struct {
-	counter.Source
+	driver.Source
 	crash *crash
 }
 
@@ -91,7 +92,7 @@ func (s crashSource) Read(ctx context.Context, after string, limit int) (out []c
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func newCounter(t testing.TB, store counter.Store, cfg counter.Config) *counter.Counter {
+func newCounter(t testing.TB, store driver.Store, cfg counter.Config) *counter.Counter {
 	t.Helper()
 	c, err := counter.New("comment", store, cfg)
 	if err != nil {
@@ -100,7 +101,7 @@ func newCounter(t testing.TB, store counter.Store, cfg counter.Config) *counter.
 	return c
 }
 
-func newFlusher(t testing.TB, store counter.Store, applier counter.Applier, cfg counter.FlusherConfig) *counter.Flusher {
+func newFlusher(t testing.TB, store driver.Store, applier driver.Applier, cfg counter.FlusherConfig) *counter.Flusher {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
@@ -121,7 +122,7 @@ func flush(t testing.TB, f *counter.Flusher) counter.Round {
 	return r
 }
 
-func wantTotals(t testing.TB, a counter.Totals, want map[string]int64) {
+func wantTotals(t testing.TB, a driver.Totals, want map[string]int64) {
 	t.Helper()
 	var keys []string
 	for key := range want {

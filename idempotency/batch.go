@@ -2,29 +2,11 @@ package idempotency
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
-
-// ErrNoTransaction is returned by [BatchStore.Fresh] outside a transaction: the keys would be
-// recorded even if the effects are rolled back.
-var ErrNoTransaction = errors.New("idempotency: Fresh needs the transaction of the effects; call it inside sqltx.Do on the store's database, or use DoBatch")
-
-// BatchStore is a [Store] that claims many keys in one statement.
-type BatchStore interface {
-	Store
-	// OnceBatch records the new keys, in a transaction begun or joined as by Once, and runs fn
-	// with the positions of their records, in the given order. A repeated key is new once, at
-	// its first position. If no key is new, fn does not run. OnceBatch returns the positions;
-	// an error of fn is returned unchanged, and leaves no key.
-	OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error)
-	// Fresh records the new keys in the transaction that ctx carries, and returns the positions
-	// of their records, as OnceBatch does. Keys and effects become visible when that
-	// transaction commits. Outside a transaction Fresh returns [ErrNoTransaction].
-	Fresh(ctx context.Context, records []Record) (fresh []int, err error)
-}
 
 // DoBatch runs fn once with the events whose keys are new for this group, in their order, and
 // returns them. A key that is repeated in the batch is new once. Keys and effects are one
@@ -34,7 +16,7 @@ type BatchStore interface {
 // event without a key refuses the batch with a permanent error; remove the event and retry
 // ([Guard.Check] finds it).
 //
-// The store must be a [BatchStore]. All stores of this module are, except Redis alone.
+// The store must be a [driver.BatchStore]. All stores of this module are, except Redis alone.
 func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(ctx context.Context, tx Tx, fresh []event.Event) error) (fresh []event.Event, err error) {
 	if err := g.belongs(ctx); err != nil {
 		return nil, err
@@ -45,7 +27,7 @@ func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(c
 			return nil, err
 		}
 	}
-	store, ok := g.store.(BatchStore)
+	store, ok := g.store.(driver.BatchStore)
 	if !ok {
 		return nil, fmt.Errorf("idempotency: the store %T claims one key at a time; use Do for each event, or a store that is a BatchStore", g.store)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
@@ -66,7 +67,7 @@ func types(events []event.Event) (out []string) {
 }
 
 // one hides the batch methods of the store.
-type one struct{ idempotency.Store }
+type one struct{ driver.Store }
 
 func TestDoBatchNeedsABatchStore(t *testing.T) {
 	g := newGuard[idempotency.NoTx](t, one{memidempotency.New()}, idempotency.Config{})

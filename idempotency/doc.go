@@ -61,7 +61,7 @@
 //	tests                                        memidempotency
 //
 // Never use Redis alone for money: it can lose the newest keys in a failover, and all of them
-// in a flush. In front of SQL, Redis decides nothing: [Layered] only reads from it before the
+// in a flush. In front of SQL, Redis decides nothing: [NewLayered] only reads from it before the
 // effect, and writes to it after the effect's commit. A mark before the commit would turn a
 // rollback into a lost event.
 //

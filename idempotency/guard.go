@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/internal/consuming"
 )
 
@@ -46,7 +47,7 @@ type NoTx struct{}
 // includes the key: *sql.Tx on a store of package sqlidempotency, [NoTx] on a store without
 // transactions.
 type Guard[Tx any] struct {
-	store  Store
+	store  driver.Store
 	tx     func(ctx context.Context) (Tx, bool)
 	cfg    Config
 	counts guardCounts
@@ -57,7 +58,7 @@ type Guard[Tx any] struct {
 //	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "sales"})
 //
 // New fails if the store has no transactions of type Tx. Many guards can share the store.
-func New[Tx any](store Store, cfg Config) (*Guard[Tx], error) {
+func New[Tx any](store driver.Store, cfg Config) (*Guard[Tx], error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
 	}
@@ -75,15 +76,15 @@ func New[Tx any](store Store, cfg Config) (*Guard[Tx], error) {
 }
 
 // transactions returns a function that finds the store's transaction in a context.
-func transactions[Tx any](store Store) (func(ctx context.Context) (Tx, bool), error) {
+func transactions[Tx any](store driver.Store) (func(ctx context.Context) (Tx, bool), error) {
 	if _, none := any(*new(Tx)).(NoTx); none {
 		return func(context.Context) (tx Tx, ok bool) { return tx, true }, nil
 	}
 	decides := store
-	if l, ok := store.(*Layered); ok {
+	if l, ok := store.(*layered); ok {
 		decides = l.truth
 	}
-	if s, ok := decides.(TxStore[Tx]); ok {
+	if s, ok := decides.(driver.TxStore[Tx]); ok {
 		return s.Tx, nil
 	}
 	return nil, fmt.Errorf("idempotency: the store %T carries no transaction of type %v, so effects in a database would not commit with their key; "+

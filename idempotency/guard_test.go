@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -74,7 +75,7 @@ func sales(t testing.TB, db *sql.DB) (n int) {
 func TestNewChecks(t *testing.T) {
 	store := memidempotency.New()
 	for name, tc := range map[string]struct {
-		store idempotency.Store
+		store driver.Store
 		cfg   idempotency.Config
 		want  string
 	}{
@@ -181,7 +182,7 @@ func TestBadKeyIsPermanent(t *testing.T) {
 			t.Errorf("%s: the handler ran", name)
 			return nil
 		})
-		want := map[string]error{"error": errHandler, "empty": idempotency.ErrEmptyKey}[name]
+		want := map[string]error{"error": errHandler, "empty": driver.ErrEmptyKey}[name]
 		if fresh || !errors.Is(err, want) || fault.Of(err) != fault.Permanent {
 			t.Errorf("%s: Do = %v, %v (%v); want a permanent %v", name, fresh, err, fault.Of(err), want)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
@@ -27,7 +28,7 @@ func encode(t testing.TB, codec event.Codec, e event.Event) *message.Message {
 	return msg
 }
 
-func newGuard[Tx any](t testing.TB, store idempotency.Store, cfg idempotency.Config) *idempotency.Guard[Tx] {
+func newGuard[Tx any](t testing.TB, store driver.Store, cfg idempotency.Config) *idempotency.Guard[Tx] {
 	t.Helper()
 	cfg.Group = "g"
 	g, err := idempotency.New[Tx](store, cfg)
@@ -91,14 +92,14 @@ func TestHandlersGetTheTransaction(t *testing.T) {
 // type is refused before there is a handler.
 func TestStoresWithoutTheTransactionAreRefused(t *testing.T) {
 	truth, _ := database(t)
-	layer := func(truth idempotency.BatchStore) *idempotency.Layered {
+	layer := func(truth driver.BatchStore) driver.BatchStore {
 		l, err := idempotency.NewLayered(memidempotency.New(), truth, idempotency.LayeredConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}
-	for name, store := range map[string]idempotency.Store{
+	for name, store := range map[string]driver.Store{
 		"memory": memidempotency.New(), "memory behind a pre-check": layer(memidempotency.New()), "a wrapper that hides it": one{truth},
 	} {
 		_, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "g"})

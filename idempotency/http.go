@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // HTTPConfig is the configuration of [HTTP].
@@ -137,7 +138,7 @@ type HTTP struct {
 }
 
 // NewHTTP creates the middleware on a lease store, which can be shared.
-func NewHTTP(store LeaseStore, cfg HTTPConfig) (*HTTP, error) {
+func NewHTTP(store driver.LeaseStore, cfg HTTPConfig) (*HTTP, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the lease store is nil; make one with sqlidempotency.NewLeases")
 	}
@@ -188,11 +189,11 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 			return
 		}
 		switch c.State {
-		case Claimed:
+		case driver.Claimed:
 			h.serve(w, r, body, began, c, next)
-		case Done:
+		case driver.Done:
 			h.replay(w, r, c)
-		case Mismatch:
+		case driver.Mismatch:
 			h.refuse(w, mismatched())
 		default:
 			h.refuse(w, h.running())

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
 func byUser(r *http.Request) string { return r.Header.Get("X-User") }
 
-func newHTTP(t testing.TB, store idempotency.LeaseStore, cfg idempotency.HTTPConfig) *idempotency.HTTP {
+func newHTTP(t testing.TB, store driver.LeaseStore, cfg idempotency.HTTPConfig) *idempotency.HTTP {
 	t.Helper()
 	if cfg.Scope == nil {
 		cfg.Scope = byUser
@@ -270,7 +271,7 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 }
 
 type spying struct {
-	idempotency.LeaseStore
+	driver.LeaseStore
 	saw func(idempotency.Record)
 }
 

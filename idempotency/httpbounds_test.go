@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
@@ -71,7 +72,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // away is a lease store that is unreachable.
-type away struct{ idempotency.LeaseStore }
+type away struct{ driver.LeaseStore }
 
 var errAway = errors.New("postgres://u:secret@db is away")
 

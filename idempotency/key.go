@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // KeyFunc names the effect that a group has on behalf of an event. Two calls with equal results
@@ -46,7 +47,7 @@ func ByAggregate(action func(e event.Event) string) KeyFunc {
 func (c Config) record(e event.Event) (Record, error) {
 	key, err := c.Key(c.Group, e)
 	if err == nil && key == "" {
-		err = ErrEmptyKey
+		err = driver.ErrEmptyKey
 	}
 	if err != nil {
 		// The same event always gives the same error.

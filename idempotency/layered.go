@@ -7,17 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
-
-// Precheck is a cheap lookup of keys whose effects are committed. It may lose any of them at
-// any time.
-type Precheck interface {
-	// Known reports for each key whether it was marked.
-	Known(ctx context.Context, keys []string) ([]bool, error)
-	// Mark stores keys whose effects are committed.
-	Mark(ctx context.Context, keys []string) error
-}
 
 // LayeredConfig is the configuration of [NewLayered].
 type LayeredConfig struct {
@@ -42,23 +34,22 @@ func (c LayeredConfig) validate() error {
 	return nil
 }
 
-// Layered is a [BatchStore] with a pre-check in front of the deciding store, the truth. A key
-// known to the pre-check is a duplicate; for any other key, and whenever the pre-check does not
-// answer, the truth decides. A key is marked only after its effect is committed: after the
-// truth's own commit, or when the truth reports a duplicate. Inside a transaction of the
-// caller, whose outcome is open, no key is marked; a later duplicate marks it.
-type Layered struct {
-	fast    Precheck
-	truth   BatchStore
+// layered marks a key only after its effect is committed: after the truth's own commit, or when
+// the truth reports a duplicate. Inside a transaction of the caller, whose outcome is open, no
+// key is marked; a later duplicate marks it.
+type layered struct {
+	fast    driver.Precheck
+	truth   driver.BatchStore
 	cfg     LayeredConfig
 	resting atomic.Int64 // the end of the rest, in Unix nanoseconds
 }
 
-var _ BatchStore = (*Layered)(nil)
+var _ driver.BatchStore = (*layered)(nil)
 
-// NewLayered puts a pre-check (package redisidempotency) in front of the deciding store
-// (package sqlidempotency).
-func NewLayered(fast Precheck, truth BatchStore, cfg LayeredConfig) (*Layered, error) {
+// NewLayered puts a pre-check (package redisidempotency) in front of the deciding store, the
+// truth (package sqlidempotency). A key known to the pre-check is a duplicate; for any other
+// key, and whenever the pre-check does not answer, the truth decides.
+func NewLayered(fast driver.Precheck, truth driver.BatchStore, cfg LayeredConfig) (driver.BatchStore, error) {
 	if fast == nil {
 		return nil, errors.New("idempotency: the pre-check is nil; make one with redisidempotency.New")
 	}
@@ -74,11 +65,11 @@ func NewLayered(fast Precheck, truth BatchStore, cfg LayeredConfig) (*Layered, e
 	if cfg.Rest == 0 {
 		cfg.Rest = time.Second
 	}
-	return &Layered{fast: fast, truth: truth, cfg: cfg}, nil
+	return &layered{fast: fast, truth: truth, cfg: cfg}, nil
 }
 
 // Once runs fn unless the pre-check or the truth knows the key.
-func (l *Layered) Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (bool, error) {
+func (l *layered) Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (bool, error) {
 	keys := []string{r.Key}
 	if known := l.known(ctx, keys); known[0] {
 		return false, nil
@@ -91,7 +82,7 @@ func (l *Layered) Once(ctx context.Context, r Record, fn func(ctx context.Contex
 }
 
 // OnceBatch passes only keys to the truth that the pre-check does not know.
-func (l *Layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+func (l *layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	rest, places := l.unknown(ctx, records)
 	if len(rest) == 0 {
 		return nil, nil
@@ -108,14 +99,14 @@ func (l *Layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx c
 
 // Fresh passes keys that the pre-check does not know to the truth, in the transaction that ctx
 // carries. It marks no keys.
-func (l *Layered) Fresh(ctx context.Context, records []Record) ([]int, error) {
+func (l *layered) Fresh(ctx context.Context, records []Record) ([]int, error) {
 	rest, places := l.unknown(ctx, records)
 	fresh, err := l.truth.Fresh(ctx, rest)
 	return pick(places, fresh), err
 }
 
 // Seen asks the truth if the pre-check does not know the key.
-func (l *Layered) Seen(ctx context.Context, key string) (bool, error) {
+func (l *layered) Seen(ctx context.Context, key string) (bool, error) {
 	if l.known(ctx, []string{key})[0] {
 		return true, nil
 	}
@@ -124,12 +115,12 @@ func (l *Layered) Seen(ctx context.Context, key string) (bool, error) {
 
 // Prune prunes the truth. The pre-check deletes its keys by itself: keep its TTL shorter than
 // the retention, or a pruned key stays a duplicate.
-func (l *Layered) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (l *layered) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	return l.truth.Prune(ctx, before, limit)
 }
 
 // unknown returns the records that the pre-check does not know, and their positions.
-func (l *Layered) unknown(ctx context.Context, records []Record) (rest []Record, places []int) {
+func (l *layered) unknown(ctx context.Context, records []Record) (rest []Record, places []int) {
 	for i, known := range l.known(ctx, keysOf(records)) {
 		if !known {
 			rest, places = append(rest, records[i]), append(places, i)
@@ -139,7 +130,7 @@ func (l *Layered) unknown(ctx context.Context, records []Record) (rest []Record,
 }
 
 // known returns false for all keys if the pre-check does not answer.
-func (l *Layered) known(ctx context.Context, keys []string) []bool {
+func (l *layered) known(ctx context.Context, keys []string) []bool {
 	var known []bool
 	l.ask(ctx, func(ctx context.Context) (err error) {
 		known, err = l.fast.Known(ctx, keys)
@@ -151,7 +142,7 @@ func (l *Layered) known(ctx context.Context, keys []string) []bool {
 	return known
 }
 
-func (l *Layered) mark(ctx context.Context, keys []string) {
+func (l *layered) mark(ctx context.Context, keys []string) {
 	if _, open := sqltx.From(ctx); open {
 		return
 	}
@@ -159,7 +150,7 @@ func (l *Layered) mark(ctx context.Context, keys []string) {
 	l.ask(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.fast.Mark(ctx, keys) })
 }
 
-func (l *Layered) ask(ctx context.Context, question func(ctx context.Context) error) {
+func (l *layered) ask(ctx context.Context, question func(ctx context.Context) error) {
 	if time.Now().UnixNano() < l.resting.Load() {
 		return
 	}

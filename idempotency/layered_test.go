@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/sqltx"
@@ -43,7 +44,7 @@ func (p *precheck) Mark(ctx context.Context, keys []string) error {
 
 func newPrecheck() *precheck { return &precheck{Store: memidempotency.New()} }
 
-func layered(t testing.TB, fast idempotency.Precheck, truth idempotency.BatchStore, cfg idempotency.LayeredConfig) *idempotency.Layered {
+func layered(t testing.TB, fast driver.Precheck, truth driver.BatchStore, cfg idempotency.LayeredConfig) driver.BatchStore {
 	t.Helper()
 	l, err := idempotency.NewLayered(fast, truth, cfg)
 	if err != nil {
@@ -195,17 +196,17 @@ func TestLayeredTimeout(t *testing.T) {
 
 func TestNewLayeredChecks(t *testing.T) {
 	s := memidempotency.New()
-	for want, try := range map[string]func() (*idempotency.Layered, error){
-		"pre-check is nil": func() (*idempotency.Layered, error) {
+	for want, try := range map[string]func() (driver.BatchStore, error){
+		"pre-check is nil": func() (driver.BatchStore, error) {
 			return idempotency.NewLayered(nil, s, idempotency.LayeredConfig{})
 		},
-		"decides is nil": func() (*idempotency.Layered, error) {
+		"decides is nil": func() (driver.BatchStore, error) {
 			return idempotency.NewLayered(s, nil, idempotency.LayeredConfig{})
 		},
-		"Timeout": func() (*idempotency.Layered, error) {
+		"Timeout": func() (driver.BatchStore, error) {
 			return idempotency.NewLayered(s, s, idempotency.LayeredConfig{Timeout: -1})
 		},
-		"Rest": func() (*idempotency.Layered, error) {
+		"Rest": func() (driver.BatchStore, error) {
 			return idempotency.NewLayered(s, s, idempotency.LayeredConfig{Rest: -1})
 		},
 	} {

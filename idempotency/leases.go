@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/internal/renewal"
 )
 
@@ -60,7 +61,7 @@ type Leases struct {
 }
 
 // NewLeases creates a runner for one consumer group. The store can be shared.
-func NewLeases(store LeaseStore, cfg LeaseConfig) (*Leases, error) {
+func NewLeases(store driver.LeaseStore, cfg LeaseConfig) (*Leases, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the lease store is nil; make one with sqlidempotency.NewLeases")
 	}
@@ -99,12 +100,12 @@ func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context
 		return nil, false, err
 	}
 	switch c.State {
-	case Claimed:
+	case driver.Claimed:
 		result, err = l.run.held(ctx, began, c, fn)
 		return result, err == nil, err
-	case Done:
+	case driver.Done:
 		return c.Result, false, nil
-	case Mismatch:
+	case driver.Mismatch:
 		return nil, false, ErrMismatch
 	default:
 		return nil, false, fault.MarkBusy(&TakenError{Key: r.Key, Wait: c.Wait}, c.Wait)
@@ -121,13 +122,13 @@ func ClaimFrom(ctx context.Context) (Claim, bool) {
 
 // runner runs work under a claim.
 type runner struct {
-	store       LeaseStore
+	store       driver.LeaseStore
 	ttl, finish time.Duration
 	log         *slog.Logger
 	counts      *leaseCounts
 }
 
-func newRunner(store LeaseStore, ttl, finish time.Duration, log *slog.Logger) runner {
+func newRunner(store driver.LeaseStore, ttl, finish time.Duration, log *slog.Logger) runner {
 	if ttl == 0 {
 		ttl = 30 * time.Second
 	}

@@ -14,12 +14,13 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
 // shaky is a lease store whose calls fail while fail returns an error.
 type shaky struct {
-	idempotency.LeaseStore
+	driver.LeaseStore
 	fail func(call string) error
 }
 
@@ -44,7 +45,7 @@ func (s shaky) Release(ctx context.Context, c idempotency.Claim) error {
 	return s.LeaseStore.Release(ctx, c)
 }
 
-func newLeases(t testing.TB, store idempotency.LeaseStore, cfg idempotency.LeaseConfig) *idempotency.Leases {
+func newLeases(t testing.TB, store driver.LeaseStore, cfg idempotency.LeaseConfig) *idempotency.Leases {
 	t.Helper()
 	cfg.Group = "mailer"
 	l, err := idempotency.NewLeases(store, cfg)
@@ -129,7 +130,7 @@ func TestLeasesRenew(t *testing.T) {
 		}()
 		for range 29 {
 			time.Sleep(10 * time.Second)
-			if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mailer:e1"}, time.Minute); err != nil || c.State != idempotency.Taken {
+			if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mailer:e1"}, time.Minute); err != nil || c.State != driver.Taken {
 				t.Errorf("during the work: %v, %v; want taken", c.State, err)
 			}
 		}
@@ -195,7 +196,7 @@ func TestLeasesCompleteFails(t *testing.T) {
 		if fresh || !errors.Is(err, errAway) || !strings.Contains(err.Error(), "is done") {
 			t.Errorf("an outage longer than Finish: %v, %v", fresh, err)
 		}
-		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mailer:1h0m0s"}, time.Minute); err != nil || c.State != idempotency.Taken {
+		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mailer:1h0m0s"}, time.Minute); err != nil || c.State != driver.Taken {
 			t.Errorf("before the deadline the key is %v, %v; want taken", c.State, err)
 		}
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -42,19 +43,14 @@ func (c PrunerConfig) validate() error {
 	return nil
 }
 
-// Prunable is a store of old keys to delete: a [Store] or a [LeaseStore].
-type Prunable interface {
-	Prune(ctx context.Context, before time.Time, limit int) (int, error)
-}
-
 // Pruner deletes old keys in chunks. Several instances may run on one store.
 type Pruner struct {
-	store Prunable
+	store driver.Prunable
 	cfg   PrunerConfig
 }
 
 // NewPruner creates a pruner for a store.
-func NewPruner(store Prunable, cfg PrunerConfig) (*Pruner, error) {
+func NewPruner(store driver.Prunable, cfg PrunerConfig) (*Pruner, error) {
 	if store == nil {
 		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
 	}

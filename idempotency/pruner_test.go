@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
-func remember(t *testing.T, store idempotency.Store, keys ...string) {
+func remember(t *testing.T, store driver.Store, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
 		if _, err := store.Once(t.Context(), idempotency.Record{Key: key}, func(context.Context) error { return nil }); err != nil {
@@ -23,7 +24,7 @@ func remember(t *testing.T, store idempotency.Store, keys ...string) {
 	}
 }
 
-func remembered(t *testing.T, store idempotency.Store, keys ...string) (n int) {
+func remembered(t *testing.T, store driver.Store, keys ...string) (n int) {
 	t.Helper()
 	for _, key := range keys {
 		ok, err := store.Seen(t.Context(), key)
@@ -71,7 +72,7 @@ func TestPrunerRun(t *testing.T) {
 
 // failing fails the first prune.
 type failing struct {
-	idempotency.Store
+	driver.Store
 	calls int
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // Stats count the events of a [Guard] in this process. If the guard joined a transaction of its
@@ -64,11 +66,11 @@ func (r runner) claim(ctx context.Context, record Record) (Claim, error) {
 	switch {
 	case err != nil:
 		r.counts.failed.Add(1)
-	case c.State == Claimed:
+	case c.State == driver.Claimed:
 		r.counts.claimed.Add(1)
-	case c.State == Done:
+	case c.State == driver.Done:
 		r.counts.done.Add(1)
-	case c.State == Mismatch:
+	case c.State == driver.Mismatch:
 		r.counts.mismatched.Add(1)
 	default:
 		r.counts.taken.Add(1)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Emitted returns the events of type E that your code or handlers committed, oldest first. It
@@ -86,7 +86,7 @@ func (k *Kit[Tx]) story() string {
 }
 
 // decode returns the message that a relay would publish.
-func decode(it *outbox.Item) (published, error) {
+func decode(it *driver.Item) (published, error) {
 	m := message.NewMessage(it.MessageID, it.Payload)
 	if it.Headers != "" {
 		if err := json.Unmarshal([]byte(it.Headers), &m.Metadata); err != nil {

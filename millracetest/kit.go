@@ -12,7 +12,8 @@ import (
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/outbox"
+	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
+	outboxdriver "github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Kit runs the handlers of an App step by step. Make it with New. Use it from one goroutine.
@@ -202,7 +203,7 @@ func (k *Kit[Tx]) names() string {
 
 // keys is the store of idempotency keys with its retention.
 type keys struct {
-	store     idempotency.Store
+	store     idempotencydriver.Store
 	retention time.Duration
 }
 
@@ -224,16 +225,16 @@ func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 // shard is a partition of the outbox and the position that was read last.
 type shard struct {
 	number int
-	lease  outbox.Lease
+	lease  outboxdriver.Lease
 	taken  bool
-	after  outbox.Mark
+	after  outboxdriver.Mark
 }
 
 // leaseTime is longer than any test.
 const leaseTime = time.Hour
 
 // read returns the events committed since the last read.
-func (s *shard) read(ctx context.Context, store outbox.Store) (all []published, err error) {
+func (s *shard) read(ctx context.Context, store outboxdriver.Store) (all []published, err error) {
 	if !s.taken {
 		if s.lease, err = store.Lease(ctx, s.number, "millracetest", leaseTime); err != nil {
 			return nil, err
@@ -241,11 +242,11 @@ func (s *shard) read(ctx context.Context, store outbox.Store) (all []published, 
 		s.taken = true
 	}
 	for {
-		b, err := store.Read(ctx, s.lease, outbox.Query{After: s.after, Limit: 1000})
+		b, err := store.Read(ctx, s.lease, outboxdriver.Query{After: s.after, Limit: 1000})
 		if err != nil || len(b.Items) == 0 {
 			return all, err
 		}
-		settled := outbox.Settlement{Move: b.Next, TTL: leaseTime}
+		settled := outboxdriver.Settlement{Move: b.Next, TTL: leaseTime}
 		for i := range b.Items {
 			p, err := decode(&b.Items[i])
 			if err != nil {

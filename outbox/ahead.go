@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // next makes the batch that was read ahead the current one, or reads a batch. It reports
@@ -24,38 +26,38 @@ func (s *shard) next(ctx context.Context) (idle bool, err error) {
 }
 
 // fetch returns the batch that was read ahead after the mark, or reads it.
-func (s *shard) fetch(ctx context.Context, after Mark, limit int) (Batch, int, error) {
+func (s *shard) fetch(ctx context.Context, after driver.Mark, limit int) (driver.Batch, int, error) {
 	if a := s.ahead; a != nil {
 		s.ahead = nil
 		b, err := s.await(ctx, a)
-		if err == nil || errors.Is(err, ErrLeaseLost) {
+		if err == nil || errors.Is(err, driver.ErrLeaseLost) {
 			return b, a.query.Limit, err
 		}
 	}
-	a := s.read(ctx, Query{After: after, Limit: limit})
+	a := s.read(ctx, driver.Query{After: after, Limit: limit})
 	b, err := s.await(ctx, a)
 	return b, a.query.Limit, err
 }
 
-func (s *shard) readAhead(ctx context.Context, after Mark) {
-	s.ahead = s.read(ctx, Query{After: after, Limit: s.pace.limit})
+func (s *shard) readAhead(ctx context.Context, after driver.Mark) {
+	s.ahead = s.read(ctx, driver.Query{After: after, Limit: s.pace.limit})
 }
 
 // reading is a read of the store in flight.
 type reading struct {
-	query  Query
+	query  driver.Query
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	// Valid once done is closed.
-	batch Batch
+	batch driver.Batch
 	err   error
 	slow  bool // the read failed because it took too long
 	took  time.Duration
 }
 
 // read begins to read; after a slow read it asks for fewer events than q.Limit.
-func (s *shard) read(ctx context.Context, q Query) *reading {
+func (s *shard) read(ctx context.Context, q driver.Query) *reading {
 	q.Limit = s.pace.bound(q.Limit)
 	call, cancel := s.call(ctx)
 	a := &reading{query: q, cancel: cancel, done: make(chan struct{})}
@@ -74,21 +76,21 @@ func (s *shard) read(ctx context.Context, q Query) *reading {
 // tooSlow reports whether an error is a timeout.
 func tooSlow(err error) bool {
 	var t interface{ Timeout() bool }
-	return errors.Is(err, ErrSlow) || (errors.As(err, &t) && t.Timeout())
+	return errors.Is(err, driver.ErrSlow) || (errors.As(err, &t) && t.Timeout())
 }
 
 // await returns the batch of a read. It renews the lease while it waits.
-func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
+func (s *shard) await(ctx context.Context, a *reading) (driver.Batch, error) {
 	timer := time.NewTimer(time.Until(s.term.Next()))
 	defer timer.Stop()
 	for {
 		select {
 		case <-a.done:
 		case <-timer.C:
-			if err := s.renew(ctx); errors.Is(err, ErrLeaseLost) {
+			if err := s.renew(ctx); errors.Is(err, driver.ErrLeaseLost) {
 				a.cancel()
 				<-a.done
-				return Batch{}, err
+				return driver.Batch{}, err
 			}
 			timer.Reset(time.Until(s.term.Next()))
 			continue
@@ -98,7 +100,7 @@ func (s *shard) await(ctx context.Context, a *reading) (Batch, error) {
 			if s.pace.slow(a.query.Limit, a.took) {
 				s.r.cfg.Logger.Warn("outbox: reading took too long; asking for fewer events", "shard", s.id,
 					"asked", a.query.Limit, "next", s.pace.cap, "took", a.took, "error", a.err)
-				return Batch{}, &lessError{a.err}
+				return driver.Batch{}, &lessError{a.err}
 			}
 		case a.err == nil:
 			s.pace.read(a.batch.Items, a.query.Limit, a.took)

@@ -1,6 +1,10 @@
 package outbox
 
-import "time"
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
+)
 
 // asideIndex holds, for each key of a shard with deferred events, how many there are and when
 // the first may be retried. Only the lease's holder changes deferred events, so the index is
@@ -32,7 +36,7 @@ type attempt struct {
 	refused int // how often its dead letter was refused
 }
 
-func newAsideIndex(aside []Aside, now time.Time) asideIndex {
+func newAsideIndex(aside []driver.Aside, now time.Time) asideIndex {
 	x := asideIndex{keys: map[string]*asideKey{}}
 	for _, a := range aside {
 		x.keys[a.Key] = &asideKey{count: a.Count, due: now.Add(a.Wait)}

@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 )
 
@@ -32,7 +33,7 @@ const refusals = 3
 // bury publishes the dead letter of an event that is to be parked. An accepted dead letter is
 // also evidence that the publisher works: a lone event, for which no other event can show this,
 // is parked after its retries if its dead letter is accepted.
-func (rd *round) bury(it *Item, f *failure) {
+func (rd *round) bury(it *driver.Item, f *failure) {
 	r := rd.s.r
 	lone := r.cfg.MaxRetries > 0 && it.Attempts >= r.cfg.MaxRetries && !rd.barren
 	if !f.spent && !lone {
@@ -73,7 +74,7 @@ func (rd *round) bury(it *Item, f *failure) {
 
 // deadLetter returns a copy of the event's message, with the same id and the reason of the
 // failure.
-func (rd *round) deadLetter(it *Item, f *failure) *message.Message {
+func (rd *round) deadLetter(it *driver.Item, f *failure) *message.Message {
 	msg := message.NewMessage(it.MessageID, it.Payload)
 	msg.SetContext(rd.s.msgs)
 	var d headers.Decoder

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
@@ -180,14 +181,8 @@ func TestDeadLetterIsTheBus(t *testing.T) {
 // preferring is a store with its own defaults.
 type preferring struct{ *outboxtest.Memory }
 
-func (preferring) Prefer(cfg outbox.RelayConfig) outbox.RelayConfig {
-	if cfg.DeadLetter == nil {
-		cfg.DeadLetter = toDLT
-	}
-	if cfg.MaxRetries == 0 {
-		cfg.MaxRetries = 1
-	}
-	return cfg
+func (preferring) Prefer() driver.Preferences {
+	return driver.Preferences{MaxRetries: 1, DeadLetter: toDLT}
 }
 
 func TestStoresPrefer(t *testing.T) {

@@ -1,8 +1,8 @@
 // Package outbox publishes events if, and only if, the transaction that wrote them commits.
 //
-// An [Outbox] appends events in the caller's own transaction, in one statement. A [Store] keeps
+// An [Outbox] appends events in the caller's own transaction, in one statement. A store keeps
 // them: package sqliteoutbox, pgoutbox or mysqloutbox. A [Relay] reads them in a safe order and
-// publishes them to any Watermill publisher.
+// publishes them to any Watermill publisher. Package driver is for those who write a store.
 //
 //	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 //		if _, err := tx.ExecContext(ctx, `UPDATE seats SET …`); err != nil { // locks the row
@@ -92,9 +92,9 @@
 //
 // A failing event is parked at once if its error is classified permanent (fault.Of with
 // RelayConfig.Classifiers), otherwise after MaxAge (5 min) or MaxRetries. The store keeps a
-// parked event with its error and attempts for an operator ([Parking]), and publishing goes on,
-// also for later events of its key. If an event has to wait for an operator in its place, mark
-// its error transient.
+// parked event with its error and attempts for an operator (the store's Parked and Retry), and
+// publishing goes on, also for later events of its key. If an event has to wait for an operator
+// in its place, mark its error transient.
 //
 // Age and retries must distinguish a poison event from an unreachable broker. So the time
 // between two attempts, and the second of them, count only if this relay has published some

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // A publisher may never return from Publish. So each call has its own goroutine, which only
@@ -55,7 +57,7 @@ func (r *Relay) start(ctx context.Context, topic string, msgs []*message.Message
 // call publishes msgs, the first of which belongs to the item, and waits for PublishTimeout at
 // most. It reports whether the call returned. If not, the messages are cancelled, their outcome
 // is unknown, and the round ends.
-func (rd *round) call(ctx laneContext, it *Item, topic string, msgs []*message.Message) (returned bool, err error) {
+func (rd *round) call(ctx laneContext, it *driver.Item, topic string, msgs []*message.Message) (returned bool, err error) {
 	r := rd.s.r
 	c := r.start(ctx, topic, msgs)
 	timer := time.NewTimer(r.cfg.PublishTimeout)

@@ -1,8 +1,10 @@
 package outbox
 
+import "github.com/millrace-go/millrace/outbox/driver"
+
 // judge decides about each event that failed in this round. It returns how many there were, and
 // whether one of them shows that the publisher works.
-func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int, works bool) {
+func (s *shard) judge(rd *round, seen int64, settlement *driver.Settlement) (tried int, works bool) {
 	w := rd.w
 	for i := range w.lanes {
 		for _, f := range w.lanes[i].failing {
@@ -15,7 +17,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int,
 	if tried == 0 {
 		return 0, false
 	}
-	rd.tries = make(map[*Item]attempt, tried)
+	rd.tries = make(map[*driver.Item]attempt, tried)
 	room := s.r.cfg.MaxAside - s.aside.total - len(settlement.Failures)
 	for i := range w.lanes {
 		l := &w.lanes[i]
@@ -40,35 +42,35 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int,
 			f.due = f.at.Add(wait)
 			s.r.cfg.Hooks.Failed(s.id, it.Topic, it.Attempts, f.err)
 
-			failure := Failure{Item: it, State: Held, Attempts: it.Attempts, Retries: it.Retries, Age: it.Age, Wait: wait, Error: f.err.Error()}
+			failure := driver.Failure{Item: it, State: driver.Held, Attempts: it.Attempts, Retries: it.Retries, Age: it.Age, Wait: wait, Error: f.err.Error()}
 			var followers []int32
 			switch {
 			case f.spent:
-				failure.State = Parked // logged once this is stored
+				failure.State = driver.Parked // logged once this is stored
 			case w.aside:
-				failure.State = MovedAside
+				failure.State = driver.MovedAside
 			case s.r.cfg.Ordering == ByKey && (f.others || (!s.stalled && tried <= slowFailures)):
 				if followers = w.followers(f.item); len(followers) < room {
-					failure.State = MovedAside
+					failure.State = driver.MovedAside
 					room -= 1 + len(followers)
 				} else {
 					followers = nil
 				}
 			}
-			if failure.State != Parked {
+			if failure.State != driver.Parked {
 				s.tell(it, f, wait)
 			}
 			rd.tries[it] = f.last
 			w.state[f.item] = failure.State
 			settlement.Failures = append(settlement.Failures, failure)
-			if failure.State == Held {
+			if failure.State == driver.Held {
 				keep = append(keep, f)
 				continue
 			}
 			delete(l.blocked, it.Key)
 			for _, i := range followers {
-				w.state[i] = MovedAside
-				settlement.Failures = append(settlement.Failures, Failure{Item: &w.items[i], State: MovedAside})
+				w.state[i] = driver.MovedAside
+				settlement.Failures = append(settlement.Failures, driver.Failure{Item: &w.items[i], State: driver.MovedAside})
 			}
 		}
 		clear(l.failing[len(keep):])
@@ -82,7 +84,7 @@ func (s *shard) judge(rd *round, seen int64, settlement *Settlement) (tried int,
 func (w *work) followers(item int32) []int32 {
 	var out []int32
 	for i := item + 1; int(i) < len(w.items); i++ {
-		if w.state[i] == Waiting && w.items[i].Key == w.items[item].Key {
+		if w.state[i] == driver.Waiting && w.items[i].Key == w.items[item].Key {
 			out = append(out, i)
 		}
 	}
@@ -92,7 +94,7 @@ func (w *work) followers(item int32) []int32 {
 func (w *work) waiting(items []int32) []int32 {
 	keep := items[:0]
 	for _, i := range items {
-		if w.state[i] == Waiting {
+		if w.state[i] == driver.Waiting {
 			keep = append(keep, i)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
@@ -316,7 +317,7 @@ func TestReadEndsTheLease(t *testing.T) {
 				leases++
 			case "read":
 				if reads++; reads == 1 {
-					return fmt.Errorf("read: %w", outbox.ErrLeaseLost)
+					return fmt.Errorf("read: %w", driver.ErrLeaseLost)
 				} else if reads > 3 {
 					return fmt.Errorf("read: %w", outbox.ErrForeignDatabase)
 				}

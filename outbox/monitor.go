@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // MonitorConfig configures a [Monitor]. The zero value works.
@@ -28,13 +30,13 @@ type MonitorConfig struct {
 // Monitor queries the state of the shards in the background and keeps the last answer, so that
 // a request or a metrics scrape never waits for the database.
 type Monitor struct {
-	store Inspector
+	store driver.Inspector
 	cfg   MonitorConfig
 	made  time.Time
 
 	mu     sync.Mutex
-	shards []ShardStats
-	oldest Snapshot
+	shards []driver.ShardStats
+	oldest driver.Snapshot
 	at     time.Time
 	err    error
 
@@ -44,16 +46,16 @@ type Monitor struct {
 
 // Standing is the last answer of a store.
 type Standing struct {
-	Shards []ShardStats
+	Shards []driver.ShardStats
 	// Oldest is the oldest snapshot on the server; zero if the store cannot find it.
-	Oldest Snapshot
+	Oldest driver.Snapshot
 	At     time.Time     // the time of the answer; zero when there was none
 	Age    time.Duration // the age of the answer, or of the monitor when there was none
 	Err    error         // the error of the latest query
 }
 
 // NewMonitor creates a monitor; Run refreshes it. NewMonitor does no I/O.
-func NewMonitor(store Inspector, cfg MonitorConfig) (*Monitor, error) {
+func NewMonitor(store driver.Inspector, cfg MonitorConfig) (*Monitor, error) {
 	if store == nil {
 		return nil, errors.New("outbox: NewMonitor: store is nil; give the store of the outbox")
 	}
@@ -96,9 +98,9 @@ func (m *Monitor) ask(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
 	shards, err := m.store.Stats(asking)
-	var oldest Snapshot
+	var oldest driver.Snapshot
 	var unseen error
-	if s, ok := m.store.(Snapshotter); ok && err == nil {
+	if s, ok := m.store.(driver.Snapshotter); ok && err == nil {
 		oldest, unseen = s.OldestSnapshot(asking)
 	}
 	if ctx.Err() != nil {
@@ -122,7 +124,7 @@ func (m *Monitor) ask(ctx context.Context) {
 
 // see stores the answer about the oldest snapshot. An error keeps the last answer, and does not
 // affect the shards.
-func (m *Monitor) see(oldest Snapshot, err error) {
+func (m *Monitor) see(oldest driver.Snapshot, err error) {
 	if err != nil && !m.snapFail {
 		m.cfg.Logger.Warn("outbox: the oldest snapshot is unknown; the last answer stands", "error", err)
 	}

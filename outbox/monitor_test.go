@@ -13,24 +13,25 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
 // inspected is a store with scripted answers, which can also hang.
 type inspected struct {
 	mu     sync.Mutex
-	shards []outbox.ShardStats
+	shards []driver.ShardStats
 	hangs  bool
 	asked  int
 }
 
-func (i *inspected) set(shards []outbox.ShardStats, hangs bool) {
+func (i *inspected) set(shards []driver.ShardStats, hangs bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.shards, i.hangs = shards, hangs
 }
 
-func (i *inspected) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+func (i *inspected) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 	i.mu.Lock()
 	i.asked++
 	shards, hangs := i.shards, i.hangs
@@ -46,7 +47,7 @@ func (i *inspected) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 // ages.
 func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &inspected{shards: []outbox.ShardStats{{Backlog: 3}}}
+		store := &inspected{shards: []driver.ShardStats{{Backlog: 3}}}
 		var log strings.Builder
 		m, err := outbox.NewMonitor(store, outbox.MonitorConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
@@ -91,11 +92,11 @@ func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 // snapped is a store that also returns the oldest snapshot.
 type snapped struct {
 	inspected
-	oldest outbox.Snapshot
+	oldest driver.Snapshot
 	err    error
 }
 
-func (s *snapped) OldestSnapshot(context.Context) (outbox.Snapshot, error) {
+func (s *snapped) OldestSnapshot(context.Context) (driver.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.oldest, s.err
@@ -104,14 +105,14 @@ func (s *snapped) OldestSnapshot(context.Context) (outbox.Snapshot, error) {
 func (s *snapped) hold(age time.Duration, holder string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.oldest, s.err = outbox.Snapshot{Age: age, Holder: holder}, err
+	s.oldest, s.err = driver.Snapshot{Age: age, Holder: holder}, err
 }
 
 // TestMonitorTellsTheOldestSnapshot: the monitor also queries the oldest snapshot. The holder
 // of an old one is logged once, and an error keeps the last answer and the shards.
 func TestMonitorTellsTheOldestSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &snapped{inspected: inspected{shards: []outbox.ShardStats{{Backlog: 3}}}}
+		store := &snapped{inspected: inspected{shards: []driver.ShardStats{{Backlog: 3}}}}
 		var log strings.Builder
 		m, err := outbox.NewMonitor(store, outbox.MonitorConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {

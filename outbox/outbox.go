@@ -7,22 +7,23 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Outbox writes events in the caller's transaction. It is safe for concurrent
 // use.
 type Outbox struct {
-	store  Store
+	store  driver.Store
 	cfg    Config
-	signal Signal // nil when the store has none
-	bell   *bell  // nil when the store cannot reach other processes
-	ringIn Notifier
+	signal driver.Signal // nil when the store has none
+	bell   *bell         // nil when the store cannot reach other processes
+	ringIn driver.Notifier
 	tracer *otelmsg.Tracer // nil when no spans are made
 }
 
 // New creates an Outbox on store. It does no I/O.
-func New(store Store, cfg Config) (*Outbox, error) {
+func New(store driver.Store, cfg Config) (*Outbox, error) {
 	if store == nil {
 		return nil, errors.New("outbox: store is nil")
 	}
@@ -31,11 +32,11 @@ func New(store Store, cfg Config) (*Outbox, error) {
 	}
 	cfg = cfg.withDefaults()
 	o := &Outbox{store: store, cfg: cfg, tracer: otelmsg.New(cfg.TracerProvider, "outbox", ownSystem)}
-	o.signal, _ = store.(Signal)
-	notifier, ok := store.(Notifier)
+	o.signal, _ = store.(driver.Signal)
+	notifier, ok := store.(driver.Notifier)
 	switch {
 	case cfg.NotifyInTransaction && !ok:
-		return nil, fmt.Errorf("outbox: Config.NotifyInTransaction is set: %w; leave it false", ErrUnsupported)
+		return nil, fmt.Errorf("outbox: Config.NotifyInTransaction is set: %w; leave it false", driver.ErrUnsupported)
 	case cfg.NotifyInTransaction:
 		o.ringIn = notifier
 	case ok:
@@ -83,7 +84,7 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 	}
 	var made creation
 	defer func() { made.end(err) }()
-	records := make([]Record, len(events))
+	records := make([]driver.Record, len(events))
 	for i, e := range events {
 		if records[i], err = o.record(ctx, e, topic, &made); err != nil {
 			return fmt.Errorf("outbox: append event %d of %d (%q %q): %w", i+1, len(events), e.Type, e.ID, err)
@@ -103,24 +104,24 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 	return nil
 }
 
-func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Event) (string, error), made *creation) (Record, error) {
+func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Event) (string, error), made *creation) (driver.Record, error) {
 	e = e.In(ctx)
 	if err := e.Validate(); err != nil {
-		return Record{}, err
+		return driver.Record{}, err
 	}
 	name, err := topic(e)
 	if err != nil {
-		return Record{}, fmt.Errorf("route: %w", err)
+		return driver.Record{}, fmt.Errorf("route: %w", err)
 	}
 	if name == "" {
-		return Record{}, ErrNoTopic
+		return driver.Record{}, ErrNoTopic
 	}
 	made.in(ctx, o.tracer, name, &e)
 	msg, err := o.cfg.Codec.Encode(e)
 	if err != nil {
-		return Record{}, err
+		return driver.Record{}, err
 	}
-	return Record{Topic: name, Event: e, Message: msg}, nil
+	return driver.Record{Topic: name, Event: e, Message: msg}, nil
 }
 
 // Wake tells the relays of this process, and of other processes if the store can, that events
@@ -137,7 +138,7 @@ func (o *Outbox) Wake() {
 
 // Close waits until the requested wake-ups of other processes are sent, or until ctx is done.
 // Events can still be appended afterwards; the relays find them after their Interval. An Outbox
-// on a store without [Notifier] need not be closed.
+// on a store without [driver.Notifier] need not be closed.
 func (o *Outbox) Close(ctx context.Context) error {
 	if o.bell == nil {
 		return nil

@@ -1,6 +1,10 @@
 package outbox
 
-import "time"
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
+)
 
 // batchTime is how long a batch should take to publish at most, so that the lease is renewed
 // often and a crash repeats few events.
@@ -39,7 +43,7 @@ func (p *pace) slow(limit int, took time.Duration) bool {
 
 // read records a read of limit events. The bound doubles if a read of twice as many would not
 // have taken too long.
-func (p *pace) read(items []Item, limit int, took time.Duration) {
+func (p *pace) read(items []driver.Item, limit int, took time.Duration) {
 	size := 0
 	for i := range items {
 		size += len(items[i].Payload)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // While a failing event blocks its shard, the success of another event distinguishes a poison
@@ -107,7 +109,7 @@ func (w *work) untried(n int) []int32 {
 		l, keys := &w.lanes[i], map[string]struct{}{}
 		for _, i := range l.items {
 			key := w.items[i].Key
-			if _, had := keys[key]; w.state[i] != Waiting || had || l.isBlocked(key) {
+			if _, had := keys[key]; w.state[i] != driver.Waiting || had || l.isBlocked(key) {
 				continue
 			}
 			found, keys[key] = append(found, i), struct{}{}
@@ -141,11 +143,11 @@ func (s *shard) fromSpare(w *work) (int32, bool) {
 }
 
 // append adds a further read to the batch. Pointers to earlier items become invalid.
-func (w *work) append(b Batch) {
+func (w *work) append(b driver.Batch) {
 	for _, it := range b.Items {
 		w.spare = append(w.spare, int32(len(w.items)))
 		w.items = append(w.items, it)
-		w.state = append(w.state, Waiting)
+		w.state = append(w.state, driver.Waiting)
 	}
 	if b.Next != nil {
 		w.next = b.Next
@@ -164,7 +166,7 @@ func (s *shard) asideKeys() int {
 func (s *shard) tryAside(ctx context.Context, keys []string) error {
 	limit := s.pace.bound(max(s.r.cfg.MinBatch, len(keys)))
 	keys = keys[:min(len(keys), limit)]
-	b, err := s.await(ctx, s.read(ctx, Query{Keys: keys, Limit: limit}))
+	b, err := s.await(ctx, s.read(ctx, driver.Query{Keys: keys, Limit: limit}))
 	if err != nil {
 		return s.stumble(ctx, err)
 	}

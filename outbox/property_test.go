@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -49,7 +50,7 @@ func (s *flakyStore) fails() bool {
 	return !quiet && s.c.percent(s.rate)
 }
 
-func (s *flakyStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s *flakyStore) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	if s.fails() {
 		return errFlaky
 	}
@@ -62,16 +63,16 @@ func (s *flakyStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Sett
 	return nil
 }
 
-func (s *flakyStore) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (s *flakyStore) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	if s.fails() {
-		return outbox.Batch{}, errFlaky
+		return driver.Batch{}, errFlaky
 	}
 	return s.Memory.Read(ctx, l, q)
 }
 
-func (s *flakyStore) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+func (s *flakyStore) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
 	if s.fails() {
-		return outbox.Lease{}, errFlaky
+		return driver.Lease{}, errFlaky
 	}
 	return s.Memory.Lease(ctx, shard, holder, ttl)
 }
@@ -201,7 +202,7 @@ func (s scenario) play() error {
 	return s.judge(pub.Published(), parked, &refused, &committed)
 }
 
-func (s scenario) judge(got []outboxtest.Publication, parked []outbox.ParkedEvent, refused, committed *sync.Map) error {
+func (s scenario) judge(got []outboxtest.Publication, parked []driver.ParkedEvent, refused, committed *sync.Map) error {
 	seen, want := map[string]bool{}, 0
 	for _, p := range parked {
 		of, ok := refused.Load(p.MessageID)
@@ -232,7 +233,7 @@ func (s scenario) judge(got []outboxtest.Publication, parked []outbox.ParkedEven
 	}
 	// A parked event behind one that keeps its place is retried after a restart.
 	got = slices.DeleteFunc(slices.Clone(got), func(g outboxtest.Publication) bool {
-		return slices.ContainsFunc(parked, func(p outbox.ParkedEvent) bool { return p.MessageID == g.Event.ID })
+		return slices.ContainsFunc(parked, func(p driver.ParkedEvent) bool { return p.MessageID == g.Event.ID })
 	})
 	if n := outboxtest.Inversions(got); n > 0 {
 		return fmt.Errorf("%d events were first published after a later one of their key", n)

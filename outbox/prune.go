@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // prune deletes old published events in chunks, while the shard is held.
-func (s *shard) prune(ctx context.Context, p Pruner) {
+func (s *shard) prune(ctx context.Context, p driver.Pruner) {
 	for {
 		n, err := s.pruneOnce(ctx, p)
 		if ctx.Err() != nil {
@@ -26,7 +27,7 @@ func (s *shard) prune(ctx context.Context, p Pruner) {
 	}
 }
 
-func (s *shard) pruneOnce(ctx context.Context, p Pruner) (deleted int, err error) {
+func (s *shard) pruneOnce(ctx context.Context, p driver.Pruner) (deleted int, err error) {
 	before := time.Now().Add(-s.r.cfg.Retention)
 	for ctx.Err() == nil {
 		call, cancel := s.call(ctx)

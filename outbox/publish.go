@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 )
 
@@ -30,11 +31,11 @@ type round struct {
 	stop    atomic.Bool   // begin no further Publish call
 	abandon chan struct{} // closed when calls that have not returned are to be abandoned
 	mu      sync.Mutex
-	outage  error             // an infrastructure failure of the publisher
-	culprit *Item             // the item at which it happened
-	hung    []*call           // calls that were abandoned
-	first   *failure          // the first one that is not logged yet
-	tries   map[*Item]attempt // the attempts of the failed items, from judge
+	outage  error                    // an infrastructure failure of the publisher
+	culprit *driver.Item             // the item at which it happened
+	hung    []*call                  // calls that were abandoned
+	first   *failure                 // the first one that is not logged yet
+	tries   map[*driver.Item]attempt // the attempts of the failed items, from judge
 }
 
 // mayTry reports whether an untried item may be published in this round.
@@ -47,18 +48,18 @@ func (rd *round) mayTry(i int32) bool {
 }
 
 // run publishes, weighs the failures, and returns the confirmed items.
-func (rd *round) run() []*Item {
+func (rd *round) run() []*driver.Item {
 	confirmed := rd.runLanes()
 	rd.weigh(int64(len(confirmed)))
 	return confirmed
 }
 
-func (rd *round) runLanes() []*Item {
+func (rd *round) runLanes() []*driver.Item {
 	if len(rd.w.lanes) == 1 {
 		return rd.run1(0)
 	}
 	var wg sync.WaitGroup
-	confirmed := make([][]*Item, len(rd.w.lanes))
+	confirmed := make([][]*driver.Item, len(rd.w.lanes))
 	for i := range rd.w.lanes {
 		if len(rd.w.lanes[i].items) > 0 {
 			wg.Go(func() { confirmed[i] = rd.run1(i) })
@@ -68,9 +69,9 @@ func (rd *round) runLanes() []*Item {
 	return slices.Concat(confirmed...)
 }
 
-func (rd *round) run1(n int) []*Item {
+func (rd *round) run1(n int) []*driver.Item {
 	l := &rd.w.lanes[n]
-	s := sender{rd: rd, l: l, ctx: rd.s.lanes[n], confirmed: make([]*Item, 0, len(l.items))}
+	s := sender{rd: rd, l: l, ctx: rd.s.lanes[n], confirmed: make([]*driver.Item, 0, len(l.items))}
 	s.fresh()
 	for s.again() {
 		s.fresh() // items that waited behind an event that was published at last
@@ -83,7 +84,7 @@ type sender struct {
 	rd        *round
 	l         *lane
 	ctx       laneContext
-	confirmed []*Item
+	confirmed []*driver.Item
 	decoder   headers.Decoder
 	failed    int       // consecutive failed attempts
 	since     time.Time // when the first of them began
@@ -100,7 +101,7 @@ func (s *sender) fresh() {
 	w, chunk := s.rd.w, s.rd.s.r.chunk()
 	group := make([]int32, 0, min(chunk, len(s.l.items)))
 	for _, i := range s.l.items {
-		if w.state[i] != Waiting || !s.rd.mayTry(i) || s.l.isBlocked(w.items[i].Key) {
+		if w.state[i] != driver.Waiting || !s.rd.mayTry(i) || s.l.isBlocked(w.items[i].Key) {
 			continue
 		}
 		if len(group) == chunk || (len(group) > 0 && w.items[group[0]].Topic != w.items[i].Topic) {
@@ -241,7 +242,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 	r.cost.Store(cost + (int64(end.Sub(built))/int64(len(group))-cost)/8)
 	for _, i := range group {
 		it := &rd.w.items[i]
-		rd.w.state[i] = Published
+		rd.w.state[i] = driver.Published
 		s.confirmed = append(s.confirmed, it)
 		if r.cfg.Hooks.Published != nil {
 			r.cfg.Hooks.Published(rd.s.id, it.Topic, end.Sub(it.CreatedAt))
@@ -251,7 +252,7 @@ func (s *sender) publish(group []int32) (outcome, error) {
 }
 
 // unreachable ends the round: the publisher was unreachable at this item.
-func (rd *round) unreachable(it *Item, err error) {
+func (rd *round) unreachable(it *driver.Item, err error) {
 	rd.mu.Lock()
 	if rd.outage == nil {
 		rd.outage, rd.culprit = err, it

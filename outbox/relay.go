@@ -13,12 +13,13 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/internal/pulse"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Relay publishes the events of the outbox. Any number of relays may run, in one process or
 // many: each shard is published by the relay that holds its lease, and the others stand by.
 type Relay struct {
-	store  Store
+	store  driver.Store
 	pub    message.Publisher
 	cfg    RelayConfig
 	retry  backoff.Policy
@@ -38,7 +39,7 @@ type Relay struct {
 // publisher must be safe for concurrent use, return from Publish only when the messages are
 // safe, and publish the messages of one call in order, stopping at the first that fails. The
 // caller closes the publisher.
-func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, error) {
+func NewRelay(store driver.Store, pub message.Publisher, cfg RelayConfig) (*Relay, error) {
 	if store == nil {
 		return nil, errors.New("outbox: store is nil")
 	}
@@ -48,8 +49,8 @@ func NewRelay(store Store, pub message.Publisher, cfg RelayConfig) (*Relay, erro
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if p, ok := store.(Preferrer); ok {
-		cfg = p.Prefer(cfg)
+	if p, ok := store.(driver.Preferrer); ok {
+		cfg = cfg.prefer(p.Prefer())
 	}
 	cfg = cfg.withDefaults()
 	cfg.Hooks = cfg.Hooks.withDefaults()
@@ -89,10 +90,10 @@ func (r *Relay) Drain(ctx context.Context) error {
 func (r *Relay) Wake() { r.wakes.Wake() }
 
 // Stats returns the state of the store's shards, or fails with ErrUnsupported.
-func (r *Relay) Stats(ctx context.Context) ([]ShardStats, error) {
-	i, ok := r.store.(Inspector)
+func (r *Relay) Stats(ctx context.Context) ([]driver.ShardStats, error) {
+	i, ok := r.store.(driver.Inspector)
 	if !ok {
-		return nil, fmt.Errorf("outbox: stats: %w", ErrUnsupported)
+		return nil, fmt.Errorf("outbox: stats: %w", driver.ErrUnsupported)
 	}
 	return i.Stats(ctx)
 }
@@ -113,12 +114,12 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 	defer stopSide()
 
 	var side sync.WaitGroup
-	if s, ok := r.store.(Signal); ok {
+	if s, ok := r.store.(driver.Signal); ok {
 		wakes, cancel := s.Subscribe()
 		defer cancel()
 		side.Go(func() { r.forward(sideCtx, wakes) })
 	}
-	if s, ok := r.store.(Listener); ok {
+	if s, ok := r.store.(driver.Listener); ok {
 		side.Go(func() { r.listen(sideCtx, s) })
 	}
 
@@ -171,15 +172,15 @@ func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {
 }
 
 // listen keeps listening; between two attempts the shards poll at their interval.
-func (r *Relay) listen(ctx context.Context, s Listener) {
+func (r *Relay) listen(ctx context.Context, s driver.Listener) {
 	var heard atomic.Bool
 	for attempt := 1; ; attempt++ {
 		err := s.Listen(ctx, func() { heard.Store(true); r.Wake() })
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, ErrUnsupported) {
-			if errors.Is(err, ErrOneConnection) || errors.Is(err, ErrPooler) {
+		if errors.Is(err, driver.ErrUnsupported) {
+			if errors.Is(err, driver.ErrOneConnection) || errors.Is(err, driver.ErrPooler) {
 				r.cfg.Logger.Warn("outbox: no wake-ups from other processes; the interval stands in", "interval", r.cfg.Interval, "error", err)
 			}
 			return

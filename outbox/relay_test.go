@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
@@ -68,7 +69,7 @@ func TestRelayWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
 		// A store without signals: only Relay.Wake wakes the relay.
-		r, err := outbox.NewRelay(struct{ outbox.Store }{b.store}, b.pub, outbox.RelayConfig{Interval: time.Hour})
+		r, err := outbox.NewRelay(struct{ driver.Store }{b.store}, b.pub, outbox.RelayConfig{Interval: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestRelayWake(t *testing.T) {
 func TestIntervalIsTheFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
-		r, err := outbox.NewRelay(struct{ outbox.Store }{b.store}, b.pub, outbox.RelayConfig{})
+		r, err := outbox.NewRelay(struct{ driver.Store }{b.store}, b.pub, outbox.RelayConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ type settlements struct {
 	moves atomic.Int64
 }
 
-func (s *settlements) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s *settlements) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	if set.Move != nil {
 		s.moves.Add(1)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Ordering decides which events wait for a failing event.
@@ -169,6 +170,20 @@ func (c RelayConfig) validate() error {
 		}
 	}
 	return nil
+}
+
+// prefer sets the zero fields to the store's defaults.
+func (c RelayConfig) prefer(p driver.Preferences) RelayConfig {
+	if c.Ordering == 0 && p.ByKey {
+		c.Ordering = ByKey
+	}
+	if c.MaxRetries == 0 {
+		c.MaxRetries = p.MaxRetries
+	}
+	if c.DeadLetter == nil {
+		c.DeadLetter = p.DeadLetter
+	}
+	return c
 }
 
 func (c RelayConfig) withDefaults() RelayConfig {

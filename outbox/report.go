@@ -3,6 +3,8 @@ package outbox
 import (
 	"log/slog"
 	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // A lasting failure is logged at once, and then after 1, 2, 4 … minutes, so that an outage of a
@@ -80,7 +82,7 @@ func (s *shard) publisherWorks() {
 // tell logs an event's first failure if the failure is the event's own, because other events
 // were published. If the publisher accepts no events at all, one line covers all of them, see
 // nothingGetsThrough.
-func (s *shard) tell(it *Item, f *failure, wait time.Duration) {
+func (s *shard) tell(it *driver.Item, f *failure, wait time.Duration) {
 	if !f.others || f.last.told {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -58,7 +59,7 @@ func TestLogsByDefault(t *testing.T) {
 
 type unknowing struct{}
 
-func (unknowing) Stats(context.Context) ([]outbox.ShardStats, error) { return nil, errRefused }
+func (unknowing) Stats(context.Context) ([]driver.ShardStats, error) { return nil, errRefused }
 
 // deafStore is a store whose notifications fail.
 type deafStore struct{ *outboxtest.Memory }
@@ -183,7 +184,7 @@ func (s single) Listen(context.Context, func()) error { return fmt.Errorf("pool:
 // that never listens is not logged: that may be intended.
 func TestDeafStoreIsToldOnce(t *testing.T) {
 	for err, remedy := range map[error]string{
-		outbox.ErrOneConnection: "allow two or more", outbox.ErrPooler: "give the relay a URL that leads to the server itself", outbox.ErrUnsupported: "",
+		driver.ErrOneConnection: "allow two or more", driver.ErrPooler: "give the relay a URL that leads to the server itself", driver.ErrUnsupported: "",
 	} {
 		want := min(len(remedy), 1)
 		synctest.Test(t, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // round publishes the items of w that can be published now and settles the result. It fails
@@ -15,7 +16,7 @@ func (s *shard) round(ctx context.Context, w *work) error {
 	if !s.term.Valid(time.Now()) {
 		// Another relay may hold the shard by now: renew the lease before publishing more.
 		switch err := s.renew(ctx); {
-		case errors.Is(err, ErrLeaseLost):
+		case errors.Is(err, driver.ErrLeaseLost):
 			return err
 		case err != nil:
 			return s.stumble(ctx, err)
@@ -50,8 +51,8 @@ func (s *shard) round(ctx context.Context, w *work) error {
 }
 
 // publish runs the round and renews the lease meanwhile.
-func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
-	var confirmed []*Item
+func (s *shard) publish(ctx context.Context, rd *round) ([]*driver.Item, error) {
+	var confirmed []*driver.Item
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -68,7 +69,7 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 			s.hung = append(s.hung, rd.hung...)
 			return confirmed, lost
 		case <-timer.C:
-			if lost = s.renew(context.WithoutCancel(ctx)); errors.Is(lost, ErrLeaseLost) {
+			if lost = s.renew(context.WithoutCancel(ctx)); errors.Is(lost, driver.ErrLeaseLost) {
 				rd.stop.Store(true)
 				s.revoke(lost)
 				continue // until the calls in flight have returned
@@ -90,12 +91,12 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*Item, error) {
 }
 
 // conclude decides about the round's failures and settles the round.
-func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*Item) error {
+func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*driver.Item) error {
 	w := rd.w
 	end := time.Now()
-	settlement := Settlement{Published: confirmed}
+	settlement := driver.Settlement{Published: confirmed}
 	for _, it := range joined {
-		settlement.Failures = append(settlement.Failures, Failure{Item: it, State: MovedAside})
+		settlement.Failures = append(settlement.Failures, driver.Failure{Item: it, State: driver.MovedAside})
 	}
 	seen := s.r.confirmed.Add(int64(len(confirmed)))
 	tried, works := s.judge(rd, seen, &settlement)
@@ -146,12 +147,12 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*It
 
 // persist retries the settlement until it is stored or the lease is lost: until then, only this
 // process knows which events were published. After ctx is done it retries for a while longer.
-func (s *shard) persist(ctx context.Context, settlement Settlement) error {
+func (s *shard) persist(ctx context.Context, settlement driver.Settlement) error {
 	detached := context.WithoutCancel(ctx)
 	var deadline time.Time
 	for attempt := 1; ; attempt++ {
 		err := s.settle(detached, settlement)
-		if err == nil || errors.Is(err, ErrLeaseLost) {
+		if err == nil || errors.Is(err, driver.ErrLeaseLost) {
 			return err
 		}
 		wait := s.r.pause.Delay(attempt)
@@ -182,7 +183,7 @@ func (e *unsettledError) Error() string {
 func (e *unsettledError) Unwrap() error { return e.err }
 
 // remember updates the index of deferred events after a settlement.
-func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
+func (s *shard) remember(rd *round, settlement driver.Settlement, now time.Time) {
 	w, changed := rd.w, false
 	if w.aside {
 		for _, it := range settlement.Published {
@@ -192,17 +193,17 @@ func (s *shard) remember(rd *round, settlement Settlement, now time.Time) {
 	}
 	for _, f := range settlement.Failures {
 		switch {
-		case f.State == Held:
+		case f.State == driver.Held:
 			continue
-		case f.State == Parked && w.aside:
+		case f.State == driver.Parked && w.aside:
 			s.aside.done(f.Item.Key, now)
-		case f.State == MovedAside && w.aside:
+		case f.State == driver.MovedAside && w.aside:
 			s.aside.failed(f.Item.Key, now.Add(f.Wait), rd.tries[f.Item])
-		case f.State == MovedAside:
+		case f.State == driver.MovedAside:
 			s.aside.add(f.Item.Key, now.Add(f.Wait), rd.tries[f.Item])
 		}
 		changed = true
-		if f.State == Parked {
+		if f.State == driver.Parked {
 			s.r.cfg.Logger.Error("outbox: parked an event that kept failing", "shard", s.id,
 				"topic", f.Item.Topic, loggedAs(f.Item), "attempts", f.Attempts, "error", f.Error)
 			s.r.cfg.Hooks.Parked(s.id, f.Item.Topic, f.Item.MessageID, errors.New(f.Error))

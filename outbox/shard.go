@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/lease"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // shard is one shard of a running relay: it takes the lease, publishes while it holds the
@@ -19,7 +20,7 @@ type shard struct {
 	drain bool
 	wakes <-chan struct{}
 
-	lease  Lease
+	lease  driver.Lease
 	term   *lease.Term             // of the lease
 	msgs   context.Context         // of the messages being published
 	lanes  []laneContext           // below msgs
@@ -27,9 +28,9 @@ type shard struct {
 	hung   []*call                 // Publish calls that have not returned
 	report reporter
 
-	mark    Mark  // the start of the next read
-	moved   bool  // mark has moved without events since it was settled
-	cur     *work // the current batch
+	mark    driver.Mark // the start of the next read
+	moved   bool        // mark has moved without events since it was settled
+	cur     *work       // the current batch
 	ahead   *reading
 	aside   asideIndex
 	pace    pace
@@ -73,11 +74,11 @@ func (s *shard) terms(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrForeignDatabase):
 			return err
-		case errors.Is(err, ErrLeaseHeld):
+		case errors.Is(err, driver.ErrLeaseHeld):
 			failures = 0
 		case errors.Is(err, ErrHung):
 			failures = 0
-		case errors.Is(err, ErrLeaseLost):
+		case errors.Is(err, driver.ErrLeaseLost):
 			failures = 0
 			s.r.cfg.Logger.Warn("outbox: lost the lease; standing by", "shard", s.id, "error", err)
 		default:
@@ -117,7 +118,7 @@ func (s *shard) take(ctx context.Context) error {
 
 	var side sync.WaitGroup
 	sideCtx, stop := context.WithCancel(ctx)
-	if p, ok := s.r.store.(Pruner); ok && s.r.cfg.Retention >= 0 && !s.drain {
+	if p, ok := s.r.store.(driver.Pruner); ok && s.r.cfg.Retention >= 0 && !s.drain {
 		side.Go(func() { s.prune(sideCtx, p) })
 	}
 	err = s.hold(ctx)
@@ -185,7 +186,7 @@ func (s *shard) hold(ctx context.Context) error {
 // is published again because of the failure; but if the store does not accept the mark any
 // more, the lease ends.
 func (s *shard) stumble(ctx context.Context, err error) error {
-	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrForeignDatabase) {
+	if errors.Is(err, driver.ErrLeaseLost) || errors.Is(err, ErrForeignDatabase) {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -218,7 +219,7 @@ func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}
 		}
 		now := time.Now()
 		if !s.term.Next().After(now) {
-			if err := s.renew(ctx); errors.Is(err, ErrLeaseLost) {
+			if err := s.renew(ctx); errors.Is(err, driver.ErrLeaseLost) {
 				return err
 			}
 		}
@@ -231,12 +232,12 @@ func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}
 // renew extends the lease. Only ErrLeaseLost means that the lease is over; after another error
 // the lease may still be valid.
 func (s *shard) renew(ctx context.Context) error {
-	settlement := Settlement{}
+	settlement := driver.Settlement{}
 	if s.moved && s.cur == nil {
 		settlement.Move = s.mark
 	}
 	err := s.settle(ctx, settlement)
-	if err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err != nil && !errors.Is(err, driver.ErrLeaseLost) {
 		s.term.Failed(time.Now())
 		if ctx.Err() == nil {
 			s.report.failing(renewalFails, "shard", s.id, "error", err)
@@ -245,7 +246,7 @@ func (s *shard) renew(ctx context.Context) error {
 	return err
 }
 
-func (s *shard) settle(ctx context.Context, settlement Settlement) error {
+func (s *shard) settle(ctx context.Context, settlement driver.Settlement) error {
 	settlement.TTL = s.r.cfg.LeaseTTL
 	asked := time.Now()
 	call, cancel := s.call(ctx)

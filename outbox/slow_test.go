@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -29,7 +30,7 @@ type slowLine struct {
 	failed int
 }
 
-func (s *slowLine) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (s *slowLine) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Memory.Read(ctx, l, q)
 	if err != nil {
 		return b, err
@@ -39,7 +40,7 @@ func (s *slowLine) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (ou
 	s.mu.Unlock()
 	wait, cut := time.Duration(len(b.Items))*time.Duration(s.perEvent.Load()), error(nil)
 	if s.timeout > 0 && wait > s.timeout {
-		wait, cut = s.timeout, fmt.Errorf("canceling statement: %w", outbox.ErrSlow)
+		wait, cut = s.timeout, fmt.Errorf("canceling statement: %w", driver.ErrSlow)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -53,7 +54,7 @@ func (s *slowLine) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (ou
 		s.mu.Lock()
 		s.failed++
 		s.mu.Unlock()
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
 	return b, nil
 }
@@ -218,7 +219,7 @@ type moved struct {
 	leases atomic.Int64
 }
 
-func (m *moved) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+func (m *moved) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
 	l, err := m.Memory.Lease(ctx, shard, holder, ttl)
 	if err == nil {
 		m.leases.Add(1)
@@ -227,12 +228,12 @@ func (m *moved) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	return l, err
 }
 
-func (m *moved) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (m *moved) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	if m.reads.Add(1) == m.at {
 		m.moved.Store(true)
 	}
 	if m.moved.Load() {
-		return outbox.Batch{}, fmt.Errorf("another server answers: %w", outbox.ErrLeaseLost)
+		return driver.Batch{}, fmt.Errorf("another server answers: %w", driver.ErrLeaseLost)
 	}
 	return m.Memory.Read(ctx, l, q)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/otelevent"
 	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 )
 
@@ -88,7 +89,7 @@ func (r *Relay) send(ctx context.Context, topic string, msgs []*message.Message)
 }
 
 // loggedAs returns the ids that identify an item in a log line.
-func loggedAs(it *Item) slog.Attr {
+func loggedAs(it *driver.Item) slog.Attr {
 	msg := message.NewMessage(it.MessageID, it.Payload)
 	var d headers.Decoder
 	if err := d.Decode(msg.Metadata, it.Headers, it.Key); err != nil {

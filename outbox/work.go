@@ -3,6 +3,8 @@ package outbox
 import (
 	"hash/maphash"
 	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 const (
@@ -22,9 +24,9 @@ const (
 // key, in order. items[:own] are the batch; the items after it were read as probes, while a
 // failing event blocks the batch.
 type work struct {
-	items []Item
-	state []State
-	next  Mark
+	items []driver.Item
+	state []driver.State
+	next  driver.Mark
 	full  bool // there were more events at the time of the read
 	aside bool // the items are deferred, and have no position in the log
 
@@ -85,9 +87,9 @@ func (w *work) laneOf(key string) *lane {
 }
 
 // newWork creates a work from a batch, of the log or of deferred events.
-func (s *shard) newWork(b Batch, full, aside bool) *work {
+func (s *shard) newWork(b driver.Batch, full, aside bool) *work {
 	w := &work{
-		items: b.Items, state: make([]State, len(b.Items)), next: b.Next, full: full, aside: aside,
+		items: b.Items, state: make([]driver.State, len(b.Items)), next: b.Next, full: full, aside: aside,
 		own: len(b.Items), lanes: make([]lane, s.spread(len(b.Items))), began: time.Now(),
 	}
 	for i := range w.items {
@@ -137,7 +139,7 @@ func (l *lane) hasBefore(w *work, key string) bool {
 
 // follow checks items whose key has deferred events: they are deferred too, wait while MaxAside
 // is reached, or are free because the key has no deferred events any more.
-func (s *shard) follow(w *work) (joined []*Item) {
+func (s *shard) follow(w *work) (joined []*driver.Item) {
 	if len(w.behind) == 0 {
 		return nil
 	}
@@ -145,14 +147,14 @@ func (s *shard) follow(w *work) (joined []*Item) {
 	for _, i := range w.behind {
 		it := &w.items[i]
 		switch {
-		case w.state[i] != Waiting:
+		case w.state[i] != driver.Waiting:
 		case !s.aside.has(it.Key):
 			delete(w.laneOf(it.Key).blocked, it.Key)
 		case s.aside.total+len(joined) >= s.r.cfg.MaxAside:
 			wait = append(wait, i)
 		default:
 			delete(w.laneOf(it.Key).blocked, it.Key)
-			w.state[i] = MovedAside
+			w.state[i] = driver.MovedAside
 			joined = append(joined, it)
 		}
 	}
@@ -165,9 +167,9 @@ func (s *shard) follow(w *work) (joined []*Item) {
 
 // prefix returns the position behind the finished items at the front, nil when it has not moved
 // since it was settled.
-func (w *work) prefix() Mark {
+func (w *work) prefix() driver.Mark {
 	n := w.settled
-	for n < len(w.state) && w.state[n] > Held {
+	for n < len(w.state) && w.state[n] > driver.Held {
 		n++
 	}
 	if w.aside || n == w.settled {
@@ -199,7 +201,7 @@ func (s *shard) tidy(w *work, now time.Time) {
 		l := &w.lanes[i]
 		keep := l.items[:0]
 		for _, i := range l.items {
-			if w.state[i] <= Held {
+			if w.state[i] <= driver.Held {
 				keep = append(keep, i)
 			}
 		}

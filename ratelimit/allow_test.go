@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // TestCombiningIsLikeComingAlone: concurrent callers of a shared call get the same answers as
@@ -88,8 +89,8 @@ func TestCombiningIsLikeComingAlone(t *testing.T) {
 }
 
 // alone splits runs into runs of one call.
-func alone(ask ratelimit.Ask) ratelimit.Ask {
-	var split ratelimit.Ask
+func alone(ask driver.Ask) driver.Ask {
+	var split driver.Ask
 	for _, run := range ask.Runs {
 		for range run.Count {
 			run.Count = 1

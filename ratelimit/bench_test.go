@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // plenty grants everything, and answers at once.
 type plenty struct{}
 
-func (plenty) Acquire(_ context.Context, _ *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
-	g := ratelimit.Grant{Runs: make([]ratelimit.RunGrant, len(ask.Runs))}
+func (plenty) Acquire(_ context.Context, _ *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
+	g := driver.Grant{Runs: make([]driver.RunGrant, len(ask.Runs))}
 	for i, run := range ask.Runs {
 		g.Runs[i].Granted = run.Count
 	}
 	return g, nil
 }
 
-func (plenty) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+func (plenty) Return(context.Context, *ratelimit.Plan, driver.Returned) error { return nil }
 
 // callers shares b.N decisions among n goroutines.
 func callers(b *testing.B, n int, decide func() error) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // BreakerState is the state of the circuit breaker between a limiter and its store.
@@ -34,7 +36,7 @@ func (s BreakerState) String() string {
 // breaker is between the limiter and the store. Only the goroutine that makes the limiter's one
 // call uses it; all others only read the atomic fields.
 type breaker struct {
-	circuit *gobreaker.CircuitBreaker[Grant]
+	circuit *gobreaker.CircuitBreaker[driver.Grant]
 	now     func() time.Duration
 	openFor time.Duration
 	state   atomic.Uint32
@@ -48,7 +50,7 @@ type breakerChange struct{ from, to BreakerState }
 func newBreaker(c BreakerConfig, now func() time.Duration) *breaker {
 	b := &breaker{now: now, openFor: c.OpenFor, last: outcomes{failed: make([]bool, c.Calls)}}
 	threshold := max(1, int(math.Ceil(c.FailureRatio*float64(c.Calls)-1e-9)))
-	b.circuit = gobreaker.NewCircuitBreaker[Grant](gobreaker.Settings{
+	b.circuit = gobreaker.NewCircuitBreaker[driver.Grant](gobreaker.Settings{
 		Name: "ratelimit", MaxRequests: uint32(c.Trials), Timeout: c.OpenFor,
 		// The circuit's own counts begin long before a failure: thousands of successful calls
 		// would hide that the last ten failed.
@@ -81,8 +83,8 @@ func stateOf(s gobreaker.State) BreakerState {
 }
 
 // call makes the call unless the breaker is open.
-func (b *breaker) call(fn func() (Grant, error)) (Grant, error) {
-	g, err := b.circuit.Execute(func() (g Grant, err error) {
+func (b *breaker) call(fn func() (driver.Grant, error)) (driver.Grant, error) {
+	g, err := b.circuit.Execute(func() (g driver.Grant, err error) {
 		failed := true // also when fn panics
 		defer func() { b.last.add(failed) }()
 		g, err = fn()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func TestFailsClosedWithinTheTimeout(t *testing.T) {
@@ -46,7 +47,7 @@ func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{}
 		away := false
-		store.before = func(context.Context, ratelimit.Ask) error {
+		store.before = func(context.Context, driver.Ask) error {
 			if away {
 				return errAway
 			}
@@ -113,16 +114,16 @@ func TestBreaker(t *testing.T) {
 }
 
 // nonsense is a store with invalid answers, which grants nothing.
-type nonsense struct{ grant ratelimit.Grant }
+type nonsense struct{ grant driver.Grant }
 
-func (n nonsense) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
+func (n nonsense) Acquire(context.Context, *ratelimit.Plan, driver.Ask) (driver.Grant, error) {
 	return n.grant, nil
 }
-func (nonsense) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+func (nonsense) Return(context.Context, *ratelimit.Plan, driver.Returned) error { return nil }
 
 func TestNonsenseIsRefused(t *testing.T) {
-	for _, runs := range [][]ratelimit.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: ratelimit.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
-		l := limiter(t, nonsense{ratelimit.Grant{Runs: runs}}, ratelimit.Config{})
+	for _, runs := range [][]driver.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: ratelimit.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
+		l := limiter(t, nonsense{driver.Grant{Runs: runs}}, ratelimit.Config{})
 		if d, err := l.Allow(context.Background(), ratelimit.Low); !errors.Is(err, ratelimit.ErrUnavailable) || d.Allowed {
 			t.Errorf("%+v: %+v, %v", runs, d, err)
 		}
@@ -135,7 +136,7 @@ func TestPanicLeavesNobodyWaiting(t *testing.T) {
 		release := make(chan struct{})
 		store := &budget{}
 		first := true
-		store.before = func(context.Context, ratelimit.Ask) error {
+		store.before = func(context.Context, driver.Ask) error {
 			if first {
 				first = false
 				<-release

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // call is one call of the store for all callers that asked before it.
 type call struct {
-	ask     Ask
+	ask     driver.Ask
 	runs    []*callers // the callers of each run, without those that left
 	returns int
 	extra   callers // callers that get the grants of others that left
@@ -31,18 +33,18 @@ func (l *Limiter) lead(ctx context.Context, self *caller) {
 	settled := false
 	defer func() {
 		if !settled { // the store panics; the others must not wait for ever
-			l.finish(k, nil, Grant{}, 0, errors.New("the store panicked"))
+			l.finish(k, nil, driver.Grant{}, 0, errors.New("the store panicked"))
 		}
 	}()
 	sent := l.now()
-	g, err := l.breaker.call(func() (Grant, error) {
+	g, err := l.breaker.call(func() (driver.Grant, error) {
 		// The call is for others too, so it does not end with the leader's context.
 		l.counts.calls.Add(1)
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
 		defer cancel()
 		g, err := l.store.Acquire(limited, l.plan, k.ask)
 		if err == nil {
-			err = g.check(k.ask)
+			err = checkGrant(g, k.ask)
 		}
 		return g, err
 	})
@@ -59,8 +61,8 @@ func (l *Limiter) lead(ctx context.Context, self *caller) {
 	l.finish(k, nil, g, sent, err)
 }
 
-// check refuses an invalid grant of a store.
-func (g Grant) check(ask Ask) error {
+// checkGrant refuses an invalid grant of a store.
+func checkGrant(g driver.Grant, ask driver.Ask) error {
 	if len(g.Runs) != len(ask.Runs) {
 		return fmt.Errorf("the store answered %d runs of %d", len(g.Runs), len(ask.Runs))
 	}
@@ -75,16 +77,16 @@ func (g Grant) check(ask Ask) error {
 // take makes one call for all queued and waiting callers: high before low, and within a class
 // the waiting ones before the queued ones.
 func (l *Limiter) take() *call {
-	k := &call{ask: Ask{Day: l.day}, returns: l.returns}
-	k.ask.Runs, k.runs = make([]Run, 0, 2), make([]*callers, 0, 2)
+	k := &call{ask: driver.Ask{Day: l.day}, returns: l.returns}
+	k.ask.Runs, k.runs = make([]driver.Run, 0, 2), make([]*callers, 0, 2)
 	for _, p := range [2]Priority{High, Low} {
 		if w := &l.waiting[p]; w.len > 0 {
-			k.ask.Runs = append(k.ask.Runs, Run{Priority: p, Size: 1, Count: w.len, Wait: true})
+			k.ask.Runs = append(k.ask.Runs, driver.Run{Priority: p, Size: 1, Count: w.len, Wait: true})
 			k.runs = append(k.runs, w)
 		}
 		for _, s := range l.queued[p] {
 			if s.len > 0 {
-				k.ask.Runs = append(k.ask.Runs, Run{Priority: p, Size: s.size, Count: s.len})
+				k.ask.Runs = append(k.ask.Runs, driver.Run{Priority: p, Size: s.size, Count: s.len})
 				k.runs = append(k.runs, &s.callers)
 			}
 		}
@@ -95,7 +97,7 @@ func (l *Limiter) take() *call {
 
 // finish distributes the answers of the call, starts the next call, and wakes all callers with
 // an answer.
-func (l *Limiter) finish(k *call, self *caller, g Grant, sent time.Duration, err error) {
+func (l *Limiter) finish(k *call, self *caller, g driver.Grant, sent time.Duration, err error) {
 	l.mu.Lock()
 	now := l.now()
 	var orphans []orphan
@@ -179,7 +181,8 @@ func (l *Limiter) remember(p Priority, d denial, now time.Duration) {
 	l.denied.Store(known.with(p, d, now))
 }
 
-func (d DayCount) max(o DayCount) DayCount {
+// later returns the later of two counts.
+func later(d, o driver.DayCount) driver.DayCount {
 	if o.Day > d.Day || o.Day == d.Day && o.Used > d.Used {
 		return o
 	}

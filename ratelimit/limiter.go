@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-// Limiter grants permits of the budget that its [Store] keeps. Create one for each process and
+// Limiter grants permits of the budget that its store keeps. Create one for each process and
 // budget: its lock on writes is part of the arithmetic, and its callers share calls of the
 // store. It has no goroutine, and needs no Close.
 type Limiter struct {
-	store   Store
+	store   driver.Store
 	plan    *Plan
 	cfg     Config
 	most    [2]int // the most that can ever be granted at once, by priority
@@ -38,7 +39,7 @@ type Limiter struct {
 	due     [2]time.Duration // when the callers of a class ask next
 	baton   *caller          // the waiting caller that watches the time
 	alarm   time.Duration    // when the baton wakes
-	day     DayCount         // the highest seen
+	day     driver.DayCount  // the highest seen
 	remain  [2]int           // the Remaining of the store's last answer
 	seen    time.Duration    // the time of that answer
 	returns int              // the number of permits given back
@@ -52,7 +53,7 @@ const never = time.Duration(math.MaxInt64)
 
 // New creates a limiter on a store: package memratelimit for one process, redisratelimit for
 // many. It makes no call. For limits that cannot hold, the error shows the arithmetic.
-func New(store Store, cfg Config) (*Limiter, error) {
+func New(store driver.Store, cfg Config) (*Limiter, error) {
 	if store == nil {
 		return nil, errors.New("ratelimit: the store is nil; make one with memratelimit.New or redisratelimit.New")
 	}

@@ -3,6 +3,8 @@ package ratelimit
 import (
 	"fmt"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Limits are the limits of the upstream and the part of them to use. HardLimit and Rate are
@@ -51,43 +53,11 @@ type Limits struct {
 }
 
 // DayLimit is a budget for each day.
-type DayLimit struct {
-	// Limit is how many calls a day has; 0 for no limit.
-	Limit int64
-	// HighReserve is how many of them low priority leaves to high; 0 by default.
-	HighReserve int64
-	// Offset is the beginning of the upstream's day, after midnight UTC: between -24 h and
-	// 24 h, 0 by default.
-	Offset time.Duration
-}
+type DayLimit = driver.DayLimit
 
-// Plan holds the limits for a [Store]. [Limits.Plan] creates it.
-type Plan struct {
-	Strict bool
-	// Rate and LowRate are calls per second; in strict mode calls per Window.
-	Rate, LowRate int
-	// Burst and LowBurst are the capacities of the buckets; in strict mode Rate
-	// and LowRate.
-	Burst, LowBurst int
-	// Window of strict mode: 1 s + Delay.
-	Window time.Duration
-	// Delay is how long after a grant its call may arrive at the upstream, and how long after
-	// it the permit can be given back.
-	Delay time.Duration
-	// UseFor is how long a permit is valid after its process asked for it.
-	UseFor time.Duration
-	// Yield is how long low priority is refused after the refusal of a waiting call of high
-	// priority.
-	Yield time.Duration
-	// LowShare is the percentage of LowRate that low priority gets at least; 0 for none.
-	LowShare int
-	// Hold is how long high priority leaves this share free after the retry time of a refused
-	// call of low priority.
-	Hold time.Duration
-	Day  DayLimit
-	// Arithmetic shows, for operators, why the hard limit holds.
-	Arithmetic string
-}
+// Plan holds the capacities that [Limits.Plan] derives. Its Arithmetic shows, for operators, why
+// the hard limit holds.
+type Plan = driver.Plan
 
 // defaultDelay leaves a burst of 41 - Processes at 450 calls per second of 500.
 const defaultDelay = 20 * time.Millisecond
@@ -221,10 +191,10 @@ func (l Limits) validate() error {
 	case l.Strict && (l.Burst != 0 || l.LowBurst != 0):
 		return fmt.Errorf("ratelimit: Limits.Burst and LowBurst have no meaning with Strict; leave them 0")
 	}
-	return l.Day.validate()
+	return validateDay(l.Day)
 }
 
-func (d DayLimit) validate() error {
+func validateDay(d DayLimit) error {
 	switch {
 	case d.Limit < 0 || d.Limit > maxDay:
 		return fmt.Errorf("ratelimit: Limits.Day.Limit is %d; give 1 to %d, or 0 for no limit", d.Limit, int64(maxDay))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func middleware(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.HTTPConfig) http.Handler {
@@ -89,7 +90,7 @@ func TestMiddleware(t *testing.T) {
 
 func TestMiddlewareFailsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &budget{before: func(context.Context, ratelimit.Ask) error { return errAway }}
+		store := &budget{before: func(context.Context, driver.Ask) error { return errAway }}
 		l := limiter(t, store, ratelimit.Config{})
 		h := middleware(t, l, ratelimit.HTTPConfig{Logger: silent})
 		for range 9 {

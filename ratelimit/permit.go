@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Permit allows calls of the upstream until it expires. Goroutines can share it.
@@ -102,7 +104,7 @@ func (l *Limiter) back(ctx context.Context, o orphan) error {
 	l.mu.Lock()
 	day := l.day
 	l.mu.Unlock()
-	if err := l.store.Return(limited, l.plan, Returned{Priority: o.p, Size: o.size, At: o.at, Day: day}); err != nil {
+	if err := l.store.Return(limited, l.plan, driver.Returned{Priority: o.p, Size: o.size, At: o.at, Day: day}); err != nil {
 		return unavailable(err)
 	}
 	l.counts.returned.Add(uint64(o.size))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func mustAllow(t *testing.T, l *ratelimit.Limiter, n int) *ratelimit.Permit {
@@ -53,7 +54,7 @@ func TestPermitHasItsUses(t *testing.T) {
 // TestPermitExpires: the time counts from before the call of the store.
 func TestPermitExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &budget{before: func(context.Context, ratelimit.Ask) error {
+		store := &budget{before: func(context.Context, driver.Ask) error {
 			time.Sleep(5 * time.Millisecond)
 			return nil
 		}}

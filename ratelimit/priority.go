@@ -1,19 +1,26 @@
 package ratelimit
 
+import "github.com/millrace-go/millrace/ratelimit/driver"
+
 // Priority is the priority of a call.
-type Priority uint8
+type Priority = driver.Priority
 
 // Low calls are limited by the low cap; High calls can use the whole budget and are served
 // first when both wait. The zero value is Low.
 const (
-	Low Priority = iota
-	High
+	Low  = driver.Low
+	High = driver.High
 )
 
-// String returns "low" or "high", the labels of metrics.
-func (p Priority) String() string {
-	if p == High {
-		return "high"
-	}
-	return "low"
-}
+// Reason is the reason of a refusal, and a label of metrics.
+type Reason = driver.Reason
+
+// The reasons.
+const (
+	ReasonGlobal      = driver.ReasonGlobal      // the shared budget is used up for the moment
+	ReasonLowCap      = driver.ReasonLowCap      // the part of low priority is used up
+	ReasonYield       = driver.ReasonYield       // the remaining calls are for a waiting call of high priority
+	ReasonLowShare    = driver.ReasonLowShare    // the remaining calls are the share of low priority, which waits
+	ReasonDay         = driver.ReasonDay         // the budget of the day, or low priority's part of it, is used up
+	ReasonUnavailable = driver.ReasonUnavailable // the store does not answer: nothing is granted
+)

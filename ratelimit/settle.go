@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // settle distributes the grants, in order of arrival. mu is held.
-func (l *Limiter) settle(k *call, self *caller, g Grant, sent, now time.Duration) []orphan {
+func (l *Limiter) settle(k *call, self *caller, g driver.Grant, sent, now time.Duration) []orphan {
 	l.failed = 0
-	l.day = l.day.max(g.Day)
+	l.day = later(l.day, g.Day)
 	l.remain, l.seen = g.Remaining, now
 	useBy := sent + l.plan.UseFor
 	granted, lost := 0, false
@@ -135,7 +137,7 @@ func (l *Limiter) fail(k *call, now time.Duration, cause error) {
 		for _, s := range l.queued[p] {
 			if s.len > 0 {
 				l.hand(&s.callers, 0, a)
-				k.ask.Runs, k.runs = append(k.ask.Runs, Run{}), append(k.runs, &s.callers)
+				k.ask.Runs, k.runs = append(k.ask.Runs, driver.Run{}), append(k.runs, &s.callers)
 			}
 		}
 		l.queued[p] = nil

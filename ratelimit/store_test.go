@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,35 +19,35 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // budget is a store of two buckets in memory that records its asks. It begins full.
 type budget struct {
 	// before is called with each ask, with no lock held; its error is the answer.
-	before func(ctx context.Context, ask ratelimit.Ask) error
+	before func(ctx context.Context, ask driver.Ask) error
 
 	mu       sync.Mutex
 	fixed    bool // nothing is refilled
 	tokens   [2]float64
 	at       time.Time
 	yield    time.Time
-	asks     []ratelimit.Ask
+	asks     []driver.Ask
 	granted  [2]int
-	returned []ratelimit.Returned
+	returned []driver.Returned
 	failWith error // of Return
 }
 
-func (b *budget) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+func (b *budget) Acquire(ctx context.Context, plan *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
 	b.mu.Lock()
 	b.asks = append(b.asks, ask)
 	b.mu.Unlock()
 	if b.before != nil {
 		if err := b.before(ctx, ask); err != nil {
-			return ratelimit.Grant{}, err
+			return driver.Grant{}, err
 		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	b.refill(plan, now)
-	g := ratelimit.Grant{At: now.UnixMicro(), Day: ask.Day}
+	g := driver.Grant{At: now.UnixMicro(), Day: ask.Day}
 	for _, run := range ask.Runs {
-		got := ratelimit.RunGrant{}
+		got := driver.RunGrant{}
 		for got.Granted < run.Count {
 			reason, short := b.short(run, now)
 			if reason == "" {
@@ -91,7 +92,7 @@ func (b *budget) refill(plan *ratelimit.Plan, now time.Time) {
 	b.at = now
 }
 
-func (b *budget) short(run ratelimit.Run, now time.Time) (ratelimit.Reason, float64) {
+func (b *budget) short(run driver.Run, now time.Time) (ratelimit.Reason, float64) {
 	switch n := float64(run.Size); {
 	case b.tokens[1] < n:
 		return ratelimit.ReasonGlobal, n - b.tokens[1]
@@ -103,7 +104,7 @@ func (b *budget) short(run ratelimit.Run, now time.Time) (ratelimit.Reason, floa
 	return "", 0
 }
 
-func (b *budget) Return(_ context.Context, plan *ratelimit.Plan, r ratelimit.Returned) error {
+func (b *budget) Return(_ context.Context, plan *ratelimit.Plan, r driver.Returned) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failWith != nil {
@@ -133,7 +134,7 @@ func (b *budget) taken() [2]int {
 
 var usual = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 
-func limiter(tb testing.TB, store ratelimit.Store, cfg ratelimit.Config) *ratelimit.Limiter {
+func limiter(tb testing.TB, store driver.Store, cfg ratelimit.Config) *ratelimit.Limiter {
 	tb.Helper()
 	if cfg.Limits.Rate == 0 {
 		cfg.Limits = usual
@@ -151,7 +152,7 @@ func limiter(tb testing.TB, store ratelimit.Store, cfg ratelimit.Config) *rateli
 // gate blocks calls of the store until it is opened.
 type gate struct{ open chan struct{} }
 
-func (g *gate) hold(ctx context.Context, _ ratelimit.Ask) error {
+func (g *gate) hold(ctx context.Context, _ driver.Ask) error {
 	select {
 	case <-g.open:
 		return nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // upstream counts the calls that reach it.
@@ -204,10 +205,10 @@ func (b *budget) set(tokens float64) {
 }
 
 // grants returns the asks of one caller each.
-func grants(b *budget) []ratelimit.Ask {
+func grants(b *budget) []driver.Ask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]ratelimit.Ask(nil), b.asks...)
+	return append([]driver.Ask(nil), b.asks...)
 }
 
 func TestUnusedPermitsAreGivenBack(t *testing.T) {
@@ -277,7 +278,7 @@ func (c *counted) Write(b []byte) (int, error) {
 
 func TestTransportFailsClosed(t *testing.T) {
 	u := newUpstream(t, httptest.NewServer)
-	l := limiter(t, &budget{before: func(context.Context, ratelimit.Ask) error { return errAway }}, ratelimit.Config{})
+	l := limiter(t, &budget{before: func(context.Context, driver.Ask) error { return errAway }}, ratelimit.Config{})
 	c := client(t, l, ratelimit.TransportConfig{})
 	if _, err := get(context.Background(), c, u.URL); !errors.Is(err, ratelimit.ErrUnavailable) || u.calls.Load() != 0 {
 		t.Errorf("%v, %d calls", err, u.calls.Load())

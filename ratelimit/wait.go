@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // The bounds of how often waiting callers ask. They ask for a permit before the bucket is full
@@ -124,7 +126,7 @@ func (l *Limiter) firstDue(p Priority) time.Duration {
 
 // spacing returns how long a refused class waits before it asks again. The jitter keeps
 // processes from asking at the same moment.
-func (l *Limiter) spacing(p Priority, refused RunGrant) time.Duration {
+func (l *Limiter) spacing(p Priority, refused driver.RunGrant) time.Duration {
 	d := min(max(refused.RetryAfter, leastSpacing), l.longest(p, refused.Reason))
 	return d + rand.N(min(d, mostJitter))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // slow is a budget of ten calls per second, five of them for low.
@@ -233,7 +234,7 @@ func TestWaitIsBounded(t *testing.T) {
 func TestAnOpenBreakerEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
-		store := &budget{before: func(context.Context, ratelimit.Ask) error {
+		store := &budget{before: func(context.Context, driver.Ask) error {
 			if away.Load() {
 				return errAway
 			}
@@ -310,7 +311,7 @@ type stalling struct {
 	lost    *atomic.Int64
 }
 
-func (s *stalling) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+func (s *stalling) Acquire(ctx context.Context, plan *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
 	g, err := s.budget.Acquire(ctx, plan, ask)
 	if !s.stalled() || err != nil {
 		return g, err
@@ -319,14 +320,14 @@ func (s *stalling) Acquire(ctx context.Context, plan *ratelimit.Plan, ask rateli
 		s.lost.Add(int64(r.Granted * ask.Runs[i].Size))
 	}
 	<-ctx.Done()
-	return ratelimit.Grant{}, ctx.Err()
+	return driver.Grant{}, ctx.Err()
 }
 
 // TestWaitEndsWithItsContextWhileTheStoreIsAway: while the store is unavailable a wait ends
 // with its own context, even before the breaker opens.
 func TestWaitEndsWithItsContextWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &budget{before: func(ctx context.Context, _ ratelimit.Ask) error { <-ctx.Done(); return ctx.Err() }}
+		store := &budget{before: func(ctx context.Context, _ driver.Ask) error { <-ctx.Done(); return ctx.Err() }}
 		l := limiter(t, store, ratelimit.Config{Breaker: ratelimit.BreakerConfig{Calls: 1000}})
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
@@ -351,7 +352,7 @@ func TestWaitEndsWithItsContextWhileTheStoreIsAway(t *testing.T) {
 // would use the budget up for nothing.
 func TestGrantsThatComeTooLateEndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &budget{before: func(context.Context, ratelimit.Ask) error {
+		store := &budget{before: func(context.Context, driver.Ask) error {
 			time.Sleep(30 * time.Millisecond)
 			return nil
 		}}

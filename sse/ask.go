@@ -5,12 +5,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // register gives a stream a place in the Cap. Where the Cap would have to evict a
 // stream, register first asks which of the member's streams still have a client: a
 // dead stream is removed before a live one.
-func (h *Hub) register(ctx context.Context, held instanceLease, s *stream, onlyIfFree bool) (Opened, error) {
+func (h *Hub) register(ctx context.Context, held instanceLease, s *stream, onlyIfFree bool) (driver.Opened, error) {
 	rules, live := h.cfg.rules(), held.live
 	rules.NoVictims = true
 	opened, err := h.openCap(ctx, rules, live, s.conn)
@@ -28,7 +30,7 @@ func (h *Hub) register(ctx context.Context, held instanceLease, s *stream, onlyI
 	return opened, err
 }
 
-func (h *Hub) openCap(ctx context.Context, r Rules, live Live, c Conn) (Opened, error) {
+func (h *Hub) openCap(ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
 	return h.cap.Open(ctx, r, live, c)
@@ -37,7 +39,7 @@ func (h *Hub) openCap(ctx context.Context, r Rules, live Live, c Conn) (Opened, 
 // look finds the member's connections without a client (gone), and those for which
 // no process answers (silent). It asks other instances through the broker for at
 // most half of Config.Timeout. If it may have missed an answer, silent is empty.
-func (h *Hub) look(ctx context.Context, instance string, asks Conn, conns []Conn) (gone, silent []string) {
+func (h *Hub) look(ctx context.Context, instance string, asks driver.Conn, conns []driver.Conn) (gone, silent []string) {
 	var others []string
 	for _, c := range conns {
 		switch here, left := h.left(instance, c.ID); {
@@ -53,7 +55,7 @@ func (h *Hub) look(ctx context.Context, instance string, asks Conn, conns []Conn
 	}
 	q := h.questions.open(asks.ID, others)
 	defer h.questions.close(asks.ID)
-	m := Message{Kind: Ask, To: asks.Member, Arg: asks.ID, Frame: []byte(strings.Join(others, "\n"))}
+	m := driver.Message{Kind: driver.Ask, To: asks.Member, Arg: asks.ID, Frame: []byte(strings.Join(others, "\n"))}
 	if err := h.publish(ctx, m); err != nil {
 		h.cfg.Logger.Warn("sse: other processes could not be asked for a member's streams", "error", err)
 		return gone, nil
@@ -82,7 +84,7 @@ func (h *Hub) hears() bool {
 func (h *Hub) left(instance, id string) (here, left bool) {
 	s := h.audience.connection(id)
 	if s == nil { // one that was here has ended, and its entry is about to go
-		return Instance(id) == instance, true
+		return driver.Instance(id) == instance, true
 	}
 	if left = s.left(); left {
 		s.end(Gone, nil)
@@ -187,7 +189,7 @@ func (q *question) result() (gone, silent []string) {
 const maxQuestions = 10_000
 
 // answerer answers the questions of other processes.
-type answerer struct{ backlog[Message] }
+type answerer struct{ backlog[driver.Message] }
 
 func (a *answerer) run(h *Hub) func(context.Context) {
 	return func(ctx context.Context) {
@@ -208,7 +210,7 @@ func (a *answerer) run(h *Hub) func(context.Context) {
 
 // answer publishes which of the asked connections of this process still have
 // clients, and publishes nothing when none is of this process.
-func (h *Hub) answer(ctx context.Context, m Message) {
+func (h *Hub) answer(ctx context.Context, m driver.Message) {
 	h.mu.Lock()
 	instance := h.lease.instance
 	h.mu.Unlock()
@@ -228,7 +230,7 @@ func (h *Hub) answer(ctx context.Context, m Message) {
 	if said.Len() == 0 {
 		return
 	}
-	if err := h.publish(ctx, Message{Kind: Answer, To: m.Arg, Frame: []byte(said.String())}); err != nil {
+	if err := h.publish(ctx, driver.Message{Kind: driver.Answer, To: m.Arg, Frame: []byte(said.String())}); err != nil {
 		h.cfg.Logger.Warn("sse: another process could not be answered", "error", err)
 	}
 }

@@ -3,6 +3,8 @@ package sse
 import (
 	"slices"
 	"sync"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // audience is the set of this process's streams, by member and by room.
@@ -148,19 +150,19 @@ func (a *audience) connection(id string) *stream {
 
 // each calls do for the streams that a message is for. do does not wait and takes
 // no lock of the audience.
-func (a *audience) each(kind Kind, to string, do func(*stream)) {
+func (a *audience) each(kind driver.Kind, to string, do func(*stream)) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	switch kind {
-	case ToMember:
+	case driver.ToMember:
 		for _, s := range a.members[to] {
 			do(s)
 		}
-	case ToRoom:
+	case driver.ToRoom:
 		for _, s := range a.rooms[to] {
 			do(s)
 		}
-	case ToAll:
+	case driver.ToAll:
 		for _, s := range a.crowd {
 			do(s)
 		}

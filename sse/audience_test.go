@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // An audience answers like plain sets, whichever streams come and go.
@@ -23,7 +25,7 @@ func TestAudienceIsSets(t *testing.T) {
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.SampledFrom([]string{"add", "add", "remove", "join", "leave"}).Draw(t, "what") {
 			case "add":
-				s := &stream{conn: Conn{ID: fmt.Sprint(step), Member: member.Draw(t, "member")}}
+				s := &stream{conn: driver.Conn{ID: fmt.Sprint(step), Member: member.Draw(t, "member")}}
 				in := rapid.SliceOfN(room, 0, 4).Draw(t, "rooms")
 				if a.add(s, in, 0) != nil {
 					t.Fatal("not taken in")
@@ -65,7 +67,7 @@ func TestAudienceIsSets(t *testing.T) {
 					rooms[r] = without(rooms[r], s)
 				}
 			}
-			told := func(kind Kind, to string, want []*stream) {
+			told := func(kind driver.Kind, to string, want []*stream) {
 				var got []*stream
 				a.each(kind, to, func(s *stream) { got = append(got, s) })
 				for _, s := range want {
@@ -77,13 +79,13 @@ func TestAudienceIsSets(t *testing.T) {
 					t.Fatalf("%v %s: %d are told, want %d", kind, to, len(got), len(want))
 				}
 			}
-			told(ToAll, "", all)
+			told(driver.ToAll, "", all)
 			filled := 0
 			for _, m := range []string{"ann", "bob", "cid"} {
-				told(ToMember, m, members[m])
+				told(driver.ToMember, m, members[m])
 			}
 			for _, r := range []string{"r", "s", "t"} {
-				told(ToRoom, r, rooms[r])
+				told(driver.ToRoom, r, rooms[r])
 				if len(rooms[r]) > 0 {
 					filled++
 				}

@@ -1,6 +1,10 @@
 package sse
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/millrace-go/millrace/sse/driver"
+)
 
 // backlog is a queue for a single worker, which takes MaxConns at a time.
 type backlog[T any] struct {
@@ -32,7 +36,7 @@ func (b *backlog[T]) add(more ...T) (over int) {
 func (b *backlog[T]) next() []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	batch := b.queue[:min(len(b.queue), MaxConns)]
+	batch := b.queue[:min(len(b.queue), driver.MaxConns)]
 	if b.queue = b.queue[len(batch):]; len(b.queue) == 0 {
 		b.queue = nil
 	}

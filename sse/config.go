@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Config is the configuration of a [Hub]. The zero value works. All processes
-// that share a [Cap] should have the same.
+// that share a [driver.Cap] should have the same.
 type Config struct {
 	// Max is how many streams a member may have, over all processes; 3 by default.
 	// One more ends the oldest whose client is still there.
@@ -197,8 +199,8 @@ func isEventSource(r *http.Request) bool {
 
 // rules are those of the Cap. Their lifetime includes the last write to a stream
 // that ends, which until then is no ghost.
-func (c Config) rules() Rules {
-	return Rules{Max: c.Max, Lifetime: c.Lifetime + c.Ping + 2*c.WriteTimeout}
+func (c Config) rules() driver.Rules {
+	return driver.Rules{Max: c.Max, Lifetime: c.Lifetime + c.Ping + 2*c.WriteTimeout}
 }
 
 // spread is a random delay for one of many clients.

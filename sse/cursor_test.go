@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 var names = []string{"notification", "chat", "sale"}
@@ -50,12 +52,12 @@ func FuzzParseID(f *testing.F) {
 }
 
 func TestMessageRoundTrip(t *testing.T) {
-	for _, m := range []Message{
-		{Kind: ToAll},
-		{Kind: ToMember, To: "m", Event: "notification", ID: "7", Frame: []byte("data: x\n\n")},
-		{Kind: Disconnect, To: strings.Repeat("m", 300), Arg: "i.1"},
+	for _, m := range []driver.Message{
+		{Kind: driver.ToAll},
+		{Kind: driver.ToMember, To: "m", Event: "notification", ID: "7", Frame: []byte("data: x\n\n")},
+		{Kind: driver.Disconnect, To: strings.Repeat("m", 300), Arg: "i.1"},
 	} {
-		got, err := ParseMessage(m.Append(nil))
+		got, err := driver.ParseMessage(m.Append(nil))
 		if err != nil || got.Kind != m.Kind || got.To != m.To || got.Arg != m.Arg || got.Event != m.Event || got.ID != m.ID || !bytes.Equal(got.Frame, m.Frame) {
 			t.Errorf("%+v comes as %+v, %v", m, got, err)
 		}
@@ -66,14 +68,14 @@ func TestMessageRoundTrip(t *testing.T) {
 }
 
 func FuzzParseMessage(f *testing.F) {
-	f.Add(Message{Kind: ToMember, To: "m", Frame: []byte("data: x\n\n")}.Append(nil))
+	f.Add(driver.Message{Kind: driver.ToMember, To: "m", Frame: []byte("data: x\n\n")}.Append(nil))
 	f.Add([]byte{1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := ParseMessage(b)
+		m, err := driver.ParseMessage(b)
 		if err != nil {
 			return
 		}
-		if again, err := ParseMessage(m.Append(nil)); err != nil || again.To != m.To || !bytes.Equal(again.Frame, m.Frame) {
+		if again, err := driver.ParseMessage(m.Append(nil)); err != nil || again.To != m.To || !bytes.Equal(again.Frame, m.Frame) {
 			t.Fatalf("%+v comes as %+v, %v", m, again, err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // raw opens a stream over a connection that the test closes itself: when close
@@ -36,9 +37,9 @@ func raw(t *testing.T, s *site, query string) (hangUp func()) {
 }
 
 // keeping is a Cap that keeps the entries of streams that have ended.
-type keeping struct{ sse.Cap }
+type keeping struct{ driver.Cap }
 
-func (k keeping) Close(context.Context, []sse.Conn) error { return errors.New("not now") }
+func (k keeping) Close(context.Context, []driver.Conn) error { return errors.New("not now") }
 
 // A member's live stream is not evicted while there are streams whose clients have
 // left, in any process and of any number.
@@ -85,7 +86,7 @@ func TestStreamsOfAKilledProcessGoFirst(t *testing.T) {
 		live, err := c.Renew(t.Context(), "killed", time.Hour)
 		must(t, err)
 		for _, id := range []string{"killed.1", "killed.2"} {
-			_, err := c.Open(t.Context(), sse.Rules{Max: 3, Lifetime: time.Hour}, live, sse.Conn{Member: "ann", ID: id, Token: id})
+			_, err := c.Open(t.Context(), driver.Rules{Max: 3, Lifetime: time.Hour}, live, driver.Conn{Member: "ann", ID: id, Token: id})
 			must(t, err)
 		}
 		tabs := []*client{oldest, dial(t, s.url+"?member=ann&token=b"), dial(t, s.url+"?member=ann&token=c")}
@@ -100,10 +101,10 @@ func TestStreamsOfAKilledProcessGoFirst(t *testing.T) {
 }
 
 // mute loses the answers between processes.
-type mute struct{ sse.Broker }
+type mute struct{ driver.Broker }
 
-func (m mute) Publish(ctx context.Context, msg sse.Message) error {
-	if msg.Kind == sse.Answer {
+func (m mute) Publish(ctx context.Context, msg driver.Message) error {
+	if msg.Kind == driver.Answer {
 		return nil
 	}
 	return m.Broker.Publish(ctx, msg)
@@ -171,18 +172,18 @@ func TestWhoCannotHearTakesNobodyForDead(t *testing.T) {
 
 // cutting reports a loss to its listener when it is asked, and loses the question.
 type cutting struct {
-	sse.Broker
+	driver.Broker
 	cut      atomic.Bool
-	listener sse.Listener
+	listener driver.Listener
 }
 
-func (c *cutting) Listen(ctx context.Context, l sse.Listener) error {
+func (c *cutting) Listen(ctx context.Context, l driver.Listener) error {
 	c.listener = l
 	return c.Broker.Listen(ctx, l)
 }
 
-func (c *cutting) Publish(ctx context.Context, m sse.Message) error {
-	if m.Kind == sse.Ask && c.cut.Load() {
+func (c *cutting) Publish(ctx context.Context, m driver.Message) error {
+	if m.Kind == driver.Ask && c.cut.Load() {
 		c.listener.Down()
 		c.listener.Up()
 		return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -72,12 +73,12 @@ func TestATabThatComesBackTakesItsOwnPlace(t *testing.T) {
 
 // deaf drops the messages about evictions.
 type deaf struct {
-	*memsse.Broker
+	driver.Broker
 	dropped atomic.Int64
 }
 
-func (d *deaf) Publish(ctx context.Context, m sse.Message) error {
-	if m.Kind == sse.Disconnect {
+func (d *deaf) Publish(ctx context.Context, m driver.Message) error {
+	if m.Kind == driver.Disconnect {
 		d.dropped.Add(1)
 		return nil
 	}
@@ -120,17 +121,17 @@ func TestStreamsThatTheCapForgotComeBack(t *testing.T) {
 
 // losing has lost all entries while lost is set.
 type losing struct {
-	sse.Cap
+	driver.Cap
 	lost atomic.Bool
 }
 
-func (l *losing) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error) {
+func (l *losing) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
 	if !l.lost.Load() {
 		return l.Cap.Gone(ctx, conns)
 	}
-	var all []sse.Missing
+	var all []driver.Missing
 	for _, c := range conns {
-		all = append(all, sse.Missing{Conn: c})
+		all = append(all, driver.Missing{Conn: c})
 	}
 	return all, nil
 }
@@ -146,7 +147,7 @@ type watched struct {
 	victims    map[string]bool
 }
 
-func (w *watched) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error) {
+func (w *watched) Open(ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	got, err := w.Cap.Open(ctx, r, live, c)
@@ -180,7 +181,7 @@ func (w *watched) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Co
 	return got, nil
 }
 
-func (w *watched) Close(ctx context.Context, conns []sse.Conn) error {
+func (w *watched) Close(ctx context.Context, conns []driver.Conn) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.Cap.Close(ctx, conns); err != nil {
@@ -194,12 +195,12 @@ func (w *watched) Close(ctx context.Context, conns []sse.Conn) error {
 
 // lossy drops every other eviction.
 type lossy struct {
-	*memsse.Broker
+	driver.Broker
 	n atomic.Int64
 }
 
-func (l *lossy) Publish(ctx context.Context, m sse.Message) error {
-	if m.Kind == sse.Disconnect && l.n.Add(1)%2 == 0 {
+func (l *lossy) Publish(ctx context.Context, m driver.Message) error {
+	if m.Kind == driver.Disconnect && l.n.Add(1)%2 == 0 {
 		return nil
 	}
 	return l.Broker.Publish(ctx, m)

@@ -1,9 +1,11 @@
 package sse
 
+import "github.com/millrace-go/millrace/sse/driver"
+
 // Cut says whether the streams of a member were cut.
 func (h *Hub) Cut(member string) bool {
 	cut := true
-	h.audience.each(ToMember, member, func(s *stream) {
+	h.audience.each(driver.ToMember, member, func(s *stream) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		cut = cut && s.ended == Slow

@@ -12,14 +12,15 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Hub has the streams of one process. Make one with [New]; it takes streams while
 // Run runs.
 type Hub struct {
 	cfg       Config
-	cap       Cap
-	broker    Broker
+	cap       driver.Cap
+	broker    driver.Broker
 	audience  *audience
 	wheel     *wheel
 	closer    *closer
@@ -46,7 +47,7 @@ type Hub struct {
 
 // New makes a hub. All processes whose members should reach each other share the
 // cap and the broker.
-func New(c Cap, b Broker, cfg Config) (*Hub, error) {
+func New(c driver.Cap, b driver.Broker, cfg Config) (*Hub, error) {
 	if c == nil || b == nil {
 		return nil, errors.New("sse: the cap or the broker is nil; give both, such as memsse's or redissse's")
 	}
@@ -58,10 +59,10 @@ func New(c Cap, b Broker, cfg Config) (*Hub, error) {
 		cfg: cfg, cap: c, broker: b,
 		audience:  newAudience(cfg.Streams, cfg.PerAddress),
 		wheel:     newWheel(cfg.Ping),
-		closer:    &closer{backlog: newBacklog[Conn](maxCloses)},
+		closer:    &closer{backlog: newBacklog[driver.Conn](maxCloses)},
 		checker:   &checker{newBacklog[*stream](0)},
 		resyncer:  &resyncer{wake: make(chan struct{}, 1)},
-		answerer:  &answerer{newBacklog[Message](maxQuestions)},
+		answerer:  &answerer{newBacklog[driver.Message](maxQuestions)},
 		seed:      maphash.MakeSeed(),
 		pingFrame: []byte(pingFrame),
 		nothing:   make([]string, len(cfg.Cursors)),
@@ -91,7 +92,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		parts.Go(func() { part(inner) })
 	}
 	parts.Go(func() {
-		if err := h.broker.Listen(inner, Listener{Hear: h.hear, Up: h.up, Down: h.down}); err != nil {
+		if err := h.broker.Listen(inner, driver.Listener{Hear: h.hear, Up: h.up, Down: h.down}); err != nil {
 			failed <- fmt.Errorf("sse: listen: %w", err)
 		}
 	})
@@ -173,7 +174,7 @@ func (h *Hub) ToMember(ctx context.Context, member string, e Event) error {
 	if err := checkName("member", member); err != nil {
 		return err
 	}
-	return h.send(ctx, ToMember, member, e)
+	return h.send(ctx, driver.ToMember, member, e)
 }
 
 // ToRoom sends an event to all streams in a room.
@@ -181,44 +182,44 @@ func (h *Hub) ToRoom(ctx context.Context, room string, e Event) error {
 	if err := checkName("room", room); err != nil {
 		return err
 	}
-	return h.send(ctx, ToRoom, room, e)
+	return h.send(ctx, driver.ToRoom, room, e)
 }
 
 // ToAll sends an event to all streams.
-func (h *Hub) ToAll(ctx context.Context, e Event) error { return h.send(ctx, ToAll, "", e) }
+func (h *Hub) ToAll(ctx context.Context, e Event) error { return h.send(ctx, driver.ToAll, "", e) }
 
 // Join adds the present streams of a member to a room. Streams that open later
 // bring their rooms ([Stream.Rooms]).
 func (h *Hub) Join(ctx context.Context, member, room string) error {
-	return h.tell(ctx, Message{Kind: Join, To: member, Arg: room})
+	return h.tell(ctx, driver.Message{Kind: driver.Join, To: member, Arg: room})
 }
 
 // Leave takes a member's streams out of a room.
 func (h *Hub) Leave(ctx context.Context, member, room string) error {
-	return h.tell(ctx, Message{Kind: Leave, To: member, Arg: room})
+	return h.tell(ctx, driver.Message{Kind: driver.Leave, To: member, Arg: room})
 }
 
 // Mute stops the events of Config.Muted for the present streams of a member, or
 // lets them through again. Streams that open later bring it ([Stream.Muted]).
 func (h *Hub) Mute(ctx context.Context, member string, muted bool) error {
-	kind := Unmute
+	kind := driver.Unmute
 	if muted {
-		kind = Mute
+		kind = driver.Mute
 	}
 	if err := checkName("member", member); err != nil {
 		return err
 	}
-	return h.publish(ctx, Message{Kind: kind, To: member})
+	return h.publish(ctx, driver.Message{Kind: kind, To: member})
 }
 
-func (h *Hub) tell(ctx context.Context, m Message) error {
+func (h *Hub) tell(ctx context.Context, m driver.Message) error {
 	if err := errors.Join(checkName("member", m.To), checkName("room", m.Arg)); err != nil {
 		return err
 	}
 	return h.publish(ctx, m)
 }
 
-func (h *Hub) send(ctx context.Context, kind Kind, to string, e Event) error {
+func (h *Hub) send(ctx context.Context, kind driver.Kind, to string, e Event) error {
 	id := e.ID
 	if id != "" {
 		i := slices.Index(h.cfg.Cursors, e.Name)
@@ -237,7 +238,7 @@ func (h *Hub) send(ctx context.Context, kind Kind, to string, e Event) error {
 	if len(b) > h.cfg.MaxBytes {
 		return invalid("the event has %d bytes, and Config.MaxBytes is %d", len(b), h.cfg.MaxBytes)
 	}
-	return h.publish(ctx, Message{Kind: kind, To: to, Arg: originOf(ctx, e.At), Event: e.Name, ID: e.ID, Frame: b})
+	return h.publish(ctx, driver.Message{Kind: kind, To: to, Arg: originOf(ctx, e.At), Event: e.Name, ID: e.ID, Frame: b})
 }
 
 // plainID is the id line for a client that has seen nothing else.
@@ -247,7 +248,7 @@ func (h *Hub) plainID(cursor int, id string) string {
 	return formatID(h.cfg.Cursors, ids)
 }
 
-func (h *Hub) publish(ctx context.Context, m Message) error {
+func (h *Hub) publish(ctx context.Context, m driver.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
 	h.stats.published.Add(1)
@@ -262,29 +263,29 @@ func (h *Hub) publish(ctx context.Context, m Message) error {
 }
 
 // hear carries a message out on the streams of this process.
-func (h *Hub) hear(m Message) {
+func (h *Hub) hear(m driver.Message) {
 	switch m.Kind {
-	case ToMember, ToRoom, ToAll:
+	case driver.ToMember, driver.ToRoom, driver.ToAll:
 		f := h.frame(m.Event, m.ID, m.Frame)
 		f.trace = h.follows(m)
 		h.audience.each(m.Kind, m.To, func(s *stream) { s.push(&f) })
 		f.trace.release()
-	case Disconnect:
+	case driver.Disconnect:
 		if s := h.audience.connection(m.Arg); s != nil && s.conn.Member == m.To {
 			s.end(Evicted, []byte(evictedFrame))
 		}
-	case Join:
+	case driver.Join:
 		h.audience.join(m.To, m.Arg)
-	case Leave:
+	case driver.Leave:
 		h.audience.leave(m.To, m.Arg)
-	case Ask:
+	case driver.Ask:
 		h.answerer.add(m)
-	case Answer:
+	case driver.Answer:
 		h.questions.answer(m.To, m.Frame)
-	case Mute, Unmute:
-		h.audience.each(ToMember, m.To, func(s *stream) {
+	case driver.Mute, driver.Unmute:
+		h.audience.each(driver.ToMember, m.To, func(s *stream) {
 			s.mu.Lock()
-			s.muted = m.Kind == Mute
+			s.muted = m.Kind == driver.Mute
 			s.mu.Unlock()
 		})
 	}
@@ -316,8 +317,8 @@ func (h *Hub) failed(what string, err error) {
 }
 
 func checkName(what, name string) error {
-	if name == "" || len(name) > MaxMember {
-		return invalid("a %s has %d bytes; give 1 to %d", what, len(name), MaxMember)
+	if name == "" || len(name) > driver.MaxMember {
+		return invalid("a %s has %d bytes; give 1 to %d", what, len(name), driver.MaxMember)
 	}
 	return nil
 }

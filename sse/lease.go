@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/lease"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // instanceLease is this process's lease: while it holds, its entries in the Cap count.
 type instanceLease struct {
 	instance   string // "" while there is none
-	live       Live
+	live       driver.Live
 	generation int       // of the audience
 	until      time.Time // when streams have to be ended, unless it is renewed
 }
@@ -62,7 +63,7 @@ func (h *Hub) renew(ctx context.Context, instance string, term *lease.Term) erro
 	return err
 }
 
-func (h *Hub) leaseIs(instance string, live Live, until time.Time) {
+func (h *Hub) leaseIs(instance string, live driver.Live, until time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lease.instance, h.lease.live, h.lease.until = instance, live, until

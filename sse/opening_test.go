@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // opening lets a test act while a stream is being registered.
 type opening struct {
-	sse.Cap
-	during func(c sse.Conn)
+	driver.Cap
+	during func(c driver.Conn)
 }
 
-func (o *opening) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error) {
+func (o *opening) Open(ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error) {
 	got, err := o.Cap.Open(ctx, r, live, c)
 	if o.during != nil {
 		o.during(c)
@@ -28,7 +29,7 @@ func TestEventsWhileAStreamOpensComeAfterTheReplay(t *testing.T) {
 		s := start(t, c, newBroker(t), sse.Config{Lean: lean})
 		s.replay = table
 		table.add("notification", 1)
-		c.during = func(sse.Conn) {
+		c.during = func(driver.Conn) {
 			if err := s.ToMember(t.Context(), "ann", table.add("notification", 2)); err != nil {
 				t.Error(err)
 			}
@@ -42,8 +43,8 @@ func TestAnEvictionWhileAStreamOpensIsHeard(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, b := &opening{Cap: newCap(t)}, newBroker(t)
 		s := start(t, c, b, sse.Config{Lean: lean})
-		c.during = func(conn sse.Conn) {
-			if err := b.Publish(t.Context(), sse.Message{Kind: sse.Disconnect, To: conn.Member, Arg: conn.ID}); err != nil {
+		c.during = func(conn driver.Conn) {
+			if err := b.Publish(t.Context(), driver.Message{Kind: driver.Disconnect, To: conn.Member, Arg: conn.ID}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -61,7 +62,7 @@ func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c := &opening{Cap: newCap(t)}
 		s := start(t, c, newBroker(t), sse.Config{Lean: lean, MaxFrames: 50, MaxBytes: 100})
-		c.during = func(sse.Conn) {
+		c.during = func(driver.Conn) {
 			for range 30 { // fewer frames than allowed, and more bytes
 				if err := s.ToMember(t.Context(), "ann", text("ten bytes.")); err != nil {
 					t.Error(err)
@@ -70,7 +71,7 @@ func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
 		}
 		tab := dial(t, s.url+"?member=ann")
 		tab.over()
-		c.during = func(sse.Conn) {
+		c.during = func(driver.Conn) {
 			for range 60 {
 				if err := s.ToMember(t.Context(), "ann", text("")); err != nil {
 					t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Any text in the field is read as a context, a time, both or neither, and a
@@ -20,7 +21,7 @@ func FuzzOrigin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, origin string) {
 		sc, at := readOrigin(origin)
 		again := originOf(trace.ContextWithSpanContext(context.Background(), sc), at)
-		if len(again) > MaxMember {
+		if len(again) > driver.MaxMember {
 			t.Fatalf("%q takes %d bytes", again, len(again))
 		}
 		sc2, at2 := readOrigin(again)

@@ -14,11 +14,12 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // away is a Cap that is unreachable while down is set.
 type away struct {
-	sse.Cap
+	driver.Cap
 	down  atomic.Bool
 	calls atomic.Int64
 }
@@ -33,28 +34,28 @@ func (a *away) failing() error {
 	return nil
 }
 
-func (a *away) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+func (a *away) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	if err := a.failing(); err != nil {
-		return sse.Live{}, err
+		return driver.Live{}, err
 	}
 	return a.Cap.Renew(ctx, instance, lease)
 }
 
-func (a *away) Open(ctx context.Context, r sse.Rules, live sse.Live, c sse.Conn) (sse.Opened, error) {
+func (a *away) Open(ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error) {
 	if err := a.failing(); err != nil {
-		return sse.Opened{}, err
+		return driver.Opened{}, err
 	}
 	return a.Cap.Open(ctx, r, live, c)
 }
 
-func (a *away) Close(ctx context.Context, c []sse.Conn) error {
+func (a *away) Close(ctx context.Context, c []driver.Conn) error {
 	if err := a.failing(); err != nil {
 		return err
 	}
 	return a.Cap.Close(ctx, c)
 }
 
-func (a *away) Gone(ctx context.Context, c []sse.Conn) ([]sse.Missing, error) {
+func (a *away) Gone(ctx context.Context, c []driver.Conn) ([]driver.Missing, error) {
 	if err := a.failing(); err != nil {
 		return nil, err
 	}
@@ -146,14 +147,14 @@ func TestALeaseThatCannotBeRenewedEndsTheStreams(t *testing.T) {
 
 // hanging never answers a renewal once it hangs.
 type hanging struct {
-	sse.Cap
+	driver.Cap
 	hangs atomic.Bool
 }
 
-func (h *hanging) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+func (h *hanging) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	if h.hangs.Load() {
 		<-ctx.Done()
-		return sse.Live{}, ctx.Err()
+		return driver.Live{}, ctx.Err()
 	}
 	return h.Cap.Renew(ctx, instance, lease)
 }
@@ -201,7 +202,7 @@ func TestGhostsOfMembersWhoDoNotComeBackAreSwept(t *testing.T) {
 		for i := range 1000 { // of an instance that is not there any more
 			live, err := store.Renew(t.Context(), "dead", time.Second)
 			must(t, err)
-			_, err = store.Open(t.Context(), sse.Rules{Max: 3, Lifetime: time.Hour}, live, sse.Conn{Member: fmt.Sprint("m", i), ID: fmt.Sprint("dead.", i), Token: "t"})
+			_, err = store.Open(t.Context(), driver.Rules{Max: 3, Lifetime: time.Hour}, live, driver.Conn{Member: fmt.Sprint("m", i), ID: fmt.Sprint("dead.", i), Token: "t"})
 			must(t, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // checker asks the Cap which streams are still registered: the message about an
@@ -43,7 +45,7 @@ func (c *checker) run(h *Hub) func(context.Context) {
 // check ends the streams that are not registered any more. When the Cap is
 // unreachable the next ping asks again.
 func (h *Hub) check(ctx context.Context, batch []*stream) {
-	conns := make([]Conn, len(batch))
+	conns := make([]driver.Conn, len(batch))
 	by := make(map[string]*stream, len(batch))
 	for i, s := range batch {
 		conns[i], by[s.conn.ID] = s.conn, s
@@ -77,7 +79,7 @@ const maxCloses = 100_000
 
 // closer removes the entries of streams that ended, many in a call.
 type closer struct {
-	backlog[Conn]
+	backlog[driver.Conn]
 	flushing sync.Mutex // the last flush waits for one in progress
 }
 

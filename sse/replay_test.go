@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/sse"
-	"github.com/millrace-go/millrace/sse/memsse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // logged is the log of a logger.
@@ -144,15 +144,15 @@ func TestBothCursorsResume(t *testing.T) {
 
 // broken lets a test cut a broker.
 type broken struct {
-	*memsse.Broker
+	driver.Broker
 	mu  sync.Mutex
-	l   []sse.Listener
+	l   []driver.Listener
 	cut atomic.Bool
 }
 
-func (b *broken) Listen(ctx context.Context, l sse.Listener) error {
+func (b *broken) Listen(ctx context.Context, l driver.Listener) error {
 	hear := l.Hear
-	l.Hear = func(m sse.Message) {
+	l.Hear = func(m driver.Message) {
 		if !b.cut.Load() {
 			hear(m)
 		}

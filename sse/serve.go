@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Stream describes the stream of a request.
@@ -77,11 +78,11 @@ func (st Stream) validate() error {
 	if err := checkName("member", st.Member); err != nil {
 		return err
 	}
-	if len(st.Token) > MaxToken {
-		return invalid("a stream's token has %d bytes; give at most %d", len(st.Token), MaxToken)
+	if len(st.Token) > driver.MaxToken {
+		return invalid("a stream's token has %d bytes; give at most %d", len(st.Token), driver.MaxToken)
 	}
-	if len(st.Address) > MaxToken {
-		return invalid("a stream's address has %d bytes; give at most %d", len(st.Address), MaxToken)
+	if len(st.Address) > driver.MaxToken {
+		return invalid("a stream's address has %d bytes; give at most %d", len(st.Address), driver.MaxToken)
 	}
 	for _, room := range st.Rooms {
 		if err := checkName("room", room); err != nil {
@@ -105,7 +106,7 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	}
 	s := &stream{
 		hub:    h,
-		conn:   Conn{Member: strings.Clone(st.Member), ID: id, Token: token},
+		conn:   driver.Conn{Member: strings.Clone(st.Member), ID: id, Token: token},
 		replay: st.Replay, muted: st.Muted, address: strings.Clone(st.Address),
 		expires: time.Since(h.made) + h.cfg.lifetime(),
 		wheelAt: -1,
@@ -150,14 +151,14 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 
 // disconnect tells the instances of the victims. An instance that misses the
 // message finds out with the next ping.
-func (h *Hub) disconnect(ctx context.Context, opened Opened) {
-	for _, victims := range [...][]Conn{opened.Replaced, opened.Evicted} {
+func (h *Hub) disconnect(ctx context.Context, opened driver.Opened) {
+	for _, victims := range [...][]driver.Conn{opened.Replaced, opened.Evicted} {
 		for _, victim := range victims {
 			if s := h.audience.connection(victim.ID); s != nil {
 				s.end(Evicted, []byte(evictedFrame))
 				continue
 			}
-			if err := h.publish(ctx, Message{Kind: Disconnect, To: victim.Member, Arg: victim.ID}); err != nil {
+			if err := h.publish(ctx, driver.Message{Kind: driver.Disconnect, To: victim.Member, Arg: victim.ID}); err != nil {
 				h.cfg.Logger.Warn("sse: an eviction could not be told", "error", err)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Reason why a stream ended.
@@ -46,7 +48,7 @@ const recall = 64
 // takes all of them at once.
 type stream struct {
 	hub      *Hub
-	conn     Conn
+	conn     driver.Conn
 	replay   Replayer
 	address  string
 	at       int           // in the audience, and guarded by it

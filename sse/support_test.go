@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -36,7 +37,7 @@ func newCap(t testing.TB) *memsse.Cap {
 	return c
 }
 
-func newBroker(t testing.TB) *memsse.Broker {
+func newBroker(t testing.TB) driver.Broker {
 	t.Helper()
 	b, err := memsse.NewBroker()
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func start(t testing.TB, c sse.Cap, b sse.Broker, cfg sse.Config, configure ...func(*httptest.Server)) *site {
+func start(t testing.TB, c driver.Cap, b driver.Broker, cfg sse.Config, configure ...func(*httptest.Server)) *site {
 	t.Helper()
 	s := begin(t, c, b, cfg, configure...)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -77,7 +78,7 @@ func start(t testing.TB, c sse.Cap, b sse.Broker, cfg sse.Config, configure ...f
 }
 
 // begin does not wait until the hub is ready.
-func begin(t testing.TB, c sse.Cap, b sse.Broker, cfg sse.Config, configure ...func(*httptest.Server)) *site {
+func begin(t testing.TB, c driver.Cap, b driver.Broker, cfg sse.Config, configure ...func(*httptest.Server)) *site {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // A message of a frame carries the trace context of its sender in its Arg, which frames
@@ -24,7 +25,7 @@ const maxMoment = len(moment) + 14
 
 // originOf is the text of Arg: the span's context as far as it fits, and the time.
 func originOf(ctx context.Context, at time.Time) string {
-	origin := otelmsg.Pack(otelmsg.From(ctx), MaxMember-maxMoment)
+	origin := otelmsg.Pack(otelmsg.From(ctx), driver.MaxMember-maxMoment)
 	if ms := at.UnixMilli(); !at.IsZero() && ms > 0 && ms < 1e14 {
 		origin += moment + strconv.FormatInt(ms, 10)
 	}
@@ -50,7 +51,7 @@ func readOrigin(origin string) (trace.SpanContext, time.Time) {
 // follows nothing.
 type delivered struct {
 	hub     *Hub
-	message Message
+	message driver.Message
 	at      time.Time    // the event's time; zero when its delay is not measured
 	span    trace.Span   // nil where none are made
 	left    atomic.Int64 // streams that still have it, and the one handing it out
@@ -59,7 +60,7 @@ type delivered struct {
 }
 
 // follows makes the delivered of a message, if spans are made or its delay is measured.
-func (h *Hub) follows(m Message) *delivered {
+func (h *Hub) follows(m driver.Message) *delivered {
 	var at time.Time
 	if h.cfg.Delivered != nil {
 		_, at = readOrigin(m.Arg)

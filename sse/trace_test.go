@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/spantest"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func attributes(s *spantest.Span) (all []string) {
@@ -136,11 +137,11 @@ func TestADeliveryThatStallsIsNotWritten(t *testing.T) {
 
 // taps keeps the published messages.
 type taps struct {
-	sse.Broker
-	got []sse.Message
+	driver.Broker
+	got []driver.Message
 }
 
-func (b *taps) Publish(ctx context.Context, m sse.Message) error {
+func (b *taps) Publish(ctx context.Context, m driver.Message) error {
 	b.got = append(b.got, m)
 	return b.Broker.Publish(ctx, m)
 }
@@ -151,7 +152,7 @@ func TestOldAndNewInstancesUnderstandEachOther(t *testing.T) {
 	s := start(t, newCap(t), broker, sse.Config{TracerProvider: spans})
 	ann := dial(t, s.url+"?member=ann")
 	// A message as instances without traces wrote it.
-	old, err := sse.ParseMessage([]byte("\x01\x01\x03ann\x00\x03old\x00event: old\ndata: one\n\n"))
+	old, err := driver.ParseMessage([]byte("\x01\x01\x03ann\x00\x03old\x00event: old\ndata: one\n\n"))
 	must(t, err)
 	must(t, broker.Publish(t.Context(), old))
 	ann.gets("one")

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bench/redisserver"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -28,11 +29,11 @@ const (
 // million calls a second, which combined callers reach: the benchmark measures the
 // decisions and not the budget. All else is the limiter's and the store's.
 type generous struct {
-	ratelimit.Store
+	driver.Store
 	plan ratelimit.Plan
 }
 
-func newGenerous(s ratelimit.Store, l ratelimit.Limits) (*generous, error) {
+func newGenerous(s driver.Store, l ratelimit.Limits) (*generous, error) {
 	p, err := l.Plan()
 	if err != nil {
 		return nil, err
@@ -42,8 +43,8 @@ func newGenerous(s ratelimit.Store, l ratelimit.Limits) (*generous, error) {
 	return g, nil
 }
 
-// Acquire implements ratelimit.Store.
-func (g *generous) Acquire(ctx context.Context, _ *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+// Acquire implements driver.Store.
+func (g *generous) Acquire(ctx context.Context, _ *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
 	return g.Store.Acquire(ctx, &g.plan, ask)
 }
 
@@ -84,7 +85,7 @@ func openMillrace(_ context.Context, s *redisserver.Server, key string, pool int
 	if denied {
 		limits, n = ratelimit.Limits{HardLimit: 2 * scarce, Rate: 1, Burst: scarce}, scarce
 	}
-	var store ratelimit.Store
+	var store driver.Store
 	store, err = redisratelimit.New(client, redisratelimit.Config{Name: key})
 	if err == nil && !denied {
 		store, err = newGenerous(store, limits)

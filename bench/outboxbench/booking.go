@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -86,7 +87,7 @@ func bookingShareSQLite(ctx context.Context, n int) (share, error) {
 }
 
 // book runs n booking transactions and takes the time of their parts.
-func book(ctx context.Context, db *sql.DB, store outbox.Store, n int) (share, error) {
+func book(ctx context.Context, db *sql.DB, store driver.Store, n int) (share, error) {
 	box, err := outbox.New(store, outbox.Config{Topic: "reservation.events"})
 	if err != nil {
 		return share{}, err

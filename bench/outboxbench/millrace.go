@@ -7,6 +7,7 @@ import (
 	"github.com/millrace-go/millrace/bench/backlog"
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -21,7 +22,7 @@ type millrace struct {
 
 // store is the interface of the cursor stores of all databases.
 type store interface {
-	outbox.Store
+	driver.Store
 	Migrate(context.Context) error
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 )
 
-// Collector is a [prometheus.Collector] of one coalescer.
-type Collector struct {
+// collector is a [prometheus.Collector] of one coalescer.
+type collector struct {
 	coalescer *coalesce.Coalescer
 	series    []series
 }
@@ -32,17 +32,17 @@ type series struct {
 	value func(s coalesce.Stats) int64
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
+var _ prometheus.Collector = (*collector)(nil)
 
 // New creates a collector; register it.
-func New(c *coalesce.Coalescer) (*Collector, error) {
+func New(c *coalesce.Coalescer) (prometheus.Collector, error) {
 	if c == nil {
 		return nil, errors.New("coalesceprom: the coalescer is nil; make one with coalesce.New")
 	}
 	of := func(name, help string, value func(s coalesce.Stats) int64) series {
 		return series{prometheus.NewDesc(name, help, nil, nil), value}
 	}
-	return &Collector{c, []series{
+	return &collector{c, []series{
 		of("millrace_coalesce_hit_total", "Requests that found a refresh under way.", func(s coalesce.Stats) int64 { return s.Coalesced }),
 		of("millrace_coalesce_upgrade_total", "Requests that took over a refresh of low priority.", func(s coalesce.Stats) int64 { return s.Upgraded }),
 		of("millrace_coalesce_lock_conflict_total", "Refreshes that did not hold their lock any more at their end.", func(s coalesce.Stats) int64 { return s.Conflicts }),
@@ -51,14 +51,14 @@ func New(c *coalesce.Coalescer) (*Collector, error) {
 }
 
 // Describe implements [prometheus.Collector].
-func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, s := range c.series {
 		out <- s.desc
 	}
 }
 
 // Collect implements [prometheus.Collector].
-func (c *Collector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	stats := c.coalescer.Stats()
 	for _, s := range c.series {
 		out <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, float64(s.value(stats)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalesceprom"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/internal/promtest"
 )
@@ -33,17 +34,17 @@ func TestCollector(t *testing.T) {
 		t.Errorf("at the start: %v, want %v", got, wanted)
 	}
 	ctx := context.Background()
-	low, err := c.Request(ctx, "k", coalesce.Low)
+	low, err := c.Request(ctx, "k", driver.Low)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []coalesce.Priority{coalesce.Low, coalesce.High, coalesce.Low, coalesce.High} {
+	for _, p := range []driver.Priority{driver.Low, driver.High, driver.Low, driver.High} {
 		if _, err := c.Request(ctx, "k", p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 4 {
-		if _, err := c.Release(ctx, "k", coalesce.Low, low.Ticket.Version); err != nil {
+		if _, err := c.Release(ctx, "k", driver.Low, low.Ticket.Version); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 // againOnce: however many requests ask, there is one more run, and it holds the lock.
 func againOnce(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
 	for range 5 {
-		for _, s := range []coalesce.Store{h.Store, h.Peer} {
-			if _, err := ask(ctx, s, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+		for _, s := range []driver.Store{h.Store, h.Peer} {
+			if _, err := ask(ctx, s, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 				return err
 			}
 		}
@@ -24,7 +24,7 @@ func againOnce(ctx context.Context, h Harness) error {
 	if err := held(ctx, h.Store, t); err != nil {
 		return err
 	}
-	next, err := rerun(ctx, h.Peer, t, coalesce.Low)
+	next, err := rerun(ctx, h.Peer, t, driver.Low)
 	if err != nil {
 		return err
 	}
@@ -45,17 +45,17 @@ func againOnce(ctx context.Context, h Harness) error {
 
 // againIsAskedOfTheHolder: a request that gets the lock leaves no mark on it.
 func againIsAskedOfTheHolder(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, "published", coalesce.Low, true, coalesce.Published)
+	t, err := ask(ctx, h.Store, "published", driver.Low, true, driver.Published)
 	if err != nil {
 		return err
 	}
 	if err := done(ctx, h.Store, t, true); err != nil {
 		return err
 	}
-	if _, err := ask(ctx, h.Store, "upgraded", coalesce.Low, false, coalesce.Published); err != nil {
+	if _, err := ask(ctx, h.Store, "upgraded", driver.Low, false, driver.Published); err != nil {
 		return err
 	}
-	if t, err = ask(ctx, h.Store, "upgraded", coalesce.High, true, coalesce.Upgraded); err != nil {
+	if t, err = ask(ctx, h.Store, "upgraded", driver.High, true, driver.Upgraded); err != nil {
 		return err
 	}
 	return done(ctx, h.Store, t, true)
@@ -64,19 +64,19 @@ func againIsAskedOfTheHolder(ctx context.Context, h Harness) error {
 // againPriority: the next run has the highest priority of the requests that asked for it, and
 // the TTL of that priority.
 func againPriority(ctx context.Context, h Harness) error {
-	for _, asked := range [][]coalesce.Priority{
-		{coalesce.Low, coalesce.Low}, {coalesce.Low, coalesce.High}, {coalesce.High, coalesce.Low},
+	for _, asked := range [][]driver.Priority{
+		{driver.Low, driver.Low}, {driver.Low, driver.High}, {driver.High, driver.Low},
 	} {
-		t, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.High, false, driver.Published)
 		if err != nil {
 			return err
 		}
-		want := coalesce.Low
+		want := driver.Low
 		for _, p := range asked {
-			if _, err := ask(ctx, h.Peer, key, p, true, coalesce.AlreadyProcessing); err != nil {
+			if _, err := ask(ctx, h.Peer, key, p, true, driver.AlreadyProcessing); err != nil {
 				return err
 			}
-			if p == coalesce.High {
+			if p == driver.High {
 				want = p
 			}
 		}
@@ -101,21 +101,21 @@ func againPriority(ctx context.Context, h Harness) error {
 }
 
 func againMovesWithAnUpgrade(ctx context.Context, h Harness) error {
-	low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
-	if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+	if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 		return err
 	}
-	high, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Upgraded)
+	high, err := ask(ctx, h.Store, key, driver.High, false, driver.Upgraded)
 	if err != nil {
 		return err
 	}
 	if err := done(ctx, h.Store, low, false); err != nil {
 		return fmt.Errorf("the run that was upgraded: %w", err)
 	}
-	next, err := rerun(ctx, h.Peer, high, coalesce.Low)
+	next, err := rerun(ctx, h.Peer, high, driver.Low)
 	if err != nil {
 		return fmt.Errorf("the upgrade: %w", err)
 	}
@@ -126,23 +126,23 @@ func againMovesWithAnUpgrade(ctx context.Context, h Harness) error {
 func againEndsWithTheLock(ctx context.Context, h Harness) error {
 	for _, ending := range []struct {
 		name string
-		end  func(t coalesce.Ticket) error
+		end  func(t driver.Ticket) error
 	}{
-		{"release", func(t coalesce.Ticket) error { return release(ctx, h.Store, t, true) }},
-		{"expiry", func(coalesce.Ticket) error { return h.Backdate(ctx, key, ttl.Low) }},
-		{"loss", func(coalesce.Ticket) error { return h.Lose(ctx, key) }},
+		{"release", func(t driver.Ticket) error { return release(ctx, h.Store, t, true) }},
+		{"expiry", func(driver.Ticket) error { return h.Backdate(ctx, key, ttl.Low) }},
+		{"loss", func(driver.Ticket) error { return h.Lose(ctx, key) }},
 	} {
-		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
-		if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+		if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 			return err
 		}
 		if err := ending.end(t); err != nil {
 			return err
 		}
-		next, err := ask(ctx, h.Peer, key, coalesce.Low, false, coalesce.Published)
+		next, err := ask(ctx, h.Peer, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return fmt.Errorf("after a %s: %w", ending.name, err)
 		}
@@ -157,12 +157,12 @@ func againEndsWithTheLock(ctx context.Context, h Harness) error {
 // extended one too.
 func againLivesWithTheLock(ctx context.Context, h Harness) error {
 	for _, late := range []bool{false, true} {
-		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
 		if !late {
-			if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+			if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 				return err
 			}
 		}
@@ -170,7 +170,7 @@ func againLivesWithTheLock(ctx context.Context, h Harness) error {
 			return err
 		}
 		if late {
-			if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+			if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 				return err
 			}
 		}
@@ -180,7 +180,7 @@ func againLivesWithTheLock(ctx context.Context, h Harness) error {
 		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
 			return err
 		}
-		next, err := rerun(ctx, h.Peer, t, coalesce.Low)
+		next, err := rerun(ctx, h.Peer, t, driver.Low)
 		if err != nil {
 			return fmt.Errorf("a mark left late: %v: %w", late, err)
 		}

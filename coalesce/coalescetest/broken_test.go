@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/conformance"
 )
@@ -18,15 +19,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // backend is a correct store with some calls replaced.
 type backend struct {
-	coalesce.Store
-	request func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error)
+	driver.Store
+	request func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl driver.TTLs) (coalesce.Decision, error)
 	release func(ctx context.Context, t coalesce.Ticket) (bool, error)
-	done    func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error)
-	extend  func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error)
+	done    func(ctx context.Context, t coalesce.Ticket, ttl driver.TTLs) (driver.End, error)
+	extend  func(ctx context.Context, t coalesce.Ticket, ttl driver.TTLs) (bool, error)
 	current func(ctx context.Context, key string) (int64, bool, error)
 }
 
-func (b backend) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+func (b backend) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl driver.TTLs) (coalesce.Decision, error) {
 	if b.request == nil {
 		return b.Store.Request(ctx, key, p, again, ttl)
 	}
@@ -40,14 +41,14 @@ func (b backend) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
 	return b.release(ctx, t)
 }
 
-func (b backend) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+func (b backend) Done(ctx context.Context, t coalesce.Ticket, ttl driver.TTLs) (driver.End, error) {
 	if b.done == nil {
 		return b.Store.Done(ctx, t, ttl)
 	}
 	return b.done(ctx, t, ttl)
 }
 
-func (b backend) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+func (b backend) Extend(ctx context.Context, t coalesce.Ticket, ttl driver.TTLs) (bool, error) {
 	if b.extend == nil {
 		return b.Store.Extend(ctx, t, ttl)
 	}
@@ -65,10 +66,10 @@ func (b backend) Current(ctx context.Context, key string) (int64, bool, error) {
 type defect struct {
 	name   string
 	caught []string
-	with   func(s *memcoalesce.Store) coalesce.Store
+	with   func(s *memcoalesce.Store) driver.Store
 }
 
-func harness(with func(s *memcoalesce.Store) coalesce.Store) coalescetest.Harness {
+func harness(with func(s *memcoalesce.Store) driver.Store) coalescetest.Harness {
 	s := memcoalesce.New()
 	return coalescetest.Harness{Store: with(s), Backdate: s.Backdate, Lose: s.Lose}
 }
@@ -87,7 +88,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 // and the stores under the defects pass the cases that they are used for.
 func TestCorrectStorePasses(t *testing.T) {
 	coalescetest.Run(t, func(*testing.T) coalescetest.Harness {
-		return harness(func(s *memcoalesce.Store) coalesce.Store { return backend{Store: s} })
+		return harness(func(s *memcoalesce.Store) driver.Store { return backend{Store: s} })
 	})
 	marks := map[string]bool{}
 	for _, d := range markDefects() {
@@ -103,13 +104,13 @@ func TestCorrectStorePasses(t *testing.T) {
 	}
 	for _, c := range coalescetest.Suite().Cases {
 		if marks[c.Name] {
-			err := coalescetest.Suite().Check(t.Context(), c, harness(func(s *memcoalesce.Store) coalesce.Store { return marking(s, mistakes{}) }))
+			err := coalescetest.Suite().Check(t.Context(), c, harness(func(s *memcoalesce.Store) driver.Store { return marking(s, mistakes{}) }))
 			if err != nil {
 				t.Errorf("marks without a mistake: %s: %v", c.Name, err)
 			}
 		}
 		if races[c.Name] {
-			err := coalescetest.Suite().Check(t.Context(), c, harness(func(*memcoalesce.Store) coalesce.Store { return &naive{} }))
+			err := coalescetest.Suite().Check(t.Context(), c, harness(func(*memcoalesce.Store) driver.Store { return &naive{} }))
 			if err != nil {
 				t.Errorf("steps that do not meet: %s: %v", c.Name, err)
 			}
@@ -118,7 +119,7 @@ func TestCorrectStorePasses(t *testing.T) {
 }
 
 // holder returns the holder of a key's lock.
-func holder(ctx context.Context, s coalesce.Store, key string, ttl coalesce.TTLs) (coalesce.Ticket, bool) {
+func holder(ctx context.Context, s driver.Store, key string, ttl driver.TTLs) (coalesce.Ticket, bool) {
 	d, err := s.Request(ctx, key, coalesce.Low, false, ttl)
 	if err != nil {
 		return coalesce.Ticket{}, false
@@ -130,4 +131,4 @@ func holder(ctx context.Context, s coalesce.Store, key string, ttl coalesce.TTLs
 	return d.Ticket, true
 }
 
-var ttls = coalesce.TTLs{High: time.Hour, Low: time.Hour, Version: 2 * time.Hour}
+var ttls = driver.TTLs{High: time.Hour, Low: time.Hour, Version: 2 * time.Hour}

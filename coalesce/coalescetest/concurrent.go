@@ -7,13 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 const callers, rounds = 8, 10
 
 // together calls f from every caller at once, through both instances in turn.
-func together(h Harness, f func(i int, s coalesce.Store) error) error {
+func together(h Harness, f func(i int, s driver.Store) error) error {
 	errs := make([]error, callers)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
@@ -35,15 +35,15 @@ func together(h Harness, f func(i int, s coalesce.Store) error) error {
 // tally counts the outcomes of concurrent requests.
 type tally struct {
 	mu     sync.Mutex
-	n      map[coalesce.Outcome]int
-	winner coalesce.Ticket // the last upgraded ticket, otherwise the published one
+	n      map[driver.Outcome]int
+	winner driver.Ticket // the last upgraded ticket, otherwise the published one
 }
 
-func (c *tally) add(d coalesce.Decision) {
+func (c *tally) add(d driver.Decision) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {
-		c.n = map[coalesce.Outcome]int{}
+		c.n = map[driver.Outcome]int{}
 	}
 	if c.n[d.Outcome]++; d.Mine() && d.Ticket.Version > c.winner.Version {
 		c.winner = d.Ticket
@@ -54,14 +54,14 @@ func (c *tally) add(d coalesce.Decision) {
 func concurrentRequests(ctx context.Context, h Harness) error {
 	for round := range rounds {
 		var c tally
-		err := together(h, func(_ int, s coalesce.Store) error {
-			d, err := s.Request(ctx, key, coalesce.High, false, ttl)
+		err := together(h, func(_ int, s driver.Store) error {
+			d, err := s.Request(ctx, key, driver.High, false, ttl)
 			if err == nil {
 				c.add(d)
 			}
 			return err
 		})
-		if err != nil || c.n[coalesce.Published] != 1 || c.n[coalesce.AlreadyProcessing] != callers-1 {
+		if err != nil || c.n[driver.Published] != 1 || c.n[driver.AlreadyProcessing] != callers-1 {
 			return fmt.Errorf("round %d: %v, %w; want one Published and %d AlreadyProcessing", round, c.n, orNil(err), callers-1)
 		}
 		if err := release(ctx, h.Store, c.winner, true); err != nil {
@@ -74,15 +74,15 @@ func concurrentRequests(ctx context.Context, h Harness) error {
 // concurrentUpgrades: of many high requests for a low lock, one upgrades it.
 func concurrentUpgrades(ctx context.Context, h Harness) error {
 	for round := range rounds {
-		low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
 		var c tally
-		err = together(h, func(i int, s coalesce.Store) error {
-			p := coalesce.High
+		err = together(h, func(i int, s driver.Store) error {
+			p := driver.High
 			if i >= callers-2 {
-				p = coalesce.Low
+				p = driver.Low
 			}
 			d, err := s.Request(ctx, key, p, false, ttl)
 			if err == nil {
@@ -90,7 +90,7 @@ func concurrentUpgrades(ctx context.Context, h Harness) error {
 			}
 			return err
 		})
-		if err != nil || c.n[coalesce.Upgraded] != 1 || c.n[coalesce.AlreadyProcessing] != callers-1 {
+		if err != nil || c.n[driver.Upgraded] != 1 || c.n[driver.AlreadyProcessing] != callers-1 {
 			return fmt.Errorf("round %d: %v, %w; want one Upgraded and %d AlreadyProcessing", round, c.n, orNil(err), callers-1)
 		}
 		if err := release(ctx, h.Peer, low, false); err != nil {
@@ -106,12 +106,12 @@ func concurrentUpgrades(ctx context.Context, h Harness) error {
 // concurrentRelease: of many concurrent releases exactly one succeeds.
 func concurrentRelease(ctx context.Context, h Harness) error {
 	for round := range rounds {
-		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
 		var n atomic.Int32
-		err = together(h, func(_ int, s coalesce.Store) error {
+		err = together(h, func(_ int, s driver.Store) error {
 			released, err := s.Release(ctx, t)
 			if released {
 				n.Add(1)
@@ -128,16 +128,16 @@ func concurrentRelease(ctx context.Context, h Harness) error {
 // concurrentDone: of many calls that end a marked run, one begins the next run.
 func concurrentDone(ctx context.Context, h Harness) error {
 	for round := range rounds {
-		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
-		if _, err := ask(ctx, h.Peer, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+		if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 			return err
 		}
 		var mu sync.Mutex
-		var next []coalesce.Ticket
-		err = together(h, func(_ int, s coalesce.Store) error {
+		var next []driver.Ticket
+		err = together(h, func(_ int, s driver.Store) error {
 			end, err := s.Done(ctx, t, ttl)
 			mu.Lock()
 			defer mu.Unlock()

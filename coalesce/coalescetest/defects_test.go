@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
 // answering changes a store's answers to requests.
-func answering(change func(d *coalesce.Decision)) func(s *memcoalesce.Store) coalesce.Store {
-	return func(s *memcoalesce.Store) coalesce.Store {
-		return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+func answering(change func(d *driver.Decision)) func(s *memcoalesce.Store) driver.Store {
+	return func(s *memcoalesce.Store) driver.Store {
+		return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 			d, err := s.Request(ctx, key, p, again, ttl)
 			change(&d)
 			return d, err
@@ -21,9 +21,9 @@ func answering(change func(d *coalesce.Decision)) func(s *memcoalesce.Store) coa
 }
 
 // lasting changes the TTLs of requests.
-func lasting(change func(ttl *coalesce.TTLs)) func(s *memcoalesce.Store) coalesce.Store {
-	return func(s *memcoalesce.Store) coalesce.Store {
-		return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+func lasting(change func(ttl *driver.TTLs)) func(s *memcoalesce.Store) driver.Store {
+	return func(s *memcoalesce.Store) driver.Store {
+		return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 			change(&ttl)
 			return s.Request(ctx, key, p, again, ttl)
 		}}
@@ -31,20 +31,20 @@ func lasting(change func(ttl *coalesce.TTLs)) func(s *memcoalesce.Store) coalesc
 }
 
 // rekeyed changes keys before they reach the store, and restores them in the answers.
-func rekeyed(change func(string) string) func(s *memcoalesce.Store) coalesce.Store {
-	return func(s *memcoalesce.Store) coalesce.Store {
+func rekeyed(change func(string) string) func(s *memcoalesce.Store) driver.Store {
+	return func(s *memcoalesce.Store) driver.Store {
 		return backend{
 			Store: s,
-			request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+			request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 				d, err := s.Request(ctx, change(key), p, again, ttl)
 				d.Ticket.Key = key
 				return d, err
 			},
-			release: func(ctx context.Context, t coalesce.Ticket) (bool, error) {
+			release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 				t.Key = change(t.Key)
 				return s.Release(ctx, t)
 			},
-			done: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+			done: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 				key := t.Key
 				t.Key = change(key)
 				end, err := s.Done(ctx, t, ttl)
@@ -61,22 +61,22 @@ func defects() []defect {
 		{
 			"calls a held key free",
 			[]string{"free-is-published", "held-is-processing", "release-frees"},
-			answering(func(d *coalesce.Decision) { d.Outcome = coalesce.Published }),
+			answering(func(d *driver.Decision) { d.Outcome = driver.Published }),
 		},
 		{
 			"lets low take over from low",
 			[]string{"held-is-processing", "concurrent-upgrades"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					d, err := s.Request(ctx, key, p, again, ttl)
-					if d.Outcome != coalesce.AlreadyProcessing || d.Ticket.Priority == coalesce.High || err != nil {
+					if d.Outcome != driver.AlreadyProcessing || d.Ticket.Priority == driver.High || err != nil {
 						return d, err
 					}
 					if _, err := s.Release(ctx, d.Ticket); err != nil {
 						return d, err
 					}
 					d, err = s.Request(ctx, key, p, again, ttl)
-					d.Outcome = coalesce.Upgraded
+					d.Outcome = driver.Upgraded
 					return d, err
 				}}
 			},
@@ -84,10 +84,10 @@ func defects() []defect {
 		{
 			"never upgrades",
 			[]string{"high-upgrades-low", "upgrade-has-its-own-ttl", "again-moves-with-an-upgrade", "concurrent-upgrades"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					if t, ok := holder(ctx, s, key, ttl); ok {
-						return coalesce.Decision{Outcome: coalesce.AlreadyProcessing, Ticket: t}, nil
+						return driver.Decision{Outcome: driver.AlreadyProcessing, Ticket: t}, nil
 					}
 					return s.Request(ctx, key, p, again, ttl)
 				}}
@@ -96,11 +96,11 @@ func defects() []defect {
 		{
 			"upgrades without a new version",
 			[]string{"high-upgrades-low", "versions-grow"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					before, _, _ := s.Current(ctx, key)
 					d, err := s.Request(ctx, key, p, again, ttl)
-					if d.Outcome == coalesce.Upgraded {
+					if d.Outcome == driver.Upgraded {
 						d.Ticket.Version = before
 					}
 					return d, err
@@ -110,19 +110,19 @@ func defects() []defect {
 		{
 			"never lets go of a lock",
 			[]string{"lock-expires", "upgrade-has-its-own-ttl", "extend", "extend-compares", "again-priority"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				long := func(ttl coalesce.TTLs) coalesce.TTLs {
-					return coalesce.TTLs{High: 100 * time.Hour, Low: 100 * time.Hour, Version: ttl.Version}
+			func(s *memcoalesce.Store) driver.Store {
+				long := func(ttl driver.TTLs) driver.TTLs {
+					return driver.TTLs{High: 100 * time.Hour, Low: 100 * time.Hour, Version: ttl.Version}
 				}
 				return backend{
 					Store: s,
-					request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+					request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 						return s.Request(ctx, key, p, again, long(ttl))
 					},
-					done: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+					done: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 						return s.Done(ctx, t, long(ttl))
 					},
-					extend: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+					extend: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 						return s.Extend(ctx, t, long(ttl))
 					},
 				}
@@ -131,33 +131,33 @@ func defects() []defect {
 		{
 			"lets go of a lock too soon",
 			[]string{"lock-expires", "upgrade-has-its-own-ttl"},
-			lasting(func(ttl *coalesce.TTLs) { ttl.High, ttl.Low = ttl.High/4, ttl.Low/4 }),
+			lasting(func(ttl *driver.TTLs) { ttl.High, ttl.Low = ttl.High/4, ttl.Low/4 }),
 		},
 		{
 			"gives a high lock the TTL of a low one",
 			[]string{"lock-expires", "upgrade-has-its-own-ttl"},
-			lasting(func(ttl *coalesce.TTLs) { ttl.High = ttl.Low }),
+			lasting(func(ttl *driver.TTLs) { ttl.High = ttl.Low }),
 		},
 		{
 			"never forgets a version",
 			[]string{"version-expires"},
-			lasting(func(ttl *coalesce.TTLs) { ttl.Version *= 100 }),
+			lasting(func(ttl *driver.TTLs) { ttl.Version *= 100 }),
 		},
 		{
 			"forgets a version too soon",
 			[]string{"version-expires"},
-			lasting(func(ttl *coalesce.TTLs) { ttl.Version /= 2 }),
+			lasting(func(ttl *driver.TTLs) { ttl.Version /= 2 }),
 		},
 		{
 			"counts versions from one again",
 			[]string{"versions-grow", "release-frees", "lost-state", "lock-expires", "version-expires"},
-			answering(func(d *coalesce.Decision) { d.Ticket.Version = 1 }),
+			answering(func(d *driver.Decision) { d.Ticket.Version = 1 }),
 		},
 		{
 			"remembers who had the lock when it is lost",
 			[]string{"lost-state"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, release: func(ctx context.Context, t coalesce.Ticket) (bool, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 					_, err := s.Release(ctx, t)
 					return true, err
 				}}
@@ -166,8 +166,8 @@ func defects() []defect {
 		{
 			"releases for anybody",
 			[]string{"release-compares", "release-frees", "lock-expires", "high-upgrades-low"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, release: func(ctx context.Context, t coalesce.Ticket) (bool, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 					if has, ok := holder(ctx, s, t.Key, ttls); ok {
 						t = has
 					}
@@ -178,8 +178,8 @@ func defects() []defect {
 		{
 			"compares the version only",
 			[]string{"release-compares", "done-compares", "extend-compares"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				swap := func(ctx context.Context, t coalesce.Ticket) coalesce.Ticket {
+			func(s *memcoalesce.Store) driver.Store {
+				swap := func(ctx context.Context, t driver.Ticket) driver.Ticket {
 					if has, ok := holder(ctx, s, t.Key, ttls); ok && has.Version == t.Version {
 						return has
 					}
@@ -187,11 +187,11 @@ func defects() []defect {
 				}
 				return backend{
 					Store:   s,
-					release: func(ctx context.Context, t coalesce.Ticket) (bool, error) { return s.Release(ctx, swap(ctx, t)) },
-					done: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+					release: func(ctx context.Context, t driver.Ticket) (bool, error) { return s.Release(ctx, swap(ctx, t)) },
+					done: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 						return s.Done(ctx, swap(ctx, t), ttl)
 					},
-					extend: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+					extend: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 						return s.Extend(ctx, swap(ctx, t), ttl)
 					},
 				}
@@ -200,8 +200,8 @@ func defects() []defect {
 		{
 			"compares the beginning of the version",
 			[]string{"release-compares", "done-compares"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				swap := func(ctx context.Context, t coalesce.Ticket) coalesce.Ticket {
+			func(s *memcoalesce.Store) driver.Store {
+				swap := func(ctx context.Context, t driver.Ticket) driver.Ticket {
 					if has, ok := holder(ctx, s, t.Key, ttls); ok && has.Version/10 == t.Version {
 						return has
 					}
@@ -209,8 +209,8 @@ func defects() []defect {
 				}
 				return backend{
 					Store:   s,
-					release: func(ctx context.Context, t coalesce.Ticket) (bool, error) { return s.Release(ctx, swap(ctx, t)) },
-					done: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+					release: func(ctx context.Context, t driver.Ticket) (bool, error) { return s.Release(ctx, swap(ctx, t)) },
+					done: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 						return s.Done(ctx, swap(ctx, t), ttl)
 					},
 				}
@@ -219,23 +219,23 @@ func defects() []defect {
 		{
 			"keeps a released lock",
 			[]string{"release-frees", "again-ends-with-the-lock"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, release: func(context.Context, coalesce.Ticket) (bool, error) { return true, nil }}
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, release: func(context.Context, driver.Ticket) (bool, error) { return true, nil }}
 			},
 		},
 		{
 			"keeps the lock of a run that has ended",
 			[]string{"done-frees", "again-once"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, done: func(context.Context, coalesce.Ticket, coalesce.TTLs) (coalesce.End, error) {
-					return coalesce.End{Released: true}, nil
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, done: func(context.Context, driver.Ticket, driver.TTLs) (driver.End, error) {
+					return driver.End{Released: true}, nil
 				}}
 			},
 		},
 		{
 			"forgets the version with the lock",
 			[]string{"done-frees", "current"},
-			func(s *memcoalesce.Store) coalesce.Store {
+			func(s *memcoalesce.Store) driver.Store {
 				return backend{Store: s, current: func(ctx context.Context, key string) (int64, bool, error) {
 					t, ok := holder(ctx, s, key, ttls)
 					return t.Version, ok, nil
@@ -245,7 +245,7 @@ func defects() []defect {
 		{
 			"knows a version of every key",
 			[]string{"current", "version-expires", "lost-state"},
-			func(s *memcoalesce.Store) coalesce.Store {
+			func(s *memcoalesce.Store) driver.Store {
 				return backend{Store: s, current: func(ctx context.Context, key string) (int64, bool, error) {
 					v, _, err := s.Current(ctx, key)
 					return v, true, err
@@ -255,15 +255,15 @@ func defects() []defect {
 		{
 			"ignores extensions",
 			[]string{"extend", "again-lives-with-the-lock"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, extend: func(context.Context, coalesce.Ticket, coalesce.TTLs) (bool, error) { return true, nil }}
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, extend: func(context.Context, driver.Ticket, driver.TTLs) (bool, error) { return true, nil }}
 			},
 		},
 		{
 			"extends the lock and not the version",
 			[]string{"extend"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, extend: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, extend: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 					ttl.Version = time.Nanosecond
 					return s.Extend(ctx, t, ttl)
 				}}
@@ -292,17 +292,17 @@ func defects() []defect {
 		{
 			"takes any argument",
 			[]string{"arguments"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
-					return s.Request(ctx, "k"+key[:min(len(key), 10)], coalesce.Low, again, ttl)
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
+					return s.Request(ctx, "k"+key[:min(len(key), 10)], driver.Low, again, ttl)
 				}}
 			},
 		},
 		{
 			"does not heed its context",
 			[]string{"cancelled-context"},
-			func(s *memcoalesce.Store) coalesce.Store {
-				return backend{Store: s, release: func(ctx context.Context, t coalesce.Ticket) (bool, error) {
+			func(s *memcoalesce.Store) driver.Store {
+				return backend{Store: s, release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 					return s.Release(context.WithoutCancel(ctx), t)
 				}}
 			},

@@ -1,4 +1,4 @@
-// Package coalescetest is the conformance suite of [coalesce.Store]. Run it on your own
+// Package coalescetest is the conformance suite of driver.Store. Run it on your own
 // backend:
 //
 //	func TestConformance(t *testing.T) {

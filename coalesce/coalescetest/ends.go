@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 func releaseFrees(ctx context.Context, h Harness) error {
-	first, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Published)
+	first, err := ask(ctx, h.Store, key, driver.High, false, driver.Published)
 	if err != nil {
 		return err
 	}
@@ -18,7 +18,7 @@ func releaseFrees(ctx context.Context, h Harness) error {
 	if err := release(ctx, h.Store, first, false); err != nil {
 		return fmt.Errorf("a second time: %w", err)
 	}
-	second, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	second, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
@@ -32,9 +32,9 @@ func releaseFrees(ctx context.Context, h Harness) error {
 }
 
 // strangers returns tickets that differ slightly from the given one, which has low priority.
-func strangers(t coalesce.Ticket) []coalesce.Ticket {
-	return []coalesce.Ticket{
-		{Key: t.Key, Priority: coalesce.High, Version: t.Version},
+func strangers(t driver.Ticket) []driver.Ticket {
+	return []driver.Ticket{
+		{Key: t.Key, Priority: driver.High, Version: t.Version},
 		{Key: t.Key, Priority: t.Priority, Version: t.Version - 1},
 		{Key: t.Key, Priority: t.Priority, Version: t.Version + 1},
 		{Key: t.Key, Priority: t.Priority, Version: t.Version * 10},
@@ -44,8 +44,8 @@ func strangers(t coalesce.Ticket) []coalesce.Ticket {
 }
 
 // compares: end changes nothing for a ticket that does not hold the lock.
-func compares(ctx context.Context, h Harness, end func(t coalesce.Ticket) error) error {
-	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+func compares(ctx context.Context, h Harness, end func(t driver.Ticket) error) error {
+	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
@@ -64,23 +64,23 @@ func compares(ctx context.Context, h Harness, end func(t coalesce.Ticket) error)
 }
 
 func releaseCompares(ctx context.Context, h Harness) error {
-	return compares(ctx, h, func(t coalesce.Ticket) error { return release(ctx, h.Peer, t, false) })
+	return compares(ctx, h, func(t driver.Ticket) error { return release(ctx, h.Peer, t, false) })
 }
 
 func doneCompares(ctx context.Context, h Harness) error {
-	return compares(ctx, h, func(t coalesce.Ticket) error { return done(ctx, h.Peer, t, false) })
+	return compares(ctx, h, func(t driver.Ticket) error { return done(ctx, h.Peer, t, false) })
 }
 
 func extendCompares(ctx context.Context, h Harness) error {
-	if err := compares(ctx, h, func(t coalesce.Ticket) error { return extended(ctx, h.Peer, t, false) }); err != nil {
+	if err := compares(ctx, h, func(t driver.Ticket) error { return extended(ctx, h.Peer, t, false) }); err != nil {
 		return err
 	}
 	// No call with a stranger moved the deadline.
 	if err := h.Backdate(ctx, key, ttl.Low-minute); err != nil {
 		return err
 	}
-	d, err := h.Store.Request(ctx, key, coalesce.Low, false, ttl)
-	if err != nil || d.Outcome != coalesce.AlreadyProcessing {
+	d, err := h.Store.Request(ctx, key, driver.Low, false, ttl)
+	if err != nil || d.Outcome != driver.AlreadyProcessing {
 		return fmt.Errorf("a minute before the deadline: %v, %w", d.Outcome, orNil(err))
 	}
 	for _, other := range strangers(d.Ticket) {
@@ -95,7 +95,7 @@ func extendCompares(ctx context.Context, h Harness) error {
 }
 
 func doneFrees(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func doneFrees(ctx context.Context, h Harness) error {
 // extend: lock and version last their whole TTL from the extension on; a ticket that lost its
 // lock is not extended.
 func extend(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}

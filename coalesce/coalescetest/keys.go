@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -15,15 +15,15 @@ func odd() []string {
 	return []string{
 		"a", "A", "a ", " a", "{", "}", "{}", "}{", "a}", "a}b", "{a}", "a}:lock", "a:lock", "a:ver", "%", "%7D", "%7d", "%257D", "%25",
 		"a\x00", "a\n", "*", "?", "[a]", "ä", "a\u0308", "한글 🎟", "\xff\xfe", "1", "01", "1.0",
-		strings.Repeat("k", coalesce.MaxKey), strings.Repeat("k", coalesce.MaxKey-1) + "l", strings.Repeat("}", coalesce.MaxKey),
+		strings.Repeat("k", driver.MaxKey), strings.Repeat("k", driver.MaxKey-1) + "l", strings.Repeat("}", driver.MaxKey),
 	}
 }
 
 // keys: every key has its own lock, mark and version.
 func keys(ctx context.Context, h Harness) error {
-	tickets := map[string]coalesce.Ticket{}
+	tickets := map[string]driver.Ticket{}
 	for _, key := range odd() {
-		t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
@@ -39,14 +39,14 @@ func keys(ctx context.Context, h Harness) error {
 	}
 	for i, key := range odd() {
 		if i%2 == 0 {
-			if _, err := ask(ctx, h.Store, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+			if _, err := ask(ctx, h.Store, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 				return err
 			}
 		}
 	}
 	for i, key := range odd() {
 		if i%2 == 0 {
-			next, err := rerun(ctx, h.Store, tickets[key], coalesce.Low)
+			next, err := rerun(ctx, h.Store, tickets[key], driver.Low)
 			if err != nil {
 				return fmt.Errorf("key %.40q: %w", key, err)
 			}
@@ -62,11 +62,11 @@ func keys(ctx context.Context, h Harness) error {
 // arguments: invalid arguments are refused permanently, and change nothing.
 func arguments(ctx context.Context, h Harness) error {
 	s := h.Store
-	ticket := coalesce.Ticket{Key: key, Priority: coalesce.Low, Version: 1}
+	ticket := driver.Ticket{Key: key, Priority: driver.Low, Version: 1}
 	long, empty, odd, zero := ticket, ticket, ticket, ticket
-	long.Key, empty.Key, odd.Priority, zero.Version = strings.Repeat("k", coalesce.MaxKey+1), "", "low", 0
+	long.Key, empty.Key, odd.Priority, zero.Version = strings.Repeat("k", driver.MaxKey+1), "", "low", 0
 	var calls []error
-	for _, t := range []coalesce.Ticket{long, empty, odd, zero} {
+	for _, t := range []driver.Ticket{long, empty, odd, zero} {
 		_, release := s.Release(ctx, t)
 		_, done := s.Done(ctx, t, ttl)
 		_, extend := s.Extend(ctx, t, ttl)
@@ -83,7 +83,7 @@ func arguments(ctx context.Context, h Harness) error {
 			return fmt.Errorf("call %d with a bad argument: %w; want a permanent error", i, orNil(err))
 		}
 	}
-	if !errors.Is(current, coalesce.ErrEmptyKey) {
+	if !errors.Is(current, driver.ErrEmptyKey) {
 		return fmt.Errorf("Current of an empty key: %w; want ErrEmptyKey", orNil(current))
 	}
 	return nil
@@ -93,10 +93,10 @@ func arguments(ctx context.Context, h Harness) error {
 func cancelledContext(ctx context.Context, h Harness) error {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := h.Store.Request(ended, key, coalesce.High, false, ttl); !errors.Is(err, context.Canceled) {
+	if _, err := h.Store.Request(ended, key, driver.High, false, ttl); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("a cancelled Request: %w; want context.Canceled", orNil(err))
 	}
-	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return fmt.Errorf("after a cancelled Request: %w", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
@@ -16,17 +16,17 @@ type mistakes struct {
 // mark is a request for one more run after that of a version.
 type mark struct {
 	of       int64
-	priority coalesce.Priority
+	priority driver.Priority
 	count    int
 }
 
 // marking is a store that keeps the marks beside a correct one, with a mistake.
-func marking(s *memcoalesce.Store, m mistakes) coalesce.Store {
+func marking(s *memcoalesce.Store, m mistakes) driver.Store {
 	var mu sync.Mutex
 	marks := map[string]mark{}
 	return backend{
 		Store: s,
-		request: func(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+		request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			before, was := holder(ctx, s, key, ttl)
@@ -36,10 +36,10 @@ func marking(s *memcoalesce.Store, m mistakes) coalesce.Store {
 			}
 			old := marks[key]
 			switch {
-			case d.Outcome == coalesce.Upgraded && was && !m.notMoved && old.of == before.Version:
+			case d.Outcome == driver.Upgraded && was && !m.notMoved && old.of == before.Version:
 				old.of = d.Ticket.Version
 				marks[key] = old
-			case d.Outcome == coalesce.Published && m.notCleared:
+			case d.Outcome == driver.Published && m.notCleared:
 				old.of = d.Ticket.Version
 				marks[key] = old
 			}
@@ -49,17 +49,17 @@ func marking(s *memcoalesce.Store, m mistakes) coalesce.Store {
 			if old = marks[key]; old.of != d.Ticket.Version {
 				old = mark{of: d.Ticket.Version}
 			}
-			if old.priority == "" || p == coalesce.High && !m.firstPriority {
+			if old.priority == "" || p == driver.High && !m.firstPriority {
 				old.priority = p
 			}
 			if m.alwaysHigh {
-				old.priority = coalesce.High
+				old.priority = driver.High
 			}
 			old.count++
 			marks[key] = old
 			return d, nil
 		},
-		done: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+		done: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			end, err := s.Done(ctx, t, ttl)
@@ -83,7 +83,7 @@ func marking(s *memcoalesce.Store, m mistakes) coalesce.Store {
 			}
 			return end, err
 		},
-		extend: func(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+		extend: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if m.notExtended {
@@ -112,7 +112,7 @@ func markDefects() []defect {
 		{"loses marks in an extension", mistakes{notExtended: true}, []string{"again-lives-with-the-lock"}},
 		{"gives the other run the same version", mistakes{oldVersion: true}, []string{"again-once", "versions-grow"}},
 	} {
-		out = append(out, defect{d.name, d.caught, func(s *memcoalesce.Store) coalesce.Store { return marking(s, d.with) }})
+		out = append(out, defect{d.name, d.caught, func(s *memcoalesce.Store) driver.Store { return marking(s, d.with) }})
 	}
 	return out
 }

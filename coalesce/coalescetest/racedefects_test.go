@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
@@ -21,7 +21,7 @@ type naive struct {
 
 // state of the only key.
 type state struct {
-	ticket coalesce.Ticket
+	ticket driver.Ticket
 	held   bool
 	marked bool
 }
@@ -62,26 +62,26 @@ func (s *naive) see(step string) state {
 	return seen
 }
 
-func (s *naive) take(key string, p coalesce.Priority) coalesce.Ticket {
+func (s *naive) take(key string, p driver.Priority) driver.Ticket {
 	s.version++
-	s.state = state{ticket: coalesce.Ticket{Key: key, Priority: p, Version: s.version}, held: true}
+	s.state = state{ticket: driver.Ticket{Key: key, Priority: p, Version: s.version}, held: true}
 	return s.state.ticket
 }
 
-func (s *naive) Request(_ context.Context, key string, p coalesce.Priority, again bool, _ coalesce.TTLs) (coalesce.Decision, error) {
+func (s *naive) Request(_ context.Context, key string, p driver.Priority, again bool, _ driver.TTLs) (driver.Decision, error) {
 	seen := s.see("request " + string(p))
 	defer s.mu.Unlock()
 	switch {
 	case !seen.held:
-		return coalesce.Decision{Outcome: coalesce.Published, Ticket: s.take(key, p)}, nil
-	case seen.ticket.Priority == coalesce.Low && p == coalesce.High:
-		return coalesce.Decision{Outcome: coalesce.Upgraded, Ticket: s.take(key, p)}, nil
+		return driver.Decision{Outcome: driver.Published, Ticket: s.take(key, p)}, nil
+	case seen.ticket.Priority == driver.Low && p == driver.High:
+		return driver.Decision{Outcome: driver.Upgraded, Ticket: s.take(key, p)}, nil
 	}
 	s.state.marked = s.state.marked || again
-	return coalesce.Decision{Outcome: coalesce.AlreadyProcessing, Ticket: seen.ticket}, nil
+	return driver.Decision{Outcome: driver.AlreadyProcessing, Ticket: seen.ticket}, nil
 }
 
-func (s *naive) Release(_ context.Context, t coalesce.Ticket) (bool, error) {
+func (s *naive) Release(_ context.Context, t driver.Ticket) (bool, error) {
 	seen := s.see("release")
 	defer s.mu.Unlock()
 	if !seen.held || seen.ticket != t {
@@ -91,20 +91,20 @@ func (s *naive) Release(_ context.Context, t coalesce.Ticket) (bool, error) {
 	return true, nil
 }
 
-func (s *naive) Done(_ context.Context, t coalesce.Ticket, _ coalesce.TTLs) (coalesce.End, error) {
+func (s *naive) Done(_ context.Context, t driver.Ticket, _ driver.TTLs) (driver.End, error) {
 	seen := s.see("done")
 	defer s.mu.Unlock()
 	switch {
 	case !seen.held || seen.ticket != t:
-		return coalesce.End{}, nil
+		return driver.End{}, nil
 	case seen.marked:
-		return coalesce.End{Released: true, Again: true, Next: s.take(t.Key, coalesce.Low)}, nil
+		return driver.End{Released: true, Again: true, Next: s.take(t.Key, driver.Low)}, nil
 	}
 	s.state.held = false
-	return coalesce.End{Released: true}, nil
+	return driver.End{Released: true}, nil
 }
 
-func (s *naive) Extend(context.Context, coalesce.Ticket, coalesce.TTLs) (bool, error) {
+func (s *naive) Extend(context.Context, driver.Ticket, driver.TTLs) (bool, error) {
 	return false, nil
 }
 
@@ -122,7 +122,7 @@ func raceDefects() []defect {
 		{"looks and then releases", "release", "concurrent-release"},
 		{"looks and then ends a run", "done", "concurrent-done"},
 	} {
-		out = append(out, defect{d.name, []string{d.caught}, func(*memcoalesce.Store) coalesce.Store { return &naive{step: d.step} }})
+		out = append(out, defect{d.name, []string{d.caught}, func(*memcoalesce.Store) driver.Store { return &naive{step: d.step} }})
 	}
 	return out
 }

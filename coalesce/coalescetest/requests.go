@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 // freeIsPublished: the first request publishes, with any priority.
 func freeIsPublished(ctx context.Context, h Harness) error {
-	for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
-		t, err := ask(ctx, h.Store, "free-"+string(p), p, false, coalesce.Published)
+	for _, p := range []driver.Priority{driver.High, driver.Low} {
+		t, err := ask(ctx, h.Store, "free-"+string(p), p, false, driver.Published)
 		if err != nil {
 			return err
 		}
@@ -23,16 +23,16 @@ func freeIsPublished(ctx context.Context, h Harness) error {
 
 // heldIsProcessing: other requests get the holder's ticket, and change nothing.
 func heldIsProcessing(ctx context.Context, h Harness) error {
-	for _, c := range []struct{ holder, other coalesce.Priority }{
-		{coalesce.Low, coalesce.Low}, {coalesce.High, coalesce.Low}, {coalesce.High, coalesce.High},
+	for _, c := range []struct{ holder, other driver.Priority }{
+		{driver.Low, driver.Low}, {driver.High, driver.Low}, {driver.High, driver.High},
 	} {
 		key := fmt.Sprintf("%s-%s", c.holder, c.other)
-		t, err := ask(ctx, h.Store, key, c.holder, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, c.holder, false, driver.Published)
 		if err != nil {
 			return err
 		}
-		for _, s := range []coalesce.Store{h.Peer, h.Store, h.Peer} {
-			whose, err := ask(ctx, s, key, c.other, false, coalesce.AlreadyProcessing)
+		for _, s := range []driver.Store{h.Peer, h.Store, h.Peer} {
+			whose, err := ask(ctx, s, key, c.other, false, driver.AlreadyProcessing)
 			if err != nil {
 				return err
 			}
@@ -52,18 +52,18 @@ func heldIsProcessing(ctx context.Context, h Harness) error {
 
 // highUpgradesLow: an upgrade happens once, and the low ticket is invalid after it.
 func highUpgradesLow(ctx context.Context, h Harness) error {
-	low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
-	high, err := ask(ctx, h.Peer, key, coalesce.High, false, coalesce.Upgraded)
+	high, err := ask(ctx, h.Peer, key, driver.High, false, driver.Upgraded)
 	if err != nil {
 		return err
 	}
 	if high.Version <= low.Version {
 		return fmt.Errorf("the upgrade has the version %d after %d", high.Version, low.Version)
 	}
-	if _, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.AlreadyProcessing); err != nil {
+	if _, err := ask(ctx, h.Store, key, driver.High, false, driver.AlreadyProcessing); err != nil {
 		return fmt.Errorf("after the upgrade: %w", err)
 	}
 	if err := newest(ctx, h.Store, key, high.Version); err != nil {
@@ -80,9 +80,9 @@ func highUpgradesLow(ctx context.Context, h Harness) error {
 
 // lockExpires: a lock expires by its own TTL, and is then free for any request.
 func lockExpires(ctx context.Context, h Harness) error {
-	for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
+	for _, p := range []driver.Priority{driver.High, driver.Low} {
 		key := "expires-" + string(p)
-		first, err := ask(ctx, h.Store, key, p, false, coalesce.Published)
+		first, err := ask(ctx, h.Store, key, p, false, driver.Published)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func lockExpires(ctx context.Context, h Harness) error {
 		if err := h.Backdate(ctx, key, 5*minute); err != nil {
 			return err
 		}
-		second, err := ask(ctx, h.Peer, key, coalesce.Low, false, coalesce.Published)
+		second, err := ask(ctx, h.Peer, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return fmt.Errorf("after the %s lock's deadline: %w", p, err)
 		}
@@ -117,13 +117,13 @@ func lockExpires(ctx context.Context, h Harness) error {
 
 // upgradeHasItsOwnTTL: after the upgrade the lock is a high one.
 func upgradeHasItsOwnTTL(ctx context.Context, h Harness) error {
-	if _, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published); err != nil {
+	if _, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published); err != nil {
 		return err
 	}
 	if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
 		return err
 	}
-	high, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Upgraded)
+	high, err := ask(ctx, h.Store, key, driver.High, false, driver.Upgraded)
 	if err != nil {
 		return err
 	}

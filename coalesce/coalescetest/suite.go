@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/conformance"
 )
 
 // Harness is one empty store with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
-	Store coalesce.Store
+	Store driver.Store
 	// Peer is the same store, opened by another process; Store when nil.
-	Peer coalesce.Store
+	Peer driver.Store
 	// Backdate makes the TTLs of a key's data end earlier, as if the given time had passed;
 	// required.
 	Backdate func(ctx context.Context, key string, by time.Duration) error
@@ -79,10 +80,10 @@ const (
 )
 
 // ttl is long enough for no test to outlive it, and each differs from the others.
-var ttl = coalesce.TTLs{High: 10 * minute, Low: 20 * minute, Version: 60 * minute}
+var ttl = driver.TTLs{High: 10 * minute, Low: 20 * minute, Version: 60 * minute}
 
 // ask requests a refresh and checks the outcome.
-func ask(ctx context.Context, s coalesce.Store, key string, p coalesce.Priority, again bool, want coalesce.Outcome) (coalesce.Ticket, error) {
+func ask(ctx context.Context, s driver.Store, key string, p coalesce.Priority, again bool, want coalesce.Outcome) (coalesce.Ticket, error) {
 	d, err := s.Request(ctx, key, p, again, ttl)
 	switch {
 	case err != nil:
@@ -98,7 +99,7 @@ func ask(ctx context.Context, s coalesce.Store, key string, p coalesce.Priority,
 }
 
 // held checks that a ticket has the lock.
-func held(ctx context.Context, s coalesce.Store, t coalesce.Ticket) error {
+func held(ctx context.Context, s driver.Store, t coalesce.Ticket) error {
 	d, err := s.Request(ctx, t.Key, coalesce.Low, false, ttl)
 	if err != nil || d.Outcome != coalesce.AlreadyProcessing || d.Ticket != t {
 		return fmt.Errorf("a low request found %v with %v, %w; want AlreadyProcessing with %v", d.Outcome, d.Ticket, orNil(err), t)
@@ -107,7 +108,7 @@ func held(ctx context.Context, s coalesce.Store, t coalesce.Ticket) error {
 }
 
 // free checks that the lock is free: it takes the lock, and releases it.
-func free(ctx context.Context, s coalesce.Store, key string) error {
+func free(ctx context.Context, s driver.Store, key string) error {
 	t, err := ask(ctx, s, key, coalesce.Low, false, coalesce.Published)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func free(ctx context.Context, s coalesce.Store, key string) error {
 	return release(ctx, s, t, true)
 }
 
-func release(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want bool) error {
+func release(ctx context.Context, s driver.Store, t coalesce.Ticket, want bool) error {
 	if released, err := s.Release(ctx, t); err != nil || released != want {
 		return fmt.Errorf("release of %v: %v, %w; want %v", t, released, orNil(err), want)
 	}
@@ -123,7 +124,7 @@ func release(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want bool
 }
 
 // done ends a run that has no next run.
-func done(ctx context.Context, s coalesce.Store, t coalesce.Ticket, released bool) error {
+func done(ctx context.Context, s driver.Store, t coalesce.Ticket, released bool) error {
 	end, err := s.Done(ctx, t, ttl)
 	if err != nil || end.Released != released || end.Again {
 		return fmt.Errorf("end of %v: %+v, %w; want released %v and no other run", t, end, orNil(err), released)
@@ -132,7 +133,7 @@ func done(ctx context.Context, s coalesce.Store, t coalesce.Ticket, released boo
 }
 
 // rerun ends a run that has a next run.
-func rerun(ctx context.Context, s coalesce.Store, t coalesce.Ticket, p coalesce.Priority) (coalesce.Ticket, error) {
+func rerun(ctx context.Context, s driver.Store, t coalesce.Ticket, p coalesce.Priority) (coalesce.Ticket, error) {
 	end, err := s.Done(ctx, t, ttl)
 	switch {
 	case err != nil || !end.Released || !end.Again:
@@ -143,7 +144,7 @@ func rerun(ctx context.Context, s coalesce.Store, t coalesce.Ticket, p coalesce.
 	return end.Next, nil
 }
 
-func extended(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want bool) error {
+func extended(ctx context.Context, s driver.Store, t coalesce.Ticket, want bool) error {
 	if ok, err := s.Extend(ctx, t, ttl); err != nil || ok != want {
 		return fmt.Errorf("extension of %v: %v, %w; want %v", t, ok, orNil(err), want)
 	}
@@ -151,7 +152,7 @@ func extended(ctx context.Context, s coalesce.Store, t coalesce.Ticket, want boo
 }
 
 // newest checks the current version; 0 is an unknown one.
-func newest(ctx context.Context, s coalesce.Store, key string, want int64) error {
+func newest(ctx context.Context, s driver.Store, key string, want int64) error {
 	version, known, err := s.Current(ctx, key)
 	if err != nil || known != (want != 0) || known && version != want {
 		return fmt.Errorf("the current version of %.40q is %d, known %v, %w; want %d", key, version, known, orNil(err), want)

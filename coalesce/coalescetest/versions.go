@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 // versionsGrow: versions grow over every way in which a run can end, from every instance.
@@ -15,22 +15,22 @@ func versionsGrow(ctx context.Context, h Harness) error {
 		if i%2 == 1 {
 			s = h.Peer
 		}
-		t, err := ask(ctx, s, key, coalesce.Low, false, coalesce.Published)
+		t, err := ask(ctx, s, key, driver.Low, false, driver.Published)
 		if err != nil {
 			return err
 		}
 		versions := []int64{t.Version}
 		if i%4 == 0 {
-			if t, err = ask(ctx, h.Peer, key, coalesce.High, false, coalesce.Upgraded); err != nil {
+			if t, err = ask(ctx, h.Peer, key, driver.High, false, driver.Upgraded); err != nil {
 				return err
 			}
 			versions = append(versions, t.Version)
 		}
 		if i%4 == 1 {
-			if _, err := ask(ctx, s, key, coalesce.Low, true, coalesce.AlreadyProcessing); err != nil {
+			if _, err := ask(ctx, s, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
 				return err
 			}
-			if t, err = rerun(ctx, h.Store, t, coalesce.Low); err != nil {
+			if t, err = rerun(ctx, h.Store, t, driver.Low); err != nil {
 				return err
 			}
 			versions = append(versions, t.Version)
@@ -63,14 +63,14 @@ func current(ctx context.Context, h Harness) error {
 	if err := newest(ctx, h.Store, key, 0); err != nil {
 		return fmt.Errorf("before the first request: %w", err)
 	}
-	low, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
 	if err := newest(ctx, h.Peer, key, low.Version); err != nil {
 		return err
 	}
-	high, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Upgraded)
+	high, err := ask(ctx, h.Store, key, driver.High, false, driver.Upgraded)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func versionExpires(ctx context.Context, h Harness) error {
 	if err := h.Backdate(ctx, key, ttl.Version-5*minute); err != nil {
 		return err
 	}
-	t, err := ask(ctx, h.Store, key, coalesce.Low, false, coalesce.Published)
+	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func versionExpires(ctx context.Context, h Harness) error {
 	if err := newest(ctx, h.Peer, key, 0); err != nil {
 		return fmt.Errorf("after its deadline: %w", err)
 	}
-	next, err := ask(ctx, h.Peer, key, coalesce.Low, false, coalesce.Published)
+	next, err := ask(ctx, h.Peer, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
@@ -123,9 +123,9 @@ func versionExpires(ctx context.Context, h Harness) error {
 // lostState: after a loss the key is free, its current version is unknown, an earlier ticket
 // holds no lock, and new versions are higher.
 func lostState(ctx context.Context, h Harness) error {
-	last := coalesce.Ticket{}
+	last := driver.Ticket{}
 	for i := range 10 {
-		t, err := ask(ctx, h.Store, key, coalesce.High, false, coalesce.Published)
+		t, err := ask(ctx, h.Store, key, driver.High, false, driver.Published)
 		if err != nil {
 			return fmt.Errorf("after loss %d: %w", i, err)
 		}

@@ -2,7 +2,7 @@ package memcoalesce
 
 // Len counts the keys that take memory.
 func (s *Store) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.keys)
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	return len(s.memory.keys)
 }

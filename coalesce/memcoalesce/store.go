@@ -6,11 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
-// Store is a [coalesce.Store] in memory.
+// Store is a store in memory. Use New.
 type Store struct {
+	driver.Store
+	memory *store
+}
+
+type store struct {
 	mu    sync.Mutex
 	keys  map[string]*entry
 	last  int64 // the highest version of all
@@ -19,39 +24,40 @@ type Store struct {
 
 // entry is a key. Values behind their deadline count as absent.
 type entry struct {
-	priority  coalesce.Priority
+	priority  driver.Priority
 	held      int64 // the version of the lock
 	until     time.Time
-	again     coalesce.Priority // "" when no next run was requested
+	again     driver.Priority // "" when no next run was requested
 	version   int64
 	forgotten time.Time // when the version expires
 }
 
-var _ coalesce.Store = (*Store)(nil)
-
 const smallest = 1024
 
 // New returns an empty store.
-func New() *Store { return &Store{keys: map[string]*entry{}, sweep: smallest} }
+func New() *Store {
+	s := &store{keys: map[string]*entry{}, sweep: smallest}
+	return &Store{Store: s, memory: s}
+}
 
-// Request decides; see [coalesce.Store].
-func (s *Store) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
-	if err := begin(ctx, "request", key, coalesce.Check(key, p)); err != nil {
-		return coalesce.Decision{}, err
+// Request decides; see [driver.Store].
+func (s *store) Request(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
+	if err := begin(ctx, "request", key, driver.Check(key, p)); err != nil {
+		return driver.Decision{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	e := s.at(key, now)
-	d := coalesce.Decision{Outcome: coalesce.Published}
+	d := driver.Decision{Outcome: driver.Published}
 	if e.until.After(now) {
-		if p == coalesce.Low || e.priority == coalesce.High {
-			if again && e.again != coalesce.High {
+		if p == driver.Low || e.priority == driver.High {
+			if again && e.again != driver.High {
 				e.again = p
 			}
-			return coalesce.Decision{Outcome: coalesce.AlreadyProcessing, Ticket: e.ticket(key)}, nil
+			return driver.Decision{Outcome: driver.AlreadyProcessing, Ticket: e.ticket(key)}, nil
 		}
-		d.Outcome = coalesce.Upgraded
+		d.Outcome = driver.Upgraded
 	} else {
 		e.again = ""
 	}
@@ -61,7 +67,7 @@ func (s *Store) Request(ctx context.Context, key string, p coalesce.Priority, ag
 }
 
 // Release deletes the ticket's lock.
-func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (released bool, err error) {
+func (s *store) Release(ctx context.Context, t driver.Ticket) (released bool, err error) {
 	err = s.holding(ctx, "release", t, func(e *entry, _ time.Time) {
 		released, e.until = true, time.Time{}
 	})
@@ -69,7 +75,7 @@ func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (released bool, 
 }
 
 // Done ends the ticket's run, and begins the next one if it was requested.
-func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (end coalesce.End, err error) {
+func (s *store) Done(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (end driver.End, err error) {
 	err = s.holding(ctx, "end the run of", t, func(e *entry, now time.Time) {
 		if end.Released = true; e.again == "" {
 			e.until = time.Time{}
@@ -84,7 +90,7 @@ func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) 
 }
 
 // Extend restarts the TTLs.
-func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (extended bool, err error) {
+func (s *store) Extend(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (extended bool, err error) {
 	err = s.holding(ctx, "extend", t, func(e *entry, now time.Time) {
 		extended = true
 		e.until, e.version, e.forgotten = now.Add(ttl.Of(t.Priority)), t.Version, now.Add(ttl.Version)
@@ -93,8 +99,8 @@ func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs
 }
 
 // Current returns the newest version.
-func (s *Store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
-	if err := begin(ctx, "look up the version of", key, coalesce.CheckKey(key)); err != nil {
+func (s *store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
+	if err := begin(ctx, "look up the version of", key, driver.CheckKey(key)); err != nil {
 		return 0, false, err
 	}
 	s.mu.Lock()
@@ -107,9 +113,9 @@ func (s *Store) Current(ctx context.Context, key string) (version int64, known b
 
 // Backdate makes a key's lock and version older by the given time, for tests of expired state.
 func (s *Store) Backdate(_ context.Context, key string, by time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.keys[key]; e != nil {
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	if e := s.memory.keys[key]; e != nil {
 		e.until, e.forgotten = e.until.Add(-by), e.forgotten.Add(-by)
 	}
 	return nil
@@ -117,9 +123,9 @@ func (s *Store) Backdate(_ context.Context, key string, by time.Duration) error 
 
 // Lose removes a key, for tests.
 func (s *Store) Lose(_ context.Context, key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.keys, key)
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	delete(s.memory.keys, key)
 	return nil
 }
 
@@ -134,7 +140,7 @@ func begin(ctx context.Context, what, key string, err error) error {
 }
 
 // holding calls f if the ticket holds its lock.
-func (s *Store) holding(ctx context.Context, what string, t coalesce.Ticket, f func(e *entry, now time.Time)) error {
+func (s *store) holding(ctx context.Context, what string, t driver.Ticket, f func(e *entry, now time.Time)) error {
 	if err := begin(ctx, what, t.Key, t.Check()); err != nil {
 		return err
 	}
@@ -148,7 +154,7 @@ func (s *Store) holding(ctx context.Context, what string, t coalesce.Ticket, f f
 }
 
 // at returns the entry of a key, and creates a missing one.
-func (s *Store) at(key string, now time.Time) *entry {
+func (s *store) at(key string, now time.Time) *entry {
 	if e := s.keys[key]; e != nil {
 		return e
 	}
@@ -166,12 +172,12 @@ func (s *Store) at(key string, now time.Time) *entry {
 }
 
 // take gives the lock to a new version.
-func (s *Store) take(e *entry, p coalesce.Priority, ttl coalesce.TTLs, now time.Time) {
+func (s *store) take(e *entry, p driver.Priority, ttl driver.TTLs, now time.Time) {
 	s.last = max(s.last+1, now.UnixMicro())
 	e.priority, e.held, e.until = p, s.last, now.Add(ttl.Of(p))
 	e.version, e.forgotten = s.last, now.Add(ttl.Version)
 }
 
-func (e *entry) ticket(key string) coalesce.Ticket {
-	return coalesce.Ticket{Key: key, Priority: e.priority, Version: e.held}
+func (e *entry) ticket(key string) driver.Ticket {
+	return driver.Ticket{Key: key, Priority: e.priority, Version: e.held}
 }

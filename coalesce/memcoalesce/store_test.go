@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
@@ -28,9 +29,9 @@ func TestConformance(t *testing.T) {
 func TestForgetsWhatExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memcoalesce.New()
-		ttl := coalesce.TTLs{High: time.Minute, Low: time.Minute, Version: time.Hour}
+		ttl := driver.TTLs{High: time.Minute, Low: time.Minute, Version: time.Hour}
 		for i := range 5000 {
-			if _, err := s.Request(t.Context(), fmt.Sprint(i), coalesce.Low, false, ttl); err != nil {
+			if _, err := s.Request(t.Context(), fmt.Sprint(i), driver.Low, false, ttl); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -39,7 +40,7 @@ func TestForgetsWhatExpired(t *testing.T) {
 		}
 		time.Sleep(time.Hour + time.Second) // synctest's clock
 		for i := range 5000 {
-			if _, err := s.Request(t.Context(), fmt.Sprint("new ", i), coalesce.Low, false, ttl); err != nil {
+			if _, err := s.Request(t.Context(), fmt.Sprint("new ", i), driver.Low, false, ttl); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -56,7 +57,7 @@ func ExampleNew() {
 		panic(err)
 	}
 	for range 2 {
-		d, err := coalescer.Request(context.Background(), "artist-7", coalesce.Low)
+		d, err := coalescer.Request(context.Background(), "artist-7", driver.Low)
 		fmt.Println(d.Outcome, err)
 	}
 	// Output:

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -44,7 +45,7 @@ func eachServer(t *testing.T, run func(t *testing.T, url string)) {
 	}
 }
 
-func newStore(t testing.TB, client redis.UniversalClient, prefix string) *rediscoalesce.Store {
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: prefix})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -41,10 +42,10 @@ func TestRedisDown(t *testing.T) {
 				Timeout: 500 * time.Millisecond, HighTTL: 2 * time.Second, LowTTL: 2 * time.Second,
 				Breaker: coalesce.Breaker{Calls: 4, Window: time.Hour, Open: time.Second},
 			})
-			var ticket coalesce.Ticket
+			var ticket driver.Ticket
 			// In the first call the server may still be slow to start.
 			for ticket.Version == 0 {
-				d, err := c.Request(t.Context(), "artist-7", coalesce.Low)
+				d, err := c.Request(t.Context(), "artist-7", driver.Low)
 				if err != nil {
 					t.Log(err)
 				}
@@ -54,7 +55,7 @@ func TestRedisDown(t *testing.T) {
 			published := false
 			for name, call := range map[string]func() error{
 				"Do": func() error {
-					_, err := c.Do(t.Context(), "artist-8", coalesce.High, func(context.Context, int64) error { published = true; return nil })
+					_, err := c.Do(t.Context(), "artist-8", driver.High, func(context.Context, int64) error { published = true; return nil })
 					return err
 				},
 				"Release": func() error {
@@ -90,7 +91,7 @@ func TestRedisDown(t *testing.T) {
 			// The coalescer recovers by itself. A refused request may have been executed late,
 			// so the key may be locked until the TTL.
 			for deadline := time.Now().Add(time.Minute); ; {
-				d, err := c.Request(t.Context(), "artist-8", coalesce.High)
+				d, err := c.Request(t.Context(), "artist-8", driver.High)
 				if err == nil && d.Mine() {
 					break
 				}
@@ -118,7 +119,7 @@ func TestClusterDown(t *testing.T) {
 	defer client.Close()
 	c := newCoalescer(t, newStore(t, client, ""), coalesce.Config{})
 	for range 15 {
-		_, err := c.Request(t.Context(), "artist-7", coalesce.Low)
+		_, err := c.Request(t.Context(), "artist-7", driver.Low)
 		if !errors.Is(err, coalesce.ErrUnavailable) || fault.Of(err) != fault.Infrastructure {
 			t.Fatalf("%v (%v), want ErrUnavailable", err, fault.Of(err))
 		}

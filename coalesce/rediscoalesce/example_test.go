@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 )
 
@@ -26,7 +27,7 @@ func ExampleNew() {
 	}
 	ctx := context.Background()
 	for range 3 {
-		d, err := coalescer.Do(ctx, "42", coalesce.High, func(_ context.Context, version int64) error {
+		d, err := coalescer.Do(ctx, "42", driver.High, func(_ context.Context, version int64) error {
 			fmt.Println("publish; the lock is", client.Get(ctx, "upd:{42}:lock").Val() == fmt.Sprint("HIGH:", version))
 			return nil
 		})

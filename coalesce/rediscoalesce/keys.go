@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Config of a [Store]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Prefix of the Redis keys; "upd:" when empty. It must not contain a brace,
 	// because the key's id is the hash tag.
@@ -25,7 +25,7 @@ var escape = strings.NewReplacer("%", "%25", "}", "%7D").Replace
 // names holds the Redis keys of one id. The tag puts them into one slot of a Cluster.
 type names struct{ lock, version, again string }
 
-func (s *Store) names(id string) names {
+func (s *store) names(id string) names {
 	tag := s.prefix + "{" + escape(id) + "}"
 	return names{lock: tag + ":lock", version: tag + ":ver", again: tag + ":again"}
 }

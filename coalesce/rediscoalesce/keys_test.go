@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -22,14 +22,14 @@ func tryNew(client redis.UniversalClient, prefix string) error {
 	return err
 }
 
-var ttl = coalesce.TTLs{High: 30 * time.Second, Low: time.Minute, Version: 45 * time.Minute}
+var ttl = driver.TTLs{High: 30 * time.Second, Low: time.Minute, Version: 45 * time.Minute}
 
 // TestKeys: operators and dashboards read the keys: the test checks their names, values and
 // TTLs.
 func TestKeys(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	s := newStore(t, client, "")
-	request := func(p coalesce.Priority, again bool) coalesce.Ticket {
+	request := func(p driver.Priority, again bool) driver.Ticket {
 		d, err := s.Request(t.Context(), "42", p, again, ttl)
 		if err != nil {
 			t.Fatal(err)
@@ -43,13 +43,13 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s holds %q for %v, want %q for %v", key, got, left, want, longest)
 		}
 	}
-	version := func(t coalesce.Ticket) string { return strconv.FormatInt(t.Version, 10) }
-	low := request(coalesce.Low, false)
+	version := func(t driver.Ticket) string { return strconv.FormatInt(t.Version, 10) }
+	low := request(driver.Low, false)
 	holds("upd:{42}:lock", "LOW:"+version(low), time.Minute)
 	holds("upd:{42}:ver", version(low), 45*time.Minute)
-	request(coalesce.Low, true)
+	request(driver.Low, true)
 	holds("upd:{42}:again", "LOW:"+version(low), time.Minute+time.Second)
-	high := request(coalesce.High, false)
+	high := request(driver.High, false)
 	holds("upd:{42}:lock", "HIGH:"+version(high), 30*time.Second)
 	holds("upd:{42}:ver", version(high), 45*time.Minute)
 	holds("upd:{42}:again", "LOW:"+version(high), 31*time.Second)
@@ -61,7 +61,7 @@ func TestKeys(t *testing.T) {
 	if !slices.Equal(keys, []string{"upd:{42}:lock", "upd:{42}:ver"}) {
 		t.Errorf("a run that follows another left %v", keys)
 	}
-	if _, err := s.Request(t.Context(), "}%7D{", coalesce.Low, false, ttl); err != nil {
+	if _, err := s.Request(t.Context(), "}%7D{", driver.Low, false, ttl); err != nil {
 		t.Fatal(err)
 	}
 	if client.Exists(t.Context(), "upd:{%7D%257D{}:lock").Val() != 1 {
@@ -104,14 +104,14 @@ func TestCounters(t *testing.T) {
 		if err := client.Set(t.Context(), p+"{42}:ver", ahead, time.Hour).Err(); err != nil {
 			t.Fatal(err)
 		}
-		low, err := s.Request(t.Context(), "42", coalesce.Low, false, ttl)
+		low, err := s.Request(t.Context(), "42", driver.Low, false, ttl)
 		if err != nil || low.Ticket.Version != ahead+1 {
 			t.Fatalf("%v, %v; want the version %d", low, err, ahead+1)
 		}
 		if err := client.Del(t.Context(), p+"{42}:ver").Err(); err != nil {
 			t.Fatal(err)
 		}
-		high, err := s.Request(t.Context(), "42", coalesce.High, false, ttl)
+		high, err := s.Request(t.Context(), "42", driver.High, false, ttl)
 		if err != nil || high.Ticket.Version != ahead+2 {
 			t.Fatalf("%v, %v; want the version %d", high, err, ahead+2)
 		}
@@ -139,11 +139,11 @@ func TestForeignKeys(t *testing.T) {
 			client.HSet(ctx, p+"{b}:lock", "f", "v").Err(), client.HSet(ctx, p+"{c}:ver", "f", "v").Err()); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := s.Request(ctx, "a", coalesce.Low, false, ttl); err != nil || d.Outcome != coalesce.Published {
+		if d, err := s.Request(ctx, "a", driver.Low, false, ttl); err != nil || d.Outcome != driver.Published {
 			t.Errorf("over text: %v, %v", d.Outcome, err)
 		}
 		for _, id := range []string{"b", "c"} {
-			if _, err := s.Request(ctx, id, coalesce.Low, false, ttl); rediscoalesce.Classify(err) != fault.Permanent {
+			if _, err := s.Request(ctx, id, driver.Low, false, ttl); rediscoalesce.Classify(err) != fault.Permanent {
 				t.Errorf("%s, of another type: %v (%v), want a permanent error", id, err, rediscoalesce.Classify(err))
 			}
 		}
@@ -159,7 +159,7 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		d, err := s.Request(context.Background(), id, coalesce.High, false, ttl)
+		d, err := s.Request(context.Background(), id, driver.High, false, ttl)
 		if err != nil || !d.Mine() {
 			t.Fatal(d, err)
 		}

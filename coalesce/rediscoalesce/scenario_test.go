@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/coalesce"
-	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -33,7 +33,7 @@ func fleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 	return all
 }
 
-func newCoalescer(t *testing.T, s *rediscoalesce.Store, cfg coalesce.Config) *coalesce.Coalescer {
+func newCoalescer(t *testing.T, s driver.Store, cfg coalesce.Config) *coalesce.Coalescer {
 	t.Helper()
 	c, err := coalesce.New(s, cfg)
 	if err != nil {
@@ -44,7 +44,7 @@ func newCoalescer(t *testing.T, s *rediscoalesce.Store, cfg coalesce.Config) *co
 
 // herd sends requests for one key from every instance at once, and returns the published
 // tickets. The work goes on until all requests are decided.
-func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (published []coalesce.Ticket) {
+func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (published []driver.Ticket) {
 	t.Helper()
 	var mu sync.Mutex
 	var outcomes [4]atomic.Int64
@@ -53,10 +53,10 @@ func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (pu
 	for i := range requests {
 		wg.Go(func() {
 			<-start
-			d, err := all[i%len(all)].Do(t.Context(), key, coalesce.Low, func(_ context.Context, version int64) error {
+			d, err := all[i%len(all)].Do(t.Context(), key, driver.Low, func(_ context.Context, version int64) error {
 				mu.Lock()
 				defer mu.Unlock()
-				published = append(published, coalesce.Ticket{Key: key, Priority: coalesce.Low, Version: version})
+				published = append(published, driver.Ticket{Key: key, Priority: driver.Low, Version: version})
 				return nil
 			})
 			if err != nil {
@@ -68,7 +68,7 @@ func herd(t *testing.T, all []*coalesce.Coalescer, key string, requests int) (pu
 	}
 	close(start)
 	wg.Wait()
-	if n := outcomes[coalesce.AlreadyProcessing].Load(); n != int64(requests-1) {
+	if n := outcomes[driver.AlreadyProcessing].Load(); n != int64(requests-1) {
 		t.Errorf("%d of %d requests were told that somebody is at it", n, requests)
 	}
 	return published
@@ -118,7 +118,7 @@ func issue(t *testing.T, all []*coalesce.Coalescer, each int) []int64 {
 	for _, c := range all {
 		wg.Go(func() {
 			for n := 0; n < each; {
-				d, err := c.Request(t.Context(), "artist-7", coalesce.High)
+				d, err := c.Request(t.Context(), "artist-7", driver.High)
 				if err != nil {
 					t.Error(err)
 					return
@@ -131,7 +131,7 @@ func issue(t *testing.T, all []*coalesce.Coalescer, each int) []int64 {
 				versions = append(versions, d.Ticket.Version)
 				mu.Unlock()
 				n++
-				if released, err := c.Release(t.Context(), "artist-7", coalesce.High, d.Ticket.Version); !released || err != nil {
+				if released, err := c.Release(t.Context(), "artist-7", driver.High, d.Ticket.Version); !released || err != nil {
 					t.Errorf("release of %d: %v, %v", d.Ticket.Version, released, err)
 					return
 				}
@@ -197,7 +197,7 @@ func TestPriorityInversion(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		request := func(c *coalesce.Coalescer, p coalesce.Priority, want coalesce.Outcome) int64 {
+		request := func(c *coalesce.Coalescer, p driver.Priority, want driver.Outcome) int64 {
 			d, err := c.Do(t.Context(), "artist-7", p, func(_ context.Context, version int64) error {
 				e, err := event.New("UpdateRequest", "test", nil)
 				if err != nil {
@@ -215,12 +215,12 @@ func TestPriorityInversion(t *testing.T) {
 			}
 			return d.Ticket.Version
 		}
-		low := request(all[1], coalesce.Low, coalesce.Published)
-		high := request(all[2], coalesce.High, coalesce.Upgraded)
+		low := request(all[1], driver.Low, driver.Published)
+		high := request(all[2], driver.High, driver.Upgraded)
 
 		var handled []int64
 		ends := make(chan struct{}, 2)
-		worker := func(p coalesce.Priority) bus.Consumer {
+		worker := func(p driver.Priority) bus.Consumer {
 			return bus.Consumer{
 				Topic: "updates-" + string(p), Group: "workers", Concurrency: 1, Current: c.Sequence,
 				Hooks: bus.Hooks{OnObsolete: func(bus.Obsolete) { c.Skipped(); ends <- struct{}{} }},
@@ -230,14 +230,14 @@ func TestPriorityInversion(t *testing.T) {
 						return err
 					}
 					handled = append(handled, int64(e.Sequence))
-					_, _, err = c.Done(m.Context(), e.Key(), coalesce.Priority(e.Priority), int64(e.Sequence))
+					_, _, err = c.Done(m.Context(), e.Key(), driver.Priority(e.Priority), int64(e.Sequence))
 					ends <- struct{}{}
 					return err
 				},
 			}
 		}
 		// The high queue is processed first, because it is shorter.
-		for _, p := range []coalesce.Priority{coalesce.High, coalesce.Low} {
+		for _, p := range []driver.Priority{driver.High, driver.Low} {
 			r, err := bus.NewRunner(b, bus.RunnerConfig{})
 			if err != nil {
 				t.Fatal(err)
@@ -258,7 +258,7 @@ func TestPriorityInversion(t *testing.T) {
 			t.Errorf("handled %v of low %d and high %d, skipped %d; want the high one and 1", handled, low, high, c.Stats().Obsolete)
 		}
 		// The lock is free again, because its holder has ended the run.
-		request(all[3], coalesce.Low, coalesce.Published)
+		request(all[3], driver.Low, driver.Published)
 	})
 }
 
@@ -268,8 +268,8 @@ func TestConcurrentRelease(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		for round := range 20 {
-			d, err := all[round%instances].Request(t.Context(), "artist-7", coalesce.Low)
-			if err != nil || d.Outcome != coalesce.Published {
+			d, err := all[round%instances].Request(t.Context(), "artist-7", driver.Low)
+			if err != nil || d.Outcome != driver.Published {
 				t.Fatalf("round %d: %v, %v", round, d.Outcome, err)
 			}
 			var n atomic.Int32
@@ -278,7 +278,7 @@ func TestConcurrentRelease(t *testing.T) {
 			for i := range 2 * instances {
 				wg.Go(func() {
 					<-start
-					released, err := all[i%instances].Release(t.Context(), "artist-7", coalesce.Low, d.Ticket.Version)
+					released, err := all[i%instances].Release(t.Context(), "artist-7", driver.Low, d.Ticket.Version)
 					if err != nil {
 						t.Error(err)
 					}

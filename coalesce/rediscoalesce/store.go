@@ -10,19 +10,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Store is a [coalesce.Store] in Redis, with Redis' own clock.
-type Store struct {
+// store is a [driver.Store] in Redis, with Redis' own clock.
+type store struct {
 	client  redis.UniversalClient
 	prefix  string
 	scripts scripts
 }
 
-var _ coalesce.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New creates a store on a client, which the caller closes. The client must obey the deadlines
 // of contexts and must not repeat calls:
@@ -30,7 +30,7 @@ var _ coalesce.Store = (*Store)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if client == nil {
 		return nil, errors.New("rediscoalesce: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -40,13 +40,13 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("rediscoalesce: %w", err)
 	}
-	return &Store{client: client, prefix: cmp.Or(cfg.Prefix, "upd:"), scripts: newScripts()}, nil
+	return &store{client: client, prefix: cmp.Or(cfg.Prefix, "upd:"), scripts: newScripts()}, nil
 }
 
-// Request decides; see [coalesce.Store].
-func (s *Store) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
-	if err := coalesce.Check(key, p); err != nil {
-		return coalesce.Decision{}, err
+// Request decides; see [driver.Store].
+func (s *store) Request(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
+	if err := driver.Check(key, p); err != nil {
+		return driver.Decision{}, err
 	}
 	mark := "0"
 	if again {
@@ -56,24 +56,24 @@ func (s *Store) Request(ctx context.Context, key string, p coalesce.Priority, ag
 	answer, err := s.scripts.request.Run(ctx, s.client, []string{n.lock, n.version, n.again},
 		string(p), ttl.Of(p).Milliseconds(), ttl.Version.Milliseconds(), mark).StringSlice()
 	if err != nil {
-		return coalesce.Decision{}, failed("request", key, err)
+		return driver.Decision{}, failed("request", key, err)
 	}
 	if len(answer) != 2 {
-		return coalesce.Decision{}, failed("request", key, fmt.Errorf("the script answered %q", answer))
+		return driver.Decision{}, failed("request", key, fmt.Errorf("the script answered %q", answer))
 	}
-	d := coalesce.Decision{Outcome: outcomes[answer[0]]}
+	d := driver.Decision{Outcome: outcomes[answer[0]]}
 	if d.Ticket, err = ticket(key, answer[1]); err != nil {
-		return coalesce.Decision{}, failed("request", key, err)
+		return driver.Decision{}, failed("request", key, err)
 	}
 	return d, nil
 }
 
-var outcomes = map[string]coalesce.Outcome{
-	"published": coalesce.Published, "upgraded": coalesce.Upgraded, "processing": coalesce.AlreadyProcessing,
+var outcomes = map[string]driver.Outcome{
+	"published": driver.Published, "upgraded": driver.Upgraded, "processing": driver.AlreadyProcessing,
 }
 
 // Release deletes the ticket's lock.
-func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
+func (s *store) Release(ctx context.Context, t driver.Ticket) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
 	}
@@ -86,33 +86,33 @@ func (s *Store) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
 }
 
 // Done ends the ticket's run, and begins the next one if it was requested.
-func (s *Store) Done(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (coalesce.End, error) {
+func (s *store) Done(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (driver.End, error) {
 	if err := t.Check(); err != nil {
-		return coalesce.End{}, err
+		return driver.End{}, err
 	}
 	n := s.names(t.Key)
 	answer, err := s.scripts.done.Run(ctx, s.client, []string{n.lock, n.version, n.again},
 		value(t), ttl.High.Milliseconds(), ttl.Low.Milliseconds(), ttl.Version.Milliseconds()).StringSlice()
 	if err != nil {
-		return coalesce.End{}, failed("end the run of", t.Key, err)
+		return driver.End{}, failed("end the run of", t.Key, err)
 	}
 	switch {
 	case len(answer) == 1 && answer[0] == "lost":
-		return coalesce.End{}, nil
+		return driver.End{}, nil
 	case len(answer) == 1 && answer[0] == "released":
-		return coalesce.End{Released: true}, nil
+		return driver.End{Released: true}, nil
 	case len(answer) != 2:
-		return coalesce.End{}, failed("end the run of", t.Key, fmt.Errorf("the script answered %q", answer))
+		return driver.End{}, failed("end the run of", t.Key, fmt.Errorf("the script answered %q", answer))
 	}
 	next, err := ticket(t.Key, answer[1])
 	if err != nil {
-		return coalesce.End{}, failed("end the run of", t.Key, err)
+		return driver.End{}, failed("end the run of", t.Key, err)
 	}
-	return coalesce.End{Released: true, Again: true, Next: next}, nil
+	return driver.End{Released: true, Again: true, Next: next}, nil
 }
 
 // Extend restarts the TTLs.
-func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs) (bool, error) {
+func (s *store) Extend(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 	if err := t.Check(); err != nil {
 		return false, err
 	}
@@ -126,8 +126,8 @@ func (s *Store) Extend(ctx context.Context, t coalesce.Ticket, ttl coalesce.TTLs
 }
 
 // Current returns the newest version.
-func (s *Store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
-	if err := coalesce.CheckKey(key); err != nil {
+func (s *store) Current(ctx context.Context, key string) (version int64, known bool, err error) {
+	if err := driver.CheckKey(key); err != nil {
 		return 0, false, err
 	}
 	version, err = s.client.Get(ctx, s.names(key).version).Int64()
@@ -141,20 +141,20 @@ func (s *Store) Current(ctx context.Context, key string) (version int64, known b
 }
 
 // value returns the value of a ticket's lock.
-func value(t coalesce.Ticket) string {
+func value(t driver.Ticket) string {
 	return string(t.Priority) + ":" + strconv.FormatInt(t.Version, 10)
 }
 
 // ticket parses the value of a lock.
-func ticket(key, value string) (coalesce.Ticket, error) {
+func ticket(key, value string) (driver.Ticket, error) {
 	p, version, _ := strings.Cut(value, ":")
 	n, err := strconv.ParseInt(version, 10, 64)
-	t := coalesce.Ticket{Key: key, Priority: coalesce.Priority(p), Version: n}
+	t := driver.Ticket{Key: key, Priority: driver.Priority(p), Version: n}
 	if err == nil {
 		err = t.Check()
 	}
 	if err != nil {
-		return coalesce.Ticket{}, fmt.Errorf("the lock holds %.40q, not HIGH or LOW and a version: %w", value, err)
+		return driver.Ticket{}, fmt.Errorf("the lock holds %.40q, not HIGH or LOW and a version: %w", value, err)
 	}
 	return t, nil
 }

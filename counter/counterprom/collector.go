@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/counter"
 )
 
-// Config configures a [Collector]. At least one counter or flusher is required.
+// Config is the configuration of [New]. At least one counter or flusher is required.
 type Config struct {
 	// Labels are on every series; none by default.
 	Labels prometheus.Labels
@@ -42,16 +42,16 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Collector is a [prometheus.Collector] of counters and flushers.
-type Collector struct {
+// collector is a [prometheus.Collector] of counters and flushers.
+type collector struct {
 	cfg                                              Config
 	adds, rounds, batches, rows, repeated, discarded *prometheus.Desc
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
+var _ prometheus.Collector = (*collector)(nil)
 
 // New creates a collector; the caller registers it.
-func New(cfg Config) (*Collector, error) {
+func New(cfg Config) (prometheus.Collector, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func New(cfg Config) (*Collector, error) {
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
 		return prometheus.NewDesc("millrace_counter_"+name, help, append([]string{"counter"}, variable...), cfg.Labels)
 	}
-	return &Collector{
+	return &collector{
 		cfg:       cfg,
 		adds:      desc("adds_total", "Additions by this process.", "outcome"),
 		rounds:    desc("rounds_total", "Rounds of the flusher of this process.", "outcome"),
@@ -71,14 +71,14 @@ func New(cfg Config) (*Collector, error) {
 }
 
 // Describe implements [prometheus.Collector].
-func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.adds, c.rounds, c.batches, c.rows, c.repeated, c.discarded} {
 		out <- d
 	}
 }
 
 // Collect implements [prometheus.Collector].
-func (c *Collector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n int64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/counterprom"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/internal/promtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func pair(t testing.TB, log counter.Source) (*counter.Counter, *counter.Flusher) {
+func pair(t testing.TB, log driver.Source) (*counter.Counter, *counter.Flusher) {
 	t.Helper()
 	c, err := counter.New("comment", memcounter.New(), counter.Config{})
 	if err != nil {
@@ -71,7 +72,7 @@ func TestCounts(t *testing.T) {
 	log := memcounter.NewLog()
 	c, f := pair(t, log)
 	for range 3 {
-		if err := log.Append(counter.Change{Key: "a", N: 1}); err != nil {
+		if err := log.Append(driver.Change{Key: "a", N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Add(t.Context(), "a", 1); err != nil {

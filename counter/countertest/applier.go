@@ -11,16 +11,17 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // ApplierHarness is an applier under test.
 type ApplierHarness struct {
-	Applier counter.Applier
+	Applier driver.Applier
 	// Peer is the same applier, opened by another process; Applier when nil.
-	Peer counter.Applier
+	Peer driver.Applier
 }
 
-func (h ApplierHarness) peer() counter.Applier {
+func (h ApplierHarness) peer() driver.Applier {
 	if h.Peer == nil {
 		return h.Applier
 	}
@@ -54,11 +55,11 @@ func ApplierSuite() conformance.Suite[ApplierHarness] {
 
 const long = time.Hour
 
-func one(id string, deltas ...counter.Delta) counter.Batch {
-	return counter.Batch{ID: id, Rows: len(deltas), Deltas: deltas}
+func one(id string, deltas ...counter.Delta) driver.Batch {
+	return driver.Batch{ID: id, Rows: len(deltas), Deltas: deltas}
 }
 
-func apply(ctx context.Context, a counter.Applier, l counter.Lease, b counter.Batch, want bool) error {
+func apply(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch, want bool) error {
 	fresh, err := a.Apply(ctx, l, b)
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", b.ID, err)
@@ -69,7 +70,7 @@ func apply(ctx context.Context, a counter.Applier, l counter.Lease, b counter.Ba
 	return nil
 }
 
-func total(ctx context.Context, a counter.Applier, name, key string, want int64) error {
+func total(ctx context.Context, a driver.Applier, name, key string, want int64) error {
 	got, err := a.Totals(ctx, name, []string{key})
 	if err != nil {
 		return err
@@ -108,8 +109,8 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	step := func(id, from, to string) counter.Batch {
-		return counter.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
+	step := func(id, from, to string) driver.Batch {
+		return driver.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
 	}
 	first := fresh()
 	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), true); err != nil {
@@ -119,8 +120,8 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	for _, from := range []string{"", "p0"} {
-		if _, err := h.peer().Apply(ctx, l, step(fresh(), from, "p9")); !errors.Is(err, counter.ErrMoved) {
-			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, counter.ErrMoved)
+		if _, err := h.peer().Apply(ctx, l, step(fresh(), from, "p9")); !errors.Is(err, driver.ErrMoved) {
+			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, driver.ErrMoved)
 		}
 	}
 	// Deltas have no interval, and do not move the position.
@@ -146,11 +147,11 @@ func emptyInterval(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1"}, true); err != nil {
 		return err
 	}
 	// The rows cancel each other out.
-	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
 		return err
 	}
 	again, err := h.Applier.Lease(ctx, name, "one", long)
@@ -207,7 +208,7 @@ func totalsApart(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}, true); err != nil {
 		return err
 	}
 	m, err := h.Applier.Lease(ctx, other, "other", long)
@@ -265,7 +266,7 @@ func concurrentApplies(ctx context.Context, h ApplierHarness) error {
 	errs := make([]error, flushers)
 	var wg sync.WaitGroup
 	for f := range flushers {
-		a := []counter.Applier{h.Applier, h.peer()}[f%2]
+		a := []driver.Applier{h.Applier, h.peer()}[f%2]
 		wg.Go(func() {
 			for i := range ids {
 				fresh, err := a.Apply(ctx, l, one(ids[(i+f*5)%batches], counter.Delta{Key: "a", N: 1}, counter.Delta{Key: "b", N: 2}))

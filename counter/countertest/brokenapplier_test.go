@@ -9,36 +9,36 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
 // applier is a correct applier with one call replaced.
 type applier struct {
-	*memcounter.Applier
-	lease   func(ctx context.Context, a *memcounter.Applier, name, holder string, ttl time.Duration) (counter.Lease, error)
-	release func(ctx context.Context, a *memcounter.Applier, l counter.Lease) error
-	apply   func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error)
-	totals  func(ctx context.Context, a *memcounter.Applier, name string, keys []string) (map[string]int64, error)
-	prune   func(ctx context.Context, a *memcounter.Applier, name string, age time.Duration, limit int) (int, error)
+	driver.Applier
+	lease   func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error)
+	release func(ctx context.Context, a driver.Applier, l driver.Lease) error
+	apply   func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error)
+	totals  func(ctx context.Context, a driver.Applier, name string, keys []string) (map[string]int64, error)
+	prune   func(ctx context.Context, a driver.Applier, name string, age time.Duration, limit int) (int, error)
 }
 
-func (a applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+func (a applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	if a.lease != nil {
 		return a.lease(ctx, a.Applier, name, holder, ttl)
 	}
 	return a.Applier.Lease(ctx, name, holder, ttl)
 }
 
-func (a applier) Release(ctx context.Context, l counter.Lease) error {
+func (a applier) Release(ctx context.Context, l driver.Lease) error {
 	if a.release != nil {
 		return a.release(ctx, a.Applier, l)
 	}
 	return a.Applier.Release(ctx, l)
 }
 
-func (a applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+func (a applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
 	if a.apply != nil {
 		return a.apply(ctx, a.Applier, l, b)
 	}
@@ -60,18 +60,18 @@ func (a applier) Prune(ctx context.Context, name string, age time.Duration, limi
 }
 
 // position returns a counter's position, whichever flusher has the lease.
-func position(ctx context.Context, a *memcounter.Applier, l counter.Lease) (counter.Lease, error) {
+func position(ctx context.Context, a driver.Applier, l driver.Lease) (driver.Lease, error) {
 	return a.Lease(ctx, l.Counter, l.Holder, time.Hour)
 }
 
 func TestBrokenAppliers(t *testing.T) {
-	applying := func(change func(l counter.Lease, b counter.Batch) counter.Batch) applier {
-		return applier{apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+	applying := func(change func(l driver.Lease, b driver.Batch) driver.Batch) applier {
+		return applier{apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			return a.Apply(ctx, l, change(l, b))
 		}}
 	}
-	leasing := func(change func(l *counter.Lease)) applier {
-		return applier{lease: func(ctx context.Context, a *memcounter.Applier, name, holder string, ttl time.Duration) (counter.Lease, error) {
+	leasing := func(change func(l *driver.Lease)) applier {
+		return applier{lease: func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
 			l, err := a.Lease(ctx, name, holder, ttl)
 			change(&l)
 			return l, err
@@ -80,44 +80,44 @@ func TestBrokenAppliers(t *testing.T) {
 	var mu sync.Mutex
 	renamed := map[string]int{}
 	defects := map[[2]string]applier{
-		{"gives the lease to all", "LeaseHeld"}: {lease: func(ctx context.Context, a *memcounter.Applier, name, _ string, ttl time.Duration) (counter.Lease, error) {
+		{"gives the lease to all", "LeaseHeld"}: {lease: func(ctx context.Context, a driver.Applier, name, _ string, ttl time.Duration) (driver.Lease, error) {
 			return a.Lease(ctx, name, "all", ttl)
 		}},
-		{"gives one token to all", "LeaseHeld"}: leasing(func(l *counter.Lease) { l.Token = 7 }),
-		{"does not release", "LeaseHeld"}:       {release: func(context.Context, *memcounter.Applier, counter.Lease) error { return nil }},
-		{"gives leases too early", "LeaseHeld"}: {lease: func(ctx context.Context, a *memcounter.Applier, name, holder string, _ time.Duration) (counter.Lease, error) {
+		{"gives one token to all", "LeaseHeld"}: leasing(func(l *driver.Lease) { l.Token = 7 }),
+		{"does not release", "LeaseHeld"}:       {release: func(context.Context, driver.Applier, driver.Lease) error { return nil }},
+		{"gives leases too early", "LeaseHeld"}: {lease: func(ctx context.Context, a driver.Applier, name, holder string, _ time.Duration) (driver.Lease, error) {
 			return a.Lease(ctx, name, holder, 0)
 		}},
-		{"fails when a lease is over", "LeaseEnds"}: {lease: func(ctx context.Context, a *memcounter.Applier, name, holder string, ttl time.Duration) (counter.Lease, error) {
+		{"fails when a lease is over", "LeaseEnds"}: {lease: func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
 			if holder == "other" {
-				return counter.Lease{}, errors.New("there was one before")
+				return driver.Lease{}, errors.New("there was one before")
 			}
 			return a.Lease(ctx, name, holder, ttl)
 		}},
-		{"asks for no token", "LeaseLost"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
-			if _, err := a.Apply(ctx, l, b); errors.Is(err, counter.ErrLeaseLost) {
+		{"asks for no token", "LeaseLost"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+			if _, err := a.Apply(ctx, l, b); errors.Is(err, driver.ErrLeaseLost) {
 				l.Token++
 			}
 			return a.Apply(ctx, l, b)
 		}},
-		{"releases whatever there is", "ReleaseOld"}: {release: func(ctx context.Context, a *memcounter.Applier, l counter.Lease) error {
+		{"releases whatever there is", "ReleaseOld"}: {release: func(ctx context.Context, a driver.Applier, l driver.Lease) error {
 			l.Token++
 			return a.Release(ctx, l)
 		}},
-		{"applies twice", "AppliedOnce"}: applying(func(_ counter.Lease, b counter.Batch) counter.Batch {
+		{"applies twice", "AppliedOnce"}: applying(func(_ driver.Lease, b driver.Batch) driver.Batch {
 			mu.Lock()
 			defer mu.Unlock()
 			renamed[b.ID]++
 			b.ID += strings.Repeat("'", renamed[b.ID])
 			return b
 		}),
-		{"drops what is below zero", "AppliedOnce"}: applying(func(_ counter.Lease, b counter.Batch) counter.Batch {
+		{"drops what is below zero", "AppliedOnce"}: applying(func(_ driver.Lease, b driver.Batch) driver.Batch {
 			if b.Deltas[0].N < 0 {
 				b.Deltas = nil
 			}
 			return b
 		}),
-		{"does not look where it stands", "Interval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+		{"does not look where it stands", "Interval"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			now, err := position(ctx, a, l)
 			if err != nil {
 				return false, err
@@ -126,60 +126,60 @@ func TestBrokenAppliers(t *testing.T) {
 			fresh, err := a.Apply(ctx, now, b)
 			return fresh, err
 		}},
-		{"does not move", "Interval"}: applying(func(_ counter.Lease, b counter.Batch) counter.Batch {
+		{"does not move", "Interval"}: applying(func(_ driver.Lease, b driver.Batch) driver.Batch {
 			b.From, b.To = "", ""
 			return b
 		}),
-		{"refuses what it applied", "Interval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+		{"refuses what it applied", "Interval"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			fresh, err := a.Apply(ctx, l, b)
 			if err == nil && !fresh {
-				err = counter.ErrMoved
+				err = driver.ErrMoved
 			}
 			return fresh, err
 		}},
-		{"does not look at the server", "OtherServer"}: leasing(func(l *counter.Lease) { l.Server = "1" }),
-		{"verifies too late", "Verify"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+		{"does not look at the server", "OtherServer"}: leasing(func(l *driver.Lease) { l.Server = "1" }),
+		{"verifies too late", "Verify"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			verify := b.Verify
 			b.Verify = nil
 			fresh, err := a.Apply(ctx, l, b)
 			return fresh, errors.Join(err, verify(ctx))
 		}},
-		{"moves for rows only", "EmptyInterval"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+		{"moves for rows only", "EmptyInterval"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			if len(b.Deltas) == 0 {
 				return true, nil
 			}
 			return a.Apply(ctx, l, b)
 		}},
-		{"notes what has no rows", "EmptyInterval"}: applying(func(_ counter.Lease, b counter.Batch) counter.Batch {
+		{"notes what has no rows", "EmptyInterval"}: applying(func(_ driver.Lease, b driver.Batch) driver.Batch {
 			b.Rows = max(b.Rows, 1)
 			return b
 		}),
-		{"mixes keys", "Totals"}: applying(func(_ counter.Lease, b counter.Batch) counter.Batch {
+		{"mixes keys", "Totals"}: applying(func(_ driver.Lease, b driver.Batch) driver.Batch {
 			for i := range b.Deltas {
 				b.Deltas[i].Key = strings.TrimSpace(b.Deltas[i].Key)
 			}
 			return b
 		}),
-		{"adds in floats", "Totals"}: applying(func(_ counter.Lease, b counter.Batch) counter.Batch {
+		{"adds in floats", "Totals"}: applying(func(_ driver.Lease, b driver.Batch) driver.Batch {
 			for i := range b.Deltas {
 				b.Deltas[i].N = int64(float64(b.Deltas[i].N))
 			}
 			return b
 		}),
-		{"mixes positions", "CountersApart"}: leasing(func(l *counter.Lease) { l.Position = "p1" }),
-		{"mixes totals", "CountersApart"}: {totals: func(ctx context.Context, a *memcounter.Applier, _ string, keys []string) (map[string]int64, error) {
+		{"mixes positions", "CountersApart"}: leasing(func(l *driver.Lease) { l.Position = "p1" }),
+		{"mixes totals", "CountersApart"}: {totals: func(ctx context.Context, a driver.Applier, _ string, keys []string) (map[string]int64, error) {
 			return map[string]int64{"a": 1}, nil
 		}},
-		{"forgets too early", "Prune"}: {prune: func(ctx context.Context, a *memcounter.Applier, name string, _ time.Duration, limit int) (int, error) {
+		{"forgets too early", "Prune"}: {prune: func(ctx context.Context, a driver.Applier, name string, _ time.Duration, limit int) (int, error) {
 			return a.Prune(ctx, name, 0, limit)
 		}},
-		{"forgets without limit", "Prune"}: {prune: func(ctx context.Context, a *memcounter.Applier, name string, age time.Duration, _ int) (int, error) {
+		{"forgets without limit", "Prune"}: {prune: func(ctx context.Context, a driver.Applier, name string, age time.Duration, _ int) (int, error) {
 			return a.Prune(ctx, name, age, 1000)
 		}},
-		{"applies some twice", "Concurrent"}: {apply: func(ctx context.Context, a *memcounter.Applier, l counter.Lease, b counter.Batch) (bool, error) {
+		{"applies some twice", "Concurrent"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
 			fresh, err := a.Apply(ctx, l, b)
 			if err == nil && !fresh {
-				_, err = a.Apply(ctx, l, counter.Batch{ID: b.ID + "'", Rows: 1, Deltas: b.Deltas})
+				_, err = a.Apply(ctx, l, driver.Batch{ID: b.ID + "'", Rows: 1, Deltas: b.Deltas})
 			}
 			return fresh, err
 		}},

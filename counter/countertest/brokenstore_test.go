@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
@@ -19,8 +20,8 @@ type store struct {
 	*memcounter.Store
 	add     func(ctx context.Context, s *memcounter.Store, name, key string, n int64) error
 	pending func(ctx context.Context, s *memcounter.Store, name string, keys []string) (map[string]int64, error)
-	take    func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]counter.Taken, error)
-	aside   func(ctx context.Context, s *memcounter.Store, name string) ([]counter.Taken, error)
+	take    func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]driver.Taken, error)
+	aside   func(ctx context.Context, s *memcounter.Store, name string) ([]driver.Taken, error)
 	forget  func(ctx context.Context, s *memcounter.Store, name string, ids []string) error
 }
 
@@ -38,14 +39,14 @@ func (s store) Pending(ctx context.Context, name string, keys []string) (map[str
 	return s.Store.Pending(ctx, name, keys)
 }
 
-func (s store) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+func (s store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
 	if s.take != nil {
 		return s.take(ctx, s.Store, name, limit)
 	}
 	return s.Store.Take(ctx, name, limit)
 }
 
-func (s store) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+func (s store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
 	if s.aside != nil {
 		return s.aside(ctx, s.Store, name)
 	}
@@ -66,15 +67,15 @@ func TestBrokenStores(t *testing.T) {
 			return s.Add(ctx, name, key, n)
 		}}
 	}
-	taking := func(change func(taken []counter.Taken) []counter.Taken) store {
-		return store{take: func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]counter.Taken, error) {
+	taking := func(change func(taken []driver.Taken) []driver.Taken) store {
+		return store{take: func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]driver.Taken, error) {
 			taken, err := s.Take(ctx, name, limit)
 			return change(taken), err
 		}}
 	}
 	var calls atomic.Int64
 	defects := map[[2]string]store{
-		{"drops what it takes", "TakenAndForgotten"}: {aside: func(context.Context, *memcounter.Store, string) ([]counter.Taken, error) { return nil, nil }},
+		{"drops what it takes", "TakenAndForgotten"}: {aside: func(context.Context, *memcounter.Store, string) ([]driver.Taken, error) { return nil, nil }},
 		{"hides what lies aside", "TakenAndForgotten"}: {pending: func(ctx context.Context, s *memcounter.Store, name string, keys []string) (map[string]int64, error) {
 			aside, err := s.Aside(ctx, name)
 			if err != nil || len(aside) > 0 {
@@ -87,12 +88,12 @@ func TestBrokenStores(t *testing.T) {
 		}},
 		{"takes what is zero", "ZeroIsNotTaken"}: func() store {
 			once := false
-			return taking(func(taken []counter.Taken) []counter.Taken {
+			return taking(func(taken []driver.Taken) []driver.Taken {
 				if once || len(taken) > 0 {
 					return taken
 				}
 				once = true
-				return []counter.Taken{{ID: "zero", Deltas: []counter.Delta{{Key: "a"}}}}
+				return []driver.Taken{{ID: "zero", Deltas: []counter.Delta{{Key: "a"}}}}
 			})
 		}(),
 		{"cuts spaces off keys", "Keys"}: adding(func(name, key string, n int64) (string, string, int64) { return name, strings.TrimSpace(key), n }),
@@ -101,26 +102,26 @@ func TestBrokenStores(t *testing.T) {
 			add: func(ctx context.Context, s *memcounter.Store, _, key string, n int64) error {
 				return s.Add(ctx, "all", key, n)
 			},
-			take: func(ctx context.Context, s *memcounter.Store, _ string, limit int) ([]counter.Taken, error) {
+			take: func(ctx context.Context, s *memcounter.Store, _ string, limit int) ([]driver.Taken, error) {
 				return s.Take(ctx, "all", limit)
 			},
 		},
-		{"takes all at once", "Bounded"}: {take: func(ctx context.Context, s *memcounter.Store, name string, _ int) ([]counter.Taken, error) {
+		{"takes all at once", "Bounded"}: {take: func(ctx context.Context, s *memcounter.Store, name string, _ int) ([]driver.Taken, error) {
 			return s.Take(ctx, name, 1000)
 		}},
-		{"gives ids twice", "Bounded"}: taking(func(taken []counter.Taken) []counter.Taken {
+		{"gives ids twice", "Bounded"}: taking(func(taken []driver.Taken) []driver.Taken {
 			for i := range taken {
 				taken[i].ID = "the same"
 			}
 			return taken
 		}),
-		{"takes a key twice in a batch", "Bounded"}: taking(func(taken []counter.Taken) []counter.Taken {
+		{"takes a key twice in a batch", "Bounded"}: taking(func(taken []driver.Taken) []driver.Taken {
 			for i := range taken {
 				taken[i].Deltas = append(taken[i].Deltas[:1:1], taken[i].Deltas[0])
 			}
 			return taken
 		}),
-		{"takes less than it could", "NoneIsLeft"}: {take: func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]counter.Taken, error) {
+		{"takes less than it could", "NoneIsLeft"}: {take: func(ctx context.Context, s *memcounter.Store, name string, limit int) ([]driver.Taken, error) {
 			return s.Take(ctx, name, limit-1)
 		}},
 		{"forgets what was added since", "AddedLater"}: {forget: func(ctx context.Context, s *memcounter.Store, name string, ids []string) error {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // otherServer applies batches under a lease of another run of the server, as after a failover,
@@ -18,19 +18,19 @@ func otherServer(ctx context.Context, h ApplierHarness) error {
 	}
 	there := l
 	there.Server += "0"
-	for _, b := range []counter.Batch{
-		one(fresh(), counter.Delta{Key: "a", N: 1}),
-		{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}},
+	for _, b := range []driver.Batch{
+		one(fresh(), driver.Delta{Key: "a", N: 1}),
+		{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}},
 		{ID: fresh(), To: "p1"},
 	} {
-		if _, err := h.peer().Apply(ctx, there, b); !errors.Is(err, counter.ErrLeaseLost) {
-			return fmt.Errorf("a batch to %q under another server's lease: %v, want %v", b.To, err, counter.ErrLeaseLost)
+		if _, err := h.peer().Apply(ctx, there, b); !errors.Is(err, driver.ErrLeaseLost) {
+			return fmt.Errorf("a batch to %q under another server's lease: %v, want %v", b.To, err, driver.ErrLeaseLost)
 		}
 	}
 	if err := total(ctx, h.Applier, name, "a", 0); err != nil {
 		return err
 	}
-	return apply(ctx, h.Applier, l, counter.Batch{ID: fresh(), To: "p1"}, true)
+	return apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1"}, true)
 }
 
 // verify has a source that reports that the rows of a batch are gone.
@@ -41,7 +41,7 @@ func verify(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	gone := errors.New("the rows have gone")
-	b := counter.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
+	b := driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}
 	b.Verify = func(context.Context) error { return gone }
 	if _, err := h.Applier.Apply(ctx, l, b); !errors.Is(err, gone) {
 		return fmt.Errorf("apply what has gone: %v, want %v", err, gone)

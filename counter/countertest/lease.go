@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 func leaseHeld(ctx context.Context, h ApplierHarness) error {
@@ -18,8 +18,8 @@ func leaseHeld(ctx context.Context, h ApplierHarness) error {
 	if first.Counter != name || first.Holder != "one" || first.Position != "" {
 		return fmt.Errorf("the lease is %+v", first)
 	}
-	if _, err := h.peer().Lease(ctx, name, "other", long); !errors.Is(err, counter.ErrLeaseHeld) {
-		return fmt.Errorf("a second holder got %v, want %v", err, counter.ErrLeaseHeld)
+	if _, err := h.peer().Lease(ctx, name, "other", long); !errors.Is(err, driver.ErrLeaseHeld) {
+		return fmt.Errorf("a second holder got %v, want %v", err, driver.ErrLeaseHeld)
 	}
 	again, err := h.Applier.Lease(ctx, name, "one", long)
 	if err != nil {
@@ -45,7 +45,7 @@ func leaseEnds(ctx context.Context, h ApplierHarness) error {
 	}
 	for {
 		_, err := h.peer().Lease(ctx, name, "other", long)
-		if !errors.Is(err, counter.ErrLeaseHeld) {
+		if !errors.Is(err, driver.ErrLeaseHeld) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -63,9 +63,9 @@ func leaseLost(ctx context.Context, h ApplierHarness) error {
 	if err := leaseEndedTo(ctx, h, name); err != nil {
 		return err
 	}
-	_, err = h.Applier.Apply(ctx, stale, one(fresh(), counter.Delta{Key: "a", N: 1}))
-	if !errors.Is(err, counter.ErrLeaseLost) {
-		return fmt.Errorf("a stale flusher got %v, want %v", err, counter.ErrLeaseLost)
+	_, err = h.Applier.Apply(ctx, stale, one(fresh(), driver.Delta{Key: "a", N: 1}))
+	if !errors.Is(err, driver.ErrLeaseLost) {
+		return fmt.Errorf("a stale flusher got %v, want %v", err, driver.ErrLeaseLost)
 	}
 	return total(ctx, h.peer(), name, "a", 0)
 }
@@ -74,7 +74,7 @@ func leaseLost(ctx context.Context, h ApplierHarness) error {
 func leaseEndedTo(ctx context.Context, h ApplierHarness, name string) error {
 	for {
 		_, err := h.peer().Lease(ctx, name, "other", long)
-		if !errors.Is(err, counter.ErrLeaseHeld) || ctx.Err() != nil {
+		if !errors.Is(err, driver.ErrLeaseHeld) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func releaseOld(ctx context.Context, h ApplierHarness) error {
 	if err := h.Applier.Release(ctx, stale); err != nil {
 		return fmt.Errorf("release of a lost lease: %w", err)
 	}
-	if _, err := h.Applier.Lease(ctx, name, "one", long); !errors.Is(err, counter.ErrLeaseHeld) {
+	if _, err := h.Applier.Lease(ctx, name, "one", long); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("a lost lease was released, and ended the other's: %v", err)
 	}
 	return nil

@@ -7,11 +7,12 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // SourceHarness is a source under test.
 type SourceHarness struct {
-	Source counter.Source
+	Source driver.Source
 	// Append commits change rows.
 	Append func(ctx context.Context, changes ...counter.Change) error
 	// Begin writes a change row in a transaction, and returns functions that end it; nil if
@@ -43,7 +44,7 @@ func SourceSuite() conformance.Suite[SourceHarness] {
 			{Name: "Trim", Needs: trims, Run: trim},
 		},
 		Lacks: func(h SourceHarness, n conformance.Need) bool {
-			_, trimmer := h.Source.(counter.Trimmer)
+			_, trimmer := h.Source.(driver.Trimmer)
 			return n == NeedBegin && h.Begin == nil || n == NeedTrimmer && !trimmer
 		},
 	}
@@ -53,7 +54,7 @@ func SourceSuite() conformance.Suite[SourceHarness] {
 const most = 1000
 
 // read reads to the end, and returns the keys.
-func read(ctx context.Context, s counter.Source, at *string, limit int) ([]string, error) {
+func read(ctx context.Context, s driver.Source, at *string, limit int) ([]string, error) {
 	var keys []string
 	for {
 		changes, next, err := s.Read(ctx, *at, limit)
@@ -75,7 +76,7 @@ func read(ctx context.Context, s counter.Source, at *string, limit int) ([]strin
 	}
 }
 
-func readIs(ctx context.Context, s counter.Source, at *string, limit int, want ...string) error {
+func readIs(ctx context.Context, s driver.Source, at *string, limit int, want ...string) error {
 	got, err := read(ctx, s, at, limit)
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func trim(ctx context.Context, h SourceHarness) error {
 	if err != nil || len(changes) != 3 {
 		return fmt.Errorf("read %d changes (%w), want 3", len(changes), err)
 	}
-	trimmer := h.Source.(counter.Trimmer)
+	trimmer := h.Source.(driver.Trimmer)
 	if n, err := trimmer.Trim(ctx, at, long, 1000); err != nil || n != 0 {
 		return fmt.Errorf("dropped %d young changes (%w)", n, err)
 	}

@@ -8,16 +8,17 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // StoreHarness is a store under test.
 type StoreHarness struct {
-	Store counter.Store
+	Store driver.Store
 	// Peer is the same store, opened by another process; Store when nil.
-	Peer counter.Store
+	Peer driver.Store
 }
 
-func (h StoreHarness) peer() counter.Store {
+func (h StoreHarness) peer() driver.Store {
 	if h.Peer == nil {
 		return h.Store
 	}
@@ -48,7 +49,7 @@ func StoreSuite() conformance.Suite[StoreHarness] {
 }
 
 // takeAll takes until the store is empty and sums by key; a key may be in several batches.
-func takeAll(ctx context.Context, s counter.Store, name string, limit int) (map[string]int64, []string, error) {
+func takeAll(ctx context.Context, s driver.Store, name string, limit int) (map[string]int64, []string, error) {
 	sums := map[string]int64{}
 	var ids []string
 	for {
@@ -62,7 +63,7 @@ func takeAll(ctx context.Context, s counter.Store, name string, limit int) (map[
 	}
 }
 
-func addUp(taken []counter.Taken, limit int, sums map[string]int64, ids *[]string) error {
+func addUp(taken []driver.Taken, limit int, sums map[string]int64, ids *[]string) error {
 	for _, t := range taken {
 		if t.ID == "" || slices.Contains(*ids, t.ID) {
 			return fmt.Errorf("the id %q is none of its own", t.ID)
@@ -83,7 +84,7 @@ func addUp(taken []counter.Taken, limit int, sums map[string]int64, ids *[]strin
 	return nil
 }
 
-func pending(ctx context.Context, s counter.Store, name, key string, want int64) error {
+func pending(ctx context.Context, s driver.Store, name, key string, want int64) error {
 	got, err := s.Pending(ctx, name, []string{key, "never-" + key})
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func pending(ctx context.Context, s counter.Store, name, key string, want int64)
 	return nil
 }
 
-func add(ctx context.Context, s counter.Store, name string, deltas ...counter.Delta) error {
+func add(ctx context.Context, s driver.Store, name string, deltas ...counter.Delta) error {
 	for _, d := range deltas {
 		if err := s.Add(ctx, name, d.Key, d.N); err != nil {
 			return err
@@ -248,7 +249,7 @@ func noneIsLeft(ctx context.Context, h StoreHarness) error {
 		if err := addUp(taken, limit, sums, &ids); err != nil {
 			return err
 		}
-		full = slices.ContainsFunc(taken, func(t counter.Taken) bool { return len(t.Deltas) == limit })
+		full = slices.ContainsFunc(taken, func(t driver.Taken) bool { return len(t.Deltas) == limit })
 	}
 	return expect("taken", sums, want)
 }

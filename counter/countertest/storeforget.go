@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // forgetOne keeps the delta of the same key in another batch.
@@ -13,7 +13,7 @@ func forgetOne(ctx context.Context, h StoreHarness) error {
 	name := fresh()
 	var first []string
 	for i := range 2 {
-		if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: int64(1 + i)}); err != nil {
+		if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: int64(1 + i)}); err != nil {
 			return err
 		}
 		_, ids, err := takeAll(ctx, h.Store, name, 10)
@@ -42,7 +42,7 @@ func forgetOne(ctx context.Context, h StoreHarness) error {
 
 func forgetTwice(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 1}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	_, ids, err := takeAll(ctx, h.Store, name, 10)
@@ -61,7 +61,7 @@ func forgetTwice(ctx context.Context, h StoreHarness) error {
 func concurrentAdds(ctx context.Context, h StoreHarness) error {
 	const writers, each = 8, 100
 	name := fresh()
-	stores := []counter.Store{h.Store, h.peer()}
+	stores := []driver.Store{h.Store, h.peer()}
 	errs := make(chan error, writers+len(stores))
 	written := make(chan struct{})
 	var adding, taking sync.WaitGroup

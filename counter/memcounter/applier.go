@@ -5,56 +5,56 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Applier is a [counter.Applier] in memory. Use NewApplier.
-type Applier struct {
+// applier is a [driver.Applier] in memory. Use NewApplier.
+type applier struct {
 	mu       sync.Mutex
 	counters map[string]*totals
 }
 
 type totals struct {
-	lease  counter.Lease
+	lease  driver.Lease
 	until  time.Time
 	totals map[string]int64
 	notes  map[string]time.Time // batch id → the time of its application
 }
 
-var _ counter.Applier = (*Applier)(nil)
+var _ driver.Applier = (*applier)(nil)
 
 // NewApplier makes an applier without totals.
-func NewApplier() *Applier { return &Applier{counters: map[string]*totals{}} }
+func NewApplier() driver.Applier { return &applier{counters: map[string]*totals{}} }
 
 // of returns the state of a counter; the lock is held.
-func (a *Applier) of(name string) *totals {
+func (a *applier) of(name string) *totals {
 	t := a.counters[name]
 	if t == nil {
-		t = &totals{lease: counter.Lease{Counter: name}, totals: map[string]int64{}, notes: map[string]time.Time{}}
+		t = &totals{lease: driver.Lease{Counter: name}, totals: map[string]int64{}, notes: map[string]time.Time{}}
 		a.counters[name] = t
 	}
 	return t
 }
 
-// Lease implements [counter.Applier].
-func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+// Lease implements [driver.Applier].
+func (a *applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	if err := ctx.Err(); err != nil {
-		return counter.Lease{}, err
+		return driver.Lease{}, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.of(name)
 	now := time.Now()
 	if t.lease.Holder != holder && now.Before(t.until) {
-		return counter.Lease{}, counter.ErrLeaseHeld
+		return driver.Lease{}, driver.ErrLeaseHeld
 	}
 	t.lease.Holder, t.until = holder, now.Add(ttl)
 	t.lease.Token++
 	return t.lease, nil
 }
 
-// Release implements [counter.Applier].
-func (a *Applier) Release(ctx context.Context, l counter.Lease) error {
+// Release implements [driver.Applier].
+func (a *applier) Release(ctx context.Context, l driver.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (a *Applier) Release(ctx context.Context, l counter.Lease) error {
 	return nil
 }
 
-// Apply implements [counter.Applier].
-func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+// Apply implements [driver.Applier].
+func (a *applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -75,14 +75,14 @@ func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (
 	defer a.mu.Unlock()
 	t := a.of(l.Counter)
 	if t.lease.Token != l.Token {
-		return false, counter.ErrLeaseLost
+		return false, driver.ErrLeaseLost
 	}
 	if _, applied := t.notes[b.ID]; applied {
 		return false, nil
 	}
 	if b.Interval() {
 		if t.lease.Position != b.From {
-			return false, counter.ErrMoved
+			return false, driver.ErrMoved
 		}
 	}
 	if b.Verify != nil {
@@ -102,8 +102,8 @@ func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (
 	return true, nil
 }
 
-// Totals implements [counter.Applier].
-func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+// Totals implements [driver.Applier].
+func (a *applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[s
 	return out, nil
 }
 
-// Prune implements [counter.Applier].
-func (a *Applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
+// Prune implements [driver.Applier].
+func (a *applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	t.Run("source", func(t *testing.T) {
 		countertest.RunSource(t, func(*testing.T) countertest.SourceHarness {
 			log := memcounter.NewLog()
-			return countertest.SourceHarness{Source: log, Append: func(_ context.Context, changes ...counter.Change) error {
+			return countertest.SourceHarness{Source: log, Append: func(_ context.Context, changes ...driver.Change) error {
 				return log.Append(changes...)
 			}}
 		})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 )
 
@@ -25,7 +25,7 @@ func ExampleNewApplier() {
 
 func ExampleNewLog() {
 	log := memcounter.NewLog()
-	err := log.Append(counter.Change{Key: "post-1", N: 1})
+	err := log.Append(driver.Change{Key: "post-1", N: 1})
 	changes, _, err2 := log.Read(context.Background(), "", 10)
 	fmt.Println(changes, err, err2)
 	// Output: [{post-1 1}] <nil> <nil>

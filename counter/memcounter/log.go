@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // Log holds the change rows of one counter in memory. Use NewLog.
@@ -19,22 +19,22 @@ type Log struct {
 }
 
 type change struct {
-	counter.Change
+	driver.Change
 	at time.Time
 }
 
 var (
-	_ counter.Source  = (*Log)(nil)
-	_ counter.Trimmer = (*Log)(nil)
+	_ driver.Source  = (*Log)(nil)
+	_ driver.Trimmer = (*Log)(nil)
 )
 
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{} }
 
 // Append adds changes, which are committed at once.
-func (l *Log) Append(changes ...counter.Change) error {
+func (l *Log) Append(changes ...driver.Change) error {
 	for _, c := range changes {
-		if err := counter.CheckChange(c.Key, c.N); err != nil {
+		if err := driver.CheckChange(c.Key, c.N); err != nil {
 			return err
 		}
 	}
@@ -58,8 +58,8 @@ func index(position string) (int, error) {
 	return n, nil
 }
 
-// Read implements [counter.Source].
-func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Change, string, error) {
+// Read implements [driver.Source].
+func (l *Log) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, after, err
 	}
@@ -71,7 +71,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 	defer l.mu.Unlock()
 	from = max(from, l.first)
 	to := min(from+limit, l.first+len(l.changes))
-	var out []counter.Change
+	var out []driver.Change
 	for _, c := range l.changes[from-l.first : to-l.first] {
 		out = append(out, c.Change)
 	}
@@ -81,7 +81,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 	return out, strconv.Itoa(to), nil
 }
 
-// Trim implements [counter.Trimmer].
+// Trim implements [driver.Trimmer].
 func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

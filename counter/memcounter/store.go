@@ -8,37 +8,43 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Store is a [counter.Store] in memory. Use New.
+// Store is a store in memory. Use New.
 type Store struct {
+	driver.Store
+	memory *store
+}
+
+type store struct {
 	mu       sync.Mutex
 	counters map[string]*deltas
 }
 
 type deltas struct {
 	now   map[string]int64
-	aside map[string][]counter.Delta
+	aside map[string][]driver.Delta
 }
 
-var _ counter.Store = (*Store)(nil)
-
 // New makes an empty store.
-func New() *Store { return &Store{counters: map[string]*deltas{}} }
+func New() *Store {
+	s := &store{counters: map[string]*deltas{}}
+	return &Store{Store: s, memory: s}
+}
 
 // of returns the deltas of a counter; the lock is held.
-func (s *Store) of(name string) *deltas {
+func (s *store) of(name string) *deltas {
 	d := s.counters[name]
 	if d == nil {
-		d = &deltas{now: map[string]int64{}, aside: map[string][]counter.Delta{}}
+		d = &deltas{now: map[string]int64{}, aside: map[string][]driver.Delta{}}
 		s.counters[name] = d
 	}
 	return d
 }
 
-// Add implements [counter.Store].
-func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
+// Add implements [driver.Store].
+func (s *store) Add(ctx context.Context, name, key string, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -51,8 +57,8 @@ func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
 	return nil
 }
 
-// Pending implements [counter.Store].
-func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+// Pending implements [driver.Store].
+func (s *store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -73,46 +79,46 @@ func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[st
 	return out, nil
 }
 
-// Take implements [counter.Store].
-func (s *Store) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+// Take implements [driver.Store].
+func (s *store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.of(name)
-	t := counter.Taken{ID: strings.ToLower(rand.Text())}
+	t := driver.Taken{ID: strings.ToLower(rand.Text())}
 	for key, n := range d.now {
 		if len(t.Deltas) == limit {
 			break
 		}
-		t.Deltas = append(t.Deltas, counter.Delta{Key: key, N: n})
+		t.Deltas = append(t.Deltas, driver.Delta{Key: key, N: n})
 		delete(d.now, key)
 	}
 	if len(t.Deltas) == 0 {
 		return nil, nil
 	}
 	d.aside[t.ID] = slices.Clone(t.Deltas)
-	return []counter.Taken{t}, nil
+	return []driver.Taken{t}, nil
 }
 
-// Aside implements [counter.Store].
-func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+// Aside implements [driver.Store].
+func (s *store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []counter.Taken
+	var out []driver.Taken
 	for id, aside := range s.of(name).aside {
-		out = append(out, counter.Taken{ID: id, Deltas: slices.Clone(aside)})
+		out = append(out, driver.Taken{ID: id, Deltas: slices.Clone(aside)})
 	}
-	slices.SortFunc(out, func(a, b counter.Taken) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b driver.Taken) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 
-// Forget implements [counter.Store].
-func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
+// Forget implements [driver.Store].
+func (s *store) Forget(ctx context.Context, name string, ids []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -126,7 +132,7 @@ func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
 
 // Lose removes all deltas, like a flush of Redis.
 func (s *Store) Lose() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.counters)
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	clear(s.memory.counters)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Config of a [Store]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Prefix is the prefix of all keys: none by default. Stores with one prefix on one Redis
 	// share their deltas. Up to 100 bytes without braces, spaces or control characters.

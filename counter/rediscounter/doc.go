@@ -43,6 +43,6 @@
 // Failure modes: deltas that Redis loses (a flush, a failover before replication) are lost. A
 // failover that restores a delta which was moved aside and applied lets it be applied twice. A
 // call without an answer may have been executed: the client must not repeat it (New refuses a
-// client that does). Totals made from a [counter.Source] are not affected. Allow no eviction
+// client that does). Totals made from a driver.Source are not affected. Allow no eviction
 // (maxmemory-policy noeviction), or pending deltas can be evicted.
 package rediscounter

@@ -15,9 +15,9 @@ type asked struct {
 	held   []*redis.SliceCmd
 }
 
-// Pending implements [counter.Store] with one round trip, or two if there are batches aside.
+// Pending implements driver.Store with one round trip, or two if there are batches aside.
 // The nodes of a Cluster are called concurrently.
-func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+func (s *store) Pending(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	byPart := map[int]*asked{}
 	for _, key := range keys {
 		part := partOf(key)
@@ -49,7 +49,7 @@ func (s *Store) Pending(ctx context.Context, name string, keys []string) (map[st
 	return out, nil
 }
 
-func (s *Store) lookNow(ctx context.Context, name string, byPart map[int]*asked) error {
+func (s *store) lookNow(ctx context.Context, name string, byPart map[int]*asked) error {
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for part, a := range byPart {
 			p := s.at(name, part)
@@ -65,7 +65,7 @@ func (s *Store) lookNow(ctx context.Context, name string, byPart map[int]*asked)
 	return err
 }
 
-func (s *Store) lookAside(ctx context.Context, name string, byPart map[int]*asked) error {
+func (s *store) lookAside(ctx context.Context, name string, byPart map[int]*asked) error {
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for part, a := range byPart {
 			for _, id := range a.asides.Val() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
@@ -22,17 +22,17 @@ var (
 	forgetText string
 )
 
-// Store is a [counter.Store] in Redis. Use New.
-type Store struct {
+// store is a [driver.Store] in Redis. Use New.
+type store struct {
 	client            redis.UniversalClient
 	prefix            string
 	add, take, forget *redis.Script
 }
 
-var _ counter.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New creates a store on a client, which the caller closes. New sends no command.
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if client == nil {
 		return nil, errors.New("rediscounter: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -42,7 +42,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Store{
+	return &store{
 		client: client, prefix: cfg.Prefix,
 		add: redis.NewScript(addText), take: redis.NewScript(takeText), forget: redis.NewScript(forgetText),
 	}, nil
@@ -59,10 +59,10 @@ func failed(what, name string, err error) error {
 	return fmt.Errorf("rediscounter: %s %s: %w", what, name, err)
 }
 
-func (s *Store) at(name string, part int) place { return place{s.prefix, name, part} }
+func (s *store) at(name string, part int) place { return place{s.prefix, name, part} }
 
-// Add implements [counter.Store].
-func (s *Store) Add(ctx context.Context, name, key string, n int64) error {
+// Add implements [driver.Store].
+func (s *store) Add(ctx context.Context, name, key string, n int64) error {
 	p := s.at(name, partOf(key))
 	err := s.add.Run(ctx, s.client, []string{p.keys(), p.delta(key)}, n, key).Err()
 	if err != nil && !errors.Is(err, redis.Nil) {

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -20,7 +21,7 @@ var (
 	servers = redistest.Servers
 )
 
-func newStore(t testing.TB, client redis.UniversalClient, prefix string) *rediscounter.Store {
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := rediscounter.New(client, rediscounter.Config{Prefix: prefix})
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Take implements [counter.Store]: a batch of each part that has deltas.
-func (s *Store) Take(ctx context.Context, name string, limit int) ([]counter.Taken, error) {
+// Take implements [driver.Store]: a batch of each part that has deltas.
+func (s *store) Take(ctx context.Context, name string, limit int) ([]driver.Taken, error) {
 	keys, err := s.registered(ctx, name, limit)
 	if err != nil {
 		return nil, failed("take from", name, err)
 	}
-	var out []counter.Taken
+	var out []driver.Taken
 	for part, names := range keys {
 		taken, err := s.takePart(ctx, s.at(name, part), names, limit)
 		if err != nil {
@@ -32,7 +32,7 @@ func (s *Store) Take(ctx context.Context, name string, limit int) ([]counter.Tak
 }
 
 // registered returns up to limit keys of each part that have deltas.
-func (s *Store) registered(ctx context.Context, name string, limit int) ([parts][]string, error) {
+func (s *store) registered(ctx context.Context, name string, limit int) ([parts][]string, error) {
 	var keys [parts][]string
 	var asked [parts]*redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -53,7 +53,7 @@ func (s *Store) registered(ctx context.Context, name string, limit int) ([parts]
 // takePart moves the deltas of the named keys, which are in one part, aside. If some of them
 // had no delta, or were moved by another process, it continues with other keys of the part,
 // which become fewer each time, until a batch is full or no key can be left.
-func (s *Store) takePart(ctx context.Context, p place, names []string, limit int) (out []counter.Taken, err error) {
+func (s *store) takePart(ctx context.Context, p place, names []string, limit int) (out []driver.Taken, err error) {
 	for len(names) > 0 {
 		t, err := s.move(ctx, p, names)
 		if err != nil {
@@ -73,8 +73,8 @@ func (s *Store) takePart(ctx context.Context, p place, names []string, limit int
 }
 
 // move runs the script for the named keys.
-func (s *Store) move(ctx context.Context, p place, names []string) (counter.Taken, error) {
-	t := counter.Taken{ID: fmt.Sprintf("%02d-%s", p.part, strings.ToLower(rand.Text()))}
+func (s *store) move(ctx context.Context, p place, names []string) (driver.Taken, error) {
+	t := driver.Taken{ID: fmt.Sprintf("%02d-%s", p.part, strings.ToLower(rand.Text()))}
 	keys := []string{p.keys(), p.asides(), p.aside(t.ID)}
 	args := []any{t.ID}
 	for _, name := range names {
@@ -89,7 +89,7 @@ func (s *Store) move(ctx context.Context, p place, names []string) (counter.Take
 }
 
 // deltas parses alternating names and numbers.
-func deltas(answer []string) (all []counter.Delta, err error) {
+func deltas(answer []string) (all []driver.Delta, err error) {
 	if len(answer)%2 != 0 {
 		return nil, fmt.Errorf("the script answered %d names and numbers, which are no pairs", len(answer))
 	}
@@ -103,16 +103,16 @@ func deltas(answer []string) (all []counter.Delta, err error) {
 	return all, nil
 }
 
-func delta(key, text string) (counter.Delta, error) {
+func delta(key, text string) (driver.Delta, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return counter.Delta{}, fmt.Errorf("the delta of %q is no 64-bit number", key)
+		return driver.Delta{}, fmt.Errorf("the delta of %q is no 64-bit number", key)
 	}
-	return counter.Delta{Key: key, N: n}, nil
+	return driver.Delta{Key: key, N: n}, nil
 }
 
-// Aside implements [counter.Store]: it returns all batches aside.
-func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error) {
+// Aside implements [driver.Store]: it returns all batches aside.
+func (s *store) Aside(ctx context.Context, name string) ([]driver.Taken, error) {
 	var lists [parts]*redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for part := range parts {
@@ -123,7 +123,7 @@ func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error)
 	if err != nil {
 		return nil, failed("list", name, err)
 	}
-	var out []counter.Taken
+	var out []driver.Taken
 	for part := range parts {
 		for _, id := range lists[part].Val() {
 			if at, ok := partOfBatch(id); !ok || at != part {
@@ -133,7 +133,7 @@ func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error)
 			if err != nil {
 				return nil, failed("list", name, err)
 			}
-			t := counter.Taken{ID: id}
+			t := driver.Taken{ID: id}
 			for key, text := range held {
 				d, err := delta(key, text)
 				if err != nil {
@@ -147,8 +147,8 @@ func (s *Store) Aside(ctx context.Context, name string) ([]counter.Taken, error)
 	return out, nil
 }
 
-// Forget implements [counter.Store].
-func (s *Store) Forget(ctx context.Context, name string, ids []string) error {
+// Forget implements [driver.Store].
+func (s *store) Forget(ctx context.Context, name string, ids []string) error {
 	for _, id := range ids {
 		part, ok := partOfBatch(id)
 		if !ok {

@@ -8,22 +8,26 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Applier is a [counter.Applier] in SQL tables. Use New.
+// Applier keeps the totals in SQL tables. Use New.
 type Applier struct {
+	driver.Applier
 	db      *sql.DB
 	dialect Dialect
-	also    func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error
+}
+
+type applier struct {
+	db      *sql.DB
+	dialect Dialect
+	also    func(ctx context.Context, tx *sql.Tx, name string, deltas []driver.Delta) error
 
 	create, lease, state, release string
 	lock, noted, note, add, move  string
 	totals, prune                 string
 }
-
-var _ counter.Applier = (*Applier)(nil)
 
 // New creates an applier on db, which the caller closes. It does not connect to the database;
 // [Applier.Migrate] creates the tables.
@@ -34,7 +38,7 @@ func New(db *sql.DB, cfg Config) (*Applier, error) {
 	if err := cfg.Dialect.validate("Config"); err != nil {
 		return nil, err
 	}
-	a := &Applier{db: db, dialect: cfg.Dialect, also: cfg.Also}
+	a := &applier{db: db, dialect: cfg.Dialect, also: cfg.Also}
 	for name, text := range map[string]*string{
 		"create": &a.create, "lease": &a.lease, "state": &a.state, "release": &a.release,
 		"lock": &a.lock, "noted": &a.noted, "note": &a.note, "add": &a.add, "move": &a.move,
@@ -45,15 +49,15 @@ func New(db *sql.DB, cfg Config) (*Applier, error) {
 			return nil, err
 		}
 	}
-	return a, nil
+	return &Applier{Applier: a, db: db, dialect: cfg.Dialect}, nil
 }
 
 func failed(what, name string, err error) error {
 	return fmt.Errorf("sqlcounter: %s %s: %w", what, name, err)
 }
 
-// Lease implements [counter.Applier].
-func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+// Lease implements [driver.Applier].
+func (a *applier) Lease(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	l, err := a.take(ctx, name, holder, ttl)
 	if errors.Is(err, sql.ErrNoRows) { // the first time
 		if _, err = a.db.ExecContext(ctx, a.create, name); err == nil {
@@ -61,36 +65,36 @@ func (a *Applier) Lease(ctx context.Context, name, holder string, ttl time.Durat
 		}
 	}
 	if err != nil {
-		return counter.Lease{}, failed("lease", name, err)
+		return driver.Lease{}, failed("lease", name, err)
 	}
 	return l, nil
 }
 
-func (a *Applier) take(ctx context.Context, name, holder string, ttl time.Duration) (counter.Lease, error) {
+func (a *applier) take(ctx context.Context, name, holder string, ttl time.Duration) (driver.Lease, error) {
 	if _, err := a.db.ExecContext(ctx, a.lease, holder, ttl.Microseconds(), name, holder); err != nil {
-		return counter.Lease{}, err
+		return driver.Lease{}, err
 	}
-	l := counter.Lease{Counter: name}
+	l := driver.Lease{Counter: name}
 	if err := a.db.QueryRowContext(ctx, a.state, name).Scan(&l.Holder, &l.Token, &l.Position, &l.Server); err != nil {
-		return counter.Lease{}, err
+		return driver.Lease{}, err
 	}
 	if l.Holder != holder {
-		return counter.Lease{}, counter.ErrLeaseHeld
+		return driver.Lease{}, driver.ErrLeaseHeld
 	}
 	return l, nil
 }
 
-// Release implements [counter.Applier].
-func (a *Applier) Release(ctx context.Context, l counter.Lease) error {
+// Release implements [driver.Applier].
+func (a *applier) Release(ctx context.Context, l driver.Lease) error {
 	if _, err := a.db.ExecContext(ctx, a.release, l.Counter, l.Token); err != nil {
 		return failed("release", l.Counter, err)
 	}
 	return nil
 }
 
-// Apply implements [counter.Applier]. It joins a transaction on the same database that the
+// Apply implements [driver.Applier]. It joins a transaction on the same database that the
 // context carries.
-func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (fresh bool, err error) {
+func (a *applier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (fresh bool, err error) {
 	err = sqltx.Do(ctx, a.db, func(ctx context.Context, tx *sql.Tx) (err error) {
 		fresh, err = a.apply(ctx, tx, l, b)
 		return err
@@ -101,15 +105,15 @@ func (a *Applier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (
 	return fresh, nil
 }
 
-func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l counter.Lease, b counter.Batch) (bool, error) {
+func (a *applier) apply(ctx context.Context, tx *sql.Tx, l driver.Lease, b driver.Batch) (bool, error) {
 	if _, err := tx.ExecContext(ctx, a.lock, l.Counter); err != nil {
 		return false, err
 	}
-	var now counter.Lease
+	var now driver.Lease
 	err := tx.QueryRowContext(ctx, a.state, l.Counter).Scan(&now.Holder, &now.Token, &now.Position, &now.Server)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && (now.Token != l.Token || now.Holder != l.Holder || now.Server != l.Server):
-		return false, counter.ErrLeaseLost
+		return false, driver.ErrLeaseLost
 	case err != nil:
 		return false, err
 	}
@@ -117,7 +121,7 @@ func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l counter.Lease, b coun
 		return false, err
 	}
 	if b.Interval() && now.Position != b.From {
-		return false, counter.ErrMoved
+		return false, driver.ErrMoved
 	}
 	if b.Verify != nil {
 		if err := b.Verify(ctx); err != nil {
@@ -127,14 +131,14 @@ func (a *Applier) apply(ctx context.Context, tx *sql.Tx, l counter.Lease, b coun
 	return true, a.write(ctx, tx, l, b)
 }
 
-func (a *Applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
+func (a *applier) isNoted(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
 	var n int
 	err := tx.QueryRowContext(ctx, a.noted, id).Scan(&n)
 	return n > 0, err
 }
 
 // write is the part of a transaction that changes rows.
-func (a *Applier) write(ctx context.Context, tx *sql.Tx, l counter.Lease, b counter.Batch) error {
+func (a *applier) write(ctx context.Context, tx *sql.Tx, l driver.Lease, b driver.Batch) error {
 	if b.Rows > 0 {
 		if _, err := tx.ExecContext(ctx, a.note, b.ID, l.Counter, b.From, b.To, b.Rows); err != nil {
 			return err
@@ -155,14 +159,14 @@ func (a *Applier) write(ctx context.Context, tx *sql.Tx, l counter.Lease, b coun
 	if n, err := res.RowsAffected(); err != nil || n > 0 || b.To == b.From {
 		return err
 	}
-	return counter.ErrLeaseLost // Config.Also went on in another transaction
+	return driver.ErrLeaseLost // Config.Also went on in another transaction
 }
 
 // errLost is the error of an Also that went on after the server had ended its
 // transaction.
 var errLost = errors.New("the server rolled the transaction back while Config.Also ran, most likely to end a deadlock, and it ignored that error; return errors of statements from it")
 
-func (a *Applier) addUp(ctx context.Context, tx *sql.Tx, name string, b counter.Batch) error {
+func (a *applier) addUp(ctx context.Context, tx *sql.Tx, name string, b driver.Batch) error {
 	pairs := make([][2]any, len(b.Deltas))
 	for i, d := range b.Deltas {
 		pairs[i] = [2]any{d.Key, d.N}
@@ -185,9 +189,9 @@ func (a *Applier) addUp(ctx context.Context, tx *sql.Tx, name string, b counter.
 	return errLost
 }
 
-// Totals implements [counter.Applier]. Inside a transaction on the same database it also sees
+// Totals implements [driver.Applier]. Inside a transaction on the same database it also sees
 // the changes of that transaction.
-func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
+func (a *applier) Totals(ctx context.Context, name string, keys []string) (map[string]int64, error) {
 	if len(keys) == 0 {
 		return map[string]int64{}, nil
 	}
@@ -223,8 +227,8 @@ func (a *Applier) Totals(ctx context.Context, name string, keys []string) (map[s
 	return out, nil
 }
 
-// Prune implements [counter.Applier].
-func (a *Applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
+// Prune implements [driver.Applier].
+func (a *applier) Prune(ctx context.Context, name string, age time.Duration, limit int) (int, error) {
 	res, err := a.db.ExecContext(ctx, a.prune, name, age.Microseconds(), limit)
 	if err != nil {
 		return 0, failed("prune batches of", name, err)

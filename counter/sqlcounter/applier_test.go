@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -41,7 +41,7 @@ func TestColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := counter.Batch{ID: "b1", To: "p1", Rows: 7, Deltas: []counter.Delta{{Key: "post-1", N: 5}}}
+		b := driver.Batch{ID: "b1", To: "p1", Rows: 7, Deltas: []driver.Delta{{Key: "post-1", N: 5}}}
 		if _, err := a.Apply(ctx, l, b); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestAlso(t *testing.T) {
 		refuse := errors.New("refused")
 		var fail error
 		a := newApplier(t, db, sqlcounter.Config{Dialect: on.Dialect,
-			Also: func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error {
+			Also: func(ctx context.Context, tx *sql.Tx, name string, deltas []driver.Delta) error {
 				if name != "comment" || len(deltas) != 1 {
 					t.Errorf("called with %s, %v", name, deltas)
 				}
@@ -126,7 +126,7 @@ func TestAlso(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := counter.Batch{ID: "b1", Rows: 1, Deltas: []counter.Delta{{Key: "post-1", N: 3}}}
+		b := driver.Batch{ID: "b1", Rows: 1, Deltas: []driver.Delta{{Key: "post-1", N: 3}}}
 		want := int64(0)
 		for _, fail = range []error{refuse, nil, nil} {
 			if _, err := a.Apply(ctx, l, b); !errors.Is(err, fail) {
@@ -158,7 +158,7 @@ func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
 	a := newApplier(t, db, sqlcounter.Config{Dialect: sqlcounter.MySQL,
 		// The server does the same to a deadlock's victim as this ROLLBACK behind the driver's
 		// back.
-		Also: func(ctx context.Context, tx *sql.Tx, _ string, _ []counter.Delta) error {
+		Also: func(ctx context.Context, tx *sql.Tx, _ string, _ []driver.Delta) error {
 			_, err := tx.ExecContext(ctx, `ROLLBACK`)
 			return err
 		}})
@@ -166,7 +166,7 @@ func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.Apply(ctx, l, counter.Batch{ID: "b1", To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}})
+	_, err = a.Apply(ctx, l, driver.Batch{ID: "b1", To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}})
 	if err == nil || !strings.Contains(err.Error(), "rolled the transaction back") {
 		t.Errorf("Apply = %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -48,7 +49,7 @@ func (s setup) flusher(applied func()) (*counter.Flusher, error) {
 	return s.flusherOn(db, store, applied)
 }
 
-func (s setup) flusherOn(db *sql.DB, store counter.Store, applied func()) (*counter.Flusher, error) {
+func (s setup) flusherOn(db *sql.DB, store driver.Store, applied func()) (*counter.Flusher, error) {
 	c, err := counter.New("comment", store, counter.Config{})
 	if err != nil {
 		return nil, err
@@ -69,11 +70,11 @@ func (s setup) flusherOn(db *sql.DB, store counter.Store, applied func()) (*coun
 
 // tellingApplier reports each batch that it has applied.
 type tellingApplier struct {
-	counter.Applier
+	driver.Applier
 	applied func()
 }
 
-func (a tellingApplier) Apply(ctx context.Context, l counter.Lease, b counter.Batch) (bool, error) {
+func (a tellingApplier) Apply(ctx context.Context, l driver.Lease, b driver.Batch) (bool, error) {
 	fresh, err := a.Applier.Apply(ctx, l, b)
 	if err == nil {
 		a.applied()

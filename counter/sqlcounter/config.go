@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // Dialect is the SQL dialect of the database.
@@ -33,5 +33,5 @@ type Config struct {
 	// of a post, for example) change with them; none by default. It delays all other flushers
 	// of the same counter, and its error rolls the transaction back. It can run more than once
 	// for one batch ([sqltx.Do]): only the changes of the last run are committed.
-	Also func(ctx context.Context, tx *sql.Tx, name string, deltas []counter.Delta) error
+	Also func(ctx context.Context, tx *sql.Tx, name string, deltas []driver.Delta) error
 }

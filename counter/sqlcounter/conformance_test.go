@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/countertest"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -121,20 +121,20 @@ func TestLogConformance(t *testing.T) {
 			db, writer := pools(t, on)
 			log := newLog(t, db, "comment", on.Dialect)
 			other := newLog(t, db, "like", on.Dialect)
-			h := countertest.SourceHarness{Source: log, Append: func(ctx context.Context, changes ...counter.Change) error {
+			h := countertest.SourceHarness{Source: log, Append: func(ctx context.Context, changes ...driver.Change) error {
 				return sqltx.Do(ctx, writer, func(ctx context.Context, tx *sql.Tx) error {
 					// Rows of another counter are between them, and must never be seen.
-					if err := other.Append(ctx, tx, counter.Change{Key: "other", N: 1}); err != nil {
+					if err := other.Append(ctx, tx, driver.Change{Key: "other", N: 1}); err != nil {
 						return err
 					}
 					if err := log.Append(ctx, tx, changes...); err != nil {
 						return err
 					}
-					return other.Append(ctx, tx, counter.Change{Key: "other", N: 1})
+					return other.Append(ctx, tx, driver.Change{Key: "other", N: 1})
 				})
 			}}
 			if on.Dialect != sqlcounter.SQLite {
-				h.Begin = func(ctx context.Context, c counter.Change) (commit, rollback func() error, err error) {
+				h.Begin = func(ctx context.Context, c driver.Change) (commit, rollback func() error, err error) {
 					tx, err := writer.BeginTx(ctx, nil)
 					if err != nil {
 						return nil, nil, err

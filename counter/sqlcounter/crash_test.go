@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -77,7 +78,7 @@ func TestEverythingBreaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := s.round(t)
-		if len(r.Batches) != 0 || len(r.Discarded) != 1 || r.Discarded[0].Deltas[0] != (counter.Delta{Key: "post-1", N: 100}) {
+		if len(r.Batches) != 0 || len(r.Discarded) != 1 || r.Discarded[0].Deltas[0] != (driver.Delta{Key: "post-1", N: 100}) {
 			t.Errorf("a round without changes: %+v", r)
 		}
 		s.check(t)
@@ -89,7 +90,7 @@ type scene struct {
 	setup
 	db      *sql.DB
 	redis   redis.UniversalClient
-	store   *rediscounter.Store
+	store   driver.Store
 	applier *sqlcounter.Applier
 	log     *sqlcounter.Log
 	last    *counter.Flusher
@@ -102,7 +103,7 @@ var errRollback = errors.New("the writer has changed its mind")
 // as a correct writer, unless faulty.
 func (s *scene) comment(ctx context.Context, faulty bool) error {
 	id, post := s.next.Add(1), fmt.Sprint("post-", rand.IntN(posts))
-	if err := s.change(ctx, faulty, counter.Change{Key: post, N: 1},
+	if err := s.change(ctx, faulty, driver.Change{Key: post, N: 1},
 		fmt.Sprintf(`INSERT INTO comments (id, post, deleted) VALUES (%d, '%s', 0)`, id, post)); err != nil {
 		if errors.Is(err, errRollback) {
 			return nil
@@ -112,14 +113,14 @@ func (s *scene) comment(ctx context.Context, faulty bool) error {
 	if rand.IntN(4) > 0 {
 		return nil
 	}
-	err := s.change(ctx, faulty, counter.Change{Key: post, N: -1}, fmt.Sprintf(`UPDATE comments SET deleted = 1 WHERE id = %d`, id))
+	err := s.change(ctx, faulty, driver.Change{Key: post, N: -1}, fmt.Sprintf(`UPDATE comments SET deleted = 1 WHERE id = %d`, id))
 	if errors.Is(err, errRollback) {
 		return nil
 	}
 	return err
 }
 
-func (s *scene) change(ctx context.Context, faulty bool, c counter.Change, query string) error {
+func (s *scene) change(ctx context.Context, faulty bool, c driver.Change, query string) error {
 	err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, query); err != nil {
 			return err
@@ -204,7 +205,7 @@ func (s *scene) round(t *testing.T) counter.Round {
 	t.Helper()
 	for {
 		r, err := s.last.Flush(t.Context())
-		if errors.Is(err, counter.ErrLeaseHeld) || errors.Is(err, counter.ErrLeaseLost) {
+		if errors.Is(err, driver.ErrLeaseHeld) || errors.Is(err, driver.ErrLeaseLost) {
 			continue
 		}
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/sqltx"
@@ -53,7 +54,7 @@ func ExampleNewLog() {
 	check(log.Migrate(ctx))
 	check(sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 		// … and the comment itself, in the same transaction.
-		return log.Append(ctx, tx, counter.Change{Key: "post-1", N: 1})
+		return log.Append(ctx, tx, driver.Change{Key: "post-1", N: 1})
 	}))
 	changes, _, err := log.Read(ctx, "", 10)
 	fmt.Println(changes, err)

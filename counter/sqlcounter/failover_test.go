@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 )
@@ -17,7 +18,7 @@ type losing struct {
 	lose func()
 }
 
-func (l *losing) Read(ctx context.Context, after string, limit int) ([]counter.Change, string, error) {
+func (l *losing) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
 	out, next, err := l.Log.Read(ctx, after, limit)
 	if len(out) > 0 && l.lose != nil {
 		l.lose()
@@ -42,7 +43,7 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 			change := func(keys ...string) {
 				t.Helper()
 				for _, key := range keys {
-					if err := add(t, db, log, counter.Change{Key: key, N: 1}); err != nil {
+					if err := add(t, db, log, driver.Change{Key: key, N: 1}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -65,8 +66,8 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 				undo(t, db, on.Dialect)
 				change("new", "new")
 			}
-			if _, err := f.Flush(ctx); !errors.Is(err, counter.ErrLeaseLost) {
-				t.Errorf("applying what has gone: %v, want %v", err, counter.ErrLeaseLost)
+			if _, err := f.Flush(ctx); !errors.Is(err, driver.ErrLeaseLost) {
+				t.Errorf("applying what has gone: %v, want %v", err, driver.ErrLeaseLost)
 			}
 			change("newer")
 			if _, err := f.Flush(ctx); err != nil {

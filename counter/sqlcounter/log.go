@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
@@ -31,7 +31,7 @@ type LogConfig struct {
 }
 
 // Log is the log of one counter's change rows, in the table count_changes; writers append to it
-// in the transactions of the counted rows. It is a [counter.Source]. Use NewLog.
+// in the transactions of the counted rows. It is a [driver.Source]. Use NewLog.
 type Log struct {
 	db      *sql.DB
 	name    string
@@ -45,9 +45,9 @@ type Log struct {
 }
 
 var (
-	_ counter.Source   = (*Log)(nil)
-	_ counter.Trimmer  = (*Log)(nil)
-	_ counter.Verifier = (*Log)(nil)
+	_ driver.Source   = (*Log)(nil)
+	_ driver.Trimmer  = (*Log)(nil)
+	_ driver.Verifier = (*Log)(nil)
 )
 
 // NewLog creates the log of a counter on db, which the caller closes. It does not connect to
@@ -56,7 +56,7 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has what is counted")
 	}
-	if err := counter.CheckName(name); err != nil {
+	if err := driver.CheckName(name); err != nil {
 		return nil, err
 	}
 	if err := cfg.Dialect.validate("LogConfig"); err != nil {
@@ -124,13 +124,13 @@ func (l *Log) Migrations() (fs.FS, error) {
 // Append writes change rows in x, the transaction of the counted rows: a created comment is 1
 // for its post, a soft-deleted one -1. It is one statement. An x that is not a transaction is
 // refused ([sqltx.CheckTx]).
-func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...counter.Change) error {
+func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...driver.Change) error {
 	if err := sqltx.CheckTx(x); err != nil {
 		return failed("append changes of", l.name, err)
 	}
 	entries := make([]log.Entry, len(changes))
 	for i, c := range changes {
-		if err := counter.CheckChange(c.Key, c.N); err != nil {
+		if err := driver.CheckChange(c.Key, c.N); err != nil {
 			return err
 		}
 		entries[i] = log.Entry{
@@ -144,8 +144,8 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...counter.Cha
 	return nil
 }
 
-// Read implements [counter.Source].
-func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Change, string, error) {
+// Read implements [driver.Source].
+func (l *Log) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
 	at, err := position(after)
 	if err == nil {
 		err = l.check(ctx)
@@ -153,7 +153,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 	if err != nil {
 		return nil, after, failed("read changes of", l.name, err)
 	}
-	var out []counter.Change
+	var out []driver.Change
 	for {
 		want := limit - len(out)
 		entries, next, err := l.log.Read(ctx, lane, at, want)
@@ -179,15 +179,15 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]counter.Chan
 	}
 }
 
-func change(e *log.Entry) (counter.Change, error) {
+func change(e *log.Entry) (driver.Change, error) {
 	n, err := strconv.ParseInt(string(e.Payload), 10, 64)
 	if err != nil {
-		return counter.Change{}, fault.MarkPermanent(fmt.Errorf("the payload of row %d of count_changes is no number", e.ID))
+		return driver.Change{}, fault.MarkPermanent(fmt.Errorf("the payload of row %d of count_changes is no number", e.ID))
 	}
-	return counter.Change{Key: e.Key, N: n}, nil
+	return driver.Change{Key: e.Key, N: n}, nil
 }
 
-// Verify implements [counter.Verifier].
+// Verify implements [driver.Verifier].
 func (l *Log) Verify(ctx context.Context, after string) error {
 	at, err := position(after)
 	if err != nil {
@@ -214,9 +214,9 @@ func (l *Log) Verify(ctx context.Context, after string) error {
 	}
 	switch {
 	case at.Server != "" && at.Server != here:
-		return failed("verify changes of", l.name, fmt.Errorf("they were read on server %s, and this is %s: %w", at.Server, here, counter.ErrLeaseLost))
+		return failed("verify changes of", l.name, fmt.Errorf("they were read on server %s, and this is %s: %w", at.Server, here, driver.ErrLeaseLost))
 	case !there:
-		return failed("verify changes of", l.name, fmt.Errorf("the server has lost row %d: %w", max(at.Row, at.ID), counter.ErrLeaseLost))
+		return failed("verify changes of", l.name, fmt.Errorf("the server has lost row %d: %w", max(at.Row, at.ID), driver.ErrLeaseLost))
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (l *Log) check(ctx context.Context) error {
 	return nil
 }
 
-// Trim implements [counter.Trimmer]. While another process trims, it does nothing.
+// Trim implements [driver.Trimmer]. While another process trims, it does nothing.
 func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
 	const ttl = 10 * time.Second
 	at, err := position(applied)

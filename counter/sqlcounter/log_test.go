@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -22,7 +22,7 @@ func changes(t *testing.T, db *sql.DB) int {
 }
 
 // add appends changes in their own transaction.
-func add(t *testing.T, db *sql.DB, l *sqlcounter.Log, changes ...counter.Change) error {
+func add(t *testing.T, db *sql.DB, l *sqlcounter.Log, changes ...driver.Change) error {
 	t.Helper()
 	return sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return l.Append(ctx, tx, changes...) })
 }
@@ -36,7 +36,7 @@ func TestAppendNeedsATransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, x := range map[string]sqltx.Execer{"a pool": db, "a pool's wrapper": struct{ *sql.DB }{db}, "a connection": conn, "nothing": nil} {
-			if err := l.Append(t.Context(), x, counter.Change{Key: "a", N: 1}); !errors.Is(err, sqltx.ErrNoTransaction) {
+			if err := l.Append(t.Context(), x, driver.Change{Key: "a", N: 1}); !errors.Is(err, sqltx.ErrNoTransaction) {
 				t.Errorf("Append to %s: %v, want ErrNoTransaction", name, err)
 			}
 		}
@@ -56,7 +56,7 @@ func TestTrim(t *testing.T) {
 		ctx := t.Context()
 		logs := []*sqlcounter.Log{newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)}
 		for _, l := range logs {
-			if err := add(t, db, l, counter.Change{Key: "a", N: 1}, counter.Change{Key: "b", N: 1}); err != nil {
+			if err := add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -82,11 +82,11 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 		ctx := t.Context()
 		mine, other := newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)
 		for range 7 {
-			if err := add(t, db, other, counter.Change{Key: "x", N: 1}); err != nil {
+			if err := add(t, db, other, driver.Change{Key: "x", N: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := add(t, db, mine, counter.Change{Key: "a", N: 1}); err != nil {
+		if err := add(t, db, mine, driver.Change{Key: "a", N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		got, at, err := mine.Read(ctx, "", 3)

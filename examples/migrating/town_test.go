@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/migrating"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -118,7 +119,7 @@ func (h *heard) judge(committed map[string]int) (wrong []string) {
 type town struct {
 	db    *sql.DB
 	turns migrating.Switch
-	store outbox.Store
+	store driver.Store
 	box   *outbox.Outbox
 	to    *heard
 	old   func(context.Context, *sql.Tx, *message.Message) error // writes to the old side

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// Config configures a [Collector]. At least one guard, lease runner or HTTP middleware is
+// Config is the configuration of [New]. At least one guard, lease runner or HTTP middleware is
 // required. Their counts are summed by group.
 type Config struct {
 	// Labels are on every series; none by default.
@@ -43,16 +43,16 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Collector is a [prometheus.Collector] of guards, leases and HTTP middlewares.
-type Collector struct {
+// collector is a [prometheus.Collector] of guards, leases and HTTP middlewares.
+type collector struct {
 	cfg                  Config
 	events, claims, lost *prometheus.Desc
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
+var _ prometheus.Collector = (*collector)(nil)
 
 // New creates a collector; the caller registers it.
-func New(cfg Config) (*Collector, error) {
+func New(cfg Config) (prometheus.Collector, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func New(cfg Config) (*Collector, error) {
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
 		return prometheus.NewDesc("millrace_idempotency_"+name, help, append([]string{"group"}, variable...), cfg.Labels)
 	}
-	return &Collector{
+	return &collector{
 		cfg:    cfg,
 		events: desc("events_total", "Events of guards.", "outcome"),
 		claims: desc("claims_total", "Claims of leases and of HTTP requests.", "outcome"),
@@ -69,14 +69,14 @@ func New(cfg Config) (*Collector, error) {
 }
 
 // Describe implements [prometheus.Collector].
-func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.events, c.claims, c.lost} {
 		out <- d
 	}
 }
 
 // Collect implements [prometheus.Collector].
-func (c *Collector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n int64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
@@ -103,7 +103,7 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // leases returns the counts of leases and HTTP middlewares, by group.
-func (c *Collector) leases() map[string]idempotency.LeaseStats {
+func (c *collector) leases() map[string]idempotency.LeaseStats {
 	all := map[string]idempotency.LeaseStats{}
 	add := func(group string, s idempotency.LeaseStats) {
 		sum := all[group]

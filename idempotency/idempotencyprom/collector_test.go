@@ -19,6 +19,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/internal/promtest"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var labels = prometheus.Labels{"app": "box"}
 
-func newGuard(t *testing.T, store idempotency.Store) *idempotency.Guard[idempotency.NoTx] {
+func newGuard(t *testing.T, store driver.Store) *idempotency.Guard[idempotency.NoTx] {
 	t.Helper()
 	g, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: "stats"})
 	if err != nil {
@@ -37,7 +38,7 @@ func newGuard(t *testing.T, store idempotency.Store) *idempotency.Guard[idempote
 	return g
 }
 
-func newLeases(t *testing.T, store idempotency.LeaseStore) *idempotency.Leases {
+func newLeases(t *testing.T, store driver.LeaseStore) *idempotency.Leases {
 	t.Helper()
 	l, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "mailer", Finish: time.Second, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -46,7 +47,7 @@ func newLeases(t *testing.T, store idempotency.LeaseStore) *idempotency.Leases {
 	return l
 }
 
-func newHTTP(t *testing.T, store idempotency.LeaseStore) *idempotency.HTTP {
+func newHTTP(t *testing.T, store driver.LeaseStore) *idempotency.HTTP {
 	t.Helper()
 	h, err := idempotency.NewHTTP(store, idempotency.HTTPConfig{
 		Scope: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.DiscardHandler),
@@ -122,18 +123,18 @@ func TestGuardsAreCounted(t *testing.T) {
 
 // away is a lease store that can be made unreachable.
 type away struct {
-	idempotency.LeaseStore
+	driver.LeaseStore
 	is atomic.Bool
 }
 
-func (a *away) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (a *away) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 	if a.is.Load() {
-		return idempotency.Claim{}, errors.New("away")
+		return driver.Claim{}, errors.New("away")
 	}
 	return a.LeaseStore.Claim(ctx, r, ttl)
 }
 
-func (a *away) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+func (a *away) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 	if a.is.Load() {
 		return errors.New("away")
 	}
@@ -144,12 +145,12 @@ func TestClaimsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &away{LeaseStore: memidempotency.NewLeases()}
 		l, h := newLeases(t, store), newHTTP(t, store)
-		once := func(key, print string, fn func(context.Context, idempotency.Claim) ([]byte, error)) error {
-			_, _, err := l.Once(t.Context(), idempotency.Record{Key: key, Fingerprint: print}, fn)
+		once := func(key, print string, fn func(context.Context, driver.Claim) ([]byte, error)) error {
+			_, _, err := l.Once(t.Context(), driver.Record{Key: key, Fingerprint: print}, fn)
 			return err
 		}
-		ok := func(context.Context, idempotency.Claim) ([]byte, error) { return nil, nil }
-		if err := once("k", "a", func(context.Context, idempotency.Claim) ([]byte, error) {
+		ok := func(context.Context, driver.Claim) ([]byte, error) { return nil, nil }
+		if err := once("k", "a", func(context.Context, driver.Claim) ([]byte, error) {
 			if err := once("k", "a", ok); err == nil {
 				t.Error("a key that is taken was given")
 			}
@@ -163,11 +164,11 @@ func TestClaimsAreCounted(t *testing.T) {
 		if err := once("k", "b", ok); !errors.Is(err, idempotency.ErrMismatch) {
 			t.Error(err)
 		}
-		if err := once("lost", "a", func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
+		if err := once("lost", "a", func(ctx context.Context, _ driver.Claim) ([]byte, error) {
 			store.is.Store(true)
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}); !errors.Is(err, idempotency.ErrLeaseLost) {
+		}); !errors.Is(err, driver.ErrLeaseLost) {
 			t.Error(err)
 		}
 		if err := once("later", "a", ok); err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func batchCases() []testCase {
@@ -26,8 +27,8 @@ func batchCases() []testCase {
 	}
 }
 
-func batchOf(s idempotency.Store) idempotency.BatchStore {
-	b, _ := s.(idempotency.BatchStore) // Case.Needs has checked it
+func batchOf(s driver.Store) driver.BatchStore {
+	b, _ := s.(driver.BatchStore) // Case.Needs has checked it
 	return b
 }
 
@@ -127,7 +128,7 @@ func batchAllOrNothing(ctx context.Context, h Harness) error {
 	_, err = s.OnceBatch(ctx, records(keys[0], "", keys[1]), func(context.Context, []int) error {
 		return errors.New("the handler ran although a key is empty")
 	})
-	if !errors.Is(err, idempotency.ErrEmptyKey) {
+	if !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("a batch with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
 	if err := nothing("after the empty key"); err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // batchTakeover: a batch waits for a call that holds one of its keys. The batch has the effect
@@ -80,7 +80,7 @@ func batchStorm(ctx context.Context, h Harness) error {
 		wg.Go(func() {
 			for range batches {
 				picked := rand.Perm(keys)[:12]
-				var batch []idempotency.Record
+				var batch []driver.Record
 				for _, k := range picked {
 					batch = append(batch, record(fmt.Sprintf("group:%d", k)))
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -312,7 +313,7 @@ func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) id
 	}}
 	for _, side := range []struct {
 		db    *sql.DB
-		store *idempotency.Store
+		store *driver.Store
 	}{{db, &h.Store}, {second, &h.Peer}} {
 		s, err := sqlidempotency.New(side.db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
 		if err != nil {

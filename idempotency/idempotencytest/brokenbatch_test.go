@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -18,7 +18,7 @@ var batchDefects = []defect{
 		"forgets to look for repeated keys in a batch",
 		[]string{"batch-picks-the-new"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
-			return backend{batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				var all []int
 				_, err := s.OnceBatch(ctx, rs, func(ctx context.Context, fresh []int) error {
 					for i, r := range rs {
@@ -36,7 +36,7 @@ var batchDefects = []defect{
 		"returns the new keys in the order of the database",
 		[]string{"batch-picks-the-new", "batch-large"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
-			return backend{batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				byKey := func(i, j int) int { return strings.Compare(rs[i].Key, rs[j].Key) }
 				fresh, err := s.OnceBatch(ctx, rs, func(ctx context.Context, fresh []int) error {
 					sorted := slices.Clone(fresh)
@@ -52,7 +52,7 @@ var batchDefects = []defect{
 		"runs the handler without new keys",
 		[]string{"batch-picks-the-new"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
-			return backend{batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				ran := false
 				fresh, err := s.OnceBatch(ctx, rs, func(ctx context.Context, fresh []int) error {
 					ran = true
@@ -70,7 +70,7 @@ var batchDefects = []defect{
 		[]string{"batch-all-or-nothing", "batch-takeover", "batch-storm"},
 		func(s *sqlidempotency.Store, db *sql.DB) backend {
 			return backend{
-				batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+				batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 					fresh, err := s.OnceBatch(ctx, rs, func(context.Context, []int) error { return nil })
 					if err != nil || len(fresh) == 0 {
 						return nil, err
@@ -82,7 +82,7 @@ var batchDefects = []defect{
 					return fresh, nil
 				},
 				// The one key that the batch waits for, marked in the same way.
-				once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+				once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 					if fresh, err := s.Once(ctx, r, nothing); err != nil || !fresh {
 						return false, err
 					}
@@ -96,7 +96,7 @@ var batchDefects = []defect{
 		"keeps the keys before an empty one",
 		[]string{"batch-all-or-nothing"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
-			return backend{batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				for i, r := range rs {
 					if r.Key == "" {
 						if _, err := s.OnceBatch(ctx, rs[:i], func(context.Context, []int) error { return nil }); err != nil {
@@ -112,7 +112,7 @@ var batchDefects = []defect{
 		"escapes keys in a batch in another way than by themselves",
 		[]string{"batch-odd-keys"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
-			return backend{batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				changed := slices.Clone(rs)
 				for i := range changed {
 					changed[i].Key = strings.ReplaceAll(changed[i].Key, `"`, `\"`)
@@ -125,7 +125,7 @@ var batchDefects = []defect{
 		"takes the first thousand keys of a batch only",
 		[]string{"batch-large"},
 		func(s *sqlidempotency.Store, _ *sql.DB) backend {
-			return backend{batch: func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error) {
+			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				return s.OnceBatch(ctx, rs[:min(len(rs), 1000)], fn)
 			}}
 		},
@@ -134,7 +134,7 @@ var batchDefects = []defect{
 		"begins a transaction for Fresh by itself",
 		[]string{"fresh-needs-a-transaction", "fresh-in-a-transaction", "fresh-in-a-handler"},
 		func(s *sqlidempotency.Store, db *sql.DB) backend {
-			return backend{fresh: func(ctx context.Context, rs []idempotency.Record) (fresh []int, err error) {
+			return backend{fresh: func(ctx context.Context, rs []driver.Record) (fresh []int, err error) {
 				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer transaction
 				defer cancel()
 				err = sqltx.Do(withoutValues{ctx}, db, func(ctx context.Context, _ *sql.Tx) error {

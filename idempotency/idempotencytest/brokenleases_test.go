@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -17,7 +18,7 @@ import (
 
 // leases is a correct lease store with at most one defect.
 type leases struct {
-	idempotency.LeaseStore
+	driver.LeaseStore
 	claim    func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error)
 	extend   func(ctx context.Context, c idempotency.Claim, ttl time.Duration) error
 	complete func(ctx context.Context, c idempotency.Claim, result []byte) error
@@ -72,10 +73,10 @@ type latest struct {
 	token map[string]int64
 }
 
-func (l *latest) of(s idempotency.LeaseStore) func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (l *latest) of(s driver.LeaseStore) func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
 	return func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
-		if c.State == idempotency.Claimed {
+		if c.State == driver.Claimed {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.token[r.Key] = c.Token
@@ -114,7 +115,7 @@ func leaseHarness(t *testing.T, with func(*sqlidempotency.Leases, idempotencytes
 		_, err := db.ExecContext(ctx, `UPDATE idempotency_leases SET leased_until = leased_until - ? WHERE idempotency_key = ?`, by.Microseconds(), key)
 		return err
 	}}
-	var sides []idempotency.LeaseStore
+	var sides []driver.LeaseStore
 	for _, pool := range []*sql.DB{db, second} {
 		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite})
 		if err != nil {

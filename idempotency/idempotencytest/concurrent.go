@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func concurrentCases() []testCase {
@@ -71,7 +71,7 @@ func concurrentTakeover(ctx context.Context, h Harness) error {
 	return errors.Join(takeover(ctx, h, h.Store, "1"), takeover(ctx, h, h.Peer, "2"))
 }
 
-func takeover(ctx context.Context, h Harness, second idempotency.Store, name string) error {
+func takeover(ctx context.Context, h Harness, second driver.Store, name string) error {
 	e, key := newEffects(h), "group:"+name
 	other := ctx // not the handler's, which may end with it
 	result := make(chan outcome, 1)

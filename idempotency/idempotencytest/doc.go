@@ -1,5 +1,5 @@
-// Package idempotencytest is the conformance suite of [idempotency.Store], of
-// [idempotency.BatchStore] if the store is one, and of [idempotency.LeaseStore]. Run it on your
+// Package idempotencytest is the conformance suite of driver.Store, of
+// driver.BatchStore if the store is one, and of driver.LeaseStore. Run it on your
 // own backend:
 //
 //	func TestConformance(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func forgetCases() []testCase {
@@ -17,8 +17,8 @@ func forgetCases() []testCase {
 	}
 }
 
-func forgetterOf(s idempotency.Store) idempotency.Forgetter {
-	f, _ := s.(idempotency.Forgetter) //nolint:errcheck // the need is met
+func forgetterOf(s driver.Store) driver.Forgetter {
+	f, _ := s.(driver.Forgetter) //nolint:errcheck // the need is met
 	return f
 }
 
@@ -75,7 +75,7 @@ func forgetEmptyKey(ctx context.Context, h Harness) error {
 	if err := recordKeys(ctx, h, "group:1"); err != nil {
 		return err
 	}
-	if _, err := f.Forget(ctx, []string{"group:1", ""}); !errors.Is(err, idempotency.ErrEmptyKey) {
+	if _, err := f.Forget(ctx, []string{"group:1", ""}); !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("Forget with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
 	if n, err := seen(ctx, h, "group:1"); n != 1 || err != nil {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 func freshNeedsTransaction(ctx context.Context, h Harness) error {
 	s := batchOf(h.Store)
-	if _, err := s.Fresh(ctx, records("group:1")); !errors.Is(err, idempotency.ErrNoTransaction) {
+	if _, err := s.Fresh(ctx, records("group:1")); !errors.Is(err, driver.ErrNoTransaction) {
 		return fmt.Errorf("Fresh outside a transaction: %w; want ErrNoTransaction", orNil(err))
 	}
 	if ok, err := h.Store.Seen(ctx, "group:1"); ok || err != nil {

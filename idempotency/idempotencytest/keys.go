@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func keyCases() []testCase {
@@ -21,10 +21,10 @@ func emptyKey(ctx context.Context, h Harness) error {
 	_, err := h.Store.Once(ctx, record(""), func(context.Context) error {
 		return errors.New("the handler ran without a key")
 	})
-	if !errors.Is(err, idempotency.ErrEmptyKey) {
+	if !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("Once with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
-	if _, err := h.Store.Seen(ctx, ""); !errors.Is(err, idempotency.ErrEmptyKey) {
+	if _, err := h.Store.Seen(ctx, ""); !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("Seen with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // tokensGrow: every claim's token is above the earlier ones, however the claim before ended,
@@ -17,10 +17,10 @@ import (
 func tokensGrow(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
 	last := int64(0)
-	ends := []func(c idempotency.Claim) error{
-		func(c idempotency.Claim) error { return h.Store.Release(ctx, c) },
-		func(idempotency.Claim) error { return h.Backdate(ctx, r.Key, 2*minute) },
-		func(c idempotency.Claim) error {
+	ends := []func(c driver.Claim) error{
+		func(c driver.Claim) error { return h.Store.Release(ctx, c) },
+		func(driver.Claim) error { return h.Backdate(ctx, r.Key, 2*minute) },
+		func(c driver.Claim) error {
 			if err := h.Store.Release(ctx, c); err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func tokensGrow(ctx context.Context, h LeaseHarness) error {
 		if i%2 == 1 {
 			s = h.Peer
 		}
-		c, err := claim(ctx, s, r, minute, idempotency.Claimed)
+		c, err := claim(ctx, s, r, minute, driver.Claimed)
 		if err != nil {
 			return fmt.Errorf("claim %d: %w", i+1, err)
 		}
@@ -58,14 +58,14 @@ func leaseKeys(ctx context.Context, h LeaseHarness) error {
 	for i, key := range append(odd(), long()...) {
 		r := record(key)
 		r.Fingerprint = "print of " + key
-		c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 		if err != nil {
 			return fmt.Errorf("key %d: %w", i, err)
 		}
 		if err := must("Complete", h.Store.Complete(ctx, c, []byte(key))); err != nil {
 			return fmt.Errorf("key %d (%.40q): %w", i, key, err)
 		}
-		done, err := claim(ctx, h.Peer, r, minute, idempotency.Done)
+		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
 		if err != nil {
 			return fmt.Errorf("key %d: %w", i, err)
 		}
@@ -77,7 +77,7 @@ func leaseKeys(ctx context.Context, h LeaseHarness) error {
 }
 
 func leaseArguments(ctx context.Context, h LeaseHarness) error {
-	if _, err := h.Store.Claim(ctx, record(""), minute); !errors.Is(err, idempotency.ErrEmptyKey) {
+	if _, err := h.Store.Claim(ctx, record(""), minute); !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("Claim of an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
 	for _, ttl := range []time.Duration{0, -time.Second, time.Microsecond} {
@@ -85,7 +85,7 @@ func leaseArguments(ctx context.Context, h LeaseHarness) error {
 			return fmt.Errorf("Claim for %v: %v without an error", ttl, c.State)
 		}
 	}
-	c, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, record("group:1"), minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func oneWinner(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
 	for round := range rounds {
 		var winners, others atomic.Int32
-		won := make(chan idempotency.Claim, workers)
+		won := make(chan driver.Claim, workers)
 		errs := make([]error, workers)
 		var wg sync.WaitGroup
 		for w := range workers {
@@ -114,10 +114,10 @@ func oneWinner(ctx context.Context, h LeaseHarness) error {
 				switch {
 				case err != nil:
 					errs[w] = err
-				case c.State == idempotency.Claimed:
+				case c.State == driver.Claimed:
 					winners.Add(1)
 					won <- c
-				case c.State == idempotency.Taken:
+				case c.State == driver.Taken:
 					others.Add(1)
 				}
 			})
@@ -145,7 +145,7 @@ func leaseCancelled(ctx context.Context, h LeaseHarness) error {
 	if _, err := h.Store.Claim(done, record("group:1"), minute); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("a cancelled Claim: %w; want context.Canceled", orNil(err))
 	}
-	c, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, record("group:1"), minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -160,32 +160,32 @@ func leaseCancelled(ctx context.Context, h LeaseHarness) error {
 func otherRequest(ctx context.Context, h LeaseHarness) error {
 	mine, other := record("group:1"), record("group:1")
 	mine.Fingerprint, other.Fingerprint = "f1", "F1"
-	if _, err := claim(ctx, h.Store, mine, minute, idempotency.Claimed); err != nil {
+	if _, err := claim(ctx, h.Store, mine, minute, driver.Claimed); err != nil {
 		return err
 	}
-	if _, err := claim(ctx, h.Peer, other, minute, idempotency.Mismatch); err != nil {
+	if _, err := claim(ctx, h.Peer, other, minute, driver.Mismatch); err != nil {
 		return fmt.Errorf("while the first is running: %w", err)
 	}
 	if err := h.Backdate(ctx, mine.Key, 2*minute); err != nil {
 		return err
 	}
-	if _, err := claim(ctx, h.Peer, other, minute, idempotency.Mismatch); err != nil {
+	if _, err := claim(ctx, h.Peer, other, minute, driver.Mismatch); err != nil {
 		return fmt.Errorf("after the first's deadline: %w", err)
 	}
-	c, err := claim(ctx, h.Store, mine, minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, mine, minute, driver.Claimed)
 	if err != nil {
 		return fmt.Errorf("the first's own retry: %w", err)
 	}
 	if err := must("Release", h.Store.Release(ctx, c)); err != nil {
 		return err
 	}
-	if c, err = claim(ctx, h.Peer, other, minute, idempotency.Claimed); err != nil {
+	if c, err = claim(ctx, h.Peer, other, minute, driver.Claimed); err != nil {
 		return fmt.Errorf("after a release: %w", err)
 	}
 	if err := must("Complete", h.Peer.Complete(ctx, c, []byte("other's"))); err != nil {
 		return err
 	}
-	m, err := claim(ctx, h.Store, mine, minute, idempotency.Mismatch)
+	m, err := claim(ctx, h.Store, mine, minute, driver.Mismatch)
 	if err != nil {
 		return fmt.Errorf("after the other's end: %w", err)
 	}
@@ -202,14 +202,14 @@ func results(ctx context.Context, h LeaseHarness) error {
 	}
 	for i, result := range [][]byte{nil, {}, all, []byte("한글 🎟"), bytes.Repeat(all, 2000)} {
 		r := record(fmt.Sprintf("group:%d", i))
-		c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 		if err != nil {
 			return err
 		}
 		if err := must("Complete", h.Store.Complete(ctx, c, result)); err != nil {
 			return err
 		}
-		done, err := claim(ctx, h.Peer, r, minute, idempotency.Done)
+		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
@@ -23,11 +23,11 @@ func leaseDefects() []leaseDefect {
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
 				return leases{
 					claim: l.of(s),
-					extend: func(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+					extend: func(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 						return s.Extend(ctx, l.swap(c), ttl)
 					},
-					complete: func(ctx context.Context, c idempotency.Claim, r []byte) error { return s.Complete(ctx, l.swap(c), r) },
-					release:  func(ctx context.Context, c idempotency.Claim) error { return s.Release(ctx, l.swap(c)) },
+					complete: func(ctx context.Context, c driver.Claim, r []byte) error { return s.Complete(ctx, l.swap(c), r) },
+					release:  func(ctx context.Context, c driver.Claim) error { return s.Release(ctx, l.swap(c)) },
 				}
 			},
 		},
@@ -35,9 +35,9 @@ func leaseDefects() []leaseDefect {
 			"says done when somebody else is at it",
 			[]string{"claim-complete", "extend", "one-winner"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return answers(s, func(c *idempotency.Claim) {
-					if c.State == idempotency.Taken {
-						c.State = idempotency.Done
+				return answers(s, func(c *driver.Claim) {
+					if c.State == driver.Taken {
+						c.State = driver.Done
 					}
 				})
 			},
@@ -46,7 +46,7 @@ func leaseDefects() []leaseDefect {
 			"never lets go of a lease that ran out",
 			[]string{"takeover-after-deadline", "deadline-by-the-clock", "tokens-grow", "other-request"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(ctx, r, ttl+100*time.Hour)
 				}}
 			},
@@ -55,7 +55,7 @@ func leaseDefects() []leaseDefect {
 			"lets go of a lease too soon",
 			[]string{"claim-complete", "deadline-by-the-clock"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(ctx, r, ttl/3)
 				}}
 			},
@@ -64,16 +64,16 @@ func leaseDefects() []leaseDefect {
 			"ignores Extend",
 			[]string{"extend", "late-is-not-lost"},
 			func(_ *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{extend: func(context.Context, idempotency.Claim, time.Duration) error { return nil }}
+				return leases{extend: func(context.Context, driver.Claim, time.Duration) error { return nil }}
 			},
 		},
 		{
 			"refuses whoever is late",
 			[]string{"late-is-not-lost"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+				return leases{complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 					if strings.HasSuffix(c.Key, "complete") {
-						return idempotency.ErrLeaseLost
+						return driver.ErrLeaseLost
 					}
 					return s.Complete(ctx, c, r)
 				}}
@@ -83,7 +83,7 @@ func leaseDefects() []leaseDefect {
 			"keeps a released key",
 			[]string{"release-frees", "other-request", "tokens-grow"},
 			func(_ *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{release: func(context.Context, idempotency.Claim) error { return nil }}
+				return leases{release: func(context.Context, driver.Claim) error { return nil }}
 			},
 		},
 		{
@@ -91,17 +91,17 @@ func leaseDefects() []leaseDefect {
 			[]string{"repeated-end"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
 				var ended sync.Map
-				once := func(c idempotency.Claim, f func() error) error {
+				once := func(c driver.Claim, f func() error) error {
 					if _, twice := ended.LoadOrStore(c.Key, true); twice {
-						return idempotency.ErrLeaseLost
+						return driver.ErrLeaseLost
 					}
 					return f()
 				}
 				return leases{
-					complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+					complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 						return once(c, func() error { return s.Complete(ctx, c, r) })
 					},
-					release: func(ctx context.Context, c idempotency.Claim) error {
+					release: func(ctx context.Context, c driver.Claim) error {
 						return once(c, func() error { return s.Release(ctx, c) })
 					},
 				}
@@ -111,7 +111,7 @@ func leaseDefects() []leaseDefect {
 			"ignores fingerprints",
 			[]string{"other-request"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					r.Fingerprint = ""
 					return s.Claim(ctx, r, ttl)
 				}}
@@ -121,8 +121,8 @@ func leaseDefects() []leaseDefect {
 			"counts tokens from one again after a release",
 			[]string{"release-frees", "tokens-grow"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return answers(s, func(c *idempotency.Claim) {
-					if c.State == idempotency.Claimed {
+				return answers(s, func(c *driver.Claim) {
+					if c.State == driver.Claimed {
 						c.Token = 1
 					}
 				})
@@ -132,7 +132,7 @@ func leaseDefects() []leaseDefect {
 			"cuts results",
 			[]string{"results", "lease-keys"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+				return leases{complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 					return s.Complete(ctx, c, r[:min(len(r), 2000)])
 				}}
 			},
@@ -141,7 +141,7 @@ func leaseDefects() []leaseDefect {
 			"keeps results as text",
 			[]string{"results"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{complete: func(ctx context.Context, c idempotency.Claim, r []byte) error {
+				return leases{complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 					return s.Complete(ctx, c, bytes.ToValidUTF8(r, nil))
 				}}
 			},
@@ -150,7 +150,7 @@ func leaseDefects() []leaseDefect {
 			"compares keys without regard to case",
 			[]string{"lease-keys"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					r.Key = strings.ToLower(r.Key)
 					return s.Claim(ctx, r, ttl)
 				}}
@@ -160,7 +160,7 @@ func leaseDefects() []leaseDefect {
 			"takes any argument",
 			[]string{"lease-arguments"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(ctx, r, max(ttl, time.Second))
 				}}
 			},
@@ -169,10 +169,10 @@ func leaseDefects() []leaseDefect {
 			"looks and then takes",
 			[]string{"one-winner", "http-herd"},
 			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					c, err := s.Claim(ctx, r, ttl)
-					if c.State == idempotency.Taken { // as if it had looked before the other took it
-						c.State, c.Token = idempotency.Claimed, time.Now().UnixMicro()
+					if c.State == driver.Taken { // as if it had looked before the other took it
+						c.State, c.Token = driver.Claimed, time.Now().UnixMicro()
 					}
 					return c, err
 				}}
@@ -182,7 +182,7 @@ func leaseDefects() []leaseDefect {
 			"does not heed its context",
 			[]string{"lease-cancelled-context"},
 			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(context.WithoutCancel(ctx), r, ttl)
 				}}
 			},
@@ -219,9 +219,9 @@ func leaseDefects() []leaseDefect {
 			"claims inside a transaction",
 			[]string{"lease-transactions"},
 			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
-				return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					if _, inside := sqltx.On(ctx, h.DB); inside {
-						return idempotency.Claim{State: idempotency.Claimed, Key: r.Key, Token: 1}, nil
+						return driver.Claim{State: driver.Claimed, Key: r.Key, Token: 1}, nil
 					}
 					return s.Claim(ctx, r, ttl)
 				}}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // httpHerd: a hundred requests with one key arrive at once, at two instances. One has the
@@ -36,7 +37,7 @@ func httpHerd(ctx context.Context, h LeaseHarness) error {
 		_, _ = fmt.Fprintf(w, "payment %d", effects.Add(1)) // to a buffer
 	})
 	var instances []http.Handler
-	for _, s := range []idempotency.LeaseStore{h.Store, h.Peer} {
+	for _, s := range []driver.LeaseStore{h.Store, h.Peer} {
 		m, err := idempotency.NewHTTP(s, idempotency.HTTPConfig{
 			Scope: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.DiscardHandler),
 		})

@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func claimComplete(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
-	c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
-	for _, s := range []idempotency.LeaseStore{h.Store, h.Peer} {
-		taken, err := claim(ctx, s, r, minute, idempotency.Taken)
+	for _, s := range []driver.LeaseStore{h.Store, h.Peer} {
+		taken, err := claim(ctx, s, r, minute, driver.Taken)
 		if err != nil {
 			return err
 		}
@@ -24,14 +24,14 @@ func claimComplete(ctx context.Context, h LeaseHarness) error {
 			return fmt.Errorf("a key just claimed for %v is taken for %v more", minute, taken.Wait)
 		}
 	}
-	if _, err := claim(ctx, h.Peer, record("group:2"), minute, idempotency.Claimed); err != nil {
+	if _, err := claim(ctx, h.Peer, record("group:2"), minute, driver.Claimed); err != nil {
 		return err
 	}
 	if err := must("Complete", h.Store.Complete(ctx, c, []byte("paid"))); err != nil {
 		return err
 	}
 	for range 2 {
-		done, err := claim(ctx, h.Peer, r, minute, idempotency.Done)
+		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
 		if err != nil {
 			return err
 		}
@@ -43,20 +43,20 @@ func claimComplete(ctx context.Context, h LeaseHarness) error {
 	if err := h.Backdate(ctx, r.Key, time.Hour); err != nil {
 		return err
 	}
-	_, err = claim(ctx, h.Store, r, minute, idempotency.Done)
+	_, err = claim(ctx, h.Store, r, minute, driver.Done)
 	return err
 }
 
 func releaseFrees(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
-	first, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	first, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
 	if err := must("Release", h.Store.Release(ctx, first)); err != nil {
 		return err
 	}
-	second, err := claim(ctx, h.Peer, r, minute, idempotency.Claimed)
+	second, err := claim(ctx, h.Peer, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -73,14 +73,14 @@ func releaseFrees(ctx context.Context, h LeaseHarness) error {
 // calls may count.
 func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
-	first, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	first, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
 	if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
 		return err
 	}
-	second, err := claim(ctx, h.Peer, r, minute, idempotency.Claimed)
+	second, err := claim(ctx, h.Peer, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) error {
 	if err := lost(ctx, "the first claim after the second's end", h.Store, first); err != nil {
 		return err
 	}
-	done, err := claim(ctx, h.Store, r, minute, idempotency.Done)
+	done, err := claim(ctx, h.Store, r, minute, driver.Done)
 	if err == nil && string(done.Result) != "second" {
 		err = fmt.Errorf("the result is %q, want the second claim's", done.Result)
 	}
@@ -119,7 +119,7 @@ func watchLease(ctx context.Context, h LeaseHarness, ttl time.Duration) (seen bo
 	const slack = 10 * time.Millisecond
 	r := record(fmt.Sprint("group:", ttl))
 	began := time.Now()
-	if _, err := claim(ctx, h.Store, r, ttl, idempotency.Claimed); err != nil {
+	if _, err := claim(ctx, h.Store, r, ttl, driver.Claimed); err != nil {
 		return false, err
 	}
 	claimed := time.Now() // the lease began between the two times
@@ -130,11 +130,11 @@ func watchLease(ctx context.Context, h LeaseHarness, ttl time.Duration) (seen bo
 			return false, err
 		}
 		switch waited := time.Since(began); {
-		case c.State == idempotency.Claimed && waited < ttl-slack:
+		case c.State == driver.Claimed && waited < ttl-slack:
 			return false, fmt.Errorf("a lease of %v was taken over after %v", ttl, waited)
-		case c.State == idempotency.Claimed:
+		case c.State == driver.Claimed:
 			return seen, nil
-		case c.State != idempotency.Taken:
+		case c.State != driver.Taken:
 			return false, fmt.Errorf("a key under a lease is %v", c.State)
 		case asked.Sub(claimed) > 20*ttl:
 			return false, fmt.Errorf("a lease of %v still holds after %v", ttl, asked.Sub(claimed))
@@ -146,14 +146,14 @@ func watchLease(ctx context.Context, h LeaseHarness, ttl time.Duration) (seen bo
 
 func extend(ctx context.Context, h LeaseHarness) error {
 	r := record("group:1")
-	c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
 	if err := must("Extend", h.Store.Extend(ctx, c, time.Hour)); err != nil {
 		return err
 	}
-	taken, err := claim(ctx, h.Peer, r, time.Hour, idempotency.Taken)
+	taken, err := claim(ctx, h.Peer, r, time.Hour, driver.Taken)
 	if err != nil {
 		return err
 	}
@@ -166,25 +166,25 @@ func extend(ctx context.Context, h LeaseHarness) error {
 	if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
 		return err
 	}
-	_, err = claim(ctx, h.Peer, r, minute, idempotency.Claimed)
+	_, err = claim(ctx, h.Peer, r, minute, driver.Claimed)
 	return err
 }
 
 // lateIsNotLost: after the deadline, but before a takeover.
 func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
-	for name, change := range map[string]func(c idempotency.Claim) (idempotency.ClaimState, error){
-		"extend": func(c idempotency.Claim) (idempotency.ClaimState, error) {
-			return idempotency.Taken, h.Store.Extend(ctx, c, minute)
+	for name, change := range map[string]func(c driver.Claim) (driver.ClaimState, error){
+		"extend": func(c driver.Claim) (driver.ClaimState, error) {
+			return driver.Taken, h.Store.Extend(ctx, c, minute)
 		},
-		"complete": func(c idempotency.Claim) (idempotency.ClaimState, error) {
-			return idempotency.Done, h.Store.Complete(ctx, c, nil)
+		"complete": func(c driver.Claim) (driver.ClaimState, error) {
+			return driver.Done, h.Store.Complete(ctx, c, nil)
 		},
-		"release": func(c idempotency.Claim) (idempotency.ClaimState, error) {
-			return idempotency.Claimed, h.Store.Release(ctx, c)
+		"release": func(c driver.Claim) (driver.ClaimState, error) {
+			return driver.Claimed, h.Store.Release(ctx, c)
 		},
 	} {
 		r := record("group:" + name)
-		c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
 
 // endsOnce: a lease that has ended in one way cannot end in the other.
 func endsOnce(ctx context.Context, h LeaseHarness) error {
-	completed, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
+	completed, err := claim(ctx, h.Store, record("group:1"), minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -214,14 +214,14 @@ func endsOnce(ctx context.Context, h LeaseHarness) error {
 	for name, err := range map[string]error{
 		"Release": h.Store.Release(ctx, completed), "Extend": h.Store.Extend(ctx, completed, minute),
 	} {
-		if !errors.Is(err, idempotency.ErrLeaseLost) {
+		if !errors.Is(err, driver.ErrLeaseLost) {
 			return fmt.Errorf("%s after Complete: %w; want ErrLeaseLost", name, orNil(err))
 		}
 	}
-	if _, err := claim(ctx, h.Peer, record("group:1"), minute, idempotency.Done); err != nil {
+	if _, err := claim(ctx, h.Peer, record("group:1"), minute, driver.Done); err != nil {
 		return err
 	}
-	released, err := claim(ctx, h.Store, record("group:2"), minute, idempotency.Claimed)
+	released, err := claim(ctx, h.Store, record("group:2"), minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -231,11 +231,11 @@ func endsOnce(ctx context.Context, h LeaseHarness) error {
 	for name, err := range map[string]error{
 		"Complete": h.Store.Complete(ctx, released, nil), "Extend": h.Store.Extend(ctx, released, minute),
 	} {
-		if !errors.Is(err, idempotency.ErrLeaseLost) {
+		if !errors.Is(err, driver.ErrLeaseLost) {
 			return fmt.Errorf("%s after Release: %w; want ErrLeaseLost", name, orNil(err))
 		}
 	}
-	if err := lost(ctx, "a claim that never was", h.Store, idempotency.Claim{Key: "group:3", Token: 1}); err != nil {
+	if err := lost(ctx, "a claim that never was", h.Store, driver.Claim{Key: "group:3", Token: 1}); err != nil {
 		return err
 	}
 	wrong := completed
@@ -245,7 +245,7 @@ func endsOnce(ctx context.Context, h LeaseHarness) error {
 
 // repeatedEnd: a call whose answer was lost can be repeated.
 func repeatedEnd(ctx context.Context, h LeaseHarness) error {
-	c, err := claim(ctx, h.Store, record("group:1"), minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, record("group:1"), minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -257,14 +257,14 @@ func repeatedEnd(ctx context.Context, h LeaseHarness) error {
 	if err := must("Complete again with another result", h.Store.Complete(ctx, c, []byte("twice"))); err != nil {
 		return err
 	}
-	done, err := claim(ctx, h.Peer, record("group:1"), minute, idempotency.Done)
+	done, err := claim(ctx, h.Peer, record("group:1"), minute, driver.Done)
 	if err != nil {
 		return err
 	}
 	if string(done.Result) != "once" {
 		return fmt.Errorf("a repeated Complete changed the result to %q", done.Result)
 	}
-	if c, err = claim(ctx, h.Store, record("group:2"), minute, idempotency.Claimed); err != nil {
+	if c, err = claim(ctx, h.Store, record("group:2"), minute, driver.Claimed); err != nil {
 		return err
 	}
 	for range 2 {

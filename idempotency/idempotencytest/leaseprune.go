@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 func leasePrune(ctx context.Context, h LeaseHarness) error {
-	end := map[string]func(c idempotency.Claim) error{
-		"completed": func(c idempotency.Claim) error { return h.Store.Complete(ctx, c, []byte("kept")) },
-		"released":  func(c idempotency.Claim) error { return h.Store.Release(ctx, c) },
-		"crashed":   func(idempotency.Claim) error { return nil },
+	end := map[string]func(c driver.Claim) error{
+		"completed": func(c driver.Claim) error { return h.Store.Complete(ctx, c, []byte("kept")) },
+		"released":  func(c driver.Claim) error { return h.Store.Release(ctx, c) },
+		"crashed":   func(driver.Claim) error { return nil },
 	}
 	for name, f := range end {
 		for _, age := range []string{"old", "young"} {
 			r := record("group:" + age + "-" + name)
-			c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+			c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func leasePrune(ctx context.Context, h LeaseHarness) error {
 			}
 		}
 	}
-	running, err := claim(ctx, h.Store, record("group:running"), minute, idempotency.Claimed)
+	running, err := claim(ctx, h.Store, record("group:running"), minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -43,17 +43,17 @@ func leasePrune(ctx context.Context, h LeaseHarness) error {
 			return fmt.Errorf("Prune %d with a limit of 2 deleted %d, %w; want %d", i+1, n, orNil(err), want)
 		}
 	}
-	if _, err := claim(ctx, h.Store, record("group:old-completed"), minute, idempotency.Claimed); err != nil {
+	if _, err := claim(ctx, h.Store, record("group:old-completed"), minute, driver.Claimed); err != nil {
 		return fmt.Errorf("a pruned key: %w", err)
 	}
-	if _, err := claim(ctx, h.Store, record("group:young-completed"), minute, idempotency.Done); err != nil {
+	if _, err := claim(ctx, h.Store, record("group:young-completed"), minute, driver.Done); err != nil {
 		return fmt.Errorf("a key that is younger: %w", err)
 	}
 	// A running lease is never pruned.
 	if _, err := h.Peer.Prune(ctx, time.Now().Add(24*time.Hour), 100); err != nil {
 		return fmt.Errorf("Prune of everything: %w", err)
 	}
-	if _, err := claim(ctx, h.Peer, record("group:running"), minute, idempotency.Taken); err != nil {
+	if _, err := claim(ctx, h.Peer, record("group:running"), minute, driver.Taken); err != nil {
 		return fmt.Errorf("after Prune of everything: %w", err)
 	}
 	return must("Complete after Prune", h.Store.Complete(ctx, running, nil))

@@ -10,14 +10,15 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // LeaseHarness is one empty lease store with the parts that the suite needs.
 type LeaseHarness struct {
 	// Store under test; required.
-	Store idempotency.LeaseStore
+	Store driver.LeaseStore
 	// Peer is the same store, opened by another process; Store when nil.
-	Peer idempotency.LeaseStore
+	Peer driver.LeaseStore
 	// Backdate moves a key's deadline, or the time at which it ended, into the
 	// past by the given time; required.
 	Backdate func(ctx context.Context, key string, by time.Duration) error
@@ -75,23 +76,23 @@ func LeaseSuite() conformance.Suite[LeaseHarness] {
 const minute = time.Minute
 
 // claim claims the key of a record and checks the answer.
-func claim(ctx context.Context, s idempotency.LeaseStore, r idempotency.Record, ttl time.Duration, want idempotency.ClaimState) (idempotency.Claim, error) {
+func claim(ctx context.Context, s driver.LeaseStore, r idempotency.Record, ttl time.Duration, want driver.ClaimState) (idempotency.Claim, error) {
 	c, err := s.Claim(ctx, r, ttl)
 	switch {
 	case err != nil || c.State != want:
 		return c, fmt.Errorf("claim of %.40q: %v, %w; want %v", r.Key, c.State, orNil(err), want)
 	case c.Key != r.Key:
 		return c, fmt.Errorf("claim of %.40q came back for %.40q", r.Key, c.Key)
-	case want == idempotency.Claimed && c.Token <= 0:
+	case want == driver.Claimed && c.Token <= 0:
 		return c, fmt.Errorf("claim of %.40q has the token %d; want a positive one", r.Key, c.Token)
-	case want == idempotency.Taken && (c.Wait < 0 || c.Wait > ttl+minute):
+	case want == driver.Taken && (c.Wait < 0 || c.Wait > ttl+minute):
 		return c, fmt.Errorf("claim of %.40q: taken for %v more", r.Key, c.Wait)
 	}
 	return c, nil
 }
 
 // lost checks that every change by a stale claim is refused.
-func lost(ctx context.Context, when string, s idempotency.LeaseStore, c idempotency.Claim) error {
+func lost(ctx context.Context, when string, s driver.LeaseStore, c idempotency.Claim) error {
 	for _, call := range []struct {
 		name string
 		err  error

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -18,10 +18,10 @@ func leaseTransactions(ctx context.Context, h LeaseHarness) error {
 		_, err := h.Store.Claim(ctx, r, minute)
 		return err
 	})
-	if !errors.Is(err, idempotency.ErrInTransaction) {
+	if !errors.Is(err, driver.ErrInTransaction) {
 		return fmt.Errorf("Claim inside a transaction: %w; want ErrInTransaction", orNil(err))
 	}
-	c, err := claim(ctx, h.Store, r, minute, idempotency.Claimed)
+	c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
 	if err != nil {
 		return err
 	}
@@ -32,9 +32,9 @@ func leaseTransactions(ctx context.Context, h LeaseHarness) error {
 			}
 			return result
 		})
-		want := idempotency.Taken
+		want := driver.Taken
 		if result == nil {
-			want = idempotency.Done
+			want = driver.Done
 		}
 		if result == nil && err != nil || !errors.Is(err, result) {
 			return err

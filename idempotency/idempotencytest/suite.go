@@ -13,16 +13,17 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Harness is one empty store with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
-	Store idempotency.Store
+	Store driver.Store
 	// Peer is the same store, opened by another process on its own connection pool; Store when
 	// nil. Concurrent cases use both.
-	Peer idempotency.Store
+	Peer driver.Store
 	// DB is the database of Store's transactions; nil for a store without transactions. The
 	// suite creates the table idempotencytest_effects in it.
 	DB *sql.DB
@@ -63,8 +64,8 @@ func Suite() conformance.Suite[Harness] {
 		),
 		Limit: limit,
 		Lacks: func(h Harness, n conformance.Need) bool {
-			_, batch := h.Store.(idempotency.BatchStore)
-			_, forgetter := h.Store.(idempotency.Forgetter)
+			_, batch := h.Store.(driver.BatchStore)
+			_, forgetter := h.Store.(driver.Forgetter)
 			return n == NeedDB && h.DB == nil || n == NeedBackdate && h.Backdate == nil ||
 				n == NeedBatch && !batch || n == NeedForgetter && !forgetter || n == NeedPrune && h.Expires
 		},

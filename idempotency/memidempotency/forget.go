@@ -4,15 +4,15 @@ import (
 	"context"
 	"slices"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Recorded counts the recorded keys; see [idempotency.Forgetter].
+// Recorded counts the recorded keys; see [driver.Forgetter].
 func (s *Store) Recorded(ctx context.Context, keys []string) (int, error) {
 	return s.each(ctx, keys, func(string) {})
 }
 
-// Forget removes keys; see [idempotency.Forgetter].
+// Forget removes keys; see [driver.Forgetter].
 func (s *Store) Forget(ctx context.Context, keys []string) (int, error) {
 	return s.each(ctx, keys, func(key string) { delete(s.handled, key) })
 }
@@ -23,7 +23,7 @@ func (s *Store) each(ctx context.Context, keys []string, do func(key string)) (n
 		return 0, err
 	}
 	if slices.Contains(keys, "") {
-		return 0, idempotency.ErrEmptyKey
+		return 0, driver.ErrEmptyKey
 	}
 	keys = slices.Clone(keys)
 	slices.Sort(keys)

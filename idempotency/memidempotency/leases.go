@@ -6,11 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Leases is an [idempotency.LeaseStore] in memory.
+// Leases is a lease store in memory. Use NewLeases.
 type Leases struct {
+	driver.LeaseStore
+	memory *leases
+}
+
+type leases struct {
 	mu   sync.Mutex
 	keys map[string]*lease
 }
@@ -31,49 +36,50 @@ const (
 	completed
 )
 
-var _ idempotency.LeaseStore = (*Leases)(nil)
-
 // NewLeases returns an empty lease store.
-func NewLeases() *Leases { return &Leases{keys: map[string]*lease{}} }
+func NewLeases() *Leases {
+	s := &leases{keys: map[string]*lease{}}
+	return &Leases{LeaseStore: s, memory: s}
+}
 
-// Claim takes the key; see [idempotency.LeaseStore].
-func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
-	if err := idempotency.CheckLease(r.Key, ttl); err != nil {
-		return idempotency.Claim{}, err
+// Claim takes the key; see [driver.LeaseStore].
+func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+	if err := driver.CheckLease(r.Key, ttl); err != nil {
+		return driver.Claim{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return idempotency.Claim{}, fmt.Errorf("memidempotency: claim %q: %w", r.Key, err)
+		return driver.Claim{}, fmt.Errorf("memidempotency: claim %q: %w", r.Key, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	l := s.keys[r.Key]
-	c := idempotency.Claim{Key: r.Key}
+	c := driver.Claim{Key: r.Key}
 	switch {
 	case l == nil:
 		l = &lease{}
 		s.keys[r.Key] = l
 	case l.state == released:
 	case l.fingerprint != r.Fingerprint:
-		c.State = idempotency.Mismatch
+		c.State = driver.Mismatch
 		return c, nil
 	case l.state == completed:
-		c.State, c.Result = idempotency.Done, append([]byte(nil), l.result...)
+		c.State, c.Result = driver.Done, append([]byte(nil), l.result...)
 		return c, nil
 	case l.until.After(now):
-		c.State, c.Wait = idempotency.Taken, l.until.Sub(now)
+		c.State, c.Wait = driver.Taken, l.until.Sub(now)
 		return c, nil
 	}
 	// The token must also be above those of a pruned lease.
 	token := max(l.token+1, now.UnixMicro())
 	*l = lease{state: held, token: token, fingerprint: r.Fingerprint, until: now.Add(ttl)}
-	c.State, c.Token = idempotency.Claimed, token
+	c.State, c.Token = driver.Claimed, token
 	return c, nil
 }
 
 // Extend moves the deadline.
-func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
-	if err := idempotency.CheckLease(c.Key, ttl); err != nil {
+func (s *leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
+	if err := driver.CheckLease(c.Key, ttl); err != nil {
 		return err
 	}
 	return s.change(ctx, c, func(l *lease) bool {
@@ -86,7 +92,7 @@ func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Durat
 }
 
 // Complete stores the result.
-func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+func (s *leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	return s.change(ctx, c, func(l *lease) bool {
 		if l.state == held {
 			l.state, l.until, l.result = completed, time.Now(), append([]byte(nil), result...)
@@ -96,7 +102,7 @@ func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byt
 }
 
 // Release frees the key.
-func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
+func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 	return s.change(ctx, c, func(l *lease) bool {
 		if l.state == held {
 			l.state, l.until = released, time.Now()
@@ -105,20 +111,20 @@ func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
 	})
 }
 
-func (s *Leases) change(ctx context.Context, c idempotency.Claim, f func(l *lease) bool) error {
+func (s *leases) change(ctx context.Context, c driver.Claim, f func(l *lease) bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memidempotency: lease %q: %w", c.Key, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.keys[c.Key]; l == nil || l.token != c.Token || !f(l) {
-		return fmt.Errorf("memidempotency: lease %q: %w", c.Key, idempotency.ErrLeaseLost)
+		return fmt.Errorf("memidempotency: lease %q: %w", c.Key, driver.ErrLeaseLost)
 	}
 	return nil
 }
 
 // Prune deletes up to limit keys that ended before the given time.
-func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+func (s *leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
 	}
@@ -141,9 +147,9 @@ func (s *Leases) Prune(_ context.Context, before time.Time, limit int) (int, err
 // Backdate moves a key's deadline, or the time at which it ended, into the past, as if that
 // time had passed. Use it in tests, for the state after a crash.
 func (s *Leases) Backdate(_ context.Context, key string, by time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.keys[key]
+	s.memory.mu.Lock()
+	defer s.memory.mu.Unlock()
+	l := s.memory.keys[key]
 	if l == nil {
 		return fmt.Errorf("memidempotency: backdate: there is no lease %q", key)
 	}

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Store is an [idempotency.BatchStore] and an [idempotency.Precheck] in memory.
+// Store is a [driver.BatchStore] and a [driver.Precheck] in memory.
 type Store struct {
 	mu      sync.Mutex
 	handled map[string]time.Time
@@ -17,9 +17,9 @@ type Store struct {
 }
 
 var (
-	_ idempotency.BatchStore = (*Store)(nil)
-	_ idempotency.Precheck   = (*Store)(nil)
-	_ idempotency.Forgetter  = (*Store)(nil)
+	_ driver.BatchStore = (*Store)(nil)
+	_ driver.Precheck   = (*Store)(nil)
+	_ driver.Forgetter  = (*Store)(nil)
 )
 
 // New returns an empty store.
@@ -48,15 +48,15 @@ func (s *Store) inside(ctx context.Context) *holding {
 	return h
 }
 
-// Once runs fn if the key is new; see [idempotency.Store]. A call from inside
+// Once runs fn if the key is new; see [driver.Store]. A call from inside
 // fn with the same key is a duplicate.
-func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (bool, error) {
-	fresh, err := s.OnceBatch(ctx, []idempotency.Record{r}, func(ctx context.Context, _ []int) error { return fn(ctx) })
+func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
+	fresh, err := s.OnceBatch(ctx, []driver.Record{r}, func(ctx context.Context, _ []int) error { return fn(ctx) })
 	return len(fresh) == 1, err
 }
 
-// OnceBatch runs fn with the new keys of a batch; see [idempotency.BatchStore].
-func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+// OnceBatch runs fn with the new keys of a batch; see [driver.BatchStore].
+func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	outer, _ := ctx.Value(contextKey{}).(*holding)
 	h := &holding{store: s, over: make(chan struct{}), keys: map[string]struct{}{}, outer: outer}
 	done := false
@@ -88,21 +88,21 @@ func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn 
 
 // Fresh takes the new keys of a batch for the call of Once or OnceBatch that ctx comes from;
 // they are kept or released with that call. Elsewhere it returns
-// [idempotency.ErrNoTransaction].
-func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
+// [driver.ErrNoTransaction].
+func (s *Store) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
 	h := s.inside(ctx)
 	if h == nil {
-		return nil, idempotency.ErrNoTransaction
+		return nil, driver.ErrNoTransaction
 	}
 	return s.take(ctx, h, records)
 }
 
 // take waits until no other call holds any of the keys, and then gives all new ones to h at
 // once: a waiting call holds no keys.
-func (s *Store) take(ctx context.Context, h *holding, records []idempotency.Record) ([]int, error) {
+func (s *Store) take(ctx context.Context, h *holding, records []driver.Record) ([]int, error) {
 	for _, r := range records {
 		if r.Key == "" {
-			return nil, idempotency.ErrEmptyKey
+			return nil, driver.ErrEmptyKey
 		}
 	}
 	for {
@@ -121,13 +121,13 @@ func (s *Store) take(ctx context.Context, h *holding, records []idempotency.Reco
 }
 
 // tryTake returns the channel of a call to wait for, or the new keys.
-func (s *Store) tryTake(h *holding, records []idempotency.Record) (fresh []int, busy <-chan struct{}, err error) {
+func (s *Store) tryTake(h *holding, records []driver.Record) (fresh []int, busy <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended {
-		return nil, nil, fmt.Errorf("memidempotency: the call that the context comes from has ended: %w", idempotency.ErrNoTransaction)
+		return nil, nil, fmt.Errorf("memidempotency: the call that the context comes from has ended: %w", driver.ErrNoTransaction)
 	}
 	picked := map[string]struct{}{}
 	for i, r := range records {
@@ -162,7 +162,7 @@ func (h *holding) owns(over chan struct{}) bool {
 	return false
 }
 
-// Known reports which keys are recorded; see [idempotency.Precheck].
+// Known reports which keys are recorded; see [driver.Precheck].
 func (s *Store) Known(_ context.Context, keys []string) ([]bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Store) Known(_ context.Context, keys []string) ([]bool, error) {
 	return known, nil
 }
 
-// Mark records keys whose effects are committed; see [idempotency.Precheck].
+// Mark records keys whose effects are committed; see [driver.Precheck].
 func (s *Store) Mark(_ context.Context, keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *Store) Mark(_ context.Context, keys []string) error {
 // Seen reports whether the key is recorded.
 func (s *Store) Seen(_ context.Context, key string) (bool, error) {
 	if key == "" {
-		return false, idempotency.ErrEmptyKey
+		return false, driver.ErrEmptyKey
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
@@ -52,7 +52,7 @@ func TestNotApplicable(t *testing.T) {
 func ExampleNew() {
 	store := memidempotency.New()
 	for range 2 {
-		fresh, err := store.Once(context.Background(), idempotency.Record{Key: "mailer:42"}, func(context.Context) error {
+		fresh, err := store.Once(context.Background(), driver.Record{Key: "mailer:42"}, func(context.Context) error {
 			fmt.Println("mail sent")
 			return nil
 		})
@@ -65,7 +65,7 @@ func ExampleNew() {
 }
 
 func TestLeaseModel(t *testing.T) {
-	leasemodel.Check(t, func(testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+	leasemodel.Check(t, func(testing.TB) (driver.LeaseStore, leasemodel.Backdate) {
 		s := memidempotency.NewLeases()
 		return s, s.Backdate
 	})
@@ -83,7 +83,7 @@ func TestLeaseConformance(t *testing.T) {
 func TestBatchesDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memidempotency.New()
-		records := []idempotency.Record{{Key: "a"}, {Key: "b"}, {Key: "c"}}
+		records := []driver.Record{{Key: "a"}, {Key: "b"}, {Key: "c"}}
 		var wg sync.WaitGroup
 		var news atomic.Int32
 		for i := range 6 {
@@ -112,8 +112,8 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 func ExampleNewLeases() {
 	store := memidempotency.NewLeases()
 	ctx := context.Background()
-	claim := func() idempotency.Claim {
-		c, err := store.Claim(ctx, idempotency.Record{Key: "mailer:42"}, time.Minute)
+	claim := func() driver.Claim {
+		c, err := store.Claim(ctx, driver.Record{Key: "mailer:42"}, time.Minute)
 		fmt.Println(c.State, string(c.Result), err)
 		return c
 	}

@@ -16,22 +16,22 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
 )
 
-// Store is an [idempotency.Store] in a table of PostgreSQL, whose transactions are pgx's.
+// Store is a [driver.Store] in a table of PostgreSQL, whose transactions are pgx's.
 type Store struct {
 	*sqlidempotency.Store
 	db *sql.DB
 }
 
 var (
-	_ idempotency.BatchStore      = (*Store)(nil)
-	_ idempotency.TxStore[pgx.Tx] = (*Store)(nil)
-	_ idempotency.Forgetter       = (*Store)(nil)
+	_ driver.BatchStore      = (*Store)(nil)
+	_ driver.TxStore[pgx.Tx] = (*Store)(nil)
+	_ driver.Forgetter       = (*Store)(nil)
 )
 
 // New creates a store on db, a pool of pgxtx.Open, which the caller closes. The dialect is
@@ -45,8 +45,8 @@ func New(db *sql.DB, cfg sqlidempotency.Config) (*Store, error) {
 	return &Store{s, db}, nil
 }
 
-// Once records the key and runs fn in one transaction; see [idempotency.Store].
-func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
+// Once records the key and runs fn in one transaction; see [driver.Store].
+func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
 		fresh, err = s.Store.Once(ctx, r, fn)
 		return err
@@ -55,8 +55,8 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 }
 
 // OnceBatch records the new keys and runs fn in one transaction; see
-// [idempotency.BatchStore].
-func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error) {
+// [driver.BatchStore].
+func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
 		fresh, err = s.Store.OnceBatch(ctx, records, fn)
 		return err
@@ -77,5 +77,5 @@ func (s *Store) do(ctx context.Context, fn func(ctx context.Context) error) erro
 	return err
 }
 
-// Tx returns the transaction that ctx carries; see [idempotency.TxStore].
+// Tx returns the transaction that ctx carries; see [driver.TxStore].
 func (s *Store) Tx(ctx context.Context) (pgx.Tx, bool) { return pgxtx.From(ctx) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -41,14 +42,14 @@ func BenchmarkPrecheck(b *testing.B) {
 		next := 0
 		for _, side := range []struct {
 			name  string
-			store idempotency.BatchStore
+			store driver.BatchStore
 		}{{"sql", truth}, {"layered", layered}} {
 			once := func(key string) {
 				if _, err := side.store.Once(b.Context(), record(key), nothing); err != nil {
 					b.Fatal(err)
 				}
 			}
-			old := make([]idempotency.Record, 100)
+			old := make([]driver.Record, 100)
 			for i := range old {
 				old[i] = record(fmt.Sprintf("g:old-%s-%d", side.name, i))
 				once(old[i].Key)

@@ -21,7 +21,7 @@ type Config struct {
 	Lease time.Duration
 }
 
-// LeaseConfig is the configuration of [Leases].
+// LeaseConfig is the configuration of [NewLeases].
 type LeaseConfig struct {
 	// Prefix of the Redis keys; "idempotency:lease:" when empty.
 	Prefix string

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
@@ -60,7 +60,7 @@ func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.C
 	return s
 }
 
-func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.LeaseConfig) *redisidempotency.Leases {
+func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.LeaseConfig) driver.LeaseStore {
 	t.Helper()
 	s, err := redisidempotency.NewLeases(client, cfg)
 	if err != nil {
@@ -136,7 +136,7 @@ func backdate(client redis.UniversalClient, prefix string) func(context.Context,
 
 func TestLeaseModel(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
-		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+		leasemodel.Check(t, func(t testing.TB) (driver.LeaseStore, leasemodel.Backdate) {
 			cfg := redisidempotency.LeaseConfig{Prefix: redistest.Prefix(t, client)}
 			return newLeases(t, client, cfg), backdate(client, cfg.Prefix)
 		})

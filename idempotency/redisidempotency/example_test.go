@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
@@ -35,7 +36,7 @@ func ExampleNew() {
 	store, err := idempotency.NewLayered(fast, truth, idempotency.LayeredConfig{})
 	check(err)
 	for range 2 { // counted, true; then false: it is a duplicate
-		fmt.Println(store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(context.Context) error {
+		fmt.Println(store.Once(ctx, driver.Record{Key: "stats:e1"}, func(context.Context) error {
 			fmt.Println("counted")
 			return nil
 		}))
@@ -50,9 +51,9 @@ func ExampleNewLeases() {
 	store, err := redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{})
 	check(err)
 	ctx := context.Background()
-	c, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	c, err := store.Claim(ctx, driver.Record{Key: "mailer:e1"}, time.Minute)
 	fmt.Println(c.State, err) // claimed
-	other, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	other, err := store.Claim(ctx, driver.Record{Key: "mailer:e1"}, time.Minute)
 	fmt.Println(other.State, other.Wait > 50*time.Second, err) // taken, true
 	fmt.Println(store.Complete(ctx, c, []byte("sent")))
 }

@@ -6,13 +6,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // chunk is how many keys one round trip takes.
 const chunk = 1000
 
-// Recorded counts the handled keys; see [idempotency.Forgetter].
+// Recorded counts the handled keys; see [driver.Forgetter].
 func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) {
 	err = distinct(keys, func(keys []string) error {
 		known, err := s.Known(ctx, keys)
@@ -26,7 +26,7 @@ func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) 
 	return n, err
 }
 
-// Forget removes handled keys, and keeps those that a call holds; see [idempotency.Forgetter].
+// Forget removes handled keys, and keeps those that a call holds; see [driver.Forgetter].
 func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	err = distinct(keys, func(keys []string) error {
 		gone, err := s.drop(ctx, keys)
@@ -64,7 +64,7 @@ func (s *Store) drop(ctx context.Context, keys []string) (n int, err error) {
 // distinct calls do with the keys in chunks, without the repeated ones.
 func distinct(keys []string, do func(keys []string) error) error {
 	if slices.Contains(keys, "") {
-		return idempotency.ErrEmptyKey
+		return driver.ErrEmptyKey
 	}
 	keys = slices.Clone(keys)
 	slices.Sort(keys)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // FuzzClaim: a script's answer is a claim in one of its states, or an error. An unknown answer
@@ -27,10 +27,10 @@ func FuzzClaim(f *testing.F) {
 			return
 		}
 		switch {
-		case c.State == idempotency.Claimed && answer[0] == "claimed" && c.Result == nil:
-		case c.State == idempotency.Done && answer[0] == "done" && string(c.Result) == answer[1]:
-		case c.State == idempotency.Mismatch && answer[0] == "mismatch":
-		case c.State == idempotency.Taken && c.Token == 0:
+		case c.State == driver.Claimed && answer[0] == "claimed" && c.Result == nil:
+		case c.State == driver.Done && answer[0] == "done" && string(c.Result) == answer[1]:
+		case c.State == driver.Mismatch && answer[0] == "mismatch":
+		case c.State == driver.Taken && c.Token == 0:
 		default:
 			t.Fatalf("%q is read as %+v", answer, c)
 		}

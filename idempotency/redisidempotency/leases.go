@@ -9,20 +9,20 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Leases is an [idempotency.LeaseStore] in Redis, with Redis' own clock.
-type Leases struct {
+// leases is a [driver.LeaseStore] in Redis, with Redis' own clock.
+type leases struct {
 	client  redis.UniversalClient
 	cfg     LeaseConfig
 	scripts leaseScripts
 }
 
-var _ idempotency.LeaseStore = (*Leases)(nil)
+var _ driver.LeaseStore = (*leases)(nil)
 
 // NewLeases creates a lease store on a client, which the caller closes.
-func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (*Leases, error) {
+func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (driver.LeaseStore, error) {
 	if client == nil {
 		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -35,11 +35,11 @@ func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (*Leases, error) {
 	if cfg.TTL == 0 {
 		cfg.TTL = week
 	}
-	return &Leases{client: client, cfg: cfg, scripts: newLeaseScripts()}, nil
+	return &leases{client: client, cfg: cfg, scripts: newLeaseScripts()}, nil
 }
 
-func (s *Leases) check(key string, ttl time.Duration) error {
-	if err := idempotency.CheckLease(key, ttl); err != nil {
+func (s *leases) check(key string, ttl time.Duration) error {
+	if err := driver.CheckLease(key, ttl); err != nil {
 		return err
 	}
 	if ttl > s.cfg.TTL {
@@ -48,9 +48,9 @@ func (s *Leases) check(key string, ttl time.Duration) error {
 	return nil
 }
 
-// Claim takes the key; see [idempotency.LeaseStore].
-func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
-	c := idempotency.Claim{Key: r.Key}
+// Claim takes the key; see [driver.LeaseStore].
+func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+	c := driver.Claim{Key: r.Key}
 	if err := s.check(r.Key, ttl); err != nil {
 		return c, err
 	}
@@ -66,32 +66,32 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 }
 
 // claimOf parses the answer of claim.lua: a word, and for most words a value.
-func claimOf(key string, answer []string) (c idempotency.Claim, err error) {
+func claimOf(key string, answer []string) (c driver.Claim, err error) {
 	c.Key = key
 	if len(answer) == 0 || len(answer) == 1 && answer[0] != "mismatch" {
 		return c, fmt.Errorf("the script answered %q", answer)
 	}
 	switch answer[0] {
 	case "claimed":
-		c.State = idempotency.Claimed
+		c.State = driver.Claimed
 		c.Token, err = strconv.ParseInt(answer[1], 10, 64)
 	case "done":
-		c.State = idempotency.Done
+		c.State = driver.Done
 		if answer[1] != "" {
 			c.Result = []byte(answer[1])
 		}
 	case "mismatch":
-		c.State = idempotency.Mismatch
+		c.State = driver.Mismatch
 	default:
 		var left int64
 		left, err = strconv.ParseInt(answer[1], 10, 64)
-		c.State, c.Wait = idempotency.Taken, time.Duration(left)*time.Microsecond
+		c.State, c.Wait = driver.Taken, time.Duration(left)*time.Microsecond
 	}
 	return c, err
 }
 
 // Extend moves the deadline.
-func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
+func (s *leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
 	if err := s.check(c.Key, ttl); err != nil {
 		return err
 	}
@@ -99,28 +99,28 @@ func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Durat
 }
 
 // Complete stores the result.
-func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+func (s *leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	return s.change(ctx, "complete", s.scripts.complete, c, result, s.cfg.TTL.Milliseconds())
 }
 
 // Release frees the key.
-func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
+func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 	return s.change(ctx, "release", s.scripts.release, c)
 }
 
-func (s *Leases) change(ctx context.Context, what string, script *redis.Script, c idempotency.Claim, args ...any) error {
+func (s *leases) change(ctx context.Context, what string, script *redis.Script, c driver.Claim, args ...any) error {
 	held, err := script.Run(ctx, s.client, []string{named(s.cfg.Prefix, c.Key)}, append([]any{c.Token}, args...)...).Bool()
 	if err != nil {
 		return failed(what, c.Key, err)
 	}
 	if !held {
-		return fmt.Errorf("redisidempotency: %s %q: %w", what, c.Key, idempotency.ErrLeaseLost)
+		return fmt.Errorf("redisidempotency: %s %q: %w", what, c.Key, driver.ErrLeaseLost)
 	}
 	return nil
 }
 
 // Prune does nothing: Redis deletes each key at the end of its TTL.
-func (s *Leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/internal/renewal"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
@@ -18,7 +18,7 @@ import (
 // longer one of its holder.
 const mark = "1"
 
-// Store is an [idempotency.Precheck], and an [idempotency.Store] if a lost key is tolerable.
+// Store is a [driver.Precheck], and a [driver.Store] if a lost key is tolerable.
 type Store struct {
 	client  redis.UniversalClient
 	cfg     Config
@@ -26,9 +26,9 @@ type Store struct {
 }
 
 var (
-	_ idempotency.Store     = (*Store)(nil)
-	_ idempotency.Precheck  = (*Store)(nil)
-	_ idempotency.Forgetter = (*Store)(nil)
+	_ driver.Store     = (*Store)(nil)
+	_ driver.Precheck  = (*Store)(nil)
+	_ driver.Forgetter = (*Store)(nil)
 )
 
 // New creates a store on a client, which the caller closes.
@@ -52,7 +52,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 }
 
 // Known reports which keys are handled, in one round trip; see
-// [idempotency.Precheck].
+// [driver.Precheck].
 func (s *Store) Known(ctx context.Context, keys []string) ([]bool, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -97,7 +97,7 @@ func (s *Store) Mark(ctx context.Context, keys []string) error {
 // Seen reports whether the key is handled.
 func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 	if key == "" {
-		return false, idempotency.ErrEmptyKey
+		return false, driver.ErrEmptyKey
 	}
 	known, err := s.Known(ctx, []string{key})
 	if err != nil {
@@ -124,9 +124,9 @@ type contextKey struct{}
 // after fn has returned nil. Until then it is a lease, so that after a crash the key is free
 // after Config.Lease, and the effect, if there was one, is repeated. A concurrent duplicate
 // polls until the first call is over.
-func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
+func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
 	if r.Key == "" {
-		return false, idempotency.ErrEmptyKey
+		return false, driver.ErrEmptyKey
 	}
 	outer, _ := ctx.Value(contextKey{}).(*holding)
 	for h := outer; h != nil; h = h.outer {
@@ -140,7 +140,7 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 		return false, err
 	}
 	name := []string{named(s.cfg.Prefix, r.Key)}
-	work, keeper := renewal.Start(ctx, began, s.cfg.Lease, idempotency.ErrLeaseLost, func(ctx context.Context) error {
+	work, keeper := renewal.Start(ctx, began, s.cfg.Lease, driver.ErrLeaseLost, func(ctx context.Context) error {
 		return s.change("renew", r.Key, s.scripts.renew.Run(ctx, s.client, name, holder, s.cfg.Lease.Milliseconds()))
 	})
 	defer keeper.Stop()
@@ -155,7 +155,7 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 	}()
 	if err := fn(context.WithValue(work, contextKey{}, &holding{s, r.Key, outer})); err != nil {
 		if keeper.Lost() {
-			err = fmt.Errorf("%w: %w", idempotency.ErrLeaseLost, err)
+			err = fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 		}
 		return false, err
 	}
@@ -198,7 +198,7 @@ func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, 
 
 // insist retries the end of a call for the length of a lease.
 func (s *Store) insist(ctx context.Context, f func(context.Context) error) error {
-	return renewal.Insist(ctx, s.cfg.Lease, func(err error) bool { return errors.Is(err, idempotency.ErrLeaseLost) }, f)
+	return renewal.Insist(ctx, s.cfg.Lease, func(err error) bool { return errors.Is(err, driver.ErrLeaseLost) }, f)
 }
 
 func (s *Store) change(what, key string, answer *redis.Cmd) error {
@@ -207,7 +207,7 @@ func (s *Store) change(what, key string, answer *redis.Cmd) error {
 		return failed(what, key, err)
 	}
 	if !held {
-		return fmt.Errorf("redisidempotency: %s %q: %w", what, key, idempotency.ErrLeaseLost)
+		return fmt.Errorf("redisidempotency: %s %q: %w", what, key, driver.ErrLeaseLost)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -20,7 +21,7 @@ import (
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 )
 
-func record(key string) idempotency.Record { return idempotency.Record{Key: key, Group: "g"} }
+func record(key string) driver.Record { return driver.Record{Key: key, Group: "g"} }
 
 func nothing(context.Context) error { return nil }
 
@@ -78,7 +79,7 @@ func TestLeaseRunsOut(t *testing.T) {
 			})
 			want := result
 			if want == nil {
-				want = idempotency.ErrLeaseLost
+				want = driver.ErrLeaseLost
 			}
 			if fresh || !errors.Is(err, want) {
 				t.Errorf("a handler that returned %v: %v, %v; want %v", result, fresh, err, want)
@@ -162,7 +163,7 @@ func TestRedisDown(t *testing.T) {
 		t.Error("the handler ran")
 		return nil
 	}
-	c := idempotency.Claim{Key: "k", Token: 1}
+	c := driver.Claim{Key: "k", Token: 1}
 	_, once := s.Once(t.Context(), record("g:1"), never)
 	_, seen := s.Seen(t.Context(), "g:1")
 	_, known := s.Known(t.Context(), []string{"g:1"})
@@ -250,7 +251,7 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := l.Claim(t.Context(), record(key), time.Minute)
-		if err != nil || c.State != idempotency.Claimed {
+		if err != nil || c.State != driver.Claimed {
 			t.Errorf("Claim: %v, %v", c.State, err)
 		}
 	}

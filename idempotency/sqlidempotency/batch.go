@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -19,8 +19,8 @@ import (
 const chunk = 1000
 
 // OnceBatch records the new keys with one statement and runs fn in the same
-// transaction; see [idempotency.BatchStore].
-func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+// transaction; see [driver.BatchStore].
+func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	b, err := s.batch(records)
 	if err != nil || len(records) == 0 {
 		return nil, err
@@ -37,11 +37,11 @@ func (s *Store) OnceBatch(ctx context.Context, records []idempotency.Record, fn 
 	return fresh, nil
 }
 
-// Fresh records the new keys in the transaction that ctx carries; see [idempotency.BatchStore].
+// Fresh records the new keys in the transaction that ctx carries; see [driver.BatchStore].
 // On MySQL a deadlock with another batch ends that transaction; sqltx.Do then runs it again.
-func (s *Store) Fresh(ctx context.Context, records []idempotency.Record) ([]int, error) {
+func (s *Store) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
 	if _, ok := sqltx.On(ctx, s.db); !ok {
-		return nil, idempotency.ErrNoTransaction
+		return nil, driver.ErrNoTransaction
 	}
 	b, err := s.batch(records)
 	if err != nil || len(records) == 0 {
@@ -74,7 +74,7 @@ func (s *Store) ident(row []string) string {
 	return row[0] + "\x00" + row[1]
 }
 
-func (s *Store) batch(records []idempotency.Record) (batch, error) {
+func (s *Store) batch(records []driver.Record) (batch, error) {
 	b := batch{rows: make([][]string, 0, len(records)), positions: make(map[string]int, len(records))}
 	for i, r := range records {
 		row, err := s.cfg.row(r)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -20,15 +20,15 @@ func BenchmarkFresh(b *testing.B) {
 			db, _ := pools(b, on)
 			s := migrated(b, db, sqlidempotency.Config{Dialect: on.Dialect})
 			next := 0
-			keys := func(n int) []idempotency.Record {
-				out := make([]idempotency.Record, n)
+			keys := func(n int) []driver.Record {
+				out := make([]driver.Record, n)
 				for i := range out {
 					next++
 					out[i] = record(fmt.Sprintf("stats:01997a6c-7d3c-7000-8000-%012x", next*2654435761%(1<<40)))
 				}
 				return out
 			}
-			once := func(ctx context.Context, records []idempotency.Record) error {
+			once := func(ctx context.Context, records []driver.Record) error {
 				for _, r := range records {
 					if _, err := s.Once(ctx, r, nothing); err != nil {
 						return err
@@ -50,7 +50,7 @@ func BenchmarkFresh(b *testing.B) {
 			run("one-transaction", func(ctx context.Context) error {
 				return sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error { return once(ctx, keys(size)) })
 			})
-			batch := func(ctx context.Context, records []idempotency.Record) error {
+			batch := func(ctx context.Context, records []driver.Record) error {
 				_, err := s.OnceBatch(ctx, records, func(context.Context, []int) error { return nil })
 				return err
 			}

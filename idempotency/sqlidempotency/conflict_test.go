@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -216,7 +217,7 @@ func TestHandlerIsRunAgain(t *testing.T) {
 			t.Errorf("Once: %v, %v after %d runs and %d hooks; want a success after 3 and 1", fresh, err, runs, hooks)
 		}
 		runs = 0
-		batch := []idempotency.Record{record("stats:1"), record("stats:2"), record("stats:3")}
+		batch := []driver.Record{record("stats:1"), record("stats:2"), record("stats:3")}
 		fresh, err := s.OnceBatch(t.Context(), batch, func(ctx context.Context, fresh []int) error {
 			if len(fresh) != 2 {
 				t.Errorf("run %d got %v, want the two new ones", runs+1, fresh)

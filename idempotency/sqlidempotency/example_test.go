@@ -11,7 +11,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -29,7 +29,7 @@ func ExampleNew() {
 	ctx := context.Background()
 	check(store.Migrate(ctx))
 	for range 2 {
-		fresh, err := store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(ctx context.Context) error {
+		fresh, err := store.Once(ctx, driver.Record{Key: "stats:e1"}, func(ctx context.Context) error {
 			_, ok := sqltx.From(ctx)
 			fmt.Println("in a transaction:", ok)
 			return nil
@@ -54,10 +54,10 @@ func ExampleNewLeases() {
 	check(err)
 	ctx := context.Background()
 	check(store.Migrate(ctx))
-	c, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	c, err := store.Claim(ctx, driver.Record{Key: "mailer:e1"}, time.Minute)
 	fmt.Println(c.State, err)
 	fmt.Println(store.Complete(ctx, c, []byte("sent")))
-	again, err := store.Claim(ctx, idempotency.Record{Key: "mailer:e1"}, time.Minute)
+	again, err := store.Claim(ctx, driver.Record{Key: "mailer:e1"}, time.Minute)
 	fmt.Println(again.State, string(again.Result), err)
 	// Output:
 	// claimed <nil>

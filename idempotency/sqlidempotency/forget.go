@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Recorded counts the recorded keys; see [idempotency.Forgetter].
+// Recorded counts the recorded keys; see driver.Forgetter.
 func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) {
 	err = s.some(keys, func(text string) error {
 		var some int
@@ -20,7 +20,7 @@ func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) 
 	return n, wrap(err, "count %d keys", len(keys))
 }
 
-// Forget deletes keys, a thousand in a transaction; see [idempotency.Forgetter]. It waits for a
+// Forget deletes keys, a thousand in a transaction; see driver.Forgetter. It waits for a
 // transaction that is about to commit the effect of a key.
 func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	err = s.some(keys, func(text string) error {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // maxKey is the longest key stored as it is. Every database can index it.
@@ -17,7 +17,7 @@ const maxKey = 255
 // id returns the values of the primary key's columns.
 func (c Config) id(key string) ([]string, error) {
 	if key == "" {
-		return nil, idempotency.ErrEmptyKey
+		return nil, driver.ErrEmptyKey
 	}
 	if c.Layout == EventHandled {
 		return []string{stored(key)}, nil
@@ -32,7 +32,7 @@ func (c Config) id(key string) ([]string, error) {
 }
 
 // row returns the values of a new row: four texts, the primary key first.
-func (c Config) row(r idempotency.Record) ([]string, error) {
+func (c Config) row(r driver.Record) ([]string, error) {
 	id, err := c.id(r.Key)
 	if err != nil {
 		return nil, err

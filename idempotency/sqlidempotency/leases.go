@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -31,16 +31,19 @@ type LeaseConfig struct {
 	Table string
 }
 
-// Leases is an [idempotency.LeaseStore] in a SQL table. Complete and Release
-// join a transaction on the same database that their context carries.
+// Leases is a lease store in a SQL table. Complete and Release join a transaction on the same
+// database that their context carries.
 type Leases struct {
-	db      *sql.DB
-	dialect Dialect
-	sql     files
-	queries struct{ claim, look, extend, complete, release, prune string }
+	driver.LeaseStore
+	db  *sql.DB
+	sql files
 }
 
-var _ idempotency.LeaseStore = (*Leases)(nil)
+type leases struct {
+	db      *sql.DB
+	dialect Dialect
+	queries struct{ claim, look, extend, complete, release, prune string }
+}
 
 // NewLeases creates a lease store on db, which the caller closes. It does not connect to the
 // database; [Leases.Migrate] creates the table.
@@ -57,17 +60,17 @@ func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
 	if err := checkTable("LeaseConfig", cfg.Table); err != nil {
 		return nil, err
 	}
-	s := &Leases{db: db, dialect: cfg.Dialect, sql: files{cfg.Dialect, leasesTable, cfg.Table}}
+	s, table := &leases{db: db, dialect: cfg.Dialect}, files{cfg.Dialect, leasesTable, cfg.Table}
 	for name, text := range map[string]*string{
 		"claim": &s.queries.claim, "look": &s.queries.look, "extend": &s.queries.extend,
 		"complete": &s.queries.complete, "release": &s.queries.release, "prune": &s.queries.prune,
 	} {
 		var err error
-		if *text, err = s.sql.statement(name); err != nil {
+		if *text, err = table.statement(name); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	return &Leases{LeaseStore: s, db: db, sql: table}, nil
 }
 
 // row is a lease as stored in the table.
@@ -80,14 +83,14 @@ type row struct {
 	left        int64 // microseconds
 }
 
-// Claim takes the key; see [idempotency.LeaseStore]. It runs two statements, each of which
+// Claim takes the key; see [driver.LeaseStore]. It runs two statements, each of which
 // commits by itself.
-func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
-	if err := idempotency.CheckLease(r.Key, ttl); err != nil {
-		return idempotency.Claim{}, err
+func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+	if err := driver.CheckLease(r.Key, ttl); err != nil {
+		return driver.Claim{}, err
 	}
 	if _, inside := sqltx.On(ctx, s.db); inside {
-		return idempotency.Claim{}, idempotency.ErrInTransaction
+		return driver.Claim{}, driver.ErrInTransaction
 	}
 	key, print, number := stored(r.Key), stored(r.Fingerprint), rand.Int64()
 	if r.Fingerprint == "" {
@@ -107,31 +110,31 @@ func (s *Leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Durat
 		case errors.Is(err, sql.ErrNoRows) && attempt < attempts:
 			continue // pruned in between
 		case err != nil:
-			return idempotency.Claim{}, fmt.Errorf("sqlidempotency: claim %q: %w", r.Key, err)
+			return driver.Claim{}, fmt.Errorf("sqlidempotency: claim %q: %w", r.Key, err)
 		}
 		return l.answer(r.Key, print, number), nil
 	}
 }
 
 // answer returns the meaning of the row for the call with this fingerprint and number.
-func (l row) answer(key, print string, number int64) idempotency.Claim {
-	c := idempotency.Claim{Key: key}
+func (l row) answer(key, print string, number int64) driver.Claim {
+	c := driver.Claim{Key: key}
 	switch {
 	case l.state == "CLAIMED" && l.claim == number:
-		c.State, c.Token = idempotency.Claimed, l.token
+		c.State, c.Token = driver.Claimed, l.token
 	case l.state == "RELEASED": // released just now, or this call would have taken it
-		c.State = idempotency.Taken
+		c.State = driver.Taken
 	case l.fingerprint != print:
-		c.State = idempotency.Mismatch
+		c.State = driver.Mismatch
 	case l.state == "COMPLETED":
-		c.State, c.Result = idempotency.Done, l.result
+		c.State, c.Result = driver.Done, l.result
 	default:
-		c.State, c.Wait = idempotency.Taken, max(0, time.Duration(l.left)*time.Microsecond)
+		c.State, c.Wait = driver.Taken, max(0, time.Duration(l.left)*time.Microsecond)
 	}
 	return c
 }
 
-func (s *Leases) look(ctx context.Context, key string) (l row, err error) {
+func (s *leases) look(ctx context.Context, key string) (l row, err error) {
 	query := s.db.QueryRowContext
 	if tx, ok := sqltx.On(ctx, s.db); ok {
 		query = tx.QueryRowContext
@@ -141,29 +144,29 @@ func (s *Leases) look(ctx context.Context, key string) (l row, err error) {
 }
 
 // Extend moves the deadline.
-func (s *Leases) Extend(ctx context.Context, c idempotency.Claim, ttl time.Duration) error {
-	if err := idempotency.CheckLease(c.Key, ttl); err != nil {
+func (s *leases) Extend(ctx context.Context, c driver.Claim, ttl time.Duration) error {
+	if err := driver.CheckLease(c.Key, ttl); err != nil {
 		return err
 	}
 	if _, inside := sqltx.On(ctx, s.db); inside {
-		return idempotency.ErrInTransaction
+		return driver.ErrInTransaction
 	}
 	return s.change(ctx, "extend", "CLAIMED", c, s.queries.extend, ttl.Microseconds())
 }
 
 // Complete stores the result.
-func (s *Leases) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+func (s *leases) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	return s.change(ctx, "complete", "COMPLETED", c, s.queries.complete, result)
 }
 
 // Release frees the key.
-func (s *Leases) Release(ctx context.Context, c idempotency.Claim) error {
+func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 	return s.change(ctx, "release", "RELEASED", c, s.queries.release)
 }
 
 // change runs a statement whose last arguments are the key and the token. If it changed no row,
 // the row's state decides: a repeated call finds its own work done.
-func (s *Leases) change(ctx context.Context, what, state string, c idempotency.Claim, query string, args ...any) error {
+func (s *leases) change(ctx context.Context, what, state string, c driver.Claim, query string, args ...any) error {
 	key := stored(c.Key)
 	exec := s.db.ExecContext
 	if tx, ok := sqltx.On(ctx, s.db); ok {
@@ -178,7 +181,7 @@ func (s *Leases) change(ctx context.Context, what, state string, c idempotency.C
 		var l row
 		l, err = s.look(ctx, key)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (l.token != c.Token || l.state != state) {
-			err = idempotency.ErrLeaseLost
+			err = driver.ErrLeaseLost
 		}
 	}
 	if err != nil {
@@ -191,7 +194,7 @@ func (s *Leases) change(ctx context.Context, what, state string, c idempotency.C
 }
 
 // Prune deletes up to limit leases that ended before the given time.
-func (s *Leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s *leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	at := s.dialect.time(before)
 	if s.dialect == SQLite {
 		at = before.UnixMicro()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/internal/leasemodel"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -66,7 +66,7 @@ func backdateLease(db *sql.DB, dialect sqlidempotency.Dialect) func(context.Cont
 
 func TestLeaseModel(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, on database) {
-		leasemodel.Check(t, func(t testing.TB) (idempotency.LeaseStore, leasemodel.Backdate) {
+		leasemodel.Check(t, func(t testing.TB) (driver.LeaseStore, leasemodel.Backdate) {
 			db, _ := pools(t, on)
 			return newLeases(t, db, on.Dialect), backdateLease(db, on.Dialect)
 		})
@@ -119,7 +119,7 @@ func TestLeaseMigrations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*sqlidempotency.Leases{s, other} {
-			if c, err := s.Claim(t.Context(), record("stats:e-1"), time.Minute); err != nil || c.State != idempotency.Claimed {
+			if c, err := s.Claim(t.Context(), record("stats:e-1"), time.Minute); err != nil || c.State != driver.Claimed {
 				t.Errorf("%v, %v; want a free key in each table", c.State, err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestLeaseErrorsKeepTheirClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := idempotency.Claim{Key: "k", Token: 1}
+	c := driver.Claim{Key: "k", Token: 1}
 	_, claim := s.Claim(t.Context(), record("k"), time.Minute)
 	_, prune := s.Prune(t.Context(), time.Now(), 1)
 	for name, err := range map[string]error{

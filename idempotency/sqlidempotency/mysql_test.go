@@ -14,7 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -71,7 +71,7 @@ func testMySQLClients(t *testing.T, server servicetest.MySQLServer) {
 				}
 			}
 			for _, want := range []int{1, 0} {
-				fresh, err := s.OnceBatch(t.Context(), []idempotency.Record{record("stats:1"), record("stats:2")},
+				fresh, err := s.OnceBatch(t.Context(), []driver.Record{record("stats:1"), record("stats:2")},
 					func(context.Context, []int) error { return nil })
 				if len(fresh) != want || err != nil {
 					t.Errorf("OnceBatch: %v, %v; want %d new", fresh, err, want)
@@ -85,7 +85,7 @@ func testMySQLClients(t *testing.T, server servicetest.MySQLServer) {
 			}
 			leases := newLeases(t, db, sqlidempotency.MySQL)
 			c, err := leases.Claim(t.Context(), record("k"), time.Minute)
-			if err != nil || c.State != idempotency.Claimed {
+			if err != nil || c.State != driver.Claimed {
 				t.Fatalf("Claim: %v, %v", c.State, err)
 			}
 			for range 2 {
@@ -219,7 +219,7 @@ func testIgnoredDeadlockIsNoSuccess(t *testing.T, server servicetest.MySQLServer
 	if fresh || fault.Of(err) != fault.Transient || err == nil || !strings.Contains(err.Error(), "rolled the transaction back") {
 		t.Errorf("Once: %v, %v; want a transient error about the rollback", fresh, err)
 	}
-	news, err := s.OnceBatch(t.Context(), []idempotency.Record{record("stats:1"), record("stats:2")},
+	news, err := s.OnceBatch(t.Context(), []driver.Record{record("stats:1"), record("stats:2")},
 		func(ctx context.Context, _ []int) error { return ignore(ctx) })
 	if len(news) != 0 || fault.Of(err) != fault.Transient || err == nil {
 		t.Errorf("OnceBatch: %v, %v; want a transient error", news, err)
@@ -313,7 +313,7 @@ func testLongInformationIsCut(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatalf("Once: %v, %v", fresh, err)
 	}
 	r.Key = "stats:2"
-	if fresh, err := s.OnceBatch(t.Context(), []idempotency.Record{r}, func(context.Context, []int) error { return nil }); len(fresh) != 1 || err != nil {
+	if fresh, err := s.OnceBatch(t.Context(), []driver.Record{r}, func(context.Context, []int) error { return nil }); len(fresh) != 1 || err != nil {
 		t.Fatalf("OnceBatch: %v, %v", fresh, err)
 	}
 	rows, err := db.Query(`SELECT consumer_group, event_type, aggregate_id FROM event_handled`)

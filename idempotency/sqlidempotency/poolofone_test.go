@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -39,9 +40,9 @@ func guarded(t *testing.T, ctx context.Context, db *sql.DB, s *sqlidempotency.St
 			t.Error("the handler does not see its own key")
 		}
 		inner, err2 := s.Once(ctx, record("stats:2"), nothing)
-		news, err3 := s.OnceBatch(ctx, []idempotency.Record{record("stats:2"), record("stats:3")},
+		news, err3 := s.OnceBatch(ctx, []driver.Record{record("stats:2"), record("stats:3")},
 			func(context.Context, []int) error { return nil })
-		more, err4 := s.Fresh(ctx, []idempotency.Record{record("stats:4"), record("stats:1")})
+		more, err4 := s.Fresh(ctx, []driver.Record{record("stats:4"), record("stats:1")})
 		_, err5 := s.Prune(ctx, time.Now().Add(-time.Hour), 10)
 		if !inner || len(news) != 1 || len(more) != 1 {
 			t.Errorf("inside the handler: fresh %v, new %v and %v; want one each", inner, news, more)
@@ -73,7 +74,7 @@ func leased(t *testing.T, ctx context.Context, db *sql.DB, store *sqlidempotency
 		t.Fatal(err)
 	}
 	waits := db.Stats().WaitCount
-	result, fresh, err := leases.Once(ctx, record("stats:1"), func(ctx context.Context, c idempotency.Claim) ([]byte, error) {
+	result, fresh, err := leases.Once(ctx, record("stats:1"), func(ctx context.Context, c driver.Claim) ([]byte, error) {
 		return []byte("done"), sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 			for db.Stats().WaitCount == waits { // the first renewal is after a third of the TTL
 				select {
@@ -88,7 +89,7 @@ func leased(t *testing.T, ctx context.Context, db *sql.DB, store *sqlidempotency
 	if string(result) != "done" || !fresh || err != nil {
 		t.Errorf("a lease on a pool of one: %q, %v, %v", result, fresh, err)
 	}
-	if c, err := store.Claim(ctx, record("stats:1"), time.Minute); err != nil || c.State != idempotency.Done {
+	if c, err := store.Claim(ctx, record("stats:1"), time.Minute); err != nil || c.State != driver.Done {
 		t.Errorf("the key is %v, %v; want done", c.State, err)
 	}
 }

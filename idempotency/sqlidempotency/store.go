@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Store is an [idempotency.Store] in a SQL table.
+// Store is a [driver.Store] in a SQL table.
 type Store struct {
 	db  *sql.DB
 	cfg Config
@@ -22,9 +22,9 @@ type Store struct {
 }
 
 var (
-	_ idempotency.BatchStore       = (*Store)(nil)
-	_ idempotency.TxStore[*sql.Tx] = (*Store)(nil)
-	_ idempotency.Forgetter        = (*Store)(nil)
+	_ driver.BatchStore       = (*Store)(nil)
+	_ driver.TxStore[*sql.Tx] = (*Store)(nil)
+	_ driver.Forgetter        = (*Store)(nil)
 )
 
 // New creates a store on db, which the caller closes. It does not connect to the database;
@@ -54,8 +54,8 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Once records the key and runs fn in one transaction; see [idempotency.Store].
-func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx context.Context) error) (bool, error) {
+// Once records the key and runs fn in one transaction; see [driver.Store].
+func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
 	row, err := s.cfg.row(r)
 	if err != nil {
 		return false, err
@@ -79,7 +79,7 @@ func (s *Store) Once(ctx context.Context, r idempotency.Record, fn func(ctx cont
 }
 
 // Tx returns the transaction on the store's database that ctx carries; see
-// [idempotency.TxStore].
+// [driver.TxStore].
 func (s *Store) Tx(ctx context.Context) (*sql.Tx, bool) { return sqltx.On(ctx, s.db) }
 
 // Seen reports whether the key is recorded. Inside a transaction on the same database it also

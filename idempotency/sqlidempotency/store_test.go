@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -20,8 +20,8 @@ import (
 
 func nothing(context.Context) error { return nil }
 
-func record(key string) idempotency.Record {
-	return idempotency.Record{Key: key, Group: "stats", EventType: "Sold", AggregateID: "a-1", EventID: "e-1"}
+func record(key string) driver.Record {
+	return driver.Record{Key: key, Group: "stats", EventType: "Sold", AggregateID: "a-1", EventID: "e-1"}
 }
 
 func TestNewChecks(t *testing.T) {

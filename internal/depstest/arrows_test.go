@@ -63,8 +63,8 @@ func beside() map[string][]string {
 // imports.
 func frontDoor() map[string][]string {
 	return map[string][]string{
-		module:         {"bus", "idempotency", "idempotency/sqlidempotency", "outbox"},
-		"millracetest": {module, "bus", "idempotency", "outbox"},
+		module:         {"bus", "idempotency", "idempotency/driver", "idempotency/sqlidempotency", "outbox", "outbox/driver"},
+		"millracetest": {module, "bus", "idempotency", "idempotency/driver", "outbox/driver"},
 		"sqlite":       {module, "bus", "bus/sqlitebus", "idempotency/sqlidempotency", "outbox/sqliteoutbox"},
 		"postgres":     {module, "bus", "bus/pgbus", "idempotency/pgidempotency", "idempotency/sqlidempotency", "outbox/pgoutbox", "sqltx/pgxtx"},
 		"mysql":        {module, "bus", "bus/mysqlbus", "idempotency/sqlidempotency", "outbox/mysqloutbox"},
@@ -164,9 +164,9 @@ func forbiddenProgram(from, to string) string {
 }
 
 // forbiddenRelative is forbidden within one family: a package may import the packages above it,
-// and an internal package made for it.
+// the family's driver, and an internal package made for it.
 func forbiddenRelative(path, imported string) string {
-	if strings.HasPrefix(path, imported+"/") || slices.Contains(beside()[path], imported) {
+	if strings.HasPrefix(path, imported+"/") || imported == family(path)+"/driver" || slices.Contains(beside()[path], imported) {
 		return ""
 	}
 	if above, _, ok := strings.Cut(imported, "/internal/"); ok && (path == above || strings.HasPrefix(path, above+"/")) {

@@ -18,6 +18,7 @@
 //	examples import public packages of the library, apart from
 //	a list that names each exception                            TestExamplesImportPublicPackages
 //	how many modules the outbox brings, none of them heavy      TestGraphOfAUser
+//	how many exported names users have to choose from           TestNames
 //	every module of the tree is in go.work, or has a script
 //	that make test runs                                         TestWorkIsComplete
 //	each of these checks finds planted faults                   TestPlanted…

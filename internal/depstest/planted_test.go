@@ -1,6 +1,9 @@
 package depstest
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -149,6 +152,36 @@ func TestPlantedTable(t *testing.T) {
 	} {
 		if _, err := parse(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestPlantedNames counts names and methods of every form, each once, and nothing else.
+func TestPlantedNames(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.go": "package p\n\nconst A, b = 1, 2\n\nvar (\n\tC int\n\td int\n)\n\nfunc E() {}\n\nfunc f() {}\n",
+		"b.go": "package p\n\ntype G struct{ X int }\n\nfunc (G) H() {}\n\nfunc (*G) i() {}\n\ntype j struct{}\n\nfunc (j) K() {}\n\n" +
+			"type L[T any] struct{}\n\nfunc (*L[T]) M() {}\n\ntype N interface{ O() }\n",
+		"c_unix.go": "package p\n\nfunc P() {}\n", "c_other.go": "package p\n\nfunc P() {}\n", "d_test.go": "package p\n\nfunc Q() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, methods, err := exported(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"A", "C", "E", "G", "L", "N", "P"}; !slices.Equal(names, want) {
+		t.Errorf("the names are %v, want %v", names, want)
+	}
+	if want := []string{"G.H", "L.M"}; !slices.Equal(methods, want) {
+		t.Errorf("the methods are %v, want %v", methods, want)
+	}
+	for path, want := range map[string]bool{"outbox": true, "millracetest": true, "outbox/driver": false, "bus/driver/kit": false, "outbox/outboxtest": false} {
+		if isCalled(path) != want {
+			t.Errorf("isCalled(%q) is %v", path, !want)
 		}
 	}
 }

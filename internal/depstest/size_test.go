@@ -28,7 +28,7 @@ func TestGraphOfAUser(t *testing.T) {
 	}
 	version := treetest.Serve(t, "../..")
 	treetest.Run(t, dir, "go", "mod", "init", "example.com/user")
-	treetest.Run(t, dir, "go", "get", module+"/outbox/pgoutbox@"+version)
+	treetest.Run(t, dir, "go", "get", module+"/outbox@"+version, module+"/outbox/pgoutbox@"+version)
 	treetest.Run(t, dir, "go", "vet", ".")
 	all := strings.Fields(treetest.Run(t, dir, "go", "list", "-m", "-f", "{{if not .Main}}{{.Path}}{{end}}", "all"))
 	if others := len(all) - 1; others > mostModules {

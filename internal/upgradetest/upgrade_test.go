@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -21,8 +22,8 @@ import (
 
 // store is the interface of both kinds of an outbox.
 type store interface {
-	outbox.Store
-	outbox.Inspector
+	driver.Store
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 
@@ -51,7 +52,7 @@ type ledger struct {
 func newLedger() *ledger { return &ledger{seq: map[string]int{}, appended: map[string]bool{}} }
 
 // append writes n events, in transactions of ten.
-func (l *ledger) append(t *testing.T, db *sql.DB, s outbox.Store, n int) {
+func (l *ledger) append(t *testing.T, db *sql.DB, s driver.Store, n int) {
 	t.Helper()
 	box, err := outbox.New(s, outbox.Config{Topic: "orders"})
 	if err != nil {
@@ -83,7 +84,7 @@ func (l *ledger) append(t *testing.T, db *sql.DB, s outbox.Store, n int) {
 }
 
 // relay publishes until the given number is published in total, and stops in an orderly way.
-func (l *ledger) relay(t *testing.T, s outbox.Store, until int) error {
+func (l *ledger) relay(t *testing.T, s driver.Store, until int) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -69,10 +69,10 @@ func TestHostilePrefixes(t *testing.T) {
 	}
 	defer client.Close() //nolint:errcheck // it never connected
 	for what, check := range map[string]func(prefix string) error{
-		"redisqueue":   func(p string) error { _, err := redisqueue.New(client, redisqueue.Config{Prefix: p}); return err },
-		"redisgate":    func(p string) error { _, err := redisgate.New(client, redisgate.Config{Prefix: p}); return err },
-		"redissse.Cap": func(p string) error { _, err := redissse.NewCap(client, redissse.CapConfig{Prefix: p}); return err },
-		"redissse.Broker": func(p string) error {
+		"redisqueue":      func(p string) error { _, err := redisqueue.New(client, redisqueue.Config{Prefix: p}); return err },
+		"redisgate":       func(p string) error { _, err := redisgate.New(client, redisgate.Config{Prefix: p}); return err },
+		"redissse.NewCap": func(p string) error { _, err := redissse.NewCap(client, redissse.CapConfig{Prefix: p}); return err },
+		"redissse.NewBroker": func(p string) error {
 			_, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: p})
 			return err
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -57,7 +58,7 @@ func testConformance(t *testing.T, _ servicetest.MySQLServer) {
 		store, db := open(t, mysqloutbox.Config{Shards: shards})
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (outbox.Store, error) { return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards}) },
+			Reopen: func(shards int) (driver.Store, error) { return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards}) },
 		}
 	})
 }
@@ -79,7 +80,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 }
 
 // run starts a relay that does not poll within the test.
-func run(t *testing.T, store outbox.Store) *outboxtest.Publisher {
+func run(t *testing.T, store driver.Store) *outboxtest.Publisher {
 	t.Helper()
 	pub := &outboxtest.Publisher{}
 	r, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Interval: time.Hour})
@@ -232,7 +233,7 @@ func TestNewRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Listen(t.Context(), func() {}); !errors.Is(err, outbox.ErrUnsupported) {
+	if err := store.Listen(t.Context(), func() {}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
 // namedStore has the common methods of both stores.
 type namedStore interface {
-	outbox.Store
+	driver.Store
 	Migrate(ctx context.Context) error
 }
 
@@ -80,7 +80,7 @@ func testNamedTables(t *testing.T, _ servicetest.MySQLServer) {
 					}
 				}
 				t.Cleanup(func() {
-					if r, ok := store.(outbox.Rebaser); ok {
+					if r, ok := store.(driver.Rebaser); ok {
 						if err := r.Rebase(context.Background(), time.Now()); err != nil {
 							t.Errorf("Rebase: %v", err)
 						}
@@ -89,14 +89,14 @@ func testNamedTables(t *testing.T, _ servicetest.MySQLServer) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					batch, err := beside.Read(context.Background(), lease, outbox.Query{Limit: 10})
+					batch, err := beside.Read(context.Background(), lease, driver.Query{Limit: 10})
 					if err != nil || len(batch.Items) > 0 {
 						t.Errorf("the outbox beside has %d events (%v), want none", len(batch.Items), err)
 					}
 				})
 				return outboxtest.Harness{
 					Store: store, InTx: inTx(db),
-					Reopen: func(shards int) (outbox.Store, error) { return make(db, schema, "lease", shards) },
+					Reopen: func(shards int) (driver.Store, error) { return make(db, schema, "lease", shards) },
 				}
 			}, everyStatement...)
 		})

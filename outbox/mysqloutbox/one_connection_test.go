@@ -8,14 +8,14 @@ import (
 
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
 // migrated has the common methods of the two kinds of stores.
 type migrated interface {
-	outbox.Store
+	driver.Store
 	Migrate(ctx context.Context) error
 }
 
@@ -101,7 +101,7 @@ func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
 			if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Read(t.Context(), lease, outbox.Query{Limit: 10}); !errors.Is(err, outbox.ErrSlow) {
+			if _, err := store.Read(t.Context(), lease, driver.Query{Limit: 10}); !errors.Is(err, driver.ErrSlow) {
 				t.Errorf("a read that the server ended returned %v, want ErrSlow", err)
 			}
 			if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {

@@ -5,17 +5,17 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/mysqldb"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-// Read implements outbox.Store.
-func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+// Read implements driver.Store.
+func (s *Store) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Store.Read(ctx, l, q)
 	return b, slow(err)
 }
 
-// Read implements outbox.Store.
-func (s *StatusStore) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+// Read implements driver.Store.
+func (s *StatusStore) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Store.Read(ctx, l, q)
 	return b, slow(err)
 }
@@ -23,7 +23,7 @@ func (s *StatusStore) Read(ctx context.Context, l outbox.Lease, q outbox.Query) 
 // slow marks the error of a read that the server ended as ErrSlow.
 func slow(err error) error {
 	if mysqldb.IsTimeout(err) {
-		return fmt.Errorf("%w: %w", outbox.ErrSlow, err)
+		return fmt.Errorf("%w: %w", driver.ErrSlow, err)
 	}
 	return err
 }

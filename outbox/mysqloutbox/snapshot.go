@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -23,24 +23,24 @@ const hidden = "the transactions of the server are hidden: GRANT PROCESS ON *.* 
 type transactions struct{ db *sql.DB }
 
 var (
-	_ outbox.Snapshotter = (*Store)(nil)
-	_ outbox.Snapshotter = (*StatusStore)(nil)
+	_ driver.Snapshotter = (*Store)(nil)
+	_ driver.Snapshotter = (*StatusStore)(nil)
 )
 
-// OldestSnapshot implements outbox.Snapshotter with the oldest open transaction. It needs the
+// OldestSnapshot implements driver.Snapshotter with the oldest open transaction. It needs the
 // PROCESS privilege: without it Holder says so, and Age is 0.
-func (t transactions) OldestSnapshot(ctx context.Context) (outbox.Snapshot, error) {
+func (t transactions) OldestSnapshot(ctx context.Context) (driver.Snapshot, error) {
 	var thread, micros int64
 	var user, host, command string
 	err := t.db.QueryRowContext(ctx, oldestTransaction).Scan(&thread, &user, &host, &command, &micros)
 	var server *mysql.MySQLError
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return outbox.Snapshot{}, nil
+		return driver.Snapshot{}, nil
 	case errors.As(err, &server) && server.Number == 1227:
-		return outbox.Snapshot{Holder: hidden}, nil
+		return driver.Snapshot{Holder: hidden}, nil
 	case err != nil:
-		return outbox.Snapshot{}, fmt.Errorf("mysqloutbox: oldest snapshot: %w", err)
+		return driver.Snapshot{}, fmt.Errorf("mysqloutbox: oldest snapshot: %w", err)
 	}
 	holder := fmt.Sprintf("connection %d", thread)
 	switch {
@@ -49,5 +49,5 @@ func (t transactions) OldestSnapshot(ctx context.Context) (outbox.Snapshot, erro
 	case user != "":
 		holder = fmt.Sprintf("connection %d of %s from %s, %s", thread, user, host, command)
 	}
-	return outbox.Snapshot{Age: sqlstore.Micros(micros), Holder: holder}, nil
+	return driver.Snapshot{Age: sqlstore.Micros(micros), Holder: holder}, nil
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 )
 
-func eachKind(t *testing.T, db *sql.DB, look func(kind string, s outbox.Snapshotter)) {
+func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshotter)) {
 	t.Helper()
 	cursor, err := mysqloutbox.New(db, mysqloutbox.Config{})
 	if err != nil {
@@ -68,7 +68,7 @@ func testOldestSnapshot(t *testing.T, server servicetest.MySQLServer) {
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	eachKind(t, db, func(kind string, s outbox.Snapshotter) {
+	eachKind(t, db, func(kind string, s driver.Snapshotter) {
 		for {
 			found, err := s.OldestSnapshot(ctx)
 			if err != nil {
@@ -123,7 +123,7 @@ func testOldestSnapshotHidden(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	eachKind(t, db, func(kind string, s outbox.Snapshotter) {
+	eachKind(t, db, func(kind string, s driver.Snapshotter) {
 		found, err := s.OldestSnapshot(t.Context())
 		if err != nil || found.Age != 0 || !strings.Contains(found.Holder, "GRANT PROCESS") {
 			t.Errorf("%s: without the right it is %+v, %v", kind, found, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 )
 
@@ -39,7 +39,7 @@ type StatusConfig struct {
 }
 
 // StatusStore is an outbox in MySQL or MariaDB that keeps the state of each
-// event in its row. It implements outbox.Store and the optional outbox.Signal,
+// event in its row. It implements driver.Store and the optional driver.Signal,
 // Listener, Pruner, Parking, Failing, Inspector, Snapshotter and Preferrer, and adds
 // Migrate, PrintMigrations and Migrations.
 //
@@ -75,8 +75,8 @@ type StatusStore struct {
 }
 
 var (
-	_ outbox.Store    = (*StatusStore)(nil)
-	_ outbox.Listener = (*StatusStore)(nil)
+	_ driver.Store    = (*StatusStore)(nil)
+	_ driver.Listener = (*StatusStore)(nil)
 )
 
 // NewStatus makes a status store over db, a pool of
@@ -105,10 +105,10 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	return &StatusStore{Store: store, transactions: transactions{db}, poll: cfg.Poll}, nil
 }
 
-// Listen implements outbox.Listener by polling, see StatusConfig.Poll.
+// Listen implements driver.Listener by polling, see StatusConfig.Poll.
 func (s *StatusStore) Listen(ctx context.Context, wake func()) error {
 	if s.poll < 0 {
-		return fmt.Errorf("mysqloutbox: StatusConfig.Poll is negative: %w", outbox.ErrUnsupported)
+		return fmt.Errorf("mysqloutbox: StatusConfig.Poll is negative: %w", driver.ErrUnsupported)
 	}
 	return s.Watch(ctx, s.poll, wake)
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func appendTo(t testing.TB, db *sql.DB, store outbox.Store, events ...event.Event) {
+func appendTo(t testing.TB, db *sql.DB, store driver.Store, events ...event.Event) {
 	t.Helper()
 	box, err := outbox.New(store, outbox.Config{Topic: "events"})
 	if err != nil {
@@ -116,7 +117,7 @@ func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := store.Read(ctx, lease, outbox.Query{Limit: 10})
+	first, err := store.Read(ctx, lease, driver.Query{Limit: 10})
 	if err != nil || len(first.Items) != 1 || first.Items[0].Key != "early" {
 		t.Fatalf("beside an open transaction %d events were read, %v; want the early one", len(first.Items), err)
 	}
@@ -125,12 +126,12 @@ func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
 	}
 	appendTo(t, db, store, newEvent(t, "late", 2))
 	// The batch is not settled yet: events in flight must not be read again.
-	second, err := store.Read(ctx, lease, outbox.Query{After: first.Next, Limit: 10})
+	second, err := store.Read(ctx, lease, driver.Query{After: first.Next, Limit: 10})
 	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
 		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
 		t.Fatalf("after the late commit %+v were read, %v; want both events of its key in their order", second.Items, err)
 	}
-	if third, err := store.Read(ctx, lease, outbox.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
+	if third, err := store.Read(ctx, lease, driver.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
 		t.Errorf("a third read returned %d events, %v; want none", len(third.Items), err)
 	}
 	if err := store.Release(ctx, lease); err != nil {
@@ -166,13 +167,13 @@ func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 3 {
 		t.Fatalf("read %d events, %v; want 3", len(b.Items), err)
 	}
-	err = store.Settle(ctx, l, outbox.Settlement{
-		Published: []*outbox.Item{&b.Items[0], &b.Items[1]},
-		Failures:  []outbox.Failure{{Item: &b.Items[2], State: outbox.Parked, Attempts: 4, Error: "x"}},
+	err = store.Settle(ctx, l, driver.Settlement{
+		Published: []*driver.Item{&b.Items[0], &b.Items[1]},
+		Failures:  []driver.Failure{{Item: &b.Items[2], State: driver.Parked, Attempts: 4, Error: "x"}},
 		Move:      b.Next, TTL: time.Minute,
 	})
 	if err != nil {
@@ -240,13 +241,13 @@ func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 3 {
 		t.Fatalf("read %d events, %v", len(b.Items), err)
 	}
-	set := outbox.Settlement{TTL: time.Minute}
+	set := driver.Settlement{TTL: time.Minute}
 	for i := range b.Items {
-		set.Failures = append(set.Failures, outbox.Failure{Item: &b.Items[i], State: outbox.MovedAside, Attempts: 1, Error: "x"})
+		set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.MovedAside, Attempts: 1, Error: "x"})
 	}
 	if err := errors.Join(store.Settle(ctx, l, set), store.Release(ctx, l)); err != nil {
 		t.Fatal(err)
@@ -261,7 +262,7 @@ func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
 	if len(counts) != 2 || counts["a"] != 2 || counts["a "] != 1 {
 		t.Errorf("%v stand aside, want two events of one key and one of the other", counts)
 	}
-	if b, err := store.Read(ctx, l, outbox.Query{Keys: []string{"a "}, Limit: 10}); err != nil || len(b.Items) != 1 {
+	if b, err := store.Read(ctx, l, driver.Query{Keys: []string{"a "}, Limit: 10}); err != nil || len(b.Items) != 1 {
 		t.Errorf("reading one key returned %d events, %v; want 1", len(b.Items), err)
 	}
 }
@@ -303,7 +304,7 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := off.Listen(ctx, func() {}); !errors.Is(err, outbox.ErrUnsupported) {
+	if err := off.Listen(ctx, func() {}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
 	}
 }

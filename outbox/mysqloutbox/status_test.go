@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
@@ -35,7 +35,7 @@ func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
 		store, db := openStatus(t, mysqloutbox.StatusConfig{Shards: shards})
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (outbox.Store, error) {
+			Reopen: func(shards int) (driver.Store, error) {
 				return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
 			},
 		}
@@ -49,21 +49,21 @@ func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 
 func testStatusLeaseEndsWithTheServer(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.StatusConfig{})
-	for name, items := range map[string][]*outbox.Item{
+	for name, items := range map[string][]*driver.Item{
 		"renewed": nil, "settled": {{ID: 1, MessageID: uuid.NewString()}},
 	} {
 		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := outbox.Settlement{TTL: time.Hour, Published: items}
+		set := driver.Settlement{TTL: time.Hour, Published: items}
 		if err := store.Settle(t.Context(), lease, set); err != nil {
 			t.Errorf("%s by its server: %v", name, err)
 		}
 		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_server = CONCAT(lease_server, '0')`); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, outbox.ErrLeaseLost) {
+		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, driver.ErrLeaseLost) {
 			t.Errorf("a lease of another server is %s: %v", name, err)
 		}
 	}

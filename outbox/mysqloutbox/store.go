@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
 )
 
@@ -41,8 +41,8 @@ type Config struct {
 	Poll time.Duration
 }
 
-// Store is an outbox in MySQL or MariaDB. It implements outbox.Store and the
-// optional outbox.Signal, Listener, Pruner, Parking, Failing, Inspector, Snapshotter
+// Store is an outbox in MySQL or MariaDB. It implements driver.Store and the
+// optional driver.Signal, Listener, Pruner, Parking, Failing, Inspector, Snapshotter
 // and Rebaser, and adds Migrate, PrintMigrations and Migrations.
 type Store struct {
 	*cursorstore.Store
@@ -52,8 +52,8 @@ type Store struct {
 }
 
 var (
-	_ outbox.Store    = (*Store)(nil)
-	_ outbox.Listener = (*Store)(nil)
+	_ driver.Store    = (*Store)(nil)
+	_ driver.Listener = (*Store)(nil)
 )
 
 // New makes a store over db, a pool of github.com/go-sql-driver/mysql. It does
@@ -84,10 +84,10 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	return &Store{Store: store, transactions: transactions{db}, log: log, poll: cfg.Poll}, nil
 }
 
-// Listen implements outbox.Listener by polling, see Config.Poll.
+// Listen implements driver.Listener by polling, see Config.Poll.
 func (s *Store) Listen(ctx context.Context, wake func()) error {
 	if s.poll < 0 {
-		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", outbox.ErrUnsupported)
+		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", driver.ErrUnsupported)
 	}
 	return s.log.Watch(ctx, s.poll, wake)
 }

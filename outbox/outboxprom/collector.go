@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Config is the configuration of a [Collector]. The Monitor is required.
@@ -130,11 +131,11 @@ func (c *Collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // shown returns the reported shards, and the shards of the Config without a report.
-func (c *Collector) shown(told []outbox.ShardStats) []outbox.ShardStats {
+func (c *Collector) shown(told []driver.ShardStats) []driver.ShardStats {
 	all := slices.Clone(told)
 	for i := range c.cfg.Shards {
-		if !slices.ContainsFunc(told, func(s outbox.ShardStats) bool { return s.Shard == i }) {
-			all = append(all, outbox.ShardStats{Shard: i})
+		if !slices.ContainsFunc(told, func(s driver.ShardStats) bool { return s.Shard == i }) {
+			all = append(all, driver.ShardStats{Shard: i})
 		}
 	}
 	return all

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxprom"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -38,7 +39,7 @@ type stand struct {
 	collector *outboxprom.Collector
 }
 
-func newStand(t *testing.T, store outbox.Inspector, cfg outboxprom.Config) *stand {
+func newStand(t *testing.T, store driver.Inspector, cfg outboxprom.Config) *stand {
 	t.Helper()
 	s := &stand{T: t, store: outboxtest.NewMemory(1), pub: &outboxtest.Publisher{}}
 	if store == nil {
@@ -218,9 +219,9 @@ func TestHungCallsAreCounted(t *testing.T) {
 // hanging is a store that answers once, and then never.
 type hanging struct{ asked atomic.Int64 }
 
-func (h *hanging) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
+func (h *hanging) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 	if h.asked.Add(1) == 1 {
-		return []outbox.ShardStats{{Backlog: 7, Oldest: time.Now().Add(-3 * time.Second)}}, nil
+		return []driver.ShardStats{{Backlog: 7, Oldest: time.Now().Add(-3 * time.Second)}}, nil
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -244,8 +245,8 @@ func TestScrapeAsksNobody(t *testing.T) {
 // held is a store on a server where a session holds a snapshot.
 type held struct{ hanging }
 
-func (*held) OldestSnapshot(context.Context) (outbox.Snapshot, error) {
-	return outbox.Snapshot{Age: 90 * time.Minute, Holder: "session 17 of pg_dump"}, nil
+func (*held) OldestSnapshot(context.Context) (driver.Snapshot, error) {
+	return driver.Snapshot{Age: 90 * time.Minute, Holder: "session 17 of pg_dump"}, nil
 }
 
 // The age is a series; the holder is not a label, or each holder would stay a series for ever.

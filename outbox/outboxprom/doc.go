@@ -8,7 +8,7 @@
 //	go monitor.Run(ctx)
 //
 //	series of the outbox, in all processes      meaning
-//	millrace_outbox_backlog{shard}              events that wait, counted up to outbox.BacklogLimit
+//	millrace_outbox_backlog{shard}              events that wait, counted up to driver.BacklogLimit
 //	millrace_outbox_oldest_age_seconds{shard}   age of the oldest of them
 //	millrace_outbox_aside{shard}                of them, those that are deferred so that others pass
 //	millrace_outbox_failing{shard}              of them, those that have failed at least once

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -193,21 +194,21 @@ func shardsFixed(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if _, err := other.Shards(ctx); !errors.Is(err, outbox.ErrShards) {
+	if _, err := other.Shards(ctx); !errors.Is(err, driver.ErrShards) {
 		return fmt.Errorf("Shards with another number returned %v, want ErrShards", err)
 	}
 	relay, err := outbox.NewRelay(other, &Publisher{}, quick())
 	if err != nil {
 		return err
 	}
-	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrShards) {
+	if err := relay.Run(ctx); !errors.Is(err, driver.ErrShards) {
 		return fmt.Errorf("Run with another number returned %v, want ErrShards", err)
 	}
 	v, err := newWriter(Harness{Store: other, InTx: h.InTx})
 	if err != nil {
 		return err
 	}
-	if err := v.write(ctx, "b"); !errors.Is(err, outbox.ErrShards) {
+	if err := v.write(ctx, "b"); !errors.Is(err, driver.ErrShards) {
 		return fmt.Errorf("Append with another number returned %v, want ErrShards", err)
 	}
 	return errors.Join(w.close(ctx), v.close(ctx))

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -14,13 +14,13 @@ import (
 
 type unatomic struct{ *Memory }
 
-func (s unatomic) Append(ctx context.Context, _ sqltx.Execer, records []outbox.Record) error {
+func (s unatomic) Append(ctx context.Context, _ sqltx.Execer, records []driver.Record) error {
 	return s.Memory.Do(ctx, func(ctx context.Context, tx sqltx.Execer) error { return s.Memory.Append(ctx, tx, records) })
 }
 
 type unfenced struct{ *Memory }
 
-func (s unfenced) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s unfenced) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	s.mu.Lock()
 	l.Token = s.shards[l.Shard].token
 	s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s unfenced) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlem
 
 type generous struct{ *Memory }
 
-func (s generous) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+func (s generous) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
 	s.mu.Lock()
 	s.shards[shard].holder = ""
 	s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s generous) Lease(ctx context.Context, shard int, holder string, ttl time.
 
 type skipping struct{ *Memory }
 
-func (s skipping) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (s skipping) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Memory.Read(ctx, l, q)
 	if len(b.Items) > 3 {
 		b.Items = slices.Delete(b.Items, 1, 2)
@@ -48,7 +48,7 @@ func (s skipping) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (out
 
 type reversing struct{ *Memory }
 
-func (s reversing) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (s reversing) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Memory.Read(ctx, l, q)
 	slices.Reverse(b.Items)
 	return b, err
@@ -56,7 +56,7 @@ func (s reversing) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (ou
 
 type headless struct{ *Memory }
 
-func (s headless) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (s headless) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Memory.Read(ctx, l, q)
 	for i := range b.Items {
 		b.Items[i].Headers = `{"content-type":"application/octet-stream","ce_specversion":"1.0","ce_id":"x","ce_type":"y","ce_source":"z"}`
@@ -66,18 +66,18 @@ func (s headless) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (out
 
 type forgetful struct{ *Memory }
 
-func (s forgetful) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s forgetful) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	set.Failures = nil
 	return s.Memory.Settle(ctx, l, set)
 }
 
 type repeating struct{ *Memory }
 
-func (s repeating) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s repeating) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	for _, f := range set.Failures {
-		if f.State == outbox.Parked {
+		if f.State == driver.Parked {
 			s.mu.Lock()
-			s.parked = append(s.parked, outbox.ParkedEvent{ID: f.Item.ID, MessageID: f.Item.MessageID})
+			s.parked = append(s.parked, driver.ParkedEvent{ID: f.Item.ID, MessageID: f.Item.MessageID})
 			s.mu.Unlock()
 		}
 	}
@@ -87,10 +87,10 @@ func (s repeating) Settle(ctx context.Context, l outbox.Lease, set outbox.Settle
 // hasty settles when it reads, so a crash loses the events that it had read.
 type hasty struct{ *Memory }
 
-func (s hasty) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (s hasty) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Memory.Read(ctx, l, q)
 	if err == nil && len(q.Keys) == 0 {
-		err = s.Memory.Settle(ctx, l, outbox.Settlement{Move: b.Next, TTL: time.Minute})
+		err = s.Memory.Settle(ctx, l, driver.Settlement{Move: b.Next, TTL: time.Minute})
 	}
 	return b, err
 }
@@ -102,7 +102,7 @@ func (deaf) Subscribe() (<-chan struct{}, func()) { return nil, func() {} }
 // returning moves the cursor back when it stores a failure.
 type returning struct{ *Memory }
 
-func (s returning) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s returning) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	if set.Move == nil && len(set.Failures) > 0 {
 		s.mu.Lock()
 		s.shards[l.Shard].cursor = l.State.(int)
@@ -128,26 +128,26 @@ func (s lavish) Retry(ctx context.Context, _ ...int64) (int, error) { return s.R
 
 type blind struct{ *Memory }
 
-func (s blind) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
-	return make([]outbox.ShardStats, len(s.shards)), nil
+func (s blind) Stats(ctx context.Context) ([]driver.ShardStats, error) {
+	return make([]driver.ShardStats, len(s.shards)), nil
 }
 
 // endless lists the failing events from the beginning on every page.
 type endless struct{ *Memory }
 
-func (s endless) Failing(ctx context.Context, _ int64, limit int) ([]outbox.FailingEvent, error) {
+func (s endless) Failing(ctx context.Context, _ int64, limit int) ([]driver.FailingEvent, error) {
 	return s.Memory.Failing(ctx, 0, limit)
 }
 
 // accusing also lists events that only wait behind a failing one.
 type accusing struct{ *Memory }
 
-func (s accusing) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
+func (s accusing) Failing(ctx context.Context, after int64, limit int) ([]driver.FailingEvent, error) {
 	all, err := s.Memory.Failing(ctx, after, limit)
 	for i := range s.shards {
 		for _, a := range s.shards[i].aside {
 			if a.item.Attempts == 0 && a.item.ID > after {
-				all = append(all, outbox.FailingEvent{ID: a.item.ID})
+				all = append(all, driver.FailingEvent{ID: a.item.ID})
 			}
 		}
 	}
@@ -157,26 +157,26 @@ func (s accusing) Failing(ctx context.Context, after int64, limit int) ([]outbox
 func TestSuiteNotices(t *testing.T) {
 	for _, broken := range []struct {
 		name  string
-		store func(*Memory) outbox.Store
+		store func(*Memory) driver.Store
 		cases []string
 	}{
-		{"appends outside the transaction", func(m *Memory) outbox.Store { return unatomic{m} }, []string{"Atomic"}},
-		{"settles without the token", func(m *Memory) outbox.Store { return unfenced{m} }, []string{"Fencing"}},
-		{"gives a lease twice", func(m *Memory) outbox.Store { return generous{m} }, []string{"LeaseExcludes"}},
-		{"skips a row", func(m *Memory) outbox.Store { return skipping{m} }, []string{"OrderPerKey", "ManyInOneAppend", "ReadAhead"}},
-		{"reads backwards", func(m *Memory) outbox.Store { return reversing{m} }, []string{"ManyInOneAppend"}},
-		{"changes headers", func(m *Memory) outbox.Store { return headless{m} }, []string{"Faithful"}},
-		{"forgets failures", func(m *Memory) outbox.Store { return forgetful{m} },
+		{"appends outside the transaction", func(m *Memory) driver.Store { return unatomic{m} }, []string{"Atomic"}},
+		{"settles without the token", func(m *Memory) driver.Store { return unfenced{m} }, []string{"Fencing"}},
+		{"gives a lease twice", func(m *Memory) driver.Store { return generous{m} }, []string{"LeaseExcludes"}},
+		{"skips a row", func(m *Memory) driver.Store { return skipping{m} }, []string{"OrderPerKey", "ManyInOneAppend", "ReadAhead"}},
+		{"reads backwards", func(m *Memory) driver.Store { return reversing{m} }, []string{"ManyInOneAppend"}},
+		{"changes headers", func(m *Memory) driver.Store { return headless{m} }, []string{"Faithful"}},
+		{"forgets failures", func(m *Memory) driver.Store { return forgetful{m} },
 			[]string{"HeldIsRemembered", "AsideIsRemembered", "SettleTwice", "ByKeyPasses", "MaxAgeParksStrict", "MaxAgeParksByKey"}},
-		{"parks twice", func(m *Memory) outbox.Store { return repeating{m} }, []string{"SettleTwice"}},
-		{"settles before publishing", func(m *Memory) outbox.Store { return hasty{m} }, []string{"CrashRepeatsOneBatch", "ReadAhead"}},
-		{"wakes nobody", func(m *Memory) outbox.Store { return deaf{m} }, []string{"WakeOnCommit"}},
-		{"goes back", func(m *Memory) outbox.Store { return returning{m} }, []string{"CursorStays"}},
-		{"prunes what waits", func(m *Memory) outbox.Store { return greedy{m} }, []string{"Prune"}},
-		{"retries all for one", func(m *Memory) outbox.Store { return lavish{m} }, []string{"RetryParked"}},
-		{"lists one page for ever", func(m *Memory) outbox.Store { return endless{m} }, []string{"Failing", "FailingOfManyShards"}},
-		{"calls what waits failing", func(m *Memory) outbox.Store { return accusing{m} }, []string{"Failing"}},
-		{"counts nothing", func(m *Memory) outbox.Store { return blind{m} }, []string{"Stats"}},
+		{"parks twice", func(m *Memory) driver.Store { return repeating{m} }, []string{"SettleTwice"}},
+		{"settles before publishing", func(m *Memory) driver.Store { return hasty{m} }, []string{"CrashRepeatsOneBatch", "ReadAhead"}},
+		{"wakes nobody", func(m *Memory) driver.Store { return deaf{m} }, []string{"WakeOnCommit"}},
+		{"goes back", func(m *Memory) driver.Store { return returning{m} }, []string{"CursorStays"}},
+		{"prunes what waits", func(m *Memory) driver.Store { return greedy{m} }, []string{"Prune"}},
+		{"retries all for one", func(m *Memory) driver.Store { return lavish{m} }, []string{"RetryParked"}},
+		{"lists one page for ever", func(m *Memory) driver.Store { return endless{m} }, []string{"Failing", "FailingOfManyShards"}},
+		{"calls what waits failing", func(m *Memory) driver.Store { return accusing{m} }, []string{"Failing"}},
+		{"counts nothing", func(m *Memory) driver.Store { return blind{m} }, []string{"Stats"}},
 	} {
 		t.Run(broken.name, func(t *testing.T) {
 			t.Parallel()

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 func retryParked(ctx context.Context, h Harness) error {
-	store, ok := h.Store.(outbox.Parking)
+	store, ok := h.Store.(driver.Parking)
 	if !ok {
 		return nil
 	}
@@ -25,13 +25,13 @@ func retryParked(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil {
 		return err
 	}
-	set := outbox.Settlement{Move: b.Next, TTL: time.Minute}
+	set := driver.Settlement{Move: b.Next, TTL: time.Minute}
 	for i := range b.Items {
-		set.Failures = append(set.Failures, outbox.Failure{Item: &b.Items[i], State: outbox.Parked, Attempts: 9, Error: "given up"})
+		set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.Parked, Attempts: 9, Error: "given up"})
 	}
 	if err := errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)); err != nil {
 		return err
@@ -71,7 +71,7 @@ func retryParked(ctx context.Context, h Harness) error {
 }
 
 func prune(ctx context.Context, h Harness) error {
-	store, ok := h.Store.(outbox.Pruner)
+	store, ok := h.Store.(driver.Pruner)
 	if !ok {
 		return nil
 	}
@@ -119,7 +119,7 @@ func prune(ctx context.Context, h Harness) error {
 }
 
 func stats(ctx context.Context, h Harness) error {
-	store, ok := h.Store.(outbox.Inspector)
+	store, ok := h.Store.(driver.Inspector)
 	if !ok {
 		return nil
 	}
@@ -127,10 +127,10 @@ func stats(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	look := func() (outbox.ShardStats, error) {
+	look := func() (driver.ShardStats, error) {
 		all, err := store.Stats(ctx)
 		if err != nil || len(all) != 1 {
-			return outbox.ShardStats{}, fmt.Errorf("Stats returned %d shards, %v; want 1", len(all), err)
+			return driver.ShardStats{}, fmt.Errorf("Stats returned %d shards, %v; want 1", len(all), err)
 		}
 		return all[0], nil
 	}
@@ -138,7 +138,7 @@ func stats(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if st != (outbox.ShardStats{}) {
+	if st != (driver.ShardStats{}) {
 		return fmt.Errorf("an empty outbox has stats %+v", st)
 	}
 	if _, err := settled(ctx, h, w); err != nil {
@@ -155,7 +155,7 @@ func stats(ctx context.Context, h Harness) error {
 		return fmt.Errorf("the oldest event was appended %v ago", age)
 	}
 	st.Oldest = time.Time{}
-	want := outbox.ShardStats{Backlog: 4, Aside: 2, Failing: 2, Parked: 1, Holder: "the holder"}
+	want := driver.ShardStats{Backlog: 4, Aside: 2, Failing: 2, Parked: 1, Holder: "the holder"}
 	if st != want {
 		return fmt.Errorf("stats are %+v, want %+v", st, want)
 	}

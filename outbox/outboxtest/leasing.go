@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 func readAhead(ctx context.Context, h Harness) error {
@@ -23,10 +23,10 @@ func readAhead(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	var after outbox.Mark
+	var after driver.Mark
 	seen := map[string]bool{}
 	for {
-		b, err := h.Store.Read(ctx, l, outbox.Query{After: after, Limit: 7})
+		b, err := h.Store.Read(ctx, l, driver.Query{After: after, Limit: 7})
 		if err != nil {
 			return err
 		}
@@ -56,11 +56,11 @@ func readAhead(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 10 {
 		return fmt.Errorf("the next holder read %d events, %v; want 10", len(b.Items), err)
 	}
-	if err := h.Store.Settle(ctx, l, outbox.Settlement{Published: firstOf(b, 4), Move: b.Items[3].Mark, TTL: time.Minute}); err != nil {
+	if err := h.Store.Settle(ctx, l, driver.Settlement{Published: firstOf(b, 4), Move: b.Items[3].Mark, TTL: time.Minute}); err != nil {
 		return err
 	}
 	if err := h.Store.Release(ctx, l); err != nil {
@@ -70,7 +70,7 @@ func readAhead(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	c, err := h.Store.Read(ctx, l, outbox.Query{Limit: 100})
+	c, err := h.Store.Read(ctx, l, driver.Query{Limit: 100})
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func readAhead(ctx context.Context, h Harness) error {
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
 }
 
-func firstOf(b outbox.Batch, n int) (items []*outbox.Item) {
+func firstOf(b driver.Batch, n int) (items []*driver.Item) {
 	for i := range n {
 		items = append(items, &b.Items[i])
 	}
@@ -92,7 +92,7 @@ func leaseExcludes(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Store.Lease(ctx, 0, "b", time.Minute); !errors.Is(err, outbox.ErrLeaseHeld) {
+	if _, err := h.Store.Lease(ctx, 0, "b", time.Minute); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("a second holder got %v, want ErrLeaseHeld", err)
 	}
 	again, err := h.Store.Lease(ctx, 0, "a", time.Minute)
@@ -112,7 +112,7 @@ func leaseExcludes(ctx context.Context, h Harness) error {
 	if err := h.Store.Release(ctx, a); err != nil {
 		return fmt.Errorf("releasing a lost lease: %w", err)
 	}
-	if err := h.Store.Settle(ctx, b, outbox.Settlement{TTL: time.Minute}); err != nil {
+	if err := h.Store.Settle(ctx, b, driver.Settlement{TTL: time.Minute}); err != nil {
 		return fmt.Errorf("a former holder's release took the lease of the present one: %w", err)
 	}
 	return h.Store.Release(ctx, b)
@@ -130,14 +130,14 @@ func fencing(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	b, err := h.Store.Read(ctx, stalled, outbox.Query{Limit: 10})
+	b, err := h.Store.Read(ctx, stalled, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 3 {
 		return fmt.Errorf("read %d events, %v; want 3", len(b.Items), err)
 	}
-	var heir outbox.Lease
+	var heir driver.Lease
 	err = eventually(ctx, "the lease to run out", func() (bool, error) {
 		heir, err = h.Store.Lease(ctx, 0, "heir", time.Minute)
-		if errors.Is(err, outbox.ErrLeaseHeld) {
+		if errors.Is(err, driver.ErrLeaseHeld) {
 			return false, nil
 		}
 		return err == nil, err
@@ -145,16 +145,16 @@ func fencing(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	late := outbox.Settlement{
-		Published: []*outbox.Item{&b.Items[1]},
-		Failures: []outbox.Failure{
-			{Item: &b.Items[0], State: outbox.Parked, Attempts: 3, Error: "late"},
-			{Item: &b.Items[2], State: outbox.MovedAside, Attempts: 1, Error: "late"},
+	late := driver.Settlement{
+		Published: []*driver.Item{&b.Items[1]},
+		Failures: []driver.Failure{
+			{Item: &b.Items[0], State: driver.Parked, Attempts: 3, Error: "late"},
+			{Item: &b.Items[2], State: driver.MovedAside, Attempts: 1, Error: "late"},
 		},
 		Move: b.Next, TTL: time.Minute,
 	}
-	for _, s := range []outbox.Settlement{late, {Move: b.Next, TTL: time.Minute}, {TTL: time.Minute}} {
-		if err := h.Store.Settle(ctx, stalled, s); !errors.Is(err, outbox.ErrLeaseLost) {
+	for _, s := range []driver.Settlement{late, {Move: b.Next, TTL: time.Minute}, {TTL: time.Minute}} {
+		if err := h.Store.Settle(ctx, stalled, s); !errors.Is(err, driver.ErrLeaseLost) {
 			return fmt.Errorf("the stalled holder settled with %v, want ErrLeaseLost", err)
 		}
 	}
@@ -168,11 +168,11 @@ func fencing(ctx context.Context, h Harness) error {
 	if len(third.Aside) != 0 {
 		return fmt.Errorf("the stalled holder moved %v aside after it had lost the lease", third.Aside)
 	}
-	c, err := h.Store.Read(ctx, third, outbox.Query{Limit: 10})
+	c, err := h.Store.Read(ctx, third, driver.Query{Limit: 10})
 	if err != nil || len(c.Items) != 3 {
 		return fmt.Errorf("the stalled holder moved the cursor: %d events are left, %v; want 3", len(c.Items), err)
 	}
-	if p, ok := h.Store.(outbox.Parking); ok {
+	if p, ok := h.Store.(driver.Parking); ok {
 		parked, err := p.Parked(ctx, 0, 10)
 		if err != nil || len(parked) != 0 {
 			return fmt.Errorf("the stalled holder parked %d events, %v; want none", len(parked), err)

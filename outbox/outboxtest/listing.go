@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // failing lists a held event and a deferred one, but neither the parked one nor those that only
 // wait.
 func failing(ctx context.Context, h Harness) error {
-	store, ok := h.Store.(outbox.Failing)
+	store, ok := h.Store.(driver.Failing)
 	if !ok {
 		return nil
 	}
@@ -33,7 +33,7 @@ func failing(ctx context.Context, h Harness) error {
 		return fmt.Errorf("%d events fail, %v; want 2: one aside and one held", len(all), err)
 	}
 	for i, want := range []struct {
-		item     outbox.Item
+		item     driver.Item
 		aside    bool
 		attempts int
 		age      time.Duration
@@ -69,27 +69,27 @@ func failing(ctx context.Context, h Harness) error {
 
 // failingEnds publishes the held event of settled and parks the deferred one: neither is listed
 // any longer.
-func failingEnds(ctx context.Context, h Harness, store outbox.Failing, aside int64) error {
+func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int64) error {
 	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
 	if err != nil {
 		return err
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 1})
+	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 1})
 	if err != nil || len(b.Items) != 1 {
 		return fmt.Errorf("read %d events, %v; want the held one", len(b.Items), err)
 	}
-	if err := h.Store.Settle(ctx, l, outbox.Settlement{Published: []*outbox.Item{&b.Items[0]}, Move: b.Next, TTL: time.Minute}); err != nil {
+	if err := h.Store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&b.Items[0]}, Move: b.Next, TTL: time.Minute}); err != nil {
 		return err
 	}
 	if left, err := store.Failing(ctx, 0, 10); err != nil || len(left) != 1 || left[0].ID != aside {
 		return fmt.Errorf("after the held event got through %+v fail, %v; want the one aside", left, err)
 	}
-	b, err = h.Store.Read(ctx, l, outbox.Query{Keys: []string{"aside"}, Limit: 1})
+	b, err = h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 1})
 	if err != nil || len(b.Items) != 1 {
 		return fmt.Errorf("read %d events aside, %v; want 1", len(b.Items), err)
 	}
-	parked := outbox.Failure{Item: &b.Items[0], State: outbox.Parked, Attempts: 3, Error: "given up"}
-	if err := h.Store.Settle(ctx, l, outbox.Settlement{Failures: []outbox.Failure{parked}, TTL: time.Minute}); err != nil {
+	parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 3, Error: "given up"}
+	if err := h.Store.Settle(ctx, l, driver.Settlement{Failures: []driver.Failure{parked}, TTL: time.Minute}); err != nil {
 		return err
 	}
 	if left, err := store.Failing(ctx, 0, 10); err != nil || len(left) != 0 {
@@ -100,7 +100,7 @@ func failingEnds(ctx context.Context, h Harness, store outbox.Failing, aside int
 
 // failingOfMany lists the failing events of several shards in pages, by id.
 func failingOfMany(ctx context.Context, h Harness) error {
-	store, ok := h.Store.(outbox.Failing)
+	store, ok := h.Store.(driver.Failing)
 	if !ok {
 		return nil
 	}
@@ -121,14 +121,14 @@ func failingOfMany(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		b, err := h.Store.Read(ctx, l, outbox.Query{Limit: n})
+		b, err := h.Store.Read(ctx, l, driver.Query{Limit: n})
 		if err != nil || len(b.Items) == 0 {
 			return fmt.Errorf("read %d events of shard %d, %v", len(b.Items), shard, err)
 		}
-		set := outbox.Settlement{Move: b.Next, TTL: time.Minute}
+		set := driver.Settlement{Move: b.Next, TTL: time.Minute}
 		for i := range b.Items {
 			b.Items[i].Attempts = 1
-			set.Failures = append(set.Failures, outbox.Failure{Item: &b.Items[i], State: outbox.MovedAside, Attempts: 1, Error: "no"})
+			set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.MovedAside, Attempts: 1, Error: "no"})
 		}
 		if err := errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)); err != nil {
 			return err

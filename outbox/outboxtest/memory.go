@@ -10,12 +10,12 @@ import (
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/pulse"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Memory is an outbox.Store in memory, for tests of code that appends events.
+// Memory is a driver.Store in memory, for tests of code that appends events.
 // Events are appended inside [Memory.Do]. Nothing survives the process.
 type Memory struct {
 	pulse.Pulse
@@ -29,15 +29,15 @@ type Memory struct {
 	shards []memoryShard
 	lastID int64
 	token  int64
-	parked []outbox.ParkedEvent
+	parked []driver.ParkedEvent
 }
 
 type memoryShard struct {
-	rows   []outbox.Item // in order; Mark is set
+	rows   []driver.Item // in order; Mark is set
 	first  int           // the position of rows[0]
 	cursor int           // the position behind the last finished row
-	retry  map[int64]outbox.Failure
-	fails  map[int64]outbox.FailingEvent // held and deferred
+	retry  map[int64]driver.Failure
+	fails  map[int64]driver.FailingEvent // held and deferred
 	aside  []*memoryAside
 
 	holder string
@@ -46,7 +46,7 @@ type memoryShard struct {
 }
 
 type memoryAside struct {
-	item outbox.Item
+	item driver.Item
 	due  time.Time
 }
 
@@ -71,7 +71,7 @@ func (m *Memory) Do(ctx context.Context, fn func(ctx context.Context, tx sqltx.E
 	return nil
 }
 
-func (m *Memory) add(it outbox.Item) {
+func (m *Memory) add(it driver.Item) {
 	s := &m.shards[log.LaneOf(it.Key, len(m.shards))]
 	m.lastID++
 	it.ID, it.CreatedAt = m.lastID, time.Now()
@@ -82,7 +82,7 @@ func (m *Memory) add(it outbox.Item) {
 
 type memoryTx struct {
 	store *Memory
-	items []outbox.Item
+	items []driver.Item
 }
 
 // ExecContext implements sqltx.Execer; there is no SQL to run.
@@ -100,8 +100,8 @@ func (m *Memory) intercept(op string) error {
 	return m.Intercept(op)
 }
 
-// Append implements outbox.Store.
-func (m *Memory) Append(_ context.Context, x sqltx.Execer, records []outbox.Record) error {
+// Append implements driver.Store.
+func (m *Memory) Append(_ context.Context, x sqltx.Execer, records []driver.Record) error {
 	tx, ok := x.(*memoryTx)
 	if !ok || tx.store != m {
 		return errors.New("outboxtest: append inside Memory.Do, with the transaction it gives")
@@ -110,7 +110,7 @@ func (m *Memory) Append(_ context.Context, x sqltx.Execer, records []outbox.Reco
 		return err
 	}
 	for _, r := range records {
-		tx.items = append(tx.items, outbox.Item{
+		tx.items = append(tx.items, driver.Item{
 			MessageID: r.Message.UUID, Topic: r.Topic, Key: r.Event.Key(), Headers: headers.Encode(r.Message.Metadata, r.Event.Key()),
 			Payload: slices.Clone(r.Message.Payload),
 		})
@@ -118,45 +118,45 @@ func (m *Memory) Append(_ context.Context, x sqltx.Execer, records []outbox.Reco
 	return nil
 }
 
-// Shards implements outbox.Store.
+// Shards implements driver.Store.
 func (m *Memory) Shards(context.Context) (int, error) { return len(m.shards), nil }
 
-// Lease implements outbox.Store.
-func (m *Memory) Lease(_ context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+// Lease implements driver.Store.
+func (m *Memory) Lease(_ context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
 	if err := m.intercept("lease"); err != nil {
-		return outbox.Lease{}, err
+		return driver.Lease{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, now := &m.shards[shard], time.Now()
 	if s.holder != "" && s.holder != holder && s.until.After(now) {
-		return outbox.Lease{}, outbox.ErrLeaseHeld
+		return driver.Lease{}, driver.ErrLeaseHeld
 	}
 	m.token++
 	s.holder, s.token, s.until = holder, m.token, now.Add(ttl)
-	l := outbox.Lease{Shard: shard, Holder: holder, Token: s.token, State: s.cursor}
+	l := driver.Lease{Shard: shard, Holder: holder, Token: s.token, State: s.cursor}
 	byKey := map[string]int{}
 	for _, a := range s.aside {
 		i, ok := byKey[a.item.Key]
 		if !ok {
 			i = len(l.Aside)
 			byKey[a.item.Key] = i
-			l.Aside = append(l.Aside, outbox.Aside{Key: a.item.Key, Wait: max(0, a.due.Sub(now))})
+			l.Aside = append(l.Aside, driver.Aside{Key: a.item.Key, Wait: max(0, a.due.Sub(now))})
 		}
 		l.Aside[i].Count++
 	}
 	return l, nil
 }
 
-// Read implements outbox.Store.
-func (m *Memory) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+// Read implements driver.Store.
+func (m *Memory) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	if err := errors.Join(ctx.Err(), m.intercept("read")); err != nil {
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := &m.shards[l.Shard]
-	var b outbox.Batch
+	var b driver.Batch
 	if len(q.Keys) > 0 {
 		for _, a := range s.aside {
 			if len(b.Items) < q.Limit && slices.Contains(q.Keys, a.item.Key) {
@@ -181,8 +181,8 @@ func (m *Memory) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outb
 	return b, nil
 }
 
-// Settle implements outbox.Store.
-func (m *Memory) Settle(_ context.Context, l outbox.Lease, set outbox.Settlement) error {
+// Settle implements driver.Store.
+func (m *Memory) Settle(_ context.Context, l driver.Lease, set driver.Settlement) error {
 	if err := m.intercept("settle"); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (m *Memory) Settle(_ context.Context, l outbox.Lease, set outbox.Settlement
 	defer m.mu.Unlock()
 	s, now := &m.shards[l.Shard], time.Now()
 	if s.token != l.Token {
-		return outbox.ErrLeaseLost
+		return driver.ErrLeaseLost
 	}
 	s.until = now.Add(set.TTL)
 	if p, ok := set.Move.(int); ok {
@@ -211,17 +211,17 @@ func (s *memoryShard) forget(id int64) {
 	s.aside = slices.DeleteFunc(s.aside, func(a *memoryAside) bool { return a.item.ID == id })
 }
 
-func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time) {
+func (s *memoryShard) fail(m *Memory, shard int, f driver.Failure, now time.Time) {
 	it := *f.Item
 	it.Attempts, it.Retries, it.Age = f.Attempts, f.Retries, f.Age
 	s.note(shard, it, f, now)
 	switch f.State {
-	case outbox.Held:
+	case driver.Held:
 		if s.retry == nil {
-			s.retry = map[int64]outbox.Failure{}
+			s.retry = map[int64]driver.Failure{}
 		}
 		s.retry[it.ID] = f
-	case outbox.MovedAside:
+	case driver.MovedAside:
 		delete(s.retry, it.ID)
 		it.Mark = nil
 		a := &memoryAside{item: it, due: now.Add(f.Wait)}
@@ -230,10 +230,10 @@ func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time
 		} else {
 			s.aside = append(s.aside, a)
 		}
-	case outbox.Parked:
+	case driver.Parked:
 		s.forget(it.ID)
-		if !slices.ContainsFunc(m.parked, func(p outbox.ParkedEvent) bool { return p.ID == it.ID }) {
-			m.parked = append(m.parked, outbox.ParkedEvent{
+		if !slices.ContainsFunc(m.parked, func(p driver.ParkedEvent) bool { return p.ID == it.ID }) {
+			m.parked = append(m.parked, driver.ParkedEvent{
 				ID: it.ID, Shard: shard, Topic: it.Topic, MessageID: it.MessageID, Key: it.Key, Headers: it.Headers,
 				Payload: it.Payload, CreatedAt: it.CreatedAt, Attempts: f.Attempts, LastError: f.Error,
 				FirstFailedAt: it.FailedSince, ParkedAt: now,
@@ -242,8 +242,8 @@ func (s *memoryShard) fail(m *Memory, shard int, f outbox.Failure, now time.Time
 	}
 }
 
-// Release implements outbox.Store.
-func (m *Memory) Release(_ context.Context, l outbox.Lease) error {
+// Release implements driver.Store.
+func (m *Memory) Release(_ context.Context, l driver.Lease) error {
 	if err := m.intercept("release"); err != nil {
 		return err
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-// Prune implements outbox.Pruner.
+// Prune implements driver.Pruner.
 func (m *Memory) Prune(_ context.Context, shard int, before time.Time, limit int) (int, error) {
 	if err := m.intercept("prune"); err != nil {
 		return 0, err
@@ -24,11 +24,11 @@ func (m *Memory) Prune(_ context.Context, shard int, before time.Time, limit int
 	return n, nil
 }
 
-// Parked implements outbox.Parking.
-func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
+// Parked implements driver.Parking.
+func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]driver.ParkedEvent, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []outbox.ParkedEvent
+	var out []driver.ParkedEvent
 	for _, p := range m.parked {
 		if p.ID > after && len(out) < limit {
 			out = append(out, p)
@@ -38,29 +38,29 @@ func (m *Memory) Parked(_ context.Context, after int64, limit int) ([]outbox.Par
 }
 
 // note stores the event that Failing returns; forget removes it.
-func (s *memoryShard) note(shard int, it outbox.Item, f outbox.Failure, now time.Time) {
+func (s *memoryShard) note(shard int, it driver.Item, f driver.Failure, now time.Time) {
 	if f.Attempts == 0 {
 		return // the event only waits behind another
 	}
 	if s.fails == nil {
-		s.fails = map[int64]outbox.FailingEvent{}
+		s.fails = map[int64]driver.FailingEvent{}
 	}
 	since := now
 	if before, ok := s.fails[it.ID]; ok {
 		since = before.FailedSince
 	}
-	s.fails[it.ID] = outbox.FailingEvent{
+	s.fails[it.ID] = driver.FailingEvent{
 		ID: it.ID, Shard: shard, Topic: it.Topic, MessageID: it.MessageID, Key: it.Key, CreatedAt: it.CreatedAt,
-		Aside: f.State == outbox.MovedAside, Attempts: f.Attempts, Retries: f.Retries, Age: f.Age,
+		Aside: f.State == driver.MovedAside, Attempts: f.Attempts, Retries: f.Retries, Age: f.Age,
 		LastError: f.Error, FailedSince: since, NextAttemptAt: now.Add(f.Wait),
 	}
 }
 
-// Failing implements outbox.Failing.
-func (m *Memory) Failing(_ context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
+// Failing implements driver.Failing.
+func (m *Memory) Failing(_ context.Context, after int64, limit int) ([]driver.FailingEvent, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []outbox.FailingEvent
+	var out []driver.FailingEvent
 	for i := range m.shards {
 		for id, f := range m.shards[i].fails {
 			if id > after {
@@ -68,28 +68,28 @@ func (m *Memory) Failing(_ context.Context, after int64, limit int) ([]outbox.Fa
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b outbox.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b driver.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
 	return out[:min(len(out), limit)], nil
 }
 
-// Retry implements outbox.Parking.
+// Retry implements driver.Parking.
 func (m *Memory) Retry(_ context.Context, ids ...int64) (int, error) {
 	return m.unpark(func(id int64) bool { return slices.Contains(ids, id) }), nil
 }
 
-// RetryAll implements outbox.Parking.
+// RetryAll implements driver.Parking.
 func (m *Memory) RetryAll(context.Context) (int, error) {
 	return m.unpark(func(int64) bool { return true }), nil
 }
 
 func (m *Memory) unpark(match func(id int64) bool) (n int) {
 	m.mu.Lock()
-	m.parked = slices.DeleteFunc(m.parked, func(p outbox.ParkedEvent) bool {
+	m.parked = slices.DeleteFunc(m.parked, func(p driver.ParkedEvent) bool {
 		if !match(p.ID) {
 			return false
 		}
 		n++
-		m.add(outbox.Item{MessageID: p.MessageID, Topic: p.Topic, Key: p.Key, Headers: p.Headers, Payload: p.Payload})
+		m.add(driver.Item{MessageID: p.MessageID, Topic: p.Topic, Key: p.Key, Headers: p.Headers, Payload: p.Payload})
 		return true
 	})
 	m.mu.Unlock()
@@ -97,14 +97,14 @@ func (m *Memory) unpark(match func(id int64) bool) (n int) {
 	return n
 }
 
-// Stats implements outbox.Inspector.
-func (m *Memory) Stats(context.Context) ([]outbox.ShardStats, error) {
+// Stats implements driver.Inspector.
+func (m *Memory) Stats(context.Context) ([]driver.ShardStats, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := make([]outbox.ShardStats, len(m.shards))
+	out := make([]driver.ShardStats, len(m.shards))
 	for i := range m.shards {
 		s := &m.shards[i]
-		st := outbox.ShardStats{Shard: i, Aside: len(s.aside), Failing: len(s.retry)}
+		st := driver.ShardStats{Shard: i, Aside: len(s.aside), Failing: len(s.retry)}
 		if s.until.After(time.Now()) {
 			st.Holder = s.holder
 		}

@@ -11,22 +11,23 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // dying is the store of a process that is killed between publishing and settling: only renewals
 // of its lease arrive.
-type dying struct{ outbox.Store }
+type dying struct{ driver.Store }
 
 var errKilled = errors.New("outboxtest: killed")
 
-func (d dying) Settle(ctx context.Context, l outbox.Lease, s outbox.Settlement) error {
+func (d dying) Settle(ctx context.Context, l driver.Lease, s driver.Settlement) error {
 	if len(s.Published)+len(s.Failures) == 0 && s.Move == nil {
 		return d.Store.Settle(ctx, l, s) // a slow relay keeps its lease until it has published
 	}
 	return errKilled
 }
 
-func (dying) Release(context.Context, outbox.Lease) error { return errKilled }
+func (dying) Release(context.Context, driver.Lease) error { return errKilled }
 
 func crash(ctx context.Context, h Harness) error {
 	w, err := newWriter(h)
@@ -91,12 +92,12 @@ func twoRelays(ctx context.Context, h Harness) error {
 
 // watched signals when a relay has found no events to read.
 type watched struct {
-	outbox.Store
-	outbox.Signal
+	driver.Store
+	driver.Signal
 	idle chan struct{} // cap 1
 }
 
-func (w watched) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+func (w watched) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := w.Store.Read(ctx, l, q)
 	if err == nil && len(b.Items) == 0 {
 		select {
@@ -108,7 +109,7 @@ func (w watched) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outb
 }
 
 func wakeOnCommit(ctx context.Context, h Harness) error {
-	signal, ok := h.Store.(outbox.Signal)
+	signal, ok := h.Store.(driver.Signal)
 	if !ok {
 		return nil
 	}
@@ -307,7 +308,7 @@ func parks(o outbox.Ordering) func(context.Context, Harness) error {
 		if n := published(&p.Publisher, "bad"); n != 1 {
 			return fmt.Errorf("%d events of the failing one's key were published, want the one behind it", n)
 		}
-		if store, ok := h.Store.(outbox.Parking); ok {
+		if store, ok := h.Store.(driver.Parking); ok {
 			list, err := store.Parked(ctx, 0, 10)
 			if err != nil {
 				return err

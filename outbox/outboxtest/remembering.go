@@ -6,29 +6,29 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // settled writes four events, settles one of each kind of failure, twice, and returns their
 // batch.
-func settled(ctx context.Context, h Harness, w *writer) (outbox.Batch, error) {
+func settled(ctx context.Context, h Harness, w *writer) (driver.Batch, error) {
 	if err := w.write(ctx, "parked", "aside", "aside", "held", "behind"); err != nil {
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
 	l, err := h.Store.Lease(ctx, 0, "first", time.Minute)
 	if err != nil {
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 5 {
-		return outbox.Batch{}, fmt.Errorf("read %d events, %v; want 5", len(b.Items), err)
+		return driver.Batch{}, fmt.Errorf("read %d events, %v; want 5", len(b.Items), err)
 	}
-	s := outbox.Settlement{
-		Failures: []outbox.Failure{
-			{Item: &b.Items[0], State: outbox.Parked, Attempts: 7, Age: time.Hour, Error: "parked it"},
-			{Item: &b.Items[1], State: outbox.MovedAside, Attempts: 2, Age: time.Second, Wait: time.Hour, Error: "moved it"},
-			{Item: &b.Items[2], State: outbox.MovedAside},
-			{Item: &b.Items[3], State: outbox.Held, Attempts: 3, Age: time.Minute, Wait: 2 * time.Hour, Error: "held it \x00\xff"},
+	s := driver.Settlement{
+		Failures: []driver.Failure{
+			{Item: &b.Items[0], State: driver.Parked, Attempts: 7, Age: time.Hour, Error: "parked it"},
+			{Item: &b.Items[1], State: driver.MovedAside, Attempts: 2, Age: time.Second, Wait: time.Hour, Error: "moved it"},
+			{Item: &b.Items[2], State: driver.MovedAside},
+			{Item: &b.Items[3], State: driver.Held, Attempts: 3, Age: time.Minute, Wait: 2 * time.Hour, Error: "held it \x00\xff"},
 		},
 		Move: b.Items[2].Mark, TTL: time.Minute,
 	}
@@ -37,7 +37,7 @@ func settled(ctx context.Context, h Harness, w *writer) (outbox.Batch, error) {
 	}
 	for range 2 {
 		if err := h.Store.Settle(ctx, l, s); err != nil {
-			return outbox.Batch{}, err
+			return driver.Batch{}, err
 		}
 	}
 	return b, h.Store.Release(ctx, l)
@@ -58,7 +58,7 @@ func settleTwice(ctx context.Context, h Harness) error {
 	if len(l.Aside) != 1 || l.Aside[0].Key != "aside" || l.Aside[0].Count != 2 {
 		return fmt.Errorf("after settling twice %v stands aside, want two events of one key", l.Aside)
 	}
-	if p, ok := h.Store.(outbox.Parking); ok {
+	if p, ok := h.Store.(driver.Parking); ok {
 		parked, err := p.Parked(ctx, 0, 10)
 		if err != nil || len(parked) != 1 || parked[0].Key != "parked" || parked[0].Attempts != 7 || parked[0].LastError != "parked it" {
 			return fmt.Errorf("after settling twice the parked events are %+v, %v; want one", parked, err)
@@ -80,15 +80,15 @@ func cursorStays(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 4 {
 		return fmt.Errorf("read %d events, %v; want 4", len(b.Items), err)
 	}
-	held := outbox.Failure{Item: &b.Items[2], State: outbox.Held, Attempts: 1, Error: "x"}
-	for _, s := range []outbox.Settlement{
-		{Published: []*outbox.Item{&b.Items[0], &b.Items[1]}, Move: b.Items[1].Mark, TTL: time.Minute},
+	held := driver.Failure{Item: &b.Items[2], State: driver.Held, Attempts: 1, Error: "x"}
+	for _, s := range []driver.Settlement{
+		{Published: []*driver.Item{&b.Items[0], &b.Items[1]}, Move: b.Items[1].Mark, TTL: time.Minute},
 		{TTL: time.Minute},
-		{Failures: []outbox.Failure{held}, TTL: time.Minute},
+		{Failures: []driver.Failure{held}, TTL: time.Minute},
 	} {
 		if err := h.Store.Settle(ctx, l, s); err != nil {
 			return err
@@ -100,7 +100,7 @@ func cursorStays(ctx context.Context, h Harness) error {
 	if l, err = h.Store.Lease(ctx, 0, "second", time.Minute); err != nil {
 		return err
 	}
-	c, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	c, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(c.Items) != 2 || c.Items[0].ID != b.Items[2].ID {
 		return fmt.Errorf("the next holder read %d events, %v; want the two behind the cursor", len(c.Items), err)
 	}
@@ -120,7 +120,7 @@ func heldRemembered(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Limit: 10})
+	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 2 {
 		return fmt.Errorf("the next holder read %d events, %v; want the held one and the one behind", len(b.Items), err)
 	}
@@ -133,11 +133,11 @@ func heldRemembered(ctx context.Context, h Harness) error {
 		return errors.New("the event behind the held one has attempts")
 	}
 	// After the event is published, none of its state is left.
-	err = h.Store.Settle(ctx, l, outbox.Settlement{Published: []*outbox.Item{held, &b.Items[1]}, Move: b.Next, TTL: time.Minute})
+	err = h.Store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{held, &b.Items[1]}, Move: b.Next, TTL: time.Minute})
 	if err != nil {
 		return err
 	}
-	if i, ok := h.Store.(outbox.Inspector); ok {
+	if i, ok := h.Store.(driver.Inspector); ok {
 		st, err := i.Stats(ctx)
 		if err != nil {
 			return err
@@ -165,10 +165,10 @@ func asideRemembered(ctx context.Context, h Harness) error {
 	if len(l.Aside) != 1 || l.Aside[0].Wait <= 50*time.Minute || l.Aside[0].Wait > time.Hour {
 		return fmt.Errorf("%+v stands aside, want one key that waits an hour", l.Aside)
 	}
-	if b, err := h.Store.Read(ctx, l, outbox.Query{Keys: []string{"held", "nobody"}, Limit: 10}); err != nil || len(b.Items) != 0 {
+	if b, err := h.Store.Read(ctx, l, driver.Query{Keys: []string{"held", "nobody"}, Limit: 10}); err != nil || len(b.Items) != 0 {
 		return fmt.Errorf("reading other keys returned %d events, %v; want none", len(b.Items), err)
 	}
-	b, err := h.Store.Read(ctx, l, outbox.Query{Keys: []string{"nobody", "aside"}, Limit: 10})
+	b, err := h.Store.Read(ctx, l, driver.Query{Keys: []string{"nobody", "aside"}, Limit: 10})
 	if err != nil || len(b.Items) != 2 {
 		return fmt.Errorf("reading aside returned %d events, %v; want 2", len(b.Items), err)
 	}
@@ -181,20 +181,20 @@ func asideRemembered(ctx context.Context, h Harness) error {
 	}
 	// The event fails again, and is then published.
 	first.Attempts = 3
-	err = h.Store.Settle(ctx, l, outbox.Settlement{TTL: time.Minute, Failures: []outbox.Failure{
-		{Item: &first, State: outbox.MovedAside, Attempts: 3, Age: 2 * time.Second, Error: "again"},
+	err = h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{
+		{Item: &first, State: driver.MovedAside, Attempts: 3, Age: 2 * time.Second, Error: "again"},
 	}})
 	if err != nil {
 		return err
 	}
-	b, err = h.Store.Read(ctx, l, outbox.Query{Keys: []string{"aside"}, Limit: 1})
+	b, err = h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 1})
 	if err != nil || len(b.Items) != 1 || b.Items[0].Attempts != 3 || b.Items[0].Age != 2*time.Second {
 		return fmt.Errorf("after another failure the event aside is %+v, %v", b.Items, err)
 	}
-	if err := h.Store.Settle(ctx, l, outbox.Settlement{TTL: time.Minute, Published: []*outbox.Item{&b.Items[0]}}); err != nil {
+	if err := h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Published: []*driver.Item{&b.Items[0]}}); err != nil {
 		return err
 	}
-	b, err = h.Store.Read(ctx, l, outbox.Query{Keys: []string{"aside"}, Limit: 10})
+	b, err = h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 10})
 	if err != nil || len(b.Items) != 1 || b.Items[0].MessageID != before.Items[2].MessageID {
 		return fmt.Errorf("after the first got through %d events stand aside, %v; want the second", len(b.Items), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // counting is a relay that parks after three retries, with a dead letter.
@@ -91,7 +92,7 @@ func maxRetries(ctx context.Context, h Harness) error {
 
 // parkedWith checks that the event is parked and has left one dead letter.
 func parkedWith(ctx context.Context, h Harness, e event.Event, dead []Publication, attempts int, since time.Time) error {
-	if store, ok := h.Store.(outbox.Parking); ok {
+	if store, ok := h.Store.(driver.Parking); ok {
 		list, err := store.Parked(ctx, 0, 10)
 		if err != nil {
 			return err

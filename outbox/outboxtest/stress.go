@@ -15,12 +15,13 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // StressConfig configures [Stress]. Store, DB and Unrelated must be set.
 type StressConfig struct {
-	Store outbox.Store
+	Store driver.Store
 	// DB is the writers' pool on the store's database.
 	DB *sql.DB
 	// Unrelated is the pool of a long transaction that does not touch the outbox: DB if several

@@ -12,18 +12,19 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Harness is a store under test, with empty tables.
 type Harness struct {
-	Store outbox.Store
+	Store driver.Store
 	// InTx runs fn in a transaction that the store's Append accepts, and commits
 	// it when fn returns nil. On a SQL database it is sqltx.Do.
 	InTx func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error
 	// Reopen opens the same tables with another number of shards. A store without
 	// a configured number leaves it nil.
-	Reopen func(shards int) (outbox.Store, error)
+	Reopen func(shards int) (driver.Store, error)
 }
 
 // Open opens a harness whose store has the given number of shards. Its resources are closed
@@ -192,7 +193,7 @@ func drain(ctx context.Context, h Harness, p *Publisher, cfg outbox.RelayConfig)
 }
 
 // running starts a relay; the returned function stops it.
-func running(ctx context.Context, store outbox.Store, p *Publisher, cfg outbox.RelayConfig) (stop func() error, err error) {
+func running(ctx context.Context, store driver.Store, p *Publisher, cfg outbox.RelayConfig) (stop func() error, err error) {
 	r, err := outbox.NewRelay(store, p, cfg)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@
 //
 // The pool must be pgx's database/sql driver. A relay that listens holds one of its
 // connections; publishing holds none. In a pool of one connection this would block all other
-// work, so there Listen returns outbox.ErrUnsupported; and so it does behind a pooler.
+// work, so there Listen returns driver.ErrUnsupported; and so it does behind a pooler.
 //
 // Tables, if Config sets no other prefix: outbox_messages (append-only; pruned after
 // RelayConfig.Retention), outbox_cursors and outbox_cursors_progress (the relay's position and

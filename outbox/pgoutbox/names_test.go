@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
 // namedStore has the common methods of both stores.
 type namedStore interface {
-	outbox.Store
-	outbox.Rebaser
-	outbox.Adopter
+	driver.Store
+	driver.Rebaser
+	driver.Adopter
 	Migrate(ctx context.Context) error
 }
 
@@ -88,14 +88,14 @@ func TestNamedTables(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					batch, err := beside.Read(context.Background(), lease, outbox.Query{Limit: 10})
+					batch, err := beside.Read(context.Background(), lease, driver.Query{Limit: 10})
 					if err != nil || len(batch.Items) > 0 {
 						t.Errorf("the outbox beside has %d events (%v), want none", len(batch.Items), err)
 					}
 				})
 				return outboxtest.Harness{
 					Store: store, InTx: inTx(db),
-					Reopen: func(shards int) (outbox.Store, error) { return make(db, schema, "lease", shards) },
+					Reopen: func(shards int) (driver.Store, error) { return make(db, schema, "lease", shards) },
 				}
 			}, everyStatement...)
 		})

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/log/pglog"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -21,11 +21,11 @@ func listen(ctx context.Context, log *pglog.Log, wake func()) error {
 	err := log.Listen(ctx, wake)
 	switch {
 	case errors.Is(err, pglog.ErrNoListen):
-		return fmt.Errorf("%w: %w", outbox.ErrUnsupported, err)
+		return fmt.Errorf("%w: %w", driver.ErrUnsupported, err)
 	case errors.Is(err, pglog.ErrPooler):
-		return outbox.ErrPooler
+		return driver.ErrPooler
 	case errors.Is(err, pglog.ErrOneConnection):
-		return outbox.ErrOneConnection
+		return driver.ErrOneConnection
 	}
 	return err
 }

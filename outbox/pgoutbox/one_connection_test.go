@@ -9,16 +9,16 @@ import (
 
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
 // oneStore has the common methods of the two kinds of stores.
 type oneStore interface {
-	outbox.Store
-	outbox.Listener
-	outbox.Inspector
+	driver.Store
+	driver.Listener
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 
@@ -68,7 +68,7 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			err := store.Listen(ctx, func() {})
-			if !errors.Is(err, outbox.ErrUnsupported) || !errors.Is(err, outbox.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
+			if !errors.Is(err, driver.ErrUnsupported) || !errors.Is(err, driver.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
 				t.Errorf("Listen on a pool of one connection returned %v, want ErrUnsupported and the remedy", err)
 			}
 		})
@@ -90,7 +90,7 @@ func TestListenBehindAPooler(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err = store.Listen(ctx, func() { t.Error("a pooler woke the relay") })
-	if !errors.Is(err, outbox.ErrPooler) || !errors.Is(err, outbox.ErrUnsupported) || !strings.Contains(err.Error(), "leads to the server itself") {
+	if !errors.Is(err, driver.ErrPooler) || !errors.Is(err, driver.ErrUnsupported) || !strings.Contains(err.Error(), "leads to the server itself") {
 		t.Errorf("Listen through PgBouncer returned %v, want ErrPooler and the remedy", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestReadEndedByTheServer(t *testing.T) {
 			if _, err := tx.ExecContext(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Read(t.Context(), lease, outbox.Query{Limit: 10}); !errors.Is(err, outbox.ErrSlow) {
+			if _, err := store.Read(t.Context(), lease, driver.Query{Limit: 10}); !errors.Is(err, driver.ErrSlow) {
 				t.Errorf("a read that statement_timeout ended returned %v, want ErrSlow", err)
 			}
 		})

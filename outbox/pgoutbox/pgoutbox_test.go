@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -48,7 +49,7 @@ func TestConformance(t *testing.T) {
 		store, db := open(t, pgoutbox.Config{Shards: shards})
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (outbox.Store, error) { return pgoutbox.New(db, pgoutbox.Config{Shards: shards}) },
+			Reopen: func(shards int) (driver.Store, error) { return pgoutbox.New(db, pgoutbox.Config{Shards: shards}) },
 		}
 	})
 }
@@ -78,7 +79,7 @@ func newEvent(t testing.TB, key string, n int) event.Event {
 }
 
 // run starts a relay that never polls within the test, and waits until it is idle.
-func run(t *testing.T, store outbox.Store, cfg outbox.RelayConfig) *outboxtest.Publisher {
+func run(t *testing.T, store driver.Store, cfg outbox.RelayConfig) *outboxtest.Publisher {
 	t.Helper()
 	pub := &outboxtest.Publisher{}
 	if cfg.Interval == 0 {
@@ -254,7 +255,7 @@ func TestRebase(t *testing.T) {
 	if _, err := db.ExecContext(ctx, `UPDATE outbox_cursors SET system_id = 1`); err != nil {
 		t.Fatal(err)
 	}
-	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrForeignDatabase) {
+	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) {
 		t.Fatalf("Run on foreign cursors returned %v, want ErrForeignDatabase", err)
 	}
 	if err := store.Rebase(ctx, restored); err != nil {
@@ -305,10 +306,10 @@ func TestIdleRelayAsksRarely(t *testing.T) {
 type unwoken struct{ listening }
 
 type listening interface {
-	outbox.Store
-	outbox.Signal
-	outbox.Listener
-	outbox.Pruner
+	driver.Store
+	driver.Signal
+	driver.Listener
+	driver.Pruner
 }
 
 func (s unwoken) Listen(ctx context.Context, _ func()) error {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -34,15 +34,15 @@ type sighting struct {
 }
 
 var (
-	_ outbox.Snapshotter = (*Store)(nil)
-	_ outbox.Snapshotter = (*StatusStore)(nil)
+	_ driver.Snapshotter = (*Store)(nil)
+	_ driver.Snapshotter = (*StatusStore)(nil)
 )
 
-// OldestSnapshot implements outbox.Snapshotter. The age of a session's snapshot is the age of
+// OldestSnapshot implements driver.Snapshotter. The age of a session's snapshot is the age of
 // its transaction. A snapshot that a replica holds, by its slot or by hot_standby_feedback, has
 // no date on the server: its age is the time since this store first saw it.
-func (s *snapshots) OldestSnapshot(ctx context.Context) (outbox.Snapshot, error) {
-	var oldest outbox.Snapshot
+func (s *snapshots) OldestSnapshot(ctx context.Context) (driver.Snapshot, error) {
+	var oldest driver.Snapshot
 	blind := false
 	met := map[string]sighting{}
 	s.mu.Lock()
@@ -68,12 +68,12 @@ func (s *snapshots) OldestSnapshot(ctx context.Context) (outbox.Snapshot, error)
 			age = now.Sub(first.at)
 		}
 		if oldest.Holder == "" || age > oldest.Age {
-			oldest = outbox.Snapshot{Age: max(age, 0), Holder: name}
+			oldest = driver.Snapshot{Age: max(age, 0), Holder: name}
 		}
 		return nil
 	})
 	if err != nil {
-		return outbox.Snapshot{}, fmt.Errorf("pgoutbox: oldest snapshot: %w", err)
+		return driver.Snapshot{}, fmt.Errorf("pgoutbox: oldest snapshot: %w", err)
 	}
 	s.seen = met
 	switch {

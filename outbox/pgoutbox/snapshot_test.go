@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -60,7 +60,7 @@ func must(t *testing.T, db *sql.DB, statement string) {
 }
 
 // eachKind runs look with both stores over a pool.
-func eachKind(t *testing.T, db *sql.DB, look func(kind string, s outbox.Snapshotter)) {
+func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshotter)) {
 	t.Helper()
 	cursor, err := pgoutbox.New(db, pgoutbox.Config{})
 	if err != nil {
@@ -74,7 +74,7 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s outbox.Snapshot
 	look("status", status)
 }
 
-func oldest(t *testing.T, s outbox.Snapshotter) outbox.Snapshot {
+func oldest(t *testing.T, s driver.Snapshotter) driver.Snapshot {
 	t.Helper()
 	found, err := s.OldestSnapshot(t.Context())
 	if err != nil {
@@ -89,8 +89,8 @@ func TestOldestSnapshot(t *testing.T) {
 	open := ownDatabase(t)
 	db, holders := open(), open("application_name", "nightly report")
 	must(t, db, `CREATE TABLE written (n integer)`)
-	eachKind(t, db, func(kind string, s outbox.Snapshotter) {
-		if found := oldest(t, s); found != (outbox.Snapshot{}) {
+	eachKind(t, db, func(kind string, s driver.Snapshotter) {
+		if found := oldest(t, s); found != (driver.Snapshot{}) {
 			t.Fatalf("%s: on an idle database the oldest is %+v", kind, found)
 		}
 		for what, begin := range map[string]string{
@@ -116,7 +116,7 @@ func TestOldestSnapshot(t *testing.T) {
 			if err := tx.Rollback(); err != nil {
 				t.Fatal(err)
 			}
-			if found := oldest(t, s); found != (outbox.Snapshot{}) {
+			if found := oldest(t, s); found != (driver.Snapshot{}) {
 				t.Errorf("%s: after %s was given up the oldest is %+v", kind, what, found)
 			}
 		}
@@ -137,7 +137,7 @@ func TestOldestSnapshotOfAReplica(t *testing.T) {
 	}
 	slot("777", "")
 	db := open("search_path", "fake,pg_catalog")
-	eachKind(t, db, func(kind string, s outbox.Snapshotter) {
+	eachKind(t, db, func(kind string, s driver.Snapshotter) {
 		if found := oldest(t, s); found.Age != 0 || found.Holder != "replication slot 'standby', read by nothing" {
 			t.Errorf("%s: at first it is %+v", kind, found)
 		}
@@ -153,7 +153,7 @@ func TestOldestSnapshotOfAReplica(t *testing.T) {
 	})
 	// PostgreSQL 17 shows since when a slot has had no reader.
 	slot("777", ", now() - interval '3 hours' AS inactive_since")
-	eachKind(t, open("search_path", "fake,pg_catalog"), func(kind string, s outbox.Snapshotter) {
+	eachKind(t, open("search_path", "fake,pg_catalog"), func(kind string, s driver.Snapshotter) {
 		if found := oldest(t, s); found.Age < 3*time.Hour || found.Age > 4*time.Hour {
 			t.Errorf("%s: a slot without a reader for 3 h is %+v", kind, found)
 		}
@@ -175,13 +175,13 @@ func TestOldestSnapshotHidden(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), `SELECT count(*) FROM pg_class`); err != nil {
 		t.Fatal(err)
 	}
-	eachKind(t, open("options", "-c role="+role), func(kind string, s outbox.Snapshotter) {
+	eachKind(t, open("options", "-c role="+role), func(kind string, s driver.Snapshotter) {
 		if found := oldest(t, s); found.Age != 0 || !strings.Contains(found.Holder, "GRANT pg_read_all_stats") {
 			t.Errorf("%s: without the right it is %+v", kind, found)
 		}
 	})
 	must(t, admin, `GRANT pg_read_all_stats TO `+role)
-	eachKind(t, open("options", "-c role="+role), func(kind string, s outbox.Snapshotter) {
+	eachKind(t, open("options", "-c role="+role), func(kind string, s driver.Snapshotter) {
 		if found := oldest(t, s); found.Age <= 0 || strings.Contains(found.Holder, "hidden") {
 			t.Errorf("%s: with the right it is %+v", kind, found)
 		}

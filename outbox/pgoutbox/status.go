@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -38,7 +38,7 @@ type StatusConfig struct {
 }
 
 // StatusStore is an outbox in PostgreSQL that keeps the state of each event in its row. It
-// implements outbox.Store and the optional outbox.Signal, Notifier, Listener, Pruner, Parking,
+// implements driver.Store and the optional driver.Signal, Notifier, Listener, Pruner, Parking,
 // Failing, Inspector, Snapshotter, Rebaser, Adopter and Preferrer, and adds Migrate,
 // PrintMigrations and Migrations.
 type StatusStore struct {
@@ -53,14 +53,14 @@ type StatusStore struct {
 }
 
 var (
-	_ outbox.Store    = (*StatusStore)(nil)
-	_ outbox.Notifier = (*StatusStore)(nil)
-	_ outbox.Listener = (*StatusStore)(nil)
-	_ outbox.Rebaser  = (*StatusStore)(nil)
+	_ driver.Store    = (*StatusStore)(nil)
+	_ driver.Notifier = (*StatusStore)(nil)
+	_ driver.Listener = (*StatusStore)(nil)
+	_ driver.Rebaser  = (*StatusStore)(nil)
 
-	_ outbox.Pruner      = (*StatusStore)(nil)
-	_ outbox.Adopter     = (*StatusStore)(nil)
-	_ outbox.Snapshotter = (*StatusStore)(nil)
+	_ driver.Pruner      = (*StatusStore)(nil)
+	_ driver.Adopter     = (*StatusStore)(nil)
+	_ driver.Snapshotter = (*StatusStore)(nil)
 )
 
 // NewStatus makes a status store over db, a pool of pgx's database/sql driver.
@@ -145,8 +145,8 @@ func statusTexts(names sqlname.Names, into map[string]*string) error {
 // sweepEvery is the number of Settles of a shard between two deletions of old progress rows.
 const sweepEvery = 64
 
-// Settle implements outbox.Store. Every sweepEvery-th call deletes old progress rows.
-func (s *StatusStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+// Settle implements driver.Store. Every sweepEvery-th call deletes old progress rows.
+func (s *StatusStore) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	if err := s.Store.Settle(ctx, l, set); err != nil {
 		return err
 	}
@@ -159,33 +159,33 @@ func (s *StatusStore) Settle(ctx context.Context, l outbox.Lease, set outbox.Set
 	return nil
 }
 
-// Prune implements outbox.Pruner. It deletes rows in order, up to the first that is pending or
+// Prune implements driver.Pruner. It deletes rows in order, up to the first that is pending or
 // not old enough. Failed rows stay until they are retried or deleted.
 func (s *StatusStore) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	return s.log.Prune(ctx, shard, before, limit)
 }
 
-// Adopt implements outbox.Adopter.
+// Adopt implements driver.Adopter.
 func (s *StatusStore) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
-// Notify implements outbox.Notifier: one NOTIFY in a transaction of its own.
+// Notify implements driver.Notifier: one NOTIFY in a transaction of its own.
 func (s *StatusStore) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
 
-// NotifyIn implements outbox.Notifier: the NOTIFY is sent by the commit of tx.
+// NotifyIn implements driver.Notifier: the NOTIFY is sent by the commit of tx.
 func (s *StatusStore) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
 	return notifyIn(ctx, tx, s.log)
 }
 
-// Listen implements outbox.Listener. It keeps one connection of the pool.
+// Listen implements driver.Listener. It keeps one connection of the pool.
 func (s *StatusStore) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
 
-// Retry implements outbox.Parking, and wakes the relays of other processes.
+// Retry implements driver.Parking, and wakes the relays of other processes.
 func (s *StatusStore) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
 	return n, tell(ctx, s.log, n, err)
 }
 
-// RetryAll implements outbox.Parking, and wakes the relays of other processes.
+// RetryAll implements driver.Parking, and wakes the relays of other processes.
 func (s *StatusStore) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
 	return n, tell(ctx, s.log, n, err)

@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -90,16 +91,16 @@ func texts(args []any) (out []string) {
 }
 
 // extend extends the lease several times.
-func extend(t *testing.T, store outbox.Store, l outbox.Lease, times int) {
+func extend(t *testing.T, store driver.Store, l driver.Lease, times int) {
 	t.Helper()
 	for range times {
-		if err := store.Settle(t.Context(), l, outbox.Settlement{TTL: time.Hour}); err != nil {
+		if err := store.Settle(t.Context(), l, driver.Settlement{TTL: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func lease(t *testing.T, store outbox.Store, holder string) outbox.Lease {
+func lease(t *testing.T, store driver.Store, holder string) driver.Lease {
 	t.Helper()
 	l, err := store.Lease(t.Context(), 0, holder, time.Hour)
 	if err != nil {
@@ -201,7 +202,7 @@ func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 		}
 		before[name] = &fstest.MapFile{Data: text}
 	}
-	old := set
+	old := migrate.Set(set)
 	old.FS = before
 	if err := old.Up(t.Context(), db); err != nil {
 		t.Fatal(err)
@@ -213,7 +214,7 @@ func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Lease(t.Context(), 0, "new", time.Hour); !errors.Is(err, outbox.ErrLeaseHeld) {
+	if _, err := store.Lease(t.Context(), 0, "new", time.Hour); !errors.Is(err, driver.ErrLeaseHeld) {
 		t.Errorf("the lease of the old release is not respected: %v", err)
 	}
 	if l := lease(t, store, "old"); l.Token <= 7 {
@@ -286,9 +287,9 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 // TestAdopt is TestAdopt of package pglog for the positions of both stores.
 func TestAdopt(t *testing.T) {
 	type adopter interface {
-		outbox.Store
-		outbox.Adopter
-		outbox.Snapshotter
+		driver.Store
+		driver.Adopter
+		driver.Snapshotter
 	}
 	for name, tc := range map[string]struct {
 		open    func(*testing.T) (adopter, *sql.DB)
@@ -312,11 +313,11 @@ func TestAdopt(t *testing.T) {
 			ctx := within(t, 30*time.Second)
 			appendTo(t, db, store, newEvent(t, "a", 1))
 			l := lease(t, store, "me")
-			batch, err := store.Read(ctx, l, outbox.Query{Limit: 10})
+			batch, err := store.Read(ctx, l, driver.Query{Limit: 10})
 			if err != nil || len(batch.Items) != 1 {
 				t.Fatalf("read %d events (%v)", len(batch.Items), err)
 			}
-			err = store.Settle(ctx, l, outbox.Settlement{Published: []*outbox.Item{&batch.Items[0]}, Move: batch.Next, TTL: time.Hour})
+			err = store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&batch.Items[0]}, Move: batch.Next, TTL: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -328,7 +329,7 @@ func TestAdopt(t *testing.T) {
 			if err := store.Adopt(ctx); err == nil || !strings.Contains(err.Error(), "millrace outbox rebase") {
 				t.Errorf("adopted a row whose transaction lies ahead: %v", err)
 			}
-			if _, err := store.Lease(ctx, 0, "me", time.Hour); !errors.Is(err, outbox.ErrForeignDatabase) ||
+			if _, err := store.Lease(ctx, 0, "me", time.Hour); !errors.Is(err, driver.ErrForeignDatabase) ||
 				!strings.Contains(err.Error(), "adopt") || !strings.Contains(err.Error(), "rebase") {
 				t.Errorf("lease after a refused adoption: %v, want ErrForeignDatabase that names both ways", err)
 			}
@@ -344,12 +345,12 @@ func TestAdopt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Settle(ctx, l, outbox.Settlement{TTL: time.Hour}); !errors.Is(err, outbox.ErrLeaseLost) {
+			if err := store.Settle(ctx, l, driver.Settlement{TTL: time.Hour}); !errors.Is(err, driver.ErrLeaseLost) {
 				t.Errorf("a lease from before the adoption still holds: %v", err)
 			}
 			appendTo(t, db, store, newEvent(t, "a", 2))
 			l = lease(t, store, "me")
-			if batch, err = store.Read(ctx, l, outbox.Query{Limit: 10}); err != nil || len(batch.Items) != 1 {
+			if batch, err = store.Read(ctx, l, driver.Query{Limit: 10}); err != nil || len(batch.Items) != 1 {
 				t.Errorf("read %d events after the adoption (%v), want the new one", len(batch.Items), err)
 			}
 		})

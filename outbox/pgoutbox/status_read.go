@@ -12,7 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/pglog"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -26,7 +26,7 @@ type windows struct {
 }
 
 // Read implements statusstore.Reader.
-func (w *windows) Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error) {
+func (w *windows) Read(ctx context.Context, shard int, after driver.Mark, limit int) (driver.Batch, error) {
 	var from log.Position
 	if p, ok := after.(*log.Position); ok {
 		from = *p
@@ -34,13 +34,13 @@ func (w *windows) Read(ctx context.Context, shard int, after outbox.Mark, limit 
 	entries, next, err := w.log.Read(ctx, shard, from, limit)
 	switch {
 	case errors.Is(err, log.ErrLeaseLost):
-		return outbox.Batch{}, fmt.Errorf("%w: %w", outbox.ErrLeaseLost, err)
+		return driver.Batch{}, fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 	case errors.Is(err, log.ErrForeignDatabase):
-		return outbox.Batch{}, fmt.Errorf("%w: %w", outbox.ErrForeignDatabase, err)
+		return driver.Batch{}, fmt.Errorf("%w: %w", driver.ErrForeignDatabase, err)
 	case err != nil:
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
-	b := outbox.Batch{Items: make([]outbox.Item, len(entries)), Next: &next}
+	b := driver.Batch{Items: make([]driver.Item, len(entries)), Next: &next}
 	for i := range entries {
 		e := &entries[i]
 		it := &b.Items[i]
@@ -52,7 +52,7 @@ func (w *windows) Read(ctx context.Context, shard int, after outbox.Mark, limit 
 }
 
 // Begin implements statusstore.Reader.
-func (w *windows) Begin(ctx context.Context, position string) (outbox.Mark, error) {
+func (w *windows) Begin(ctx context.Context, position string) (driver.Mark, error) {
 	system, err := w.identify(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (w *windows) Begin(ctx context.Context, position string) (outbox.Mark, erro
 		return nil, err
 	}
 	if of != system && position != "" {
-		return nil, outbox.ErrForeignDatabase
+		return nil, driver.ErrForeignDatabase
 	}
 	return &p, nil
 }
@@ -102,7 +102,7 @@ func (*windows) Behind(position string) ([]any, error) {
 }
 
 // Position implements statusstore.Reader.
-func (w *windows) Position(m outbox.Mark) string {
+func (w *windows) Position(m driver.Mark) string {
 	p, ok := m.(*log.Position)
 	if !ok {
 		return ""
@@ -122,7 +122,7 @@ func (w *windows) identify(ctx context.Context) (int64, error) {
 	return id, nil
 }
 
-// Rebase implements outbox.Rebaser. Pending rows are published regardless of their age, and
+// Rebase implements driver.Rebaser. Pending rows are published regardless of their age, and
 // rows published since the given time are published again.
 func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	shards, err := s.Shards(ctx)
@@ -132,7 +132,7 @@ func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
 	if _, err := s.reader.identify(ctx); err != nil {
 		return fmt.Errorf("pgoutbox: rebase: %w", err)
 	}
-	var start outbox.Mark = &log.Position{}
+	var start driver.Mark = &log.Position{}
 	for shard := range shards {
 		err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, s.sql.rebaseRows, shard, since); err != nil {

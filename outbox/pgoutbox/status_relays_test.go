@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -43,7 +44,7 @@ func TestStatusLateCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := store.Read(ctx, lease, outbox.Query{Limit: 10})
+	first, err := store.Read(ctx, lease, driver.Query{Limit: 10})
 	if err != nil || len(first.Items) != 1 || first.Items[0].Key != "early" {
 		t.Fatalf("beside an open transaction %d events were read, %v; want the early one", len(first.Items), err)
 	}
@@ -52,12 +53,12 @@ func TestStatusLateCommit(t *testing.T) {
 	}
 	appendTo(t, db, store, newEvent(t, "late", 2))
 	// The batch is not settled yet: events in flight must not be read again.
-	second, err := store.Read(ctx, lease, outbox.Query{After: first.Next, Limit: 10})
+	second, err := store.Read(ctx, lease, driver.Query{After: first.Next, Limit: 10})
 	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
 		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
 		t.Fatalf("after the late commit %+v were read, %v; want both events of its key in their order", second.Items, err)
 	}
-	if third, err := store.Read(ctx, lease, outbox.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
+	if third, err := store.Read(ctx, lease, driver.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
 		t.Errorf("a third read returned %d events, %v; want none", len(third.Items), err)
 	}
 	if err := errors.Join(store.Release(ctx, lease), box.Close(ctx)); err != nil {
@@ -67,11 +68,11 @@ func TestStatusLateCommit(t *testing.T) {
 
 // killed is the store of a killed process: none of its calls arrive.
 type killed struct {
-	outbox.Store
+	driver.Store
 	gone chan struct{}
 }
 
-func (k killed) Settle(ctx context.Context, l outbox.Lease, s outbox.Settlement) error {
+func (k killed) Settle(ctx context.Context, l driver.Lease, s driver.Settlement) error {
 	select {
 	case <-k.gone:
 		return errors.New("killed")
@@ -80,7 +81,7 @@ func (k killed) Settle(ctx context.Context, l outbox.Lease, s outbox.Settlement)
 	}
 }
 
-func (k killed) Release(ctx context.Context, l outbox.Lease) error {
+func (k killed) Release(ctx context.Context, l driver.Lease) error {
 	select {
 	case <-k.gone:
 		return errors.New("killed")
@@ -115,7 +116,7 @@ func TestStatusManyRelays(t *testing.T) {
 	var relays sync.WaitGroup
 	stops := make([]context.CancelFunc, 3)
 	for i := range stops {
-		var store outbox.Store = open()
+		var store driver.Store = open()
 		cfg := outbox.RelayConfig{MaxShards: 2, Interval: 50 * time.Millisecond, LeaseTTL: time.Second, MinBatch: batch, MaxBatch: batch}
 		if i == 0 {
 			store, cfg.ShutdownTimeout = killed{store, gone}, time.Millisecond
@@ -277,7 +278,7 @@ func TestStatusRebase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrForeignDatabase) {
+	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) {
 		t.Fatalf("Run on foreign positions returned %v, want ErrForeignDatabase", err)
 	}
 	if err := store.Rebase(ctx, restored); err != nil {
@@ -315,7 +316,7 @@ func TestStatusRowsAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := relay.Run(ctx); !errors.Is(err, outbox.ErrForeignDatabase) || !strings.Contains(err.Error(), "90000000000000") {
+	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) || !strings.Contains(err.Error(), "90000000000000") {
 		t.Fatalf("Run on rows ahead of the server returned %v, want ErrForeignDatabase that names the transaction", err)
 	}
 	if got := pub.Published(); len(got) != 0 {
@@ -343,7 +344,7 @@ func TestStatusReadOnAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 10} { // within the window, and behind it
-		b, err := store.Read(ctx, lease, outbox.Query{Limit: limit})
+		b, err := store.Read(ctx, lease, driver.Query{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +353,7 @@ func TestStatusReadOnAnotherServer(t *testing.T) {
 			t.Fatalf("the mark %+v names no server", b.Next)
 		}
 		at.Server += "0"
-		if _, err := store.Read(ctx, lease, outbox.Query{After: at, Limit: 10}); !errors.Is(err, outbox.ErrLeaseLost) {
+		if _, err := store.Read(ctx, lease, driver.Query{After: at, Limit: 10}); !errors.Is(err, driver.ErrLeaseLost) {
 			t.Errorf("after %d events: %v, want ErrLeaseLost", limit, err)
 		}
 	}

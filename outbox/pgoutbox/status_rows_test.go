@@ -18,12 +18,13 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func appendTo(t testing.TB, db *sql.DB, store outbox.Store, events ...event.Event) {
+func appendTo(t testing.TB, db *sql.DB, store driver.Store, events ...event.Event) {
 	t.Helper()
 	box, err := outbox.New(store, outbox.Config{Topic: "events"})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -33,7 +33,7 @@ func TestStatusConformance(t *testing.T) {
 		store, db := openStatus(t, pgoutbox.StatusConfig{Shards: shards})
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (outbox.Store, error) {
+			Reopen: func(shards int) (driver.Store, error) {
 				return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
 			},
 		}
@@ -43,22 +43,22 @@ func TestStatusConformance(t *testing.T) {
 // After a crash of the server the lease is lost, for every operation under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.StatusConfig{})
-	event := func(seq int64) *outbox.Item { return &outbox.Item{ID: seq, MessageID: uuid.NewString()} }
-	for name, items := range map[string][]*outbox.Item{
+	event := func(seq int64) *driver.Item { return &driver.Item{ID: seq, MessageID: uuid.NewString()} }
+	for name, items := range map[string][]*driver.Item{
 		"renewed": nil, "settled in a row": {event(1), event(2)}, "settled": {event(1), event(9)},
 	} {
 		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := outbox.Settlement{TTL: time.Hour, Published: items}
+		set := driver.Settlement{TTL: time.Hour, Published: items}
 		if err := store.Settle(t.Context(), lease, set); err != nil {
 			t.Errorf("%s by its server: %v", name, err)
 		}
 		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_progress SET lease_server = lease_server || '0'`); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, outbox.ErrLeaseLost) {
+		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, driver.ErrLeaseLost) {
 			t.Errorf("a lease of another run of the server is %s: %v", name, err)
 		}
 	}

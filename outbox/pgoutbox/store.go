@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -37,8 +37,8 @@ type Config struct {
 	Prefix string
 }
 
-// Store is an outbox in PostgreSQL. It implements outbox.Store and the optional
-// outbox.Signal, Notifier, Listener, Pruner, Parking, Failing, Inspector,
+// Store is an outbox in PostgreSQL. It implements driver.Store and the optional
+// driver.Signal, Notifier, Listener, Pruner, Parking, Failing, Inspector,
 // Snapshotter, Rebaser and Adopter, and adds Migrate, PrintMigrations and Migrations.
 type Store struct {
 	*cursorstore.Store
@@ -47,12 +47,12 @@ type Store struct {
 }
 
 var (
-	_ outbox.Store    = (*Store)(nil)
-	_ outbox.Notifier = (*Store)(nil)
-	_ outbox.Listener = (*Store)(nil)
+	_ driver.Store    = (*Store)(nil)
+	_ driver.Notifier = (*Store)(nil)
+	_ driver.Listener = (*Store)(nil)
 
-	_ outbox.Adopter     = (*Store)(nil)
-	_ outbox.Snapshotter = (*Store)(nil)
+	_ driver.Adopter     = (*Store)(nil)
+	_ driver.Snapshotter = (*Store)(nil)
 )
 
 // New makes a store over db, a pool of pgx's database/sql driver. It does no
@@ -80,28 +80,28 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	return &Store{Store: store, snapshots: &snapshots{db: db}, log: log}, nil
 }
 
-// Notify implements outbox.Notifier: one NOTIFY in a transaction of its own.
+// Notify implements driver.Notifier: one NOTIFY in a transaction of its own.
 func (s *Store) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
 
-// NotifyIn implements outbox.Notifier: the NOTIFY is sent by the commit of tx.
+// NotifyIn implements driver.Notifier: the NOTIFY is sent by the commit of tx.
 func (s *Store) NotifyIn(ctx context.Context, tx sqltx.Execer) error { return notifyIn(ctx, tx, s.log) }
 
-// Listen implements outbox.Listener. It keeps one connection of the pool.
+// Listen implements driver.Listener. It keeps one connection of the pool.
 func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
 
-// Retry implements outbox.Parking, and wakes the relays of other processes.
+// Retry implements driver.Parking, and wakes the relays of other processes.
 func (s *Store) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
 	return n, tell(ctx, s.log, n, err)
 }
 
-// RetryAll implements outbox.Parking, and wakes the relays of other processes.
+// RetryAll implements driver.Parking, and wakes the relays of other processes.
 func (s *Store) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
 	return n, tell(ctx, s.log, n, err)
 }
 
-// Adopt implements outbox.Adopter.
+// Adopt implements driver.Adopter.
 func (s *Store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
 // Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after the

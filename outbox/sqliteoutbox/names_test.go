@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -15,7 +15,7 @@ import (
 
 // namedStore has the common methods of both stores.
 type namedStore interface {
-	outbox.Store
+	driver.Store
 	Migrate(ctx context.Context) error
 }
 
@@ -61,7 +61,7 @@ func TestNamedTables(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					batch, err := beside.Read(context.Background(), lease, outbox.Query{Limit: 10})
+					batch, err := beside.Read(context.Background(), lease, driver.Query{Limit: 10})
 					if err != nil || len(batch.Items) > 0 {
 						t.Errorf("the outbox beside has %d events (%v), want none", len(batch.Items), err)
 					}
@@ -71,7 +71,7 @@ func TestNamedTables(t *testing.T) {
 					InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
 						return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 					},
-					Reopen: func(shards int) (outbox.Store, error) { return make(db, "lease", shards) },
+					Reopen: func(shards int) (driver.Store, error) { return make(db, "lease", shards) },
 				}
 			}, everyStatement...)
 		})

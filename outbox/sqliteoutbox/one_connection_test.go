@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -20,8 +20,8 @@ var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses",
 
 // migrated has the common methods of the two kinds of stores.
 type migrated interface {
-	outbox.Store
-	outbox.Listener
+	driver.Store
+	driver.Listener
 	Migrate(ctx context.Context) error
 }
 
@@ -76,7 +76,7 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			err := store.Listen(ctx, func() {})
-			if !errors.Is(err, outbox.ErrUnsupported) || !errors.Is(err, outbox.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
+			if !errors.Is(err, driver.ErrUnsupported) || !errors.Is(err, driver.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
 				t.Errorf("Listen on a Reader of one connection returned %v, want ErrUnsupported and the remedy", err)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -207,7 +208,7 @@ func TestMissingTablesAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, store := range []outbox.Store{cursor, status} {
+	for _, store := range []driver.Store{cursor, status} {
 		box, err := outbox.New(store, outbox.Config{Topic: "seat.events"})
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -43,13 +44,13 @@ func reader(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-func harness(store outbox.Store, db *sql.DB, cfg sqliteoutbox.Config) outboxtest.Harness {
+func harness(store driver.Store, db *sql.DB, cfg sqliteoutbox.Config) outboxtest.Harness {
 	return outboxtest.Harness{
 		Store: store,
 		InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
 			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 		},
-		Reopen: func(shards int) (outbox.Store, error) {
+		Reopen: func(shards int) (driver.Store, error) {
 			cfg.Shards = shards
 			return sqliteoutbox.New(db, cfg)
 		},
@@ -81,7 +82,7 @@ func TestFailedLeaseIsGivenBack(t *testing.T) {
 	cursor, cursorDB, _ := open(t, sqliteoutbox.Config{})
 	status, statusDB, _ := openStatus(t, 1, false)
 	for _, of := range []struct {
-		store outbox.Store
+		store driver.Store
 		db    *sql.DB
 		table string
 	}{{cursor, cursorDB, "outbox_retries"}, {status.Store, statusDB, "outbox_events"}} {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 )
 
@@ -31,7 +31,7 @@ type StatusConfig struct {
 }
 
 // StatusStore is an outbox in a SQLite file that keeps the state of each event
-// in its row. It implements outbox.Store and the optional outbox.Signal,
+// in its row. It implements driver.Store and the optional driver.Signal,
 // Listener, Pruner, Parking, Inspector and Preferrer, and adds Migrate,
 // PrintMigrations and Migrations.
 type StatusStore struct {
@@ -40,8 +40,8 @@ type StatusStore struct {
 }
 
 var (
-	_ outbox.Store    = (*StatusStore)(nil)
-	_ outbox.Listener = (*StatusStore)(nil)
+	_ driver.Store    = (*StatusStore)(nil)
+	_ driver.Listener = (*StatusStore)(nil)
 )
 
 // NewStatus creates a status store over db, a pool of [Open] or another pool whose transactions
@@ -65,7 +65,7 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	return &StatusStore{Store: store, db: db, reader: cfg.Reader}, nil
 }
 
-// Listen implements outbox.Listener. It needs StatusConfig.Reader.
+// Listen implements driver.Listener. It needs StatusConfig.Reader.
 func (s *StatusStore) Listen(ctx context.Context, wake func()) error {
 	return listen(ctx, s.reader, wake)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -33,7 +33,7 @@ func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness
 		InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
 			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 		},
-		Reopen: func(shards int) (outbox.Store, error) {
+		Reopen: func(shards int) (driver.Store, error) {
 			cfg.Shards = shards
 			return sqliteoutbox.NewStatus(db, cfg)
 		},

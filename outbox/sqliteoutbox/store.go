@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
 )
 
@@ -36,8 +36,8 @@ type Config struct {
 	Reader *sql.DB
 }
 
-// Store is an outbox in a SQLite file. It implements outbox.Store and the
-// optional outbox.Signal, Listener, Pruner, Parking, Failing, Inspector and Rebaser, and
+// Store is an outbox in a SQLite file. It implements driver.Store and the
+// optional driver.Signal, Listener, Pruner, Parking, Failing, Inspector and Rebaser, and
 // adds Migrate, PrintMigrations and Migrations.
 type Store struct {
 	*cursorstore.Store
@@ -45,8 +45,8 @@ type Store struct {
 }
 
 var (
-	_ outbox.Store    = (*Store)(nil)
-	_ outbox.Listener = (*Store)(nil)
+	_ driver.Store    = (*Store)(nil)
+	_ driver.Listener = (*Store)(nil)
 )
 
 // New creates a store over db, a pool of [Open] or another pool whose transactions begin
@@ -74,15 +74,15 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	return &Store{Store: store, db: db, reader: cfg.Reader}, nil
 }
 
-// Listen implements outbox.Listener. It needs Config.Reader.
+// Listen implements driver.Listener. It needs Config.Reader.
 func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.reader, wake) }
 
 func listen(ctx context.Context, reader *sql.DB, wake func()) error {
 	if reader == nil {
-		return fmt.Errorf("sqliteoutbox: listen needs a Reader in the configuration: %w", outbox.ErrUnsupported)
+		return fmt.Errorf("sqliteoutbox: listen needs a Reader in the configuration: %w", driver.ErrUnsupported)
 	}
 	if reader.Stats().MaxOpenConnections == 1 {
-		return fmt.Errorf("sqliteoutbox: Reader: %w", outbox.ErrOneConnection)
+		return fmt.Errorf("sqliteoutbox: Reader: %w", driver.ErrOneConnection)
 	}
 	return sqlitelog.Watch(ctx, reader, wake)
 }

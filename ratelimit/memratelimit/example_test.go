@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -21,14 +22,14 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.Low, Size: 1, Count: 100}}}
+	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.Low, Size: 1, Count: 100}}}
 	for range 2 {
 		g, err := store.Acquire(context.Background(), plan, ask)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(g.Runs[0].Granted, g.Runs[0].Reason, g.Runs[0].RetryAfter, "high could have", g.Remaining[ratelimit.High])
+		fmt.Println(g.Runs[0].Granted, g.Runs[0].Reason, g.Runs[0].RetryAfter, "high could have", g.Remaining[driver.High])
 		now = now.Add(time.Second)
 	}
 	// Output:

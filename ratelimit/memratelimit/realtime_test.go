@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -17,7 +18,7 @@ func TestRealTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := plan(t, ratelimit.Limits{HardLimit: 5000, Rate: 3000, Burst: 30})
-	ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}}
+	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}}
 	first, err := s.Acquire(t.Context(), p, ask)
 	if err != nil {
 		t.Fatal(err)

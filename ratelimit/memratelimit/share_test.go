@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -54,7 +55,7 @@ func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 						var wg sync.WaitGroup
 						var served [2]atomic.Int64
 						counts := time.Now().Add(2 * time.Second) // after the start
-						ask := func(l *ratelimit.Limiter, p ratelimit.Priority, wait bool) {
+						ask := func(l *ratelimit.Limiter, p driver.Priority, wait bool) {
 							for ctx.Err() == nil {
 								if wait {
 									if _, err := l.Wait(ctx, p); err != nil {
@@ -70,13 +71,13 @@ func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 							}
 						}
 						for range 600 { // more than fit into a window
-							wg.Go(func() { ask(highs, ratelimit.High, true) })
+							wg.Go(func() { ask(highs, driver.High, true) })
 						}
 						for range 50 {
-							wg.Go(func() { ask(lows, ratelimit.Low, how == "wait") })
+							wg.Go(func() { ask(lows, driver.Low, how == "wait") })
 						}
 						wg.Wait()
-						low, high := int(served[ratelimit.Low].Load()), int(served[ratelimit.High].Load())
+						low, high := int(served[driver.Low].Load()), int(served[driver.High].Load())
 						least := tc.least
 						if how == "allow" {
 							least = least * 8 / 10 // they arrive a little later than possible

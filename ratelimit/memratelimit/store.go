@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Config configures a [Store]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Now is the clock; by default the time at which the store was created plus the elapsed
 	// time, so that setting the wall clock changes nothing. With your own clock, a step forward
@@ -18,44 +18,44 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Store is a [ratelimit.Store] in memory. It has no limits of its own: each call passes the
+// store is a [driver.Store] in memory. It has no limits of its own: each call passes the
 // plan.
-type Store struct {
+type store struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	state budget.State
 }
 
-var _ ratelimit.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New returns an empty store: buckets fill from the first call on.
-func New(cfg Config) (*Store, error) {
+func New(cfg Config) (driver.Store, error) {
 	if cfg.Now == nil {
 		start := time.Now()
 		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
 	}
-	return &Store{now: cfg.Now}, nil
+	return &store{now: cfg.Now}, nil
 }
 
 // server is the name of this process' clock, the only one.
 const server = "here"
 
-// Acquire decides the runs; see [ratelimit.Store].
-func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+// Acquire decides the runs; see [driver.Store].
+func (s *store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
-		return ratelimit.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
+		return driver.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
 	}
 	if err := budget.Check(plan, ask); err != nil {
-		return ratelimit.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
+		return driver.Grant{}, fmt.Errorf("memratelimit: acquire: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Acquire(plan, ask, s.moment()), nil
 }
 
-// Return gives a permit back; see [ratelimit.Store].
-func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Returned) error {
+// Return gives a permit back; see [driver.Store].
+func (s *store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memratelimit: return: %w", err)
 	}
@@ -68,6 +68,6 @@ func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Re
 	return nil
 }
 
-func (s *Store) moment() budget.Moment {
+func (s *store) moment() budget.Moment {
 	return budget.Moment{Server: server, Now: s.now().UnixMicro()}
 }

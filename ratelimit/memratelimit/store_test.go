@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
 )
@@ -22,20 +23,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fragile struct {
 	mu    sync.Mutex
 	now   time.Time
-	store *memratelimit.Store
+	store driver.Store
 }
 
-func (f *fragile) current() *memratelimit.Store {
+func (f *fragile) current() driver.Store {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.store
 }
 
-func (f *fragile) Acquire(ctx context.Context, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+func (f *fragile) Acquire(ctx context.Context, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 	return f.current().Acquire(ctx, p, a)
 }
 
-func (f *fragile) Return(ctx context.Context, p *ratelimit.Plan, r ratelimit.Returned) error {
+func (f *fragile) Return(ctx context.Context, p *driver.Plan, r driver.Returned) error {
 	return f.current().Return(ctx, p, r)
 }
 
@@ -75,7 +76,7 @@ func TestNotApplicable(t *testing.T) {
 	require.Equal(t, []string{"another-server"}, ratelimittest.Suite().NotApplicable(harness(t)))
 }
 
-func plan(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
+func plan(t testing.TB, l ratelimit.Limits) *driver.Plan {
 	t.Helper()
 	p, err := l.Plan()
 	if err != nil {
@@ -92,7 +93,7 @@ func TestClockIsMonotonic(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := plan(t, ratelimit.Limits{HardLimit: 500, Rate: 100})
-		ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1000}}}
+		ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1000}}}
 		first, err := s.Acquire(t.Context(), p, ask)
 		if err != nil {
 			t.Fatal(err)

@@ -7,27 +7,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-// Config configures a [Collector].
+// Config is the configuration of [New].
 type Config struct {
 	// Labels are on every series; none by default. Two limiters in one registry need a label
 	// that distinguishes them.
 	Labels prometheus.Labels
 }
 
-// Collector is a [prometheus.Collector] of one limiter. A scrape reads the limiter's counts in
+// collector is a [prometheus.Collector] of one limiter. A scrape reads the limiter's counts in
 // memory, and does not call its store.
-type Collector struct {
+type collector struct {
 	limiter                                              *ratelimit.Limiter
 	acquired, rejected, returned, calls                  *prometheus.Desc
 	rps, tokens, tokensAge, dayUsed, waiting, breakerNow *prometheus.Desc
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
+var _ prometheus.Collector = (*collector)(nil)
 
 // New creates a collector; the caller registers it.
-func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
+func New(limiter *ratelimit.Limiter, cfg Config) (prometheus.Collector, error) {
 	if limiter == nil {
 		return nil, errors.New("ratelimitprom: the limiter is nil; make one with ratelimit.New")
 	}
@@ -35,7 +36,7 @@ func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
 		return prometheus.NewDesc("millrace_rate_limiter_"+name, help, variable, labels)
 	}
-	return &Collector{
+	return &collector{
 		limiter:    limiter,
 		acquired:   desc("acquired_total", "Calls granted to this process.", "priority"),
 		rejected:   desc("rejected_total", "Calls refused to this process.", "priority", "reason"),
@@ -51,19 +52,19 @@ func New(limiter *ratelimit.Limiter, cfg Config) (*Collector, error) {
 }
 
 // Describe implements [prometheus.Collector].
-func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.acquired, c.rejected, c.returned, c.calls, c.rps, c.tokens, c.tokensAge, c.dayUsed, c.waiting, c.breakerNow} {
 		out <- d
 	}
 }
 
 // Collect implements [prometheus.Collector].
-func (c *Collector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s := c.limiter.Stats()
 	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}
-	for _, p := range []ratelimit.Priority{ratelimit.Low, ratelimit.High} {
+	for _, p := range []driver.Priority{driver.Low, driver.High} {
 		send(c.acquired, prometheus.CounterValue, float64(s.Acquired[p]), p.String())
 		for reason, n := range s.Rejected[p] {
 			send(c.rejected, prometheus.CounterValue, float64(n), p.String(), string(reason))

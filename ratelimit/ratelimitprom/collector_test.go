@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
 )
@@ -20,20 +21,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // once grants the first call, and refuses all others for a while.
 type once struct{ used bool }
 
-func (o *once) Acquire(_ context.Context, _ *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
-	g := ratelimit.Grant{Remaining: [2]int{3, 7}, Day: ratelimit.DayCount{Used: 11}}
+func (o *once) Acquire(_ context.Context, _ *driver.Plan, ask driver.Ask) (driver.Grant, error) {
+	g := driver.Grant{Remaining: [2]int{3, 7}, Day: driver.DayCount{Used: 11}}
 	for range ask.Runs {
 		if o.used {
-			g.Runs = append(g.Runs, ratelimit.RunGrant{Reason: ratelimit.ReasonLowCap})
+			g.Runs = append(g.Runs, driver.RunGrant{Reason: driver.ReasonLowCap})
 		} else {
-			g.Runs = append(g.Runs, ratelimit.RunGrant{Granted: 1})
+			g.Runs = append(g.Runs, driver.RunGrant{Granted: 1})
 		}
 		o.used = true
 	}
 	return g, nil
 }
 
-func (o *once) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+func (o *once) Return(context.Context, *driver.Plan, driver.Returned) error { return nil }
 
 var labels = prometheus.Labels{"limiter": "artists"}
 
@@ -47,7 +48,7 @@ func scrape(t *testing.T, l *ratelimit.Limiter) map[string]float64 {
 	return promtest.Read(t, labels, c)
 }
 
-func limiter(t *testing.T, store ratelimit.Store) *ratelimit.Limiter {
+func limiter(t *testing.T, store driver.Store) *ratelimit.Limiter {
 	t.Helper()
 	l, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}})
 	if err != nil {
@@ -82,7 +83,7 @@ func everySeriesFromTheStart(t *testing.T) {
 func TestCounts(t *testing.T) {
 	l := limiter(t, &once{})
 	for range 3 {
-		if _, err := l.Allow(context.Background(), ratelimit.Low); err != nil {
+		if _, err := l.Allow(context.Background(), driver.Low); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -17,7 +18,7 @@ type meter struct {
 	limiter *ratelimit.Limiter
 }
 
-func newMeter(t *testing.T, store ratelimit.Store, limits ratelimit.Limits) meter {
+func newMeter(t *testing.T, store driver.Store, limits ratelimit.Limits) meter {
 	t.Helper()
 	if store == nil {
 		var err error
@@ -34,12 +35,12 @@ func newMeter(t *testing.T, store ratelimit.Store, limits ratelimit.Limits) mete
 
 // full waits until the buckets, which begin empty, are full.
 func (m meter) full() {
-	_, _ = m.limiter.Allow(context.Background(), ratelimit.High)
+	_, _ = m.limiter.Allow(context.Background(), driver.High)
 	time.Sleep(10 * time.Second)
 }
 
 // take takes calls until one is refused, and returns the number of granted ones.
-func (m meter) take(p ratelimit.Priority) (n int) {
+func (m meter) take(p driver.Priority) (n int) {
 	m.Helper()
 	for {
 		d, err := m.limiter.Allow(context.Background(), p)
@@ -55,14 +56,14 @@ func (m meter) take(p ratelimit.Priority) (n int) {
 
 // refuses checks that one more call is counted as refused for the reason, and that no other
 // count changes.
-func (m meter) refuses(p ratelimit.Priority, reason string) {
+func (m meter) refuses(p driver.Priority, reason string) {
 	m.Helper()
 	before := scrape(m.T, m.limiter)
 	if d, err := m.limiter.Allow(context.Background(), p); d.Allowed || err != nil && reason != "unavailable" {
 		m.Errorf("%s: %+v, %v; want it refused because of %s", p, d, err, reason)
 	}
 	after := scrape(m.T, m.limiter)
-	for _, other := range []ratelimit.Priority{ratelimit.Low, ratelimit.High} {
+	for _, other := range []driver.Priority{driver.Low, driver.High} {
 		for _, one := range []string{"global", "low_cap", "yield", "low_share", "day", "unavailable"} {
 			name, want := "millrace_rate_limiter_rejected_total "+other.String()+" "+one, 0.0
 			if other == p && one == reason {
@@ -78,11 +79,11 @@ func (m meter) refuses(p ratelimit.Priority, reason string) {
 // away is an unreachable store.
 type away struct{}
 
-func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
-	return ratelimit.Grant{}, errors.New("connection refused")
+func (away) Acquire(context.Context, *driver.Plan, driver.Ask) (driver.Grant, error) {
+	return driver.Grant{}, errors.New("connection refused")
 }
 
-func (away) Return(context.Context, *ratelimit.Plan, ratelimit.Returned) error { return nil }
+func (away) Return(context.Context, *driver.Plan, driver.Returned) error { return nil }
 
 var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 
@@ -98,21 +99,21 @@ func TestEveryReason(t *testing.T) {
 		yields.LowShare = new(0) // which low would not yield
 		m, other := newMeter(t, store, yields), newMeter(t, store, yields)
 		m.full()
-		if n := m.take(ratelimit.Low); n == 0 {
+		if n := m.take(driver.Low); n == 0 {
 			t.Error("low was granted nothing")
 		}
-		m.refuses(ratelimit.Low, "low_cap")
+		m.refuses(driver.Low, "low_cap")
 		time.Sleep(10 * time.Second)
-		if n := m.take(ratelimit.High); n == 0 {
+		if n := m.take(driver.High); n == 0 {
 			t.Error("high was granted nothing")
 		}
-		m.refuses(ratelimit.High, "global")
-		m.refuses(ratelimit.Low, "global")
+		m.refuses(driver.High, "global")
+		m.refuses(driver.Low, "global")
 
 		// A high call of another process waits for the next free call, so low lets it go first.
 		time.Sleep(10 * time.Second)
 		for left := 1; left > 0; {
-			d, err := m.limiter.Allow(context.Background(), ratelimit.High)
+			d, err := m.limiter.Allow(context.Background(), driver.High)
 			if err != nil || !d.Allowed {
 				t.Fatalf("%+v, %v", d, err)
 			}
@@ -120,11 +121,11 @@ func TestEveryReason(t *testing.T) {
 		}
 		waited := make(chan error, 1)
 		go func() {
-			_, err := other.limiter.Wait(context.Background(), ratelimit.High)
+			_, err := other.limiter.Wait(context.Background(), driver.High)
 			waited <- err
 		}()
 		synctest.Wait()
-		m.refuses(ratelimit.Low, "yield")
+		m.refuses(driver.Low, "yield")
 		if err := <-waited; err != nil {
 			t.Error(err)
 		}
@@ -133,32 +134,32 @@ func TestEveryReason(t *testing.T) {
 		m := newMeter(t, nil, limits)
 		time.Sleep(10 * time.Second)
 		m.full()
-		m.take(ratelimit.High)
-		m.refuses(ratelimit.Low, "global")
+		m.take(driver.High)
+		m.refuses(driver.Low, "global")
 		time.Sleep(4 * time.Millisecond) // one call is free, and is left to low
-		m.refuses(ratelimit.High, "low_share")
+		m.refuses(driver.High, "low_share")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		daily := limits
-		daily.Day = ratelimit.DayLimit{Limit: 10, HighReserve: 4}
+		daily.Day = driver.DayLimit{Limit: 10, HighReserve: 4}
 		m := newMeter(t, nil, daily)
 		time.Sleep(10 * time.Second)
 		m.full()
-		if n := m.take(ratelimit.Low); n != 6 {
+		if n := m.take(driver.Low); n != 6 {
 			t.Errorf("low was granted %d of the day, want 6", n)
 		}
-		m.refuses(ratelimit.Low, "day")
-		if n := m.take(ratelimit.High); n != 4 {
+		m.refuses(driver.Low, "day")
+		if n := m.take(driver.High); n != 4 {
 			t.Errorf("high was granted %d of the day, want 4", n)
 		}
-		m.refuses(ratelimit.High, "day")
+		m.refuses(driver.High, "day")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(t, away{}, limits)
-		m.refuses(ratelimit.High, "unavailable")
-		m.refuses(ratelimit.Low, "unavailable")
+		m.refuses(driver.High, "unavailable")
+		m.refuses(driver.Low, "unavailable")
 		for range 20 {
-			_, _ = m.limiter.Allow(context.Background(), ratelimit.High)
+			_, _ = m.limiter.Allow(context.Background(), driver.High)
 		}
 		if got := scrape(t, m.limiter)["millrace_rate_limiter_circuit_breaker_state"]; got != 2 {
 			t.Errorf("millrace_rate_limiter_circuit_breaker_state is %v when nobody reaches the store, want 2 (open)", got)
@@ -172,7 +173,7 @@ func TestRateAndTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(t, nil, limits)
 		m.full()
-		low := m.take(ratelimit.Low)
+		low := m.take(driver.Low)
 		got := scrape(t, m.limiter)
 		if got["millrace_rate_limiter_acquired_total low"] != float64(low) || got["millrace_rate_limiter_rps"] != float64(low) {
 			t.Errorf("millrace_rate_limiter_rps is %v after %d calls: %v", got["millrace_rate_limiter_rps"], low, got)
@@ -181,7 +182,7 @@ func TestRateAndTokens(t *testing.T) {
 		if got["millrace_rate_limiter_tokens low"] != 0 || left == 0 {
 			t.Errorf("after low took all of its share, millrace_rate_limiter_tokens is %v for low and %v for high", got["millrace_rate_limiter_tokens low"], left)
 		}
-		if high := m.take(ratelimit.High); float64(high) != left {
+		if high := m.take(driver.High); float64(high) != left {
 			t.Errorf("high was granted %d with %v tokens left", high, left)
 		}
 		got = scrape(t, m.limiter)

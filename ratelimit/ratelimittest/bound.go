@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func boundCases() []testCase {
@@ -24,7 +25,7 @@ func boundCases() []testCase {
 // use is a used permit.
 type use struct {
 	at       time.Duration // true time
-	priority ratelimit.Priority
+	priority driver.Priority
 	size     int
 	store    int64
 }
@@ -68,7 +69,7 @@ func (h *history) within(span time.Duration, bound [2]int) error {
 
 // covered checks spans of every length at once: the uses of each W are at most burst + rate*W
 // exactly if a bucket of true time, which begins full, covers them.
-func (h *history) covered(rate, burst int, of ...ratelimit.Priority) error {
+func (h *history) covered(rate, burst int, of ...driver.Priority) error {
 	most := int64(burst) * 1_000_000 // millionths
 	tokens, last := most, time.Duration(0)
 	for i, u := range h.uses {
@@ -84,7 +85,7 @@ func (h *history) covered(rate, burst int, of ...ratelimit.Priority) error {
 }
 
 // bounds checks the bounds of a plan.
-func (h *history) bounds(p *ratelimit.Plan) error {
+func (h *history) bounds(p *driver.Plan) error {
 	if p.Strict {
 		return h.within(p.Window, [2]int{p.LowRate, p.Rate})
 	}
@@ -145,7 +146,7 @@ func (h *history) play(ctx context.Context, seed uint64) error {
 		default:
 			h.pass(time.Duration(r.IntN(20_000)) * time.Microsecond)
 		}
-		run := ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(p.plan.Burst), Wait: r.IntN(9) == 0}
+		run := driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(p.plan.Burst), Wait: r.IntN(9) == 0}
 		if r.IntN(4) == 0 {
 			run.Size = 1 + r.IntN(p.plan.LowBurst)
 		}
@@ -171,7 +172,7 @@ func (h *history) maybeReturn() error {
 		return nil
 	}
 	h.uses = h.uses[:len(h.uses)-1]
-	return h.p.giveBack(ratelimit.Returned{Priority: u.priority, Size: u.size, At: u.store})
+	return h.p.giveBack(driver.Returned{Priority: u.priority, Size: u.size, At: u.store})
 }
 
 // boundWithReturns takes a burst, uses the refill, and gives the burst back in the last moment
@@ -184,20 +185,20 @@ func boundWithReturns(ctx context.Context, h Harness) error {
 		}
 		hist := &history{p: p}
 		for range 8 {
-			g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: p.plan.Burst})
+			g, err := p.ask(driver.Run{Priority: high, Size: 1, Count: p.plan.Burst})
 			if err != nil {
 				return err
 			}
 			hist.pass(p.plan.Delay)
-			if err := hist.take(ratelimit.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
+			if err := hist.take(driver.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
 				return err
 			}
 			for range g.Runs[0].Granted {
-				if err := p.giveBack(ratelimit.Returned{Priority: high, Size: 1, At: g.At}); err != nil {
+				if err := p.giveBack(driver.Returned{Priority: high, Size: 1, At: g.At}); err != nil {
 					return err
 				}
 			}
-			if err := hist.take(ratelimit.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
+			if err := hist.take(driver.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
 				return err
 			}
 			if err := hist.bounds(p.plan); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
 )
@@ -33,23 +34,23 @@ type backend struct {
 	at       budget.Moment
 	restarts int
 
-	acquire  func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error)
-	giveBack func(b *backend, p *ratelimit.Plan, r ratelimit.Returned)
+	acquire  func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error)
+	giveBack func(b *backend, p *ratelimit.Plan, r driver.Returned)
 	move     func(b *backend, d time.Duration)
 	lose     func(b *backend)
 	restart  func(b *backend)
 	unlocked bool
 	anything bool // takes any context and any ask
-	peer     ratelimit.Store
+	peer     driver.Store
 }
 
-func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
 	if !b.anything {
 		if err := ctx.Err(); err != nil {
-			return ratelimit.Grant{}, err
+			return driver.Grant{}, err
 		}
 		if err := budget.Check(p, a); err != nil {
-			return ratelimit.Grant{}, err
+			return driver.Grant{}, err
 		}
 	}
 	if !b.unlocked {
@@ -62,7 +63,7 @@ func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a ratelimit.As
 	return b.state.Acquire(p, a, b.at), nil
 }
 
-func (b *backend) Return(ctx context.Context, p *ratelimit.Plan, r ratelimit.Returned) error {
+func (b *backend) Return(ctx context.Context, p *ratelimit.Plan, r driver.Returned) error {
 	if !b.anything {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -115,7 +116,7 @@ func (b *backend) harness() ratelimittest.Harness {
 
 // withPlan is a defect that uses other limits.
 func withPlan(change func(p *ratelimit.Plan)) *backend {
-	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
 		other := *p
 		change(&other)
 		return b.state.Acquire(&other, a, b.at), nil
@@ -123,8 +124,8 @@ func withPlan(change func(p *ratelimit.Plan)) *backend {
 }
 
 // withAsk is a defect that changes the ask.
-func withAsk(change func(a *ratelimit.Ask)) *backend {
-	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+func withAsk(change func(a *driver.Ask)) *backend {
+	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
 		a.Runs = slices.Clone(a.Runs)
 		change(&a)
 		return b.state.Acquire(p, a, b.at), nil
@@ -132,8 +133,8 @@ func withAsk(change func(a *ratelimit.Ask)) *backend {
 }
 
 // withGrant is a defect that changes the answer.
-func withGrant(change func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ratelimit.Grant)) *backend {
-	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a ratelimit.Ask) (ratelimit.Grant, error) {
+func withGrant(change func(b *backend, p *ratelimit.Plan, a driver.Ask, g *driver.Grant)) *backend {
+	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
 		g := b.state.Acquire(p, a, b.at)
 		change(b, p, a, &g)
 		return g, nil
@@ -141,8 +142,8 @@ func withGrant(change func(b *backend, p *ratelimit.Plan, a ratelimit.Ask, g *ra
 }
 
 // withReturn is a defect that changes a returned permit.
-func withReturn(change func(b *backend, p *ratelimit.Plan, r *ratelimit.Returned)) *backend {
-	return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r ratelimit.Returned) {
+func withReturn(change func(b *backend, p *ratelimit.Plan, r *driver.Returned)) *backend {
+	return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r driver.Returned) {
 		other := *p
 		change(b, &other, &r)
 		b.state.Return(&other, r, b.at)

@@ -8,11 +8,12 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 const (
-	low  = ratelimit.Low
-	high = ratelimit.High
+	low  = driver.Low
+	high = driver.High
 )
 
 func bucketCases() []testCase {
@@ -56,7 +57,7 @@ func burstIsTheMost(ctx context.Context, h Harness) error {
 		func() error { h.Move(time.Hour); return p.expect("an hour later", low, 100, p.plan.LowBurst) },
 		func() error {
 			h.Move(time.Hour)
-			g, err := p.ask(ratelimit.Run{Priority: high, Size: 7, Count: 1000})
+			g, err := p.ask(driver.Run{Priority: high, Size: 7, Count: 1000})
 			if want := p.plan.Burst / 7; err == nil && g.Runs[0].Granted != want {
 				err = fmt.Errorf("%d calls of size 7 were granted of %d, want %d", g.Runs[0].Granted, p.plan.Burst, want)
 			}
@@ -104,7 +105,7 @@ func lowLeavesTheReserve(ctx context.Context, h Harness) error {
 	var got [2]int
 	for range 1000 {
 		h.Move(time.Millisecond)
-		g, err := p.ask(ratelimit.Run{Priority: low, Size: 1, Count: 5}, ratelimit.Run{Priority: high, Size: 1, Count: 5})
+		g, err := p.ask(driver.Run{Priority: low, Size: 1, Count: 5}, driver.Run{Priority: high, Size: 1, Count: 5})
 		if err != nil {
 			return err
 		}
@@ -142,8 +143,8 @@ func refusedLowCostsNothing(ctx context.Context, h Harness) error {
 				}
 			}
 			g, err := p.ask(one(low))
-			if err == nil && g.Runs[0].Reason != ratelimit.ReasonGlobal {
-				err = fmt.Errorf("low is refused for %q, want %q", g.Runs[0].Reason, ratelimit.ReasonGlobal)
+			if err == nil && g.Runs[0].Reason != driver.ReasonGlobal {
+				err = fmt.Errorf("low is refused for %q, want %q", g.Runs[0].Reason, driver.ReasonGlobal)
 			}
 			return err
 		},
@@ -243,7 +244,7 @@ func strictLow(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	reason := func(priority ratelimit.Priority, want ratelimit.Reason) error {
+	reason := func(priority driver.Priority, want driver.Reason) error {
 		g, err := p.ask(one(priority))
 		if err != nil {
 			return err
@@ -255,11 +256,11 @@ func strictLow(ctx context.Context, h Harness) error {
 	}
 	return steps(
 		func() error { return p.expect("a flood of low", low, 1000, p.plan.LowRate) },
-		func() error { return reason(low, ratelimit.ReasonLowCap) },
+		func() error { return reason(low, driver.ReasonLowCap) },
 		func() error { return p.expect("high after it", high, 1000, p.plan.Rate-p.plan.LowRate) },
-		func() error { return reason(high, ratelimit.ReasonGlobal) },
+		func() error { return reason(high, driver.ReasonGlobal) },
 		func() error { h.Move(p.plan.Window); return p.expect("a window later, high", high, 1000, p.plan.Rate) },
-		func() error { return reason(low, ratelimit.ReasonGlobal) },
+		func() error { return reason(low, driver.ReasonGlobal) },
 		func() error {
 			h.Move(p.plan.Window)
 			if n, err := p.take(low, 1000); err != nil || n != p.plan.LowRate {

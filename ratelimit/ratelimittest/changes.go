@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // clockStepsAreCovered sets the clock forward, at most once within a second plus the delay: the
@@ -27,7 +28,7 @@ func clockStepsAreCovered(ctx context.Context, h Harness) error {
 				h.Move(time.Duration(1+r.IntN(5*3600)) * time.Second)
 				stepped = hist.now
 			}
-			if err := hist.take(ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(4*p.plan.Burst)}); err != nil {
+			if err := hist.take(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(4*p.plan.Burst)}); err != nil {
 				return err
 			}
 			if err := hist.maybeReturn(); err != nil {
@@ -48,7 +49,7 @@ func refilled(rate int, span time.Duration) int {
 }
 
 // take uses the granted calls of a run.
-func (h *history) take(run ratelimit.Run) error {
+func (h *history) take(run driver.Run) error {
 	g, err := h.p.ask(run)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func limitsThatChange(ctx context.Context, h Harness) error {
 			hist.pass(time.Second)
 		}
 		hist.p = [2]*player{p, q}[r.IntN(2)]
-		if err := hist.take(ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(20)}); err != nil {
+		if err := hist.take(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(20)}); err != nil {
 			return err
 		}
 	}

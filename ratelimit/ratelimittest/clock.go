@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func timeCases() []testCase {
@@ -83,7 +84,7 @@ func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 4)) }
 func retryAfterIsExact(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{
 		limits, strict, sharing(limits, 60), sharing(strict, 60), {HardLimit: 9, Rate: 3, LowRate: 2, Burst: 4, LowBurst: 3}, {HardLimit: 8, Rate: 3, LowRate: 2, Strict: true},
-		{HardLimit: 8, Rate: 3, Day: ratelimit.DayLimit{Limit: 9, HighReserve: 4, Offset: 90 * time.Minute}},
+		{HardLimit: 8, Rate: 3, Day: driver.DayLimit{Limit: 9, HighReserve: 4, Offset: 90 * time.Minute}},
 	} {
 		p, err := full(ctx, h, l)
 		if err != nil {
@@ -91,7 +92,7 @@ func retryAfterIsExact(ctx context.Context, h Harness) error {
 		}
 		r := random(uint64(l.Rate))
 		for i := range 80 {
-			run := ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Count: 1 + r.IntN(20), Wait: r.IntN(2) == 0}
+			run := driver.Run{Priority: driver.Priority(r.IntN(2)), Count: 1 + r.IntN(20), Wait: r.IntN(2) == 0}
 			most := p.plan.LowBurst
 			if run.Priority == high {
 				most = p.plan.Burst
@@ -132,7 +133,7 @@ func twoStoresOneCount(ctx context.Context, h Harness) error {
 			all.Go(func() {
 				<-start
 				for range calls {
-					g, err := store.Acquire(ctx, p.plan, ratelimit.Ask{Runs: []ratelimit.Run{one(high)}})
+					g, err := store.Acquire(ctx, p.plan, driver.Ask{Runs: []driver.Run{one(high)}})
 					if err != nil {
 						errs[i] = err
 						return
@@ -164,10 +165,10 @@ func cancelledContext(ctx context.Context, h Harness) error {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := h.Store.Acquire(ended, p.plan, ratelimit.Ask{Runs: []ratelimit.Run{one(high)}}); !errors.Is(err, context.Canceled) {
+	if _, err := h.Store.Acquire(ended, p.plan, driver.Ask{Runs: []driver.Run{one(high)}}); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("Acquire under an ended context: %v", err)
 	}
-	if err := h.Store.Return(ended, p.plan, ratelimit.Returned{Size: 1}); !errors.Is(err, context.Canceled) {
+	if err := h.Store.Return(ended, p.plan, driver.Returned{Size: 1}); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("Return under an ended context: %v", err)
 	}
 	return nil
@@ -179,19 +180,19 @@ func badAsks(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		for _, run := range []ratelimit.Run{
+		for _, run := range []driver.Run{
 			{Priority: high, Size: 0, Count: 1}, {Priority: high, Size: -1, Count: 1}, {Priority: high, Size: 1, Count: 0},
 			{Priority: high, Size: p.plan.Burst + 1, Count: 1}, {Priority: low, Size: p.plan.LowBurst + 1, Count: 1},
 			{Priority: 2, Size: 1, Count: 1},
 		} {
-			if g, err := h.Store.Acquire(ctx, p.plan, ratelimit.Ask{Runs: []ratelimit.Run{one(high), run}}); err == nil {
+			if g, err := h.Store.Acquire(ctx, p.plan, driver.Ask{Runs: []driver.Run{one(high), run}}); err == nil {
 				return fmt.Errorf("%+v was accepted: %+v", run, g)
 			}
 		}
-		if _, err := h.Store.Acquire(ctx, p.plan, ratelimit.Ask{}); err == nil {
+		if _, err := h.Store.Acquire(ctx, p.plan, driver.Ask{}); err == nil {
 			return errors.New("an Ask without runs was accepted")
 		}
-		if err := h.Store.Return(ctx, p.plan, ratelimit.Returned{Priority: high}); err == nil {
+		if err := h.Store.Return(ctx, p.plan, driver.Returned{Priority: high}); err == nil {
 			return errors.New("the return of nothing was accepted")
 		}
 		if err := p.remains("after what was not accepted", p.plan.LowBurst, p.plan.Burst); err != nil {

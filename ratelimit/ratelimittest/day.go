@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func dayCases() []testCase {
@@ -18,15 +19,15 @@ func dayCases() []testCase {
 
 // daily returns limits of 100 a day, 30 of them for high; the day begins at 09:00 UTC.
 func daily(l ratelimit.Limits) ratelimit.Limits {
-	l.Day = ratelimit.DayLimit{Limit: 100, HighReserve: 30, Offset: 9 * time.Hour}
+	l.Day = driver.DayLimit{Limit: 100, HighReserve: 30, Offset: 9 * time.Hour}
 	return l
 }
 
 // spend takes up to n calls, with pauses, and returns how many it got.
-func (p *player) spend(priority ratelimit.Priority, n int, seen *ratelimit.DayCount) (got int, last ratelimit.Grant, err error) {
+func (p *player) spend(priority driver.Priority, n int, seen *driver.DayCount) (got int, last driver.Grant, err error) {
 	for range 20 {
 		p.h.Move(2 * p.plan.Window)
-		if last, err = p.askSeen(*seen, ratelimit.Run{Priority: priority, Size: 1, Count: n - got}); err != nil {
+		if last, err = p.askSeen(*seen, driver.Run{Priority: priority, Size: 1, Count: n - got}); err != nil {
 			return got, last, err
 		}
 		*seen = last.Day
@@ -37,7 +38,7 @@ func (p *player) spend(priority ratelimit.Priority, n int, seen *ratelimit.DayCo
 	return got, last, nil
 }
 
-func (p *player) spends(when string, priority ratelimit.Priority, n, want int, seen *ratelimit.DayCount) error {
+func (p *player) spends(when string, priority driver.Priority, n, want int, seen *driver.DayCount) error {
 	got, last, err := p.spend(priority, n, seen)
 	if err != nil {
 		return fmt.Errorf("%s: %w", when, err)
@@ -45,8 +46,8 @@ func (p *player) spends(when string, priority ratelimit.Priority, n, want int, s
 	if got != want {
 		return fmt.Errorf("%s: %d of %d %s calls were granted, want %d", when, got, n, priority, want)
 	}
-	if reason := last.Runs[0].Reason; want < n && reason != ratelimit.ReasonDay {
-		return fmt.Errorf("%s: the others are refused for %q, want %q", when, reason, ratelimit.ReasonDay)
+	if reason := last.Runs[0].Reason; want < n && reason != driver.ReasonDay {
+		return fmt.Errorf("%s: the others are refused for %q, want %q", when, reason, driver.ReasonDay)
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func dayAndItsReserve(ctx context.Context, h Harness) error {
 		if err := p.midnight(); err != nil {
 			return err
 		}
-		var none ratelimit.DayCount
+		var none driver.DayCount
 		if err := steps(
 			func() error { return p.spends("low", low, 1000, 70, &none) },
 			func() error { return p.spends("high", high, 20, 20, &none) },
@@ -110,17 +111,17 @@ func daySurvivesALoss(ctx context.Context, h Harness) error {
 	if err := p.midnight(); err != nil {
 		return err
 	}
-	var seen, old, nothing ratelimit.DayCount
+	var seen, old, nothing driver.DayCount
 	return steps(
 		func() error { return p.spends("first", high, 50, 50, &seen) },
 		func() error { old = seen; return p.spends("then", high, 10, 10, &seen) },
 		func() error { return p.spends("somebody who has seen nothing", high, 5, 5, &nothing) },
 		func() error { return h.Lose(ctx) },
 		// The highest count decides: 65, also for processes that have seen less.
-		func() error { return p.spends("after a loss", high, 5, 5, &ratelimit.DayCount{}) },
+		func() error { return p.spends("after a loss", high, 5, 5, &driver.DayCount{}) },
 		func() error { return p.spends("with an old count", high, 1, 1, &old) },
 		func() error { seen.Used = 65; return p.spends("with the count", high, 1000, 35, &seen) },
-		func() error { return p.spends("and without", high, 1, 0, &ratelimit.DayCount{}) },
+		func() error { return p.spends("and without", high, 1, 0, &driver.DayCount{}) },
 	)
 }
 
@@ -138,13 +139,13 @@ func dayAndAClockSetBack(ctx context.Context, h Harness) error {
 		if err := p.midnight(); err != nil {
 			return err
 		}
-		var seen ratelimit.DayCount
+		var seen driver.DayCount
 		lose := func() error {
 			switch gone {
 			case "state":
 				return h.Lose(ctx)
 			case "caller's count":
-				seen = ratelimit.DayCount{}
+				seen = driver.DayCount{}
 			}
 			return nil
 		}

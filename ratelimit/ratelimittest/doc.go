@@ -1,4 +1,4 @@
-// Package ratelimittest is the conformance suite of [ratelimit.Store]. Run it on your own
+// Package ratelimittest is the conformance suite of driver.Store. Run it on your own
 // backend:
 //
 //	func TestConformance(t *testing.T) {

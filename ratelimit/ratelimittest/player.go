@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // player acts as one process on a harness.
 type player struct {
 	ctx  context.Context
 	h    Harness
-	plan *ratelimit.Plan
+	plan *driver.Plan
 }
 
 // limits are used by most cases: 450 per second, 350 for low, bursts of 40 and 31.
@@ -39,19 +40,19 @@ func full(ctx context.Context, h Harness, l ratelimit.Limits) (*player, error) {
 }
 
 func (p *player) fill() error {
-	if _, err := p.ask(ratelimit.Run{Priority: ratelimit.Low, Size: 1, Count: 1}); err != nil {
+	if _, err := p.ask(driver.Run{Priority: driver.Low, Size: 1, Count: 1}); err != nil {
 		return err
 	}
 	p.h.Move(time.Hour)
 	return nil
 }
 
-func (p *player) ask(runs ...ratelimit.Run) (ratelimit.Grant, error) {
-	return p.askSeen(ratelimit.DayCount{}, runs...)
+func (p *player) ask(runs ...driver.Run) (driver.Grant, error) {
+	return p.askSeen(driver.DayCount{}, runs...)
 }
 
-func (p *player) askSeen(day ratelimit.DayCount, runs ...ratelimit.Run) (ratelimit.Grant, error) {
-	g, err := p.h.Store.Acquire(p.ctx, p.plan, ratelimit.Ask{Runs: runs, Day: day})
+func (p *player) askSeen(day driver.DayCount, runs ...driver.Run) (driver.Grant, error) {
+	g, err := p.h.Store.Acquire(p.ctx, p.plan, driver.Ask{Runs: runs, Day: day})
 	if err != nil {
 		return g, fmt.Errorf("acquire: %w", err)
 	}
@@ -68,8 +69,8 @@ func (p *player) askSeen(day ratelimit.DayCount, runs ...ratelimit.Run) (ratelim
 }
 
 // take asks for single calls and returns how many were granted.
-func (p *player) take(priority ratelimit.Priority, count int) (int, error) {
-	g, err := p.ask(ratelimit.Run{Priority: priority, Size: 1, Count: count})
+func (p *player) take(priority driver.Priority, count int) (int, error) {
+	g, err := p.ask(driver.Run{Priority: priority, Size: 1, Count: count})
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +78,7 @@ func (p *player) take(priority ratelimit.Priority, count int) (int, error) {
 }
 
 // expect takes calls and compares their number.
-func (p *player) expect(when string, priority ratelimit.Priority, count, want int) error {
+func (p *player) expect(when string, priority driver.Priority, count, want int) error {
 	got, err := p.take(priority, count)
 	if err != nil {
 		return fmt.Errorf("%s: %w", when, err)
@@ -90,13 +91,13 @@ func (p *player) expect(when string, priority ratelimit.Priority, count, want in
 
 // remains compares the remaining calls, by asking for more than there can be.
 func (p *player) remains(when string, low, high int) error {
-	g, err := p.ask(ratelimit.Run{Priority: ratelimit.High, Size: p.plan.Burst, Count: 1})
+	g, err := p.ask(driver.Run{Priority: driver.High, Size: p.plan.Burst, Count: 1})
 	if err != nil {
 		return fmt.Errorf("%s: %w", when, err)
 	}
 	if g.Runs[0].Granted > 0 {
-		g.Remaining[ratelimit.High] += p.plan.Burst
-		g.Remaining[ratelimit.Low] = low // the call took the calls of low
+		g.Remaining[driver.High] += p.plan.Burst
+		g.Remaining[driver.Low] = low // the call took the calls of low
 	}
 	if g.Remaining != [2]int{low, high} {
 		return fmt.Errorf("%s: %d remain for low and %d for high, want %d and %d", when, g.Remaining[0], g.Remaining[1], low, high)
@@ -105,12 +106,12 @@ func (p *player) remains(when string, low, high int) error {
 }
 
 // one is a single call.
-func one(p ratelimit.Priority) ratelimit.Run {
-	return ratelimit.Run{Priority: p, Size: 1, Count: 1}
+func one(p driver.Priority) driver.Run {
+	return driver.Run{Priority: p, Size: 1, Count: 1}
 }
 
 // waiting is a single call of high priority that waits.
-var waiting = ratelimit.Run{Priority: ratelimit.High, Size: 1, Count: 1, Wait: true}
+var waiting = driver.Run{Priority: driver.High, Size: 1, Count: 1, Wait: true}
 
 // steps runs the steps in order until one fails.
 func steps(all ...func() error) error {
@@ -123,7 +124,7 @@ func steps(all ...func() error) error {
 }
 
 // exact checks that a call is refused until just before its retry time, and granted then.
-func (p *player) exact(r ratelimit.Run) error {
+func (p *player) exact(r driver.Run) error {
 	r.Count = 1
 	g, err := p.ask(r)
 	if err != nil || g.Runs[0].Granted == 1 {

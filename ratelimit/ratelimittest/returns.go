@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func returnCases() []testCase {
@@ -20,15 +21,15 @@ func returnCases() []testCase {
 }
 
 // grant takes one permit.
-func (p *player) grant(priority ratelimit.Priority, size int) (ratelimit.Returned, error) {
-	g, err := p.ask(ratelimit.Run{Priority: priority, Size: size, Count: 1})
+func (p *player) grant(priority driver.Priority, size int) (driver.Returned, error) {
+	g, err := p.ask(driver.Run{Priority: priority, Size: size, Count: 1})
 	if err == nil && g.Runs[0].Granted != 1 {
 		err = fmt.Errorf("a permit of %d is refused: %+v", size, g.Runs[0])
 	}
-	return ratelimit.Returned{Priority: priority, Size: size, At: g.At}, err
+	return driver.Returned{Priority: priority, Size: size, At: g.At}, err
 }
 
-func (p *player) giveBack(r ratelimit.Returned) error {
+func (p *player) giveBack(r driver.Returned) error {
 	if err := p.h.Store.Return(p.ctx, p.plan, r); err != nil {
 		return fmt.Errorf("return: %w", err)
 	}
@@ -48,7 +49,7 @@ func returnGivesBack(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		var lows, highs ratelimit.Returned
+		var lows, highs driver.Returned
 		if err := steps(
 			func() error { lows, err = p.grant(low, 12); return err },
 			func() error { highs, err = p.grant(high, 20); return err },
@@ -70,7 +71,7 @@ func returnFillsNoHigher(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		var r ratelimit.Returned
+		var r driver.Returned
 		if err := steps(
 			func() error { r, err = p.grant(low, 5); return err },
 			func() error { return p.giveBack(r) },
@@ -90,7 +91,7 @@ func returnTooLate(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		var r ratelimit.Returned
+		var r driver.Returned
 		if err := steps(
 			func() error { r, err = p.grant(low, 10); return err },
 			func() error { h.Move(p.plan.Delay + time.Microsecond); return p.giveBack(r) },
@@ -121,7 +122,7 @@ func returnOfLostState(ctx context.Context, h Harness) error {
 			if err != nil {
 				return err
 			}
-			var r ratelimit.Returned
+			var r driver.Returned
 			if err := steps(
 				func() error { r, err = p.grant(high, 5); return err },
 				func() error { return lose(ctx) },
@@ -146,7 +147,7 @@ func returnToTheDay(ctx context.Context, h Harness) error {
 			return err
 		}
 		used := func(when string, want int64) error {
-			g, err := p.ask(ratelimit.Run{Priority: high, Size: p.plan.Burst, Count: 1})
+			g, err := p.ask(driver.Run{Priority: high, Size: p.plan.Burst, Count: 1})
 			if err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ func returnToTheDay(ctx context.Context, h Harness) error {
 			}
 			return nil
 		}
-		var r ratelimit.Returned
+		var r driver.Returned
 		if err := steps(
 			func() error { return p.midnight() },
 			func() error { r, err = p.grant(high, 7); return err },
@@ -183,9 +184,9 @@ func strictReturn(ctx context.Context, h Harness) error {
 	}
 	const step = time.Millisecond
 	for round := range 5 {
-		var all [8]ratelimit.Returned
+		var all [8]driver.Returned
 		for i := range all {
-			if all[i], err = p.grant(ratelimit.Priority(i%2), 5); err != nil {
+			if all[i], err = p.grant(driver.Priority(i%2), 5); err != nil {
 				return fmt.Errorf("round %d: %w", round, err)
 			}
 			h.Move(step)

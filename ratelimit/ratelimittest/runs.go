@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func runCases() []testCase {
@@ -22,9 +23,9 @@ func runsAreCalls(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{limits, strict, daily(limits), daily(strict)} {
 		for seed := range uint64(8) {
 			r := random(seed)
-			runs := make([]ratelimit.Run, 1+r.IntN(5))
+			runs := make([]driver.Run, 1+r.IntN(5))
 			for i := range runs {
-				runs[i] = ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1 + r.IntN(4), Count: 1 + r.IntN(12), Wait: r.IntN(2) == 0}
+				runs[i] = driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1 + r.IntN(4), Count: 1 + r.IntN(12), Wait: r.IntN(2) == 0}
 			}
 			begin := func() (*player, error) {
 				if err := h.Lose(ctx); err != nil {
@@ -44,10 +45,10 @@ func runsAreCalls(ctx context.Context, h Harness) error {
 				return err
 			}
 			for i, run := range runs {
-				var alone ratelimit.RunGrant
+				var alone driver.RunGrant
 				count := run.Count
 				run.Count = 1
-				var g ratelimit.Grant
+				var g driver.Grant
 				for range count {
 					if g, err = p.ask(run); err != nil {
 						return err
@@ -56,7 +57,7 @@ func runsAreCalls(ctx context.Context, h Harness) error {
 					alone.Reason, alone.RetryAfter = g.Runs[0].Reason, g.Runs[0].RetryAfter
 				}
 				got := together.Runs[i]
-				if got.Reason == ratelimit.ReasonDay {
+				if got.Reason == driver.ReasonDay {
 					got.RetryAfter = alone.RetryAfter // the day ends an hour later for the first
 				}
 				if got != alone {
@@ -80,8 +81,8 @@ func remainingIsExact(ctx context.Context, h Harness) error {
 		}
 		r := random(7)
 		for i := range 60 {
-			priority := ratelimit.Priority(i % 2)
-			g, err := p.ask(ratelimit.Run{Priority: ratelimit.Priority(r.IntN(2)), Size: 1 + r.IntN(3), Count: 1 + r.IntN(9), Wait: r.IntN(2) == 0})
+			priority := driver.Priority(i % 2)
+			g, err := p.ask(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1 + r.IntN(3), Count: 1 + r.IntN(9), Wait: r.IntN(2) == 0})
 			if err != nil {
 				return err
 			}
@@ -119,12 +120,12 @@ func yields(ctx context.Context, h Harness) error {
 		}
 		wait := func() (time.Duration, error) {
 			g, err := p.ask(waiting)
-			if err == nil && g.Runs[0].Reason != ratelimit.ReasonGlobal {
-				err = fmt.Errorf("a call that waits is answered %+v, want a refusal for %q", g.Runs[0], ratelimit.ReasonGlobal)
+			if err == nil && g.Runs[0].Reason != driver.ReasonGlobal {
+				err = fmt.Errorf("a call that waits is answered %+v, want a refusal for %q", g.Runs[0], driver.ReasonGlobal)
 			}
 			return g.Runs[0].RetryAfter, err
 		}
-		lowIs := func(when string, reason ratelimit.Reason) error {
+		lowIs := func(when string, reason driver.Reason) error {
 			g, err := p.ask(one(low))
 			if err == nil && (g.Runs[0].Reason != reason || reason != "" && g.Remaining[low] != 0) {
 				err = fmt.Errorf("%s: low is answered %+v with %d remaining, want %q", when, g.Runs[0], g.Remaining[low], reason)
@@ -137,7 +138,7 @@ func yields(ctx context.Context, h Harness) error {
 		}
 		h.Move(next)
 		if err := steps(
-			func() error { return lowIs("while high waits", ratelimit.ReasonYield) },
+			func() error { return lowIs("while high waits", driver.ReasonYield) },
 			func() error {
 				g, err := p.ask(waiting)
 				if err == nil && g.Runs[0].Granted != 1 {
@@ -150,7 +151,7 @@ func yields(ctx context.Context, h Harness) error {
 			func() error { next, err = wait(); return err },
 			func() error {
 				h.Move(p.plan.Yield - time.Microsecond)
-				return lowIs("just before it is over", ratelimit.ReasonYield)
+				return lowIs("just before it is over", driver.ReasonYield)
 			},
 			func() error { h.Move(time.Microsecond); return lowIs("when high has gone away", "") },
 		); err != nil {
@@ -170,7 +171,7 @@ func drained(p *player) int {
 
 func yieldsOnlyForWhoWaits(ctx context.Context, h Harness) error {
 	l := sharing(limits, 0)
-	l.Day = ratelimit.DayLimit{Limit: 60, HighReserve: 0}
+	l.Day = driver.DayLimit{Limit: 60, HighReserve: 0}
 	p, err := full(ctx, h, l)
 	if err != nil {
 		return err
@@ -185,8 +186,8 @@ func yieldsOnlyForWhoWaits(ctx context.Context, h Harness) error {
 			return p.expect("the rest of the day", high, 60-p.plan.Burst-2, 60-p.plan.Burst-2)
 		},
 		func() error {
-			g, err := p.ask(ratelimit.Run{Priority: high, Size: 2, Count: 1, Wait: true})
-			if err == nil && g.Runs[0].Reason != ratelimit.ReasonDay {
+			g, err := p.ask(driver.Run{Priority: high, Size: 2, Count: 1, Wait: true})
+			if err == nil && g.Runs[0].Reason != driver.ReasonDay {
 				err = fmt.Errorf("the day is over, and the answer %+v", g.Runs[0])
 			}
 			return err

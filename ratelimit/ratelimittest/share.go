@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func shareCases() []testCase {
@@ -41,7 +42,7 @@ func lowShare(ctx context.Context, h Harness) error {
 		}
 		for now := time.Duration(0); now < run; now += step {
 			h.Move(step)
-			g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: 1000, Wait: true})
+			g, err := p.ask(driver.Run{Priority: high, Size: 1, Count: 1000, Wait: true})
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ func lowShare(ctx context.Context, h Harness) error {
 			// Three callers wait in another process, which asks again at its retry time.
 			peer := *p
 			peer.h.Store = h.Peer
-			if g, err = peer.ask(ratelimit.Run{Priority: low, Size: 1, Count: 3, Wait: true}); err != nil {
+			if g, err = peer.ask(driver.Run{Priority: low, Size: 1, Count: 3, Wait: true}); err != nil {
 				return err
 			}
 			got[low] += g.Runs[0].Granted
@@ -93,8 +94,8 @@ func lowShareEnds(ctx context.Context, h Harness) error {
 		}
 		return err
 	}
-	held := func(when string, want int, reason ratelimit.Reason) error {
-		g, err := p.ask(ratelimit.Run{Priority: high, Size: 1, Count: 1000})
+	held := func(when string, want int, reason driver.Reason) error {
+		g, err := p.ask(driver.Run{Priority: high, Size: 1, Count: 1000})
 		if err == nil && (g.Runs[0].Granted != want || g.Runs[0].Reason != reason) {
 			err = fmt.Errorf("%s: high is answered %+v, want %d and %q", when, g.Runs[0], want, reason)
 		}
@@ -103,13 +104,13 @@ func lowShareEnds(ctx context.Context, h Harness) error {
 	return steps(
 		func() error { return p.expect("drain", high, p.plan.Burst, p.plan.Burst) },
 		refuse,
-		func() error { h.Move(10 * time.Millisecond); return held("low waits", 2, ratelimit.ReasonLowShare) },
+		func() error { h.Move(10 * time.Millisecond); return held("low waits", 2, driver.ReasonLowShare) },
 		func() error {
 			h.Move(until - 10*time.Millisecond - time.Microsecond)
-			return held("just before the hold is over", p.plan.Burst-2, ratelimit.ReasonLowShare)
+			return held("just before the hold is over", p.plan.Burst-2, driver.ReasonLowShare)
 		},
-		func() error { h.Move(time.Microsecond); return held("low has gone away", 2, ratelimit.ReasonGlobal) },
+		func() error { h.Move(time.Microsecond); return held("low has gone away", 2, driver.ReasonGlobal) },
 		func() error { h.Move(10 * time.Millisecond); return p.expect("low comes back", low, 1, 1) },
-		func() error { return held("low was served", 3, ratelimit.ReasonGlobal) },
+		func() error { return held("low was served", 3, driver.ReasonGlobal) },
 	)
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Harness is a store without state, with the parts that the suite needs.
 type Harness struct {
 	// Store under test; required.
-	Store ratelimit.Store
+	Store driver.Store
 	// Peer is the same store, opened by another process; Store when nil.
-	Peer ratelimit.Store
+	Peer driver.Store
 	// Move sets the store's clock forward or back; required. Otherwise the clock stands still,
 	// and shows whole µs.
 	Move func(d time.Duration)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 func waitCases() []testCase {
@@ -18,7 +19,7 @@ func waitCases() []testCase {
 // lossy keeps every third answer back until the caller's timeout, like a stalled connection:
 // the store has decided, but its answer is lost. Its clock advances with each call.
 type lossy struct {
-	ratelimit.Store
+	driver.Store
 	move         func(time.Duration)
 	calls        int
 	granted      int // with an answer
@@ -26,7 +27,7 @@ type lossy struct {
 	passed, each time.Duration
 }
 
-func (l *lossy) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+func (l *lossy) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	l.move(l.each)
 	l.passed += l.each
 	g, err := l.Store.Acquire(ctx, plan, ask)
@@ -43,7 +44,7 @@ func (l *lossy) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit
 	}
 	l.lost += n
 	<-ctx.Done()
-	return ratelimit.Grant{}, ctx.Err()
+	return driver.Grant{}, ctx.Err()
 }
 
 // waitsOutliveLostAnswers has callers of Wait on a store whose answers get lost. None of them
@@ -95,7 +96,7 @@ func waitInTurn(ctx context.Context, l *ratelimit.Limiter, callers int) (served 
 	var mu sync.Mutex
 	for i := range callers {
 		wg.Go(func() {
-			_, one := l.Wait(ctx, ratelimit.Priority(i%2))
+			_, one := l.Wait(ctx, driver.Priority(i%2))
 			mu.Lock()
 			defer mu.Unlock()
 			if err = errors.Join(err, one); one == nil {

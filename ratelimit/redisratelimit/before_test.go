@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -35,18 +36,18 @@ func TestStateWithoutAShare(t *testing.T) {
 		}
 		want := 7
 		if giveBack {
-			if err := store.Return(t.Context(), plan, ratelimit.Returned{Priority: ratelimit.High, Size: 3, At: now}); err != nil {
+			if err := store.Return(t.Context(), plan, driver.Returned{Priority: driver.High, Size: 3, At: now}); err != nil {
 				t.Fatal(err)
 			}
 			want += 3
 		}
-		g, err := store.Acquire(t.Context(), plan, ratelimit.Ask{Runs: []ratelimit.Run{
-			{Priority: ratelimit.Low, Size: 1, Count: 1}, {Priority: ratelimit.High, Size: 1, Count: 100},
+		g, err := store.Acquire(t.Context(), plan, driver.Ask{Runs: []driver.Run{
+			{Priority: driver.Low, Size: 1, Count: 1}, {Priority: driver.High, Size: 1, Count: 100},
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if low, high := g.Runs[0], g.Runs[1]; low.Granted != 0 || low.Reason != ratelimit.ReasonLowCap && low.Reason != ratelimit.ReasonYield || high.Granted != want {
+		if low, high := g.Runs[0], g.Runs[1]; low.Granted != 0 || low.Reason != driver.ReasonLowCap && low.Reason != driver.ReasonYield || high.Granted != want {
 			t.Errorf("given back %t: low %+v, high %+v; want none for low, which has no share yet, and %d for high", giveBack, low, high, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Config configures a [Store]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Name is the name of the budget, and the hash tag of its keys: "rate" by default, hence
 	// {rate}:global. Two limiters with one name on one Redis share the budget. Up to 200 bytes

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -26,8 +27,8 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	grant, err := store.Acquire(context.Background(), plan, ratelimit.Ask{
-		Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 3}},
+	grant, err := store.Acquire(context.Background(), plan, driver.Ask{
+		Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 3}},
 	})
 	if err != nil {
 		fmt.Println("refused:", err)

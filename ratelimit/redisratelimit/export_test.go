@@ -4,6 +4,8 @@ import (
 	"regexp"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 var (
@@ -13,7 +15,8 @@ var (
 
 // Clocked makes the store's scripts take the time, in µs, and the server's id from
 // the arguments instead of the server. Nothing else in them changes.
-func Clocked(s *Store, moment func() (server string, now int64)) {
+func Clocked(made driver.Store, moment func() (server string, now int64)) {
+	s := made.(*store)
 	clocked := func(text string) *redis.Script {
 		if len(timeCall.FindAllString(text, -1)) != 1 || len(infoCall.FindAllString(text, -1)) != 1 {
 			panic("a script does not ask for the time and the server's id once each")
@@ -35,7 +38,8 @@ func Clocked(s *Store, moment func() (server string, now int64)) {
 }
 
 // Keys returns the keys of a mode.
-func Keys(s *Store, strict bool) []string {
+func Keys(made driver.Store, strict bool) []string {
+	s := made.(*store)
 	if strict {
 		return s.keys.windows
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // modes have one key each for their state, by which the test distinguishes them.
@@ -27,7 +27,7 @@ type victim struct {
 	t      *testing.T
 	server *redistest.Server
 	admin  redis.UniversalClient
-	store  *redisratelimit.Store
+	store  driver.Store
 	usage  *usage
 }
 

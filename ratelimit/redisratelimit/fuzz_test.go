@@ -3,7 +3,7 @@ package redisratelimit
 import (
 	"testing"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // FuzzGrant: only an answer of the right length, with known reasons, grants anything.
@@ -24,7 +24,7 @@ func FuzzGrant(f *testing.F) {
 		if len(g.Runs) != n || len(answer) != (5+3*n)*double {
 			t.Fatalf("%d bytes grant %d runs of %d", len(answer), len(g.Runs), n)
 		}
-		known := map[ratelimit.Reason]bool{}
+		known := map[driver.Reason]bool{}
 		for _, r := range reasons {
 			known[r] = true
 		}

@@ -13,15 +13,15 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // all asks for more calls than there can be.
-var all = ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 10_000}}}
+var all = driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 10_000}}}
 
 // away checks that the error of a server is an infrastructure failure, with the server's
 // reason.
-func away(t *testing.T, s *redisratelimit.Store, p *ratelimit.Plan, reason string) {
+func away(t *testing.T, s driver.Store, p *driver.Plan, reason string) {
 	t.Helper()
 	_, err := s.Acquire(t.Context(), p, all)
 	if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), reason) {
@@ -40,7 +40,7 @@ func TestHungServer(t *testing.T) {
 	defer client.Close()
 	store := newStore(t, client, "rate")
 	plan := planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450})
-	ask := ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}}
+	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}}
 	if _, err := store.Acquire(t.Context(), plan, ask); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestForbidden(t *testing.T) {
 	}
 	client := open(t, "redis://app:geheim@"+s.Address+"/0")
 	_, err := newStore(t, client, "rate").Acquire(t.Context(), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}),
-		ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}})
+		driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}})
 	if err == nil || !strings.Contains(err.Error(), "+info") || strings.Contains(err.Error(), "geheim") || fault.Of(err) != fault.Infrastructure {
 		t.Errorf("a user without INFO: %v, class %v", err, fault.Of(err))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 var (
@@ -53,7 +53,7 @@ func numberAt(answer string, i int) int64 {
 
 // planArgs returns the arguments of all scripts; see plan.lua. span is the yield, or the delay
 // for a permit that is given back.
-func planArgs(p *ratelimit.Plan, span time.Duration, seen ratelimit.DayCount, room int) doubles {
+func planArgs(p *driver.Plan, span time.Duration, seen driver.DayCount, room int) doubles {
 	return make(doubles, 0, (13+room)*double).and(
 		int64(p.Rate), int64(p.LowRate), int64(p.Burst), int64(p.LowBurst), p.Window.Microseconds(), span.Microseconds(),
 		int64(p.LowShare), p.Hold.Microseconds(), p.Day.Limit, p.Day.HighReserve, p.Day.Offset.Microseconds(), seen.Day, seen.Used)
@@ -66,9 +66,9 @@ const (
 	kindHighWaiting = 2
 )
 
-func kindOf(p ratelimit.Priority, waits bool) int64 {
+func kindOf(p driver.Priority, waits bool) int64 {
 	switch {
-	case p != ratelimit.High:
+	case p != driver.High:
 		return kindLow
 	case waits:
 		return kindHighWaiting
@@ -76,7 +76,7 @@ func kindOf(p ratelimit.Priority, waits bool) int64 {
 	return kindHigh
 }
 
-func acquireArgs(p *ratelimit.Plan, ask ratelimit.Ask) doubles {
+func acquireArgs(p *driver.Plan, ask driver.Ask) doubles {
 	args := planArgs(p, p.Yield, ask.Day, 3*len(ask.Runs))
 	for _, r := range ask.Runs {
 		args = args.and(kindOf(r.Priority, r.Wait), int64(r.Size), int64(r.Count))
@@ -84,31 +84,31 @@ func acquireArgs(p *ratelimit.Plan, ask ratelimit.Ask) doubles {
 	return args
 }
 
-func returnArgs(p *ratelimit.Plan, r ratelimit.Returned) doubles {
+func returnArgs(p *driver.Plan, r driver.Returned) doubles {
 	return planArgs(p, p.Delay, r.Day, 3).and(kindOf(r.Priority, false), int64(r.Size), r.At)
 }
 
 // reasons as the scripts number them.
-var reasons = [...]ratelimit.Reason{"", ratelimit.ReasonDay, ratelimit.ReasonGlobal, ratelimit.ReasonLowCap, ratelimit.ReasonYield, ratelimit.ReasonLowShare}
+var reasons = [...]driver.Reason{"", driver.ReasonDay, driver.ReasonGlobal, driver.ReasonLowCap, driver.ReasonYield, driver.ReasonLowShare}
 
 // grantOf parses the answer of an acquire script; false if it is invalid.
-func grantOf(answer string, runs int) (ratelimit.Grant, bool) {
+func grantOf(answer string, runs int) (driver.Grant, bool) {
 	const head, each = 5, 3
 	if len(answer) != (head+each*runs)*double {
-		return ratelimit.Grant{}, false
+		return driver.Grant{}, false
 	}
-	g := ratelimit.Grant{
-		Runs:      make([]ratelimit.RunGrant, runs),
+	g := driver.Grant{
+		Runs:      make([]driver.RunGrant, runs),
 		At:        numberAt(answer, 0),
 		Remaining: [2]int{int(numberAt(answer, 1)), int(numberAt(answer, 2))},
-		Day:       ratelimit.DayCount{Day: numberAt(answer, 3), Used: numberAt(answer, 4)},
+		Day:       driver.DayCount{Day: numberAt(answer, 3), Used: numberAt(answer, 4)},
 	}
 	for i := range g.Runs {
 		granted, reason, wait := numberAt(answer, head+each*i), numberAt(answer, head+each*i+1), numberAt(answer, head+each*i+2)
 		if reason < 0 || reason >= int64(len(reasons)) {
-			return ratelimit.Grant{}, false
+			return driver.Grant{}, false
 		}
-		g.Runs[i] = ratelimit.RunGrant{Granted: int(granted), Reason: reasons[reason], RetryAfter: time.Duration(wait) * time.Microsecond}
+		g.Runs[i] = driver.RunGrant{Granted: int(granted), Reason: reasons[reason], RetryAfter: time.Duration(wait) * time.Microsecond}
 	}
 	return g, true
 }

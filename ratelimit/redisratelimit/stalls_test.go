@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // TestWaitOverABadNetwork repeatedly stalls the connection to Redis for longer than the
@@ -32,7 +33,7 @@ func TestWaitOverABadNetwork(t *testing.T) {
 	for w := range cap(ended) {
 		wg.Go(func() {
 			for {
-				if _, err := l.Wait(ctx, ratelimit.Priority(w%2)); err != nil {
+				if _, err := l.Wait(ctx, driver.Priority(w%2)); err != nil {
 					ended <- err
 					return
 				}

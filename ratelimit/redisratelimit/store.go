@@ -8,14 +8,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Store is a [ratelimit.Store] in Redis or a Redis Cluster, with Redis' own clock. It has no
+// store is a [driver.Store] in Redis or a Redis Cluster, with Redis' own clock. It has no
 // limits of its own: each call passes the plan, and all processes that share the name should
 // pass the same plan.
-type Store struct {
+type store struct {
 	client  redis.UniversalClient
 	name    string
 	keys    keys
@@ -24,7 +24,7 @@ type Store struct {
 	extra   func() []any // more arguments, for tests
 }
 
-var _ ratelimit.Store = (*Store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New creates a store on a client, which the caller closes. The client should be the limiter's
 // own, with short timeouts. New refuses a client that ignores contexts (a server that hangs
@@ -34,7 +34,7 @@ var _ ratelimit.Store = (*Store)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if client == nil {
 		return nil, errors.New("redisratelimit: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -47,11 +47,11 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("redisratelimit: %w", err)
 	}
-	return &Store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
+	return &store{client: client, name: cfg.Name, keys: keysOf(cfg.Name), buckets: bucketScripts(), windows: windowScripts()}, nil
 }
 
 // mode returns the scripts and the keys of a plan. The last key is the key of the day.
-func (s *Store) mode(p *ratelimit.Plan) (scripts, []string) {
+func (s *store) mode(p *driver.Plan) (scripts, []string) {
 	scripts, keys := s.buckets, s.keys.buckets
 	if p.Strict {
 		scripts, keys = s.windows, s.keys.windows
@@ -62,19 +62,19 @@ func (s *Store) mode(p *ratelimit.Plan) (scripts, []string) {
 	return scripts, keys
 }
 
-// Acquire decides the runs in one script; see [ratelimit.Store].
-func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit.Ask) (ratelimit.Grant, error) {
+// Acquire decides the runs in one script; see [driver.Store].
+func (s *store) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	if err := check(plan, ask); err != nil {
-		return ratelimit.Grant{}, fmt.Errorf("redisratelimit: acquire %q: %w", s.name, err)
+		return driver.Grant{}, fmt.Errorf("redisratelimit: acquire %q: %w", s.name, err)
 	}
 	scripts, keys := s.mode(plan)
 	answer, err := scripts.acquire.Run(ctx, s.client, keys, s.with(acquireArgs(plan, ask))...).Text()
 	if err != nil {
-		return ratelimit.Grant{}, failed("acquire", s.name, err)
+		return driver.Grant{}, failed("acquire", s.name, err)
 	}
 	g, ok := grantOf(answer, len(ask.Runs))
 	if !ok {
-		return ratelimit.Grant{}, failed("acquire", s.name, fmt.Errorf("the script answered %q to %d runs", answer, len(ask.Runs)))
+		return driver.Grant{}, failed("acquire", s.name, fmt.Errorf("the script answered %q to %d runs", answer, len(ask.Runs)))
 	}
 	return g, nil
 }
@@ -82,15 +82,15 @@ func (s *Store) Acquire(ctx context.Context, plan *ratelimit.Plan, ask ratelimit
 // maxRuns bounds the runs of one script, so that a script cannot block the server.
 const maxRuns = 1000
 
-func check(plan *ratelimit.Plan, ask ratelimit.Ask) error {
+func check(plan *driver.Plan, ask driver.Ask) error {
 	if len(ask.Runs) > maxRuns {
 		return fmt.Errorf("an Ask of %d Runs; give at most %d", len(ask.Runs), maxRuns)
 	}
 	return budget.Check(plan, ask)
 }
 
-// Return gives a permit back; see [ratelimit.Store].
-func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Returned) error {
+// Return gives a permit back; see [driver.Store].
+func (s *store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned) error {
 	if err := budget.CheckReturned(r); err != nil {
 		return fmt.Errorf("redisratelimit: return %q: %w", s.name, err)
 	}
@@ -101,7 +101,7 @@ func (s *Store) Return(ctx context.Context, plan *ratelimit.Plan, r ratelimit.Re
 	return nil
 }
 
-func (s *Store) with(args doubles) []any {
+func (s *store) with(args doubles) []any {
 	if s.extra == nil {
 		return []any{[]byte(args)}
 	}

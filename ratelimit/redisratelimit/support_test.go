@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -37,7 +38,7 @@ func name(t testing.TB, client redis.UniversalClient) string {
 	return n
 }
 
-func newStore(t testing.TB, client redis.UniversalClient, name string) *redisratelimit.Store {
+func newStore(t testing.TB, client redis.UniversalClient, name string) driver.Store {
 	t.Helper()
 	s, err := redisratelimit.New(client, redisratelimit.Config{Name: name})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
@@ -39,10 +39,10 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-var planOf = rapid.Custom(func(t *rapid.T) *ratelimit.Plan {
+var planOf = rapid.Custom(func(t *rapid.T) *driver.Plan {
 	rate := rapid.SampledFrom([]int{1, 3, 7, 450, 999_983}).Draw(t, "rate")
 	burst := rapid.SampledFrom([]int{1, 2, 5, 41, 100_000}).Draw(t, "burst")
-	p := &ratelimit.Plan{
+	p := &driver.Plan{
 		Rate: rate, LowRate: rapid.IntRange(1, rate).Draw(t, "low rate"),
 		Burst: burst, LowBurst: rapid.IntRange(1, burst).Draw(t, "low burst"),
 		Delay: 20 * time.Millisecond, Yield: 20 * time.Millisecond,
@@ -56,7 +56,7 @@ var planOf = rapid.Custom(func(t *rapid.T) *ratelimit.Plan {
 	return p
 })
 
-var strictPlanOf = rapid.Custom(func(t *rapid.T) *ratelimit.Plan {
+var strictPlanOf = rapid.Custom(func(t *rapid.T) *driver.Plan {
 	p := planOf.Draw(t, "plan")
 	p.Strict, p.Window = true, time.Second+p.Delay
 	p.Rate = rapid.SampledFrom([]int{1, 2, 5, 8, 41}).Draw(t, "strict rate")
@@ -83,13 +83,13 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 	}
 	plan := plans.Draw(t, "plan")
 	model := twin{}
-	var granted []ratelimit.Returned
+	var granted []driver.Returned
 	var edges []int64 // times at which an answer changes
-	seen := ratelimit.DayCount{}
+	seen := driver.DayCount{}
 	for range rapid.IntRange(1, 40).Draw(t, "steps") {
 		switch rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "return", "time", "edge", "edge", "odd"}).Draw(t, "step") {
 		case "ask":
-			ask := ratelimit.Ask{Runs: rapid.SliceOfN(runOf(plan), 1, 4).Draw(t, "runs"), Day: seen}
+			ask := driver.Ask{Runs: rapid.SliceOfN(runOf(plan), 1, 4).Draw(t, "runs"), Day: seen}
 			want := model.Acquire(plan, ask, m)
 			got, err := s.Acquire(ctx, plan, ask)
 			if err != nil {
@@ -102,7 +102,7 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 			for i, r := range got.Runs {
 				edges = append(edges, m.Now+r.RetryAfter.Microseconds())
 				for range min(r.Granted, 3) {
-					granted = append(granted, ratelimit.Returned{Priority: ask.Runs[i].Priority, Size: ask.Runs[i].Size, At: got.At})
+					granted = append(granted, driver.Returned{Priority: ask.Runs[i].Priority, Size: ask.Runs[i].Size, At: got.At})
 				}
 			}
 			if rapid.Bool().Draw(t, "see the day") {
@@ -142,15 +142,15 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 	}
 }
 
-func runOf(p *ratelimit.Plan) *rapid.Generator[ratelimit.Run] {
-	return rapid.Custom(func(t *rapid.T) ratelimit.Run {
-		r := ratelimit.Run{
-			Priority: ratelimit.Priority(rapid.IntRange(0, 1).Draw(t, "priority")),
+func runOf(p *driver.Plan) *rapid.Generator[driver.Run] {
+	return rapid.Custom(func(t *rapid.T) driver.Run {
+		r := driver.Run{
+			Priority: driver.Priority(rapid.IntRange(0, 1).Draw(t, "priority")),
 			Count:    rapid.SampledFrom([]int{1, 1, 2, 17, 1000}).Draw(t, "count"),
 			Wait:     rapid.Bool().Draw(t, "wait"),
 		}
 		most := p.LowBurst
-		if r.Priority == ratelimit.High {
+		if r.Priority == driver.High {
 			most = p.Burst
 		}
 		r.Size = rapid.IntRange(1, min(most, 6)).Draw(t, "size")
@@ -162,7 +162,7 @@ func runOf(p *ratelimit.Plan) *rapid.Generator[ratelimit.Run] {
 type twin struct{ budget.State }
 
 // odd does something that should never happen.
-func (w *twin) odd(t *rapid.T, ctx context.Context, client redis.UniversalClient, keys []string, m *budget.Moment, seen *ratelimit.DayCount) {
+func (w *twin) odd(t *rapid.T, ctx context.Context, client redis.UniversalClient, keys []string, m *budget.Moment, seen *driver.DayCount) {
 	lose := func(key int) {
 		if err := client.Del(ctx, keys[key]).Err(); err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func (w *twin) odd(t *rapid.T, ctx context.Context, client redis.UniversalClient
 		}
 		*w = twin{}
 	case "forget":
-		*seen = ratelimit.DayCount{}
+		*seen = driver.DayCount{}
 	}
 }
 
@@ -231,7 +231,7 @@ func stored(ctx context.Context, client redis.UniversalClient, keys []string, st
 	}
 	var w twin
 	if d := numbers(values[2]); len(d) == 2 {
-		w.Day = budget.Day{Known: true, DayCount: ratelimit.DayCount{Day: d[0], Used: d[1]}}
+		w.Day = budget.Day{Known: true, DayCount: driver.DayCount{Day: d[0], Used: d[1]}}
 	}
 	global := values[0]
 	switch {

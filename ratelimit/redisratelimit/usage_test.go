@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-func planOfLimits(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
+func planOfLimits(t testing.TB, l ratelimit.Limits) *driver.Plan {
 	t.Helper()
 	p, err := l.Plan()
 	if err != nil {
@@ -21,16 +21,16 @@ func planOfLimits(t testing.TB, l ratelimit.Limits) *ratelimit.Plan {
 // usage holds the grants, by the server's clock, which is never set here.
 type usage struct {
 	t    *testing.T
-	plan *ratelimit.Plan
+	plan *driver.Plan
 	mu   sync.Mutex
 	at   []int64 // in order, as one caller asks at a time
 }
 
 // ask takes all free calls, and returns their number.
-func (u *usage) ask(s *redisratelimit.Store) (int, error) {
+func (u *usage) ask(s driver.Store) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	g, err := s.Acquire(u.t.Context(), u.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 10_000}}})
+	g, err := s.Acquire(u.t.Context(), u.plan, driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 10_000}}})
 	if err != nil {
 		return 0, err
 	}
@@ -41,7 +41,7 @@ func (u *usage) ask(s *redisratelimit.Store) (int, error) {
 }
 
 // must is ask for a server that has just restarted, which may still be loading.
-func (u *usage) must(s *redisratelimit.Store) int {
+func (u *usage) must(s driver.Store) int {
 	u.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		n, err := u.ask(s)
@@ -55,7 +55,7 @@ func (u *usage) must(s *redisratelimit.Store) int {
 }
 
 // gain asks until a call is granted again.
-func (u *usage) gain(s *redisratelimit.Store) {
+func (u *usage) gain(s driver.Store) {
 	u.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); u.must(s) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

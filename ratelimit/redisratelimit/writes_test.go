@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -17,9 +18,9 @@ import (
 type still struct {
 	t      *testing.T
 	client redis.UniversalClient
-	store  *redisratelimit.Store
+	store  driver.Store
 	clock  *moment
-	plan   *ratelimit.Plan
+	plan   *driver.Plan
 	keys   []string
 }
 
@@ -28,16 +29,16 @@ func stillIn(t *testing.T, client redis.UniversalClient, name string, strict boo
 	s := &still{
 		t: t, client: client, store: newStore(t, client, name),
 		clock: &moment{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)},
-		plan:  planOfLimits(t, ratelimit.Limits{HardLimit: 50, Rate: 30, LowRate: 20, Strict: strict, Day: ratelimit.DayLimit{Limit: 1000}}),
+		plan:  planOfLimits(t, ratelimit.Limits{HardLimit: 50, Rate: 30, LowRate: 20, Strict: strict, Day: driver.DayLimit{Limit: 1000}}),
 	}
 	redisratelimit.Clocked(s.store, s.clock.get)
 	s.keys = redisratelimit.Keys(s.store, strict)
 	return s
 }
 
-func (s *still) ask(p ratelimit.Priority, wait bool) ratelimit.Grant {
+func (s *still) ask(p driver.Priority, wait bool) driver.Grant {
 	s.t.Helper()
-	g, err := s.store.Acquire(s.t.Context(), s.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: p, Size: 1, Count: 100, Wait: wait}}})
+	g, err := s.store.Acquire(s.t.Context(), s.plan, driver.Ask{Runs: []driver.Run{{Priority: p, Size: 1, Count: 100, Wait: wait}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func (s *still) ask(p ratelimit.Priority, wait bool) ratelimit.Grant {
 
 func (s *still) giveBack(at int64) {
 	s.t.Helper()
-	if err := s.store.Return(s.t.Context(), s.plan, ratelimit.Returned{Priority: ratelimit.Low, Size: 1, At: at}); err != nil {
+	if err := s.store.Return(s.t.Context(), s.plan, driver.Returned{Priority: driver.Low, Size: 1, At: at}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -89,16 +90,16 @@ func TestRefusalsWriteNothing(t *testing.T) {
 					t.Errorf("%s: nothing is written", when)
 				}
 			}
-			loud("the state begins", func() { s.ask(ratelimit.High, false) })
-			silent("empty", func() { s.ask(ratelimit.High, false); s.ask(ratelimit.Low, false) })
+			loud("the state begins", func() { s.ask(driver.High, false) })
+			silent("empty", func() { s.ask(driver.High, false); s.ask(driver.Low, false) })
 			s.clock.move(time.Hour)
-			var granted ratelimit.Grant
-			loud("a grant", func() { granted = s.ask(ratelimit.Low, false) })
-			silent("the low cap", func() { s.ask(ratelimit.Low, false) })
-			loud("the rest", func() { s.ask(ratelimit.High, false) })
-			silent("all of it", func() { s.ask(ratelimit.High, false); s.ask(ratelimit.Low, false) })
-			loud("high that waits", func() { s.ask(ratelimit.High, true) })
-			silent("low that yields", func() { s.ask(ratelimit.Low, false) })
+			var granted driver.Grant
+			loud("a grant", func() { granted = s.ask(driver.Low, false) })
+			silent("the low cap", func() { s.ask(driver.Low, false) })
+			loud("the rest", func() { s.ask(driver.High, false) })
+			silent("all of it", func() { s.ask(driver.High, false); s.ask(driver.Low, false) })
+			loud("high that waits", func() { s.ask(driver.High, true) })
+			silent("low that yields", func() { s.ask(driver.Low, false) })
 			loud("one comes back", func() { s.giveBack(granted.At) })
 			s.clock.move(s.plan.Delay + time.Microsecond)
 			silent("one comes back too late", func() { s.giveBack(granted.At) })
@@ -124,9 +125,9 @@ func (s *still) pass(d time.Duration) {
 }
 
 // one asks for one call, which is granted.
-func (s *still) one(p ratelimit.Priority) ratelimit.Grant {
+func (s *still) one(p driver.Priority) driver.Grant {
 	s.t.Helper()
-	g, err := s.store.Acquire(s.t.Context(), s.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: p, Size: 1, Count: 1}}})
+	g, err := s.store.Acquire(s.t.Context(), s.plan, driver.Ask{Runs: []driver.Run{{Priority: p, Size: 1, Count: 1}}})
 	if err != nil || g.Runs[0].Granted != 1 {
 		s.t.Fatalf("one call is answered %+v, %v", g, err)
 	}
@@ -151,23 +152,23 @@ func TestExpiry(t *testing.T) {
 				}
 			}
 			global, low, day := s.keys[0], s.keys[1], s.keys[2]
-			s.ask(ratelimit.Low, false)
+			s.ask(driver.Low, false)
 			kept(global, low)
 			for range 40 {
 				s.pass(20 * time.Minute)
-				s.one(ratelimit.High)
+				s.one(driver.High)
 				kept(global, day)
 				s.pass(20 * time.Minute)
-				s.one(ratelimit.Low)
+				s.one(driver.Low)
 				kept(global, low, day)
 				s.pass(20*time.Minute - 5*time.Millisecond)
-				g := s.one(ratelimit.Low)
+				g := s.one(driver.Low)
 				kept(global, low, day)
 				s.pass(10 * time.Millisecond) // and the next hour begins
 				s.giveBack(g.At)
 				kept(global, low, day)
 				s.pass(30 * time.Minute)
-				s.one(ratelimit.Low)
+				s.one(driver.Low)
 				kept(global, low, day)
 				s.pass(30*time.Minute - 5*time.Millisecond)
 			}
@@ -181,19 +182,19 @@ func TestLostScriptChargesOnce(t *testing.T) {
 	for mode, strict := range map[string]bool{"buckets": false, "strict": true} {
 		t.Run(mode, func(t *testing.T) {
 			s := stillIn(t, client, "rate", strict)
-			s.ask(ratelimit.Low, false)
+			s.ask(driver.Low, false)
 			s.clock.move(time.Hour)
 			if err := client.ScriptFlush(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}
-			g, err := s.store.Acquire(t.Context(), s.plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: ratelimit.High, Size: 1, Count: 1}}})
-			if err != nil || g.Runs[0].Granted != 1 || g.Remaining[ratelimit.High] != s.plan.Burst-1 || g.Day.Used != 1 {
+			g, err := s.store.Acquire(t.Context(), s.plan, driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}})
+			if err != nil || g.Runs[0].Granted != 1 || g.Remaining[driver.High] != s.plan.Burst-1 || g.Day.Used != 1 {
 				t.Errorf("one call is answered %+v, %v, want %d to remain", g, err, s.plan.Burst-1)
 			}
 			if err := client.ScriptFlush(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.store.Return(t.Context(), s.plan, ratelimit.Returned{Priority: ratelimit.High, Size: 1, At: g.At}); err != nil {
+			if err := s.store.Return(t.Context(), s.plan, driver.Returned{Priority: driver.High, Size: 1, At: g.At}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -5,30 +5,30 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Broker is an [sse.Broker] for the hubs of one process. It loses nothing.
-type Broker struct {
+// broker is a [driver.Broker] for the hubs of one process. It loses nothing.
+type broker struct {
 	mu        sync.RWMutex
-	listeners []*sse.Listener
+	listeners []*driver.Listener
 }
 
-var _ sse.Broker = (*Broker)(nil)
+var _ driver.Broker = (*broker)(nil)
 
 // NewBroker makes a Broker without listeners.
-func NewBroker() (*Broker, error) { return &Broker{}, nil }
+func NewBroker() (driver.Broker, error) { return &broker{}, nil }
 
-// Publish implements [sse.Broker]. It returns when all listeners have the message.
-func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
+// Publish implements [driver.Broker]. It returns when all listeners have the message.
+func (b *broker) Publish(ctx context.Context, m driver.Message) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
 	}
-	if m.Kind < sse.ToMember || m.Kind > sse.Answer {
+	if m.Kind < driver.ToMember || m.Kind > driver.Answer {
 		return invalid("a message of the kind %d", m.Kind)
 	}
-	if size := m.Size(); size > sse.MaxMessage {
-		return invalid("a message of %d bytes; at most %d", size, sse.MaxMessage)
+	if size := m.Size(); size > driver.MaxMessage {
+		return invalid("a message of %d bytes; at most %d", size, driver.MaxMessage)
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -38,8 +38,8 @@ func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	return nil
 }
 
-// Listen implements [sse.Broker].
-func (b *Broker) Listen(ctx context.Context, l sse.Listener) error {
+// Listen implements [driver.Broker].
+func (b *broker) Listen(ctx context.Context, l driver.Listener) error {
 	b.mu.Lock()
 	b.listeners = append(b.listeners, &l)
 	b.mu.Unlock()
@@ -47,6 +47,6 @@ func (b *Broker) Listen(ctx context.Context, l sse.Listener) error {
 	<-ctx.Done()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.listeners = slices.DeleteFunc(b.listeners, func(other *sse.Listener) bool { return other == &l })
+	b.listeners = slices.DeleteFunc(b.listeners, func(other *driver.Listener) bool { return other == &l })
 	return nil
 }

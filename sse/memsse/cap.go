@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // Config is the configuration of a [Cap]. The zero value works.
@@ -17,8 +17,13 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Cap is an [sse.Cap] in memory.
+// Cap is the cap of one process, in memory. Use NewCap.
 type Cap struct {
+	driver.Cap
+	memory *connections
+}
+
+type connections struct {
 	now func() time.Time
 
 	mu      sync.Mutex
@@ -27,8 +32,6 @@ type Cap struct {
 	order   []*member // by number; those that were forgotten are taken out in time
 	number  uint64
 }
-
-var _ sse.Cap = (*Cap)(nil)
 
 type member struct {
 	name      string
@@ -39,7 +42,7 @@ type member struct {
 }
 
 type entry struct {
-	sse.Conn
+	driver.Conn
 	at time.Time
 }
 
@@ -56,22 +59,23 @@ func NewCap(cfg Config) (*Cap, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Cap{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}, nil
+	c := &connections{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}
+	return &Cap{Cap: c, memory: c}, nil
 }
 
-// Renew implements [sse.Cap].
-func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+// Renew implements [driver.Cap].
+func (c *connections) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	if err := ctx.Err(); err != nil {
-		return sse.Live{}, unasked(err)
+		return driver.Live{}, unasked(err)
 	}
 	if instance == "" || lease <= 0 {
-		return sse.Live{}, invalid("a lease needs an instance and a time")
+		return driver.Live{}, invalid("a lease needs an instance and a time")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
 	c.leases[instance] = now.Add(lease)
-	live := sse.Live{At: now}
+	live := driver.Live{At: now}
 	for name, until := range c.leases {
 		if until.Before(now) {
 			delete(c.leases, name)
@@ -83,8 +87,8 @@ func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (
 	return live, nil
 }
 
-// Resign implements [sse.Cap].
-func (c *Cap) Resign(ctx context.Context, instance string) error {
+// Resign implements [driver.Cap].
+func (c *connections) Resign(ctx context.Context, instance string) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
 	}
@@ -94,13 +98,13 @@ func (c *Cap) Resign(ctx context.Context, instance string) error {
 	return nil
 }
 
-// Open implements [sse.Cap].
-func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Conn) (sse.Opened, error) {
+// Open implements [driver.Cap].
+func (c *connections) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
 	if err := ctx.Err(); err != nil {
-		return sse.Opened{}, unasked(err)
+		return driver.Opened{}, unasked(err)
 	}
 	if err := check(r, conn); err != nil {
-		return sse.Opened{}, err
+		return driver.Opened{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,12 +112,12 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	m := c.member(conn.Member)
 	m.forget(now)
 	if slices.ContainsFunc(m.evicted, func(t token) bool { return t.id == conn.Token }) {
-		return sse.Opened{}, fault.MarkPermanent(sse.ErrEvicted)
+		return driver.Opened{}, fault.MarkPermanent(driver.ErrEvicted)
 	}
 	if slices.ContainsFunc(m.entries, func(e entry) bool { return e.ID == conn.ID }) {
-		return sse.Opened{}, nil
+		return driver.Opened{}, nil
 	}
-	opened := sse.Opened{Ghosts: m.bury(now, r, live)}
+	opened := driver.Opened{Ghosts: m.bury(now, r, live)}
 	own := func(e entry) bool { return e.Token == conn.Token }
 	if r.NoVictims {
 		others := slices.DeleteFunc(slices.Clone(m.entries), own)
@@ -148,19 +152,19 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	return opened, nil
 }
 
-// Gone implements [sse.Cap].
-func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error) {
+// Gone implements [driver.Cap].
+func (c *connections) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
 	if err := some(ctx, conns); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	var missing []sse.Missing
+	var missing []driver.Missing
 	for _, conn := range conns {
 		m := c.members[conn.Member]
 		if m == nil {
-			missing = append(missing, sse.Missing{Conn: conn})
+			missing = append(missing, driver.Missing{Conn: conn})
 			continue
 		}
 		m.forget(now)
@@ -169,13 +173,13 @@ func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error)
 		}
 		evicted := slices.ContainsFunc(m.evicted, func(t token) bool { return t.id == conn.Token }) ||
 			slices.ContainsFunc(m.entries, func(e entry) bool { return e.Token == conn.Token })
-		missing = append(missing, sse.Missing{Conn: conn, Evicted: evicted})
+		missing = append(missing, driver.Missing{Conn: conn, Evicted: evicted})
 	}
 	return missing, nil
 }
 
-// Close implements [sse.Cap].
-func (c *Cap) Close(ctx context.Context, conns []sse.Conn) error {
+// Close implements [driver.Cap].
+func (c *connections) Close(ctx context.Context, conns []driver.Conn) error {
 	if err := some(ctx, conns); err != nil {
 		return err
 	}
@@ -192,7 +196,7 @@ func (c *Cap) Close(ctx context.Context, conns []sse.Conn) error {
 }
 
 // member returns a member, new or not.
-func (c *Cap) member(name string) *member {
+func (c *connections) member(name string) *member {
 	m := c.members[name]
 	if m == nil {
 		c.number++
@@ -204,7 +208,7 @@ func (c *Cap) member(name string) *member {
 }
 
 // leave drops a member with no entries and no remembered tokens.
-func (c *Cap) leave(m *member) {
+func (c *connections) leave(m *member) {
 	if m.forgotten || len(m.entries) > 0 || len(m.evicted) > 0 {
 		return
 	}
@@ -216,13 +220,13 @@ func (c *Cap) leave(m *member) {
 }
 
 // bury removes the ghosts.
-func (m *member) bury(now time.Time, r sse.Rules, live sse.Live) int {
+func (m *member) bury(now time.Time, r driver.Rules, live driver.Live) int {
 	before := len(m.entries)
 	m.entries = slices.DeleteFunc(m.entries, func(e entry) bool {
 		if e.at.Add(r.Lifetime).Before(now) || slices.Contains(live.Gone, e.ID) {
 			return true
 		}
-		return e.at.Before(live.At) && !slices.Contains(live.Instances, sse.Instance(e.ID))
+		return e.at.Before(live.At) && !slices.Contains(live.Instances, driver.Instance(e.ID))
 	})
 	return before - len(m.entries)
 }
@@ -235,14 +239,14 @@ func (m *member) forget(now time.Time) {
 // sweepStep is the number of members in a call of Sweep.
 const sweepStep = 256
 
-// Sweep implements [sse.Cap].
-func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string) (sse.Swept, error) {
+// Sweep implements [driver.Cap].
+func (c *connections) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
 	if err := ctx.Err(); err != nil {
-		return sse.Swept{}, unasked(err)
+		return driver.Swept{}, unasked(err)
 	}
 	after, err := parseCursor(from)
 	if err != nil {
-		return sse.Swept{}, err
+		return driver.Swept{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,10 +254,10 @@ func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string
 	i := sort.Search(len(c.order), func(i int) bool { return c.order[i].number > after })
 	step := slices.Clone(c.order[i:min(i+sweepStep, len(c.order))])
 	if len(step) == 0 {
-		return sse.Swept{Done: true}, nil
+		return driver.Swept{Done: true}, nil
 	}
 	last := step[len(step)-1]
-	swept := sse.Swept{Next: formatCursor(last.number), Done: last == c.order[len(c.order)-1]}
+	swept := driver.Swept{Next: formatCursor(last.number), Done: last == c.order[len(c.order)-1]}
 	for _, m := range step {
 		swept.Removed += m.bury(now, r, live)
 		m.forget(now)
@@ -264,7 +268,7 @@ func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string
 
 // Members is the number of members with an entry, or with a remembered token.
 func (c *Cap) Members() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.members)
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	return len(c.memory.members)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func invalid(format string, args ...any) error {
@@ -17,26 +17,26 @@ func unasked(err error) error {
 	return fault.MarkTransient(fmt.Errorf("memsse: %w", err))
 }
 
-func check(r sse.Rules, conn sse.Conn) error {
+func check(r driver.Rules, conn driver.Conn) error {
 	switch {
 	case r.Max < 1 || r.Lifetime <= 0:
 		return invalid("the rules %+v have no cap or no lifetime", r)
-	case conn.Member == "" || len(conn.Member) > sse.MaxMember:
-		return invalid("a member has %d bytes, not 1 to %d", len(conn.Member), sse.MaxMember)
-	case sse.Instance(conn.ID) == "" || len(conn.ID) > sse.MaxToken:
-		return invalid("the connection id %q is not an instance, a dot and a number, or longer than %d bytes", conn.ID, sse.MaxToken)
-	case conn.Token == "" || len(conn.Token) > sse.MaxToken:
-		return invalid("a token has %d bytes, not 1 to %d", len(conn.Token), sse.MaxToken)
+	case conn.Member == "" || len(conn.Member) > driver.MaxMember:
+		return invalid("a member has %d bytes, not 1 to %d", len(conn.Member), driver.MaxMember)
+	case driver.Instance(conn.ID) == "" || len(conn.ID) > driver.MaxToken:
+		return invalid("the connection id %q is not an instance, a dot and a number, or longer than %d bytes", conn.ID, driver.MaxToken)
+	case conn.Token == "" || len(conn.Token) > driver.MaxToken:
+		return invalid("a token has %d bytes, not 1 to %d", len(conn.Token), driver.MaxToken)
 	}
 	return nil
 }
 
-func some(ctx context.Context, conns []sse.Conn) error {
+func some(ctx context.Context, conns []driver.Conn) error {
 	if err := ctx.Err(); err != nil {
 		return unasked(err)
 	}
-	if len(conns) > sse.MaxConns {
-		return invalid("%d connections in a call; at most %d", len(conns), sse.MaxConns)
+	if len(conns) > driver.MaxConns {
+		return invalid("%d connections in a call; at most %d", len(conns), driver.MaxConns)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/ssetest"
 )
@@ -59,7 +59,7 @@ func TestBroker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ssetest.BrokerHarness{Broker: b, Peers: []sse.Broker{b, b}}
+		return ssetest.BrokerHarness{Broker: b, Peers: []driver.Broker{b, b}}
 	})
 }
 
@@ -70,7 +70,7 @@ func TestMembersAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := sse.Rules{Max: 1, Lifetime: time.Minute}
+	r := driver.Rules{Max: 1, Lifetime: time.Minute}
 	live, err := c.Renew(t.Context(), "i", time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -78,11 +78,11 @@ func TestMembersAreForgotten(t *testing.T) {
 	for i := range 2000 {
 		m := string(rune('a'+i%26)) + time.Duration(i).String()
 		for n, id := range []string{"i.1", "i.2"} {
-			if _, err := c.Open(t.Context(), r, live, sse.Conn{Member: m, ID: id, Token: id}); err != nil {
+			if _, err := c.Open(t.Context(), r, live, driver.Conn{Member: m, ID: id, Token: id}); err != nil {
 				t.Fatal(n, err)
 			}
 		}
-		if err := c.Close(t.Context(), []sse.Conn{{Member: m, ID: "i.2"}}); err != nil {
+		if err := c.Close(t.Context(), []driver.Conn{{Member: m, ID: "i.2"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

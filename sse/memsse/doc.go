@@ -1,6 +1,6 @@
 // Package memsse keeps the cap and carries the messages of package sse within one
 // process: for an app of one process, and for tests. Several hubs that share a
-// [Cap] and a [Broker] act like hubs of several processes.
+// [Cap] and the broker of [NewBroker] act like hubs of several processes.
 //
 // Both pass package ssetest. Their state ends with the process; a member takes
 // about 300 bytes while streams are open or evicted tabs are remembered.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -14,13 +14,13 @@ func ExampleNewCap() {
 	if err != nil {
 		panic(err)
 	}
-	ctx, rules := context.Background(), sse.Rules{Max: 1, Lifetime: time.Hour}
+	ctx, rules := context.Background(), driver.Rules{Max: 1, Lifetime: time.Hour}
 	live, err := c.Renew(ctx, "one", time.Minute)
 	if err != nil {
 		panic(err)
 	}
 	for _, id := range []string{"one.1", "one.2"} {
-		opened, err := c.Open(ctx, rules, live, sse.Conn{Member: "ann", ID: id, Token: "tab " + id})
+		opened, err := c.Open(ctx, rules, live, driver.Conn{Member: "ann", ID: id, Token: "tab " + id})
 		if err != nil {
 			panic(err)
 		}
@@ -39,14 +39,14 @@ func ExampleNewBroker() {
 	ctx, cancel := context.WithCancel(context.Background())
 	up, done := make(chan struct{}), make(chan error)
 	go func() {
-		done <- b.Listen(ctx, sse.Listener{
-			Hear: func(m sse.Message) { fmt.Printf("%s: %q\n", m.To, m.Frame) },
+		done <- b.Listen(ctx, driver.Listener{
+			Hear: func(m driver.Message) { fmt.Printf("%s: %q\n", m.To, m.Frame) },
 			Up:   func() { close(up) },
 			Down: func() {},
 		})
 	}()
 	<-up
-	if err := b.Publish(ctx, sse.Message{Kind: sse.ToMember, To: "ann", Frame: []byte("data: hello\n\n")}); err != nil {
+	if err := b.Publish(ctx, driver.Message{Kind: driver.ToMember, To: "ann", Frame: []byte("data: hello\n\n")}); err != nil {
 		panic(err)
 	}
 	cancel()

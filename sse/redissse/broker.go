@@ -10,34 +10,34 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Broker is an [sse.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
-type Broker struct {
+// broker is a [driver.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
+type broker struct {
 	client   redis.UniversalClient
 	cfg      BrokerConfig
 	sharded  bool
 	channels []string // those of addresses, and then disconnect
 }
 
-var _ sse.Broker = (*Broker)(nil)
+var _ driver.Broker = (*broker)(nil)
 
 // channels is the number of channels for addresses. On a Cluster they spread the
 // messages over its nodes, and cost every instance a connection each.
 const channels = 16
 
 // NewBroker makes a broker on a client, which the caller has to close. It may be the
-// client of a [Cap], and is refused for the same reasons: a retried call is a
+// client of [NewCap], and is refused for the same reasons: a retried call is a
 // message that is heard twice.
-func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (*Broker, error) {
+func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (driver.Broker, error) {
 	if err := checkClient(client); err != nil {
 		return nil, err
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	b := &Broker{client: client, cfg: cfg, sharded: sharded(client) && !cfg.Plain}
+	b := &broker{client: client, cfg: cfg, sharded: sharded(client) && !cfg.Plain}
 	for i := range channels {
 		b.channels = append(b.channels, cfg.Prefix+"sse:events:"+strconv.Itoa(i))
 	}
@@ -56,8 +56,8 @@ type disconnect struct {
 	Connection string `json:"connectionId"`
 }
 
-// Publish hands a message to all listeners; see [sse.Broker].
-func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
+// Publish hands a message to all listeners; see [driver.Broker].
+func (b *broker) Publish(ctx context.Context, m driver.Message) error {
 	const what = "publish"
 	channel, payload, err := b.encode(m)
 	if err != nil {
@@ -73,21 +73,21 @@ func (b *Broker) Publish(ctx context.Context, m sse.Message) error {
 	return nil
 }
 
-func (b *Broker) encode(m sse.Message) (channel string, payload []byte, err error) {
+func (b *broker) encode(m driver.Message) (channel string, payload []byte, err error) {
 	switch {
-	case m.Kind < sse.ToMember || m.Kind > sse.Answer:
+	case m.Kind < driver.ToMember || m.Kind > driver.Answer:
 		return "", nil, errors.New("the message is of no kind there is")
-	case len(m.To) > sse.MaxMember || len(m.Arg) > sse.MaxMember:
-		return "", nil, errors.New("a name in the message is too long; see sse.MaxMember")
+	case len(m.To) > driver.MaxMember || len(m.Arg) > driver.MaxMember:
+		return "", nil, errors.New("a name in the message is too long; see driver.MaxMember")
 	}
 	// Names that JSON cannot carry are sent as all other messages.
-	if m.Kind == sse.Disconnect && utf8.ValidString(m.To) && utf8.ValidString(m.Arg) {
+	if m.Kind == driver.Disconnect && utf8.ValidString(m.To) && utf8.ValidString(m.Arg) {
 		payload, err = json.Marshal(disconnect{m.To, m.Arg})
 		return b.channels[channels], payload, err
 	}
 	payload = m.Append(nil)
-	if len(payload) > sse.MaxMessage {
-		return "", nil, errors.New("the message is too long; see sse.MaxMessage")
+	if len(payload) > driver.MaxMessage {
+		return "", nil, errors.New("the message is too long; see driver.MaxMessage")
 	}
 	hash := fnv.New32a()
 	hash.Write([]byte(m.To)) //nolint:errcheck // never fails
@@ -95,26 +95,26 @@ func (b *Broker) encode(m sse.Message) (channel string, payload []byte, err erro
 }
 
 // decode reads a published message. Other programs' messages are ignored.
-func (b *Broker) decode(channel, payload string) (m sse.Message, ok bool) {
+func (b *broker) decode(channel, payload string) (m driver.Message, ok bool) {
 	if channel != b.channels[channels] {
-		m, err := sse.ParseMessage([]byte(payload))
+		m, err := driver.ParseMessage([]byte(payload))
 		return m, err == nil
 	}
 	var d disconnect
 	if err := json.Unmarshal([]byte(payload), &d); err != nil || d.Member == "" || d.Connection == "" {
 		return m, false
 	}
-	return sse.Message{Kind: sse.Disconnect, To: d.Member, Arg: d.Connection}, true
+	return driver.Message{Kind: driver.Disconnect, To: d.Member, Arg: d.Connection}, true
 }
 
-func (b *Broker) failed(what string, err error) error {
+func (b *broker) failed(what string, err error) error {
 	p := b.cfg.Prefix
 	return failed(what, "+publish +subscribe +spublish +ssubscribe +ping on the channels &"+
 		p+"sse:events:* and &"+p+"sse:notification:disconnect", err)
 }
 
 // advise adds advice for a Cluster without sharded Pub/Sub.
-func (b *Broker) advise(err error) error {
+func (b *broker) advise(err error) error {
 	if b.sharded && redis.HasErrorPrefix(err, "unknown command") {
 		return &plainly{err}
 	}

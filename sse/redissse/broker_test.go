@@ -12,11 +12,11 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-func publish(t *testing.T, b *redissse.Broker, m sse.Message) {
+func publish(t *testing.T, b driver.Broker, m driver.Message) {
 	t.Helper()
 	if err := b.Publish(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -37,24 +37,24 @@ func TestMessages(t *testing.T) {
 			cfg := brokerPrefix(t, client)
 			a, b := newBroker(t, client, cfg), newBroker(t, connect(t), cfg)
 			at, there := listen(t, a), listen(t, b)
-			var want []sse.Message
+			var want []driver.Message
 			for i := range 64 { // addresses of all channels
 				to := fmt.Sprint("to-", i)
 				want = append(want,
-					sse.Message{Kind: sse.ToMember, To: to, Event: "notification", ID: "7", Frame: []byte("id: 7\ndata: \x00\xff\n\n")},
-					sse.Message{Kind: sse.ToRoom, To: to, Event: "chat", Frame: []byte("data: a\n\n")},
-					sse.Message{Kind: sse.Join, To: to, Arg: "room"}, sse.Message{Kind: sse.Leave, To: to, Arg: "room"},
-					sse.Message{Kind: sse.Mute, To: to}, sse.Message{Kind: sse.Unmute, To: to},
-					sse.Message{Kind: sse.Disconnect, To: to, Arg: "instance.1"},
+					driver.Message{Kind: driver.ToMember, To: to, Event: "notification", ID: "7", Frame: []byte("id: 7\ndata: \x00\xff\n\n")},
+					driver.Message{Kind: driver.ToRoom, To: to, Event: "chat", Frame: []byte("data: a\n\n")},
+					driver.Message{Kind: driver.Join, To: to, Arg: "room"}, driver.Message{Kind: driver.Leave, To: to, Arg: "room"},
+					driver.Message{Kind: driver.Mute, To: to}, driver.Message{Kind: driver.Unmute, To: to},
+					driver.Message{Kind: driver.Disconnect, To: to, Arg: "instance.1"},
 				)
 			}
-			want = append(want, sse.Message{Kind: sse.ToAll, Frame: []byte(strings.Repeat("data: long\n", 10_000) + "\n")})
-			want = append(want, sse.Message{Kind: sse.Disconnect, To: "no text \xff", Arg: "\xfe.1"})
+			want = append(want, driver.Message{Kind: driver.ToAll, Frame: []byte(strings.Repeat("data: long\n", 10_000) + "\n")})
+			want = append(want, driver.Message{Kind: driver.Disconnect, To: "no text \xff", Arg: "\xfe.1"})
 			for _, m := range want {
 				publish(t, a, m)
 			}
 			for _, h := range []*heard{at, there} {
-				var got []sse.Message
+				var got []driver.Message
 				for range want {
 					got = append(got, wait(t, "message", h.messages))
 				}
@@ -68,8 +68,8 @@ func TestMessages(t *testing.T) {
 
 // sameMessages says whether both are the same, those to one address of one kind in
 // the same order.
-func sameMessages(got, want []sse.Message) bool {
-	texts := func(all []sse.Message) []string {
+func sameMessages(got, want []driver.Message) bool {
+	texts := func(all []driver.Message) []string {
 		of := map[string]string{}
 		for _, m := range all {
 			of[fmt.Sprint(m.Kind, " ", m.To)] += fmt.Sprintf("%+v", m)
@@ -98,7 +98,7 @@ func TestOrder(t *testing.T) {
 			for p := range publishers {
 				all.Go(func() {
 					for i := range each {
-						m := sse.Message{Kind: sse.ToMember, To: fmt.Sprint("member-", p), ID: fmt.Sprint(i), Frame: []byte("data\n\n")}
+						m := driver.Message{Kind: driver.ToMember, To: fmt.Sprint("member-", p), ID: fmt.Sprint(i), Frame: []byte("data\n\n")}
 						if err := b.Publish(t.Context(), m); err != nil {
 							t.Error(err)
 						}
@@ -137,7 +137,7 @@ func TestDisconnectFormat(t *testing.T) {
 			if _, err := other.Receive(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			publish(t, b, sse.Message{Kind: sse.Disconnect, To: "42", Arg: "i.7"})
+			publish(t, b, driver.Message{Kind: driver.Disconnect, To: "42", Arg: "i.7"})
 			m, err := other.ReceiveMessage(t.Context())
 			if err != nil || m.Payload != `{"memberId":"42","connectionId":"i.7"}` {
 				t.Errorf("another program is told %v, %v", m, err)
@@ -149,16 +149,16 @@ func TestDisconnectFormat(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := wait(t, "message of another", h.messages); got.Kind != sse.Disconnect || got.To != "1" || got.Arg != "i.8" {
+			if got := wait(t, "message of another", h.messages); got.Kind != driver.Disconnect || got.To != "1" || got.Arg != "i.8" {
 				t.Errorf("heard %+v", got)
 			}
 			channel = redissse.Channels(b)[3]
-			for _, text := range []string{"", "\x01", "\x01\x01\xff", "nothing", string(sse.Message{Kind: sse.Mute, To: "1"}.Append(nil))} {
+			for _, text := range []string{"", "\x01", "\x01\x01\xff", "nothing", string(driver.Message{Kind: driver.Mute, To: "1"}.Append(nil))} {
 				if err := say(t.Context(), channel, text).Err(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := wait(t, "message", h.messages); got.Kind != sse.Mute {
+			if got := wait(t, "message", h.messages); got.Kind != driver.Mute {
 				t.Errorf("heard %+v", got)
 			}
 		})
@@ -210,7 +210,7 @@ func TestSharded(t *testing.T) {
 			case !plain && (sharded != channels || plainly != 0 || nodes < 2):
 				t.Errorf("%d sharded and %d plain subscriptions, on %d nodes", sharded, plainly, nodes)
 			}
-			publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+			publish(t, b, driver.Message{Kind: driver.Mute, To: "m"})
 			if m := wait(t, "message", h.messages); m.To != "m" {
 				t.Errorf("heard %+v", m)
 			}
@@ -226,38 +226,38 @@ func TestOldServer(t *testing.T) {
 	single := redistest.StartServer(t, old...)
 	b := newBroker(t, open(t, single.URL()), redissse.BrokerConfig{})
 	h := listen(t, b)
-	publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+	publish(t, b, driver.Message{Kind: driver.Mute, To: "m"})
 	wait(t, "message", h.messages)
 
 	node := redistest.StartServer(t, append(old, "--cluster-enabled", "yes")...)
 	serveAll(t, node)
 	cluster := open(t, "redis://"+node.Address+"/?cluster=true")
 	b = newBroker(t, cluster, redissse.BrokerConfig{})
-	nothing := sse.Listener{Hear: func(sse.Message) {}, Up: func() {}, Down: func() {}}
-	for _, err := range []error{b.Listen(t.Context(), nothing), b.Publish(t.Context(), sse.Message{Kind: sse.Mute, To: "m"})} {
+	nothing := driver.Listener{Hear: func(driver.Message) {}, Up: func() {}, Down: func() {}}
+	for _, err := range []error{b.Listen(t.Context(), nothing), b.Publish(t.Context(), driver.Message{Kind: driver.Mute, To: "m"})} {
 		if err == nil || !strings.Contains(err.Error(), "BrokerConfig.Plain") {
 			t.Errorf("a Cluster without sharded Pub/Sub: %v", err)
 		}
 	}
 	b = newBroker(t, cluster, redissse.BrokerConfig{Plain: true})
 	h = listen(t, b)
-	publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+	publish(t, b, driver.Message{Kind: driver.Mute, To: "m"})
 	wait(t, "message", h.messages)
 }
 
 // TestRefusedMessages names the fault of a message, and does not send it.
 func TestRefusedMessages(t *testing.T) {
 	b := newBroker(t, open(t, "redis://127.0.0.1:1"), redissse.BrokerConfig{})
-	long := strings.Repeat("a", sse.MaxMember+1)
-	for name, m := range map[string]sse.Message{
-		"no kind": {To: "a"}, "another kind": {Kind: sse.Answer + 1}, "a long address": {Kind: sse.ToRoom, To: long},
-		"a long argument": {Kind: sse.Join, To: "a", Arg: long}, "a long frame": {Kind: sse.ToAll, Frame: make([]byte, sse.MaxMessage)},
+	long := strings.Repeat("a", driver.MaxMember+1)
+	for name, m := range map[string]driver.Message{
+		"no kind": {To: "a"}, "another kind": {Kind: driver.Answer + 1}, "a long address": {Kind: driver.ToRoom, To: long},
+		"a long argument": {Kind: driver.Join, To: "a", Arg: long}, "a long frame": {Kind: driver.ToAll, Frame: make([]byte, driver.MaxMessage)},
 	} {
 		if err := b.Publish(t.Context(), m); fault.Of(err) != fault.Permanent {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := b.Listen(t.Context(), sse.Listener{}); fault.Of(err) != fault.Permanent {
+	if err := b.Listen(t.Context(), driver.Listener{}); fault.Of(err) != fault.Permanent {
 		t.Errorf("an empty listener: %v", err)
 	}
 }

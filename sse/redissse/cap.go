@@ -9,11 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/batch"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Cap is an [sse.Cap] in Redis or a Redis Cluster, by Redis' own clock.
-type Cap struct {
+// connections is a [driver.Cap] in Redis or a Redis Cluster, by Redis' own clock.
+type connections struct {
 	client   redis.UniversalClient
 	keys     keys
 	skew     time.Duration
@@ -22,7 +22,7 @@ type Cap struct {
 	extra    func() []any // more arguments, for tests
 }
 
-var _ sse.Cap = (*Cap)(nil)
+var _ driver.Cap = (*connections)(nil)
 
 // NewCap makes a cap on a client, which the caller has to close. It refuses a client
 // that ignores contexts (a server that hangs would hold callers beyond their
@@ -32,7 +32,7 @@ var _ sse.Cap = (*Cap)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
+func NewCap(client redis.UniversalClient, cfg CapConfig) (driver.Cap, error) {
 	if err := checkClient(client); err != nil {
 		return nil, err
 	}
@@ -43,23 +43,23 @@ func NewCap(client redis.UniversalClient, cfg CapConfig) (*Cap, error) {
 	if _, cluster := client.(*redis.ClusterClient); cluster && skew == 0 {
 		skew = time.Second
 	}
-	c := &Cap{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
-	c.register = batch.New(sse.MaxConns, registerWithin, c.add)
+	c := &connections{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
+	c.register = batch.New(driver.MaxConns, registerWithin, c.add)
 	return c, nil
 }
 
-// Renew keeps the lease of an instance; see [sse.Cap].
-func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (sse.Live, error) {
+// Renew keeps the lease of an instance; see [driver.Cap].
+func (c *connections) Renew(ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
 	const what = "renew the lease"
 	if err := checkInstance(what, instance); err != nil {
-		return sse.Live{}, err
+		return driver.Live{}, err
 	}
 	if lease < time.Millisecond {
-		return sse.Live{}, bad(what, "the lease is %v; give at least 1 ms", lease)
+		return driver.Live{}, bad(what, "the lease is %v; give at least 1 ms", lease)
 	}
 	answer, err := c.run(ctx, c.scripts.renew, []string{c.keys.instances()}, instance, ms(lease)).Slice()
 	if err != nil {
-		return sse.Live{}, c.failed(what, err)
+		return driver.Live{}, c.failed(what, err)
 	}
 	if len(answer) == 2 {
 		now, ok := answer[0].(int64)
@@ -68,19 +68,19 @@ func (c *Cap) Renew(ctx context.Context, instance string, lease time.Duration) (
 			return live(time.UnixMilli(now-c.skew.Milliseconds()), names), nil
 		}
 	}
-	return sse.Live{}, c.failed(what, errAnswer)
+	return driver.Live{}, c.failed(what, errAnswer)
 }
 
-func live(at time.Time, names []any) sse.Live {
-	l := sse.Live{At: at, Instances: make([]string, 0, len(names))}
+func live(at time.Time, names []any) driver.Live {
+	l := driver.Live{At: at, Instances: make([]string, 0, len(names))}
 	for _, name := range names {
 		l.Instances = append(l.Instances, fmt.Sprint(name))
 	}
 	return l
 }
 
-// Resign ends the lease of an instance; see [sse.Cap].
-func (c *Cap) Resign(ctx context.Context, instance string) error {
+// Resign ends the lease of an instance; see [driver.Cap].
+func (c *connections) Resign(ctx context.Context, instance string) error {
 	const what = "resign"
 	if err := checkInstance(what, instance); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *Cap) Resign(ctx context.Context, instance string) error {
 
 var errAnswer = errors.New("the script's answer is not as expected; is it of another version?")
 
-func (c *Cap) failed(what string, err error) error {
+func (c *connections) failed(what string, err error) error {
 	p := c.keys.prefix
 	return failed(what, "+evalsha +eval +time +exists +pexpire +zadd +zrem +zcard +zscore +zrange +zrevrange +zrangebylex +zremrangebyscore +zremrangebyrank +hset +hget +hdel +hgetall +hvals on the keys "+
 		p+"sse:notification:{*, "+p+"sse:instances and "+p+"sse:members", err)

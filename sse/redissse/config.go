@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// CapConfig of a [Cap]. The zero value works.
+// CapConfig is the configuration of [NewCap]. The zero value works.
 type CapConfig struct {
 	// Prefix stands before all keys: nothing by default. Caps with one prefix on one
 	// Redis are one cap. Up to 100 bytes without braces, spaces or control characters.
@@ -32,7 +32,7 @@ func (c CapConfig) validate() error {
 	return checkPrefix("CapConfig.Prefix", c.Prefix)
 }
 
-// BrokerConfig of a [Broker]. The zero value works.
+// BrokerConfig is the configuration of [NewBroker]. The zero value works.
 type BrokerConfig struct {
 	// Prefix stands before all channels: nothing by default. Brokers with one prefix
 	// on one Redis hear each other. Pub/Sub knows no databases: two apps that share a

@@ -3,11 +3,11 @@ package redissse
 import (
 	"context"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Gone says which connections are not registered any more; see [sse.Cap].
-func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error) {
+// Gone says which connections are not registered any more; see [driver.Cap].
+func (c *connections) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missing, error) {
 	const what = "look for streams"
 	if err := checkConns(what, conns); err != nil || len(conns) == 0 {
 		return nil, err
@@ -25,7 +25,7 @@ func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error)
 	if err != nil {
 		return nil, c.failed(what, err)
 	}
-	var missing []sse.Missing
+	var missing []driver.Missing
 	for i, group := range groups {
 		states, err := answers[i].Int64Slice()
 		if err == nil && len(states) != len(group) {
@@ -36,15 +36,15 @@ func (c *Cap) Gone(ctx context.Context, conns []sse.Conn) ([]sse.Missing, error)
 		}
 		for j, state := range states {
 			if state != 0 {
-				missing = append(missing, sse.Missing{Conn: group[j], Evicted: state == 2})
+				missing = append(missing, driver.Missing{Conn: group[j], Evicted: state == 2})
 			}
 		}
 	}
 	return missing, nil
 }
 
-// Close removes connections; see [sse.Cap].
-func (c *Cap) Close(ctx context.Context, conns []sse.Conn) error {
+// Close removes connections; see [driver.Cap].
+func (c *connections) Close(ctx context.Context, conns []driver.Conn) error {
 	const what = "close streams"
 	if err := checkConns(what, conns); err != nil || len(conns) == 0 {
 		return err
@@ -64,9 +64,9 @@ func (c *Cap) Close(ctx context.Context, conns []sse.Conn) error {
 }
 
 // byMember groups connections, in the order in which members come first.
-func byMember(conns []sse.Conn) [][]sse.Conn {
+func byMember(conns []driver.Conn) [][]driver.Conn {
 	at := make(map[string]int, len(conns))
-	var groups [][]sse.Conn
+	var groups [][]driver.Conn
 	for _, conn := range conns {
 		i, known := at[conn.Member]
 		if !known {

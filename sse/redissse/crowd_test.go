@@ -12,8 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/sse"
-	"github.com/millrace-go/millrace/sse/redissse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 const (
@@ -28,16 +27,16 @@ type crowd struct {
 	t         *testing.T
 	client    redis.UniversalClient
 	prefix    string
-	instances []*redissse.Cap
+	instances []driver.Cap
 
 	mu    sync.Mutex
-	lives [crowdInstances]sse.Live
+	lives [crowdInstances]driver.Live
 	conns map[string]*life
 }
 
 // life is the known part of a connection's life, from outside.
 type life struct {
-	conn           sse.Conn
+	conn           driver.Conn
 	opens, opened  time.Time // it was registered between these, if at all
 	removes        time.Time // and removed after this, if at all
 	evicts, victim time.Time // the call that evicted it began and ended
@@ -75,7 +74,7 @@ func (c *crowd) renew(ctx context.Context, i int) {
 	c.lives[i] = live
 }
 
-func (c *crowd) live(i int) sse.Live {
+func (c *crowd) live(i int) driver.Live {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lives[i]
@@ -138,7 +137,7 @@ func (c *crowd) tab(ctx context.Context, m, tab int) {
 	for step := range crowdSteps {
 		i := random.IntN(crowdInstances)
 		id := fmt.Sprintf("i%d.%d-%d-%d", i, m, tab, step)
-		l := &life{conn: sse.Conn{Member: member(m), ID: id, Token: "tab of " + id}, opens: time.Now()}
+		l := &life{conn: driver.Conn{Member: member(m), ID: id, Token: "tab of " + id}, opens: time.Now()}
 		// Recorded before it opens, since others may evict it before the answer comes.
 		c.mu.Lock()
 		c.conns[id] = l
@@ -165,7 +164,7 @@ func (c *crowd) tab(ctx context.Context, m, tab int) {
 		c.mu.Lock()
 		l.removes = time.Now()
 		c.mu.Unlock()
-		if err := c.instances[i].Close(ctx, []sse.Conn{l.conn}); err != nil {
+		if err := c.instances[i].Close(ctx, []driver.Conn{l.conn}); err != nil {
 			c.t.Error(err)
 		}
 	}
@@ -195,7 +194,7 @@ func (c *crowd) check() {
 		c.t.Errorf("only %d were evicted", evicted)
 	}
 	// The registered connections decide: each that was neither evicted nor closed.
-	var all []sse.Conn
+	var all []driver.Conn
 	left := map[string]int{}
 	for _, l := range c.conns {
 		all = append(all, l.conn)
@@ -204,7 +203,7 @@ func (c *crowd) check() {
 		}
 	}
 	for len(all) > 0 {
-		n := min(len(all), sse.MaxConns)
+		n := min(len(all), driver.MaxConns)
 		gone, err := c.instances[0].Gone(ctx, all[:n])
 		if err != nil {
 			c.t.Fatal(err)

@@ -75,7 +75,7 @@
 //	channel                        message
 //	sse:notification:disconnect    {"memberId": "…", "connectionId": "…"}: an evicted connection
 //	sse:events:0 … :15             everything else, by a hash of the address, in the form
-//	                               of [sse.Message.Append]
+//	                               of driver.Message.Append
 //
 // Every instance listens to all. On a single server that is one connection and plain
 // Pub/Sub. On a Cluster it is sharded Pub/Sub (SSUBSCRIBE, Redis 7): one connection per

@@ -1,10 +1,15 @@
 package redissse
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/millrace-go/millrace/sse/driver"
+)
 
 // Clocked makes the cap's scripts take the time, in µs, from the arguments instead of
 // the server. Nothing else in them changes.
-func Clocked(c *Cap, now func() int64) {
+func Clocked(made driver.Cap, now func() int64) {
+	c := made.(*connections)
 	const ask = "call('TIME')"
 	c.scripts = newScripts(func(text string) string {
 		if n := strings.Count(text, ask); n > 1 || n == 0 && text != closeText {
@@ -17,4 +22,4 @@ func Clocked(c *Cap, now func() int64) {
 }
 
 // Channels are those of a broker, in the order of addresses, and the one for victims.
-func Channels(b *Broker) []string { return b.channels }
+func Channels(b driver.Broker) []string { return b.(*broker).channels }

@@ -4,18 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // A published text is a message of ours, or ignored; a channel of events never
 // disconnects with half a name.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"memberId":"m","connectionId":"c"}`, true)
-	f.Add(string(sse.Message{Kind: sse.ToMember, To: "m", Frame: []byte("data: x\n\n")}.Append(nil)), false)
-	f.Add(string(sse.Message{Kind: sse.Disconnect, To: "m", Arg: "c"}.Append(nil)), true)
+	f.Add(string(driver.Message{Kind: driver.ToMember, To: "m", Frame: []byte("data: x\n\n")}.Append(nil)), false)
+	f.Add(string(driver.Message{Kind: driver.Disconnect, To: "m", Arg: "c"}.Append(nil)), true)
 	f.Add(`{"memberId":""}`, true)
 	f.Fuzz(func(t *testing.T, payload string, disconnects bool) {
-		b := &Broker{channels: make([]string, channels+1)}
+		b := &broker{channels: make([]string, channels+1)}
 		for i := range b.channels {
 			b.channels[i] = "events:" + string(rune('a'+i))
 		}
@@ -26,10 +26,10 @@ func FuzzDecode(f *testing.F) {
 		m, ok := b.decode(channel, payload)
 		switch {
 		case !ok:
-		case disconnects && (m.Kind != sse.Disconnect || m.To == "" || m.Arg == "" || m.Frame != nil):
+		case disconnects && (m.Kind != driver.Disconnect || m.To == "" || m.Arg == "" || m.Frame != nil):
 			t.Fatalf("%q is read as %+v", payload, m)
 		case !disconnects:
-			if again, err := sse.ParseMessage(m.Append(nil)); err != nil || again.To != m.To || string(again.Frame) != string(m.Frame) {
+			if again, err := driver.ParseMessage(m.Append(nil)); err != nil || again.To != m.To || string(again.Frame) != string(m.Frame) {
 				t.Fatalf("%+v comes back as %+v, %v", m, again, err)
 			}
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -30,7 +31,7 @@ type process struct {
 	at  string
 }
 
-func startProcess(t *testing.T, client redis.UniversalClient, prefix string, wrap func(sse.Broker) sse.Broker, cfg sse.Config) *process {
+func startProcess(t *testing.T, client redis.UniversalClient, prefix string, wrap func(driver.Broker) driver.Broker, cfg sse.Config) *process {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	broker := wrap(newBroker(t, client, redissse.BrokerConfig{Prefix: prefix}))
@@ -125,10 +126,10 @@ func (s *tab) ends() {
 }
 
 // deaf is a broker that loses the messages about victims.
-type deaf struct{ sse.Broker }
+type deaf struct{ driver.Broker }
 
-func (d deaf) Publish(ctx context.Context, m sse.Message) error {
-	if m.Kind == sse.Disconnect {
+func (d deaf) Publish(ctx context.Context, m driver.Message) error {
+	if m.Kind == driver.Disconnect {
 		return nil
 	}
 	return d.Broker.Publish(ctx, m)
@@ -138,9 +139,9 @@ func (d deaf) Publish(ctx context.Context, m sse.Message) error {
 // also when the message is lost, and does not come back. An event of one process comes
 // to all.
 func TestHubs(t *testing.T) {
-	wraps := map[string]func(sse.Broker) sse.Broker{
-		"told":   func(b sse.Broker) sse.Broker { return b },
-		"missed": func(b sse.Broker) sse.Broker { return deaf{b} },
+	wraps := map[string]func(driver.Broker) driver.Broker{
+		"told":   func(b driver.Broker) driver.Broker { return b },
+		"missed": func(b driver.Broker) driver.Broker { return deaf{b} },
 	}
 	for kind, connect := range servers {
 		for how, wrap := range wraps {
@@ -180,7 +181,7 @@ func TestHubs(t *testing.T) {
 func TestHubOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
-	asIs := func(b sse.Broker) sse.Broker { return b }
+	asIs := func(b driver.Broker) driver.Broker { return b }
 	p := startProcess(t, open(t, s.URL()), "", asIs, sse.Config{Lease: 3 * time.Second, Inbox: "/inbox"})
 	stream := p.open("m", "tab")
 	s.Kill()
@@ -211,7 +212,7 @@ func TestLiveBeforeDead(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			prefix := redistest.Prefix(t, connect(t))
-			asIs := func(b sse.Broker) sse.Broker { return b }
+			asIs := func(b driver.Broker) driver.Broker { return b }
 			cfg := sse.Config{Lease: time.Minute, Timeout: 10 * time.Second, Ping: time.Hour, Lean: true}
 			one, two := startProcess(t, connect(t), prefix, asIs, cfg), startProcess(t, connect(t), prefix, asIs, cfg)
 			oldest := one.open("m", "oldest")

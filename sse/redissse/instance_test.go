@@ -19,6 +19,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -37,12 +38,12 @@ func fleetConfig() sse.Config {
 
 // lossy loses every other message about an eviction.
 type lossy struct {
-	sse.Broker
+	driver.Broker
 	told atomic.Int64
 }
 
-func (l *lossy) Publish(ctx context.Context, m sse.Message) error {
-	if m.Kind == sse.Disconnect && l.told.Add(1)%2 == 0 {
+func (l *lossy) Publish(ctx context.Context, m driver.Message) error {
+	if m.Kind == driver.Disconnect && l.told.Add(1)%2 == 0 {
 		return nil
 	}
 	return l.Broker.Publish(ctx, m)
@@ -149,7 +150,7 @@ func startLocal(t *testing.T, client, messages redis.UniversalClient) *local {
 	t.Helper()
 	l := &local{}
 	broker := newBroker(t, messages, redissse.BrokerConfig{})
-	l.process = startProcess(t, client, "", func(sse.Broker) sse.Broker {
+	l.process = startProcess(t, client, "", func(driver.Broker) driver.Broker {
 		l.lossy = &lossy{Broker: broker}
 		return l.lossy
 	}, fleetConfig())

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -53,7 +53,7 @@ func TestKeys(t *testing.T) {
 			if err := i.cap.Resign(t.Context(), "i"); err != nil {
 				t.Error(err)
 			}
-			if err := i.cap.Close(t.Context(), []sse.Conn{{Member: "42", ID: "i.2", Token: "t"}, {Member: "42", ID: "i.3", Token: "t"}, {Member: "42", ID: "i.4", Token: "t"}}); err != nil {
+			if err := i.cap.Close(t.Context(), []driver.Conn{{Member: "42", ID: "i.2", Token: "t"}, {Member: "42", ID: "i.3", Token: "t"}, {Member: "42", ID: "i.4", Token: "t"}}); err != nil {
 				t.Error(err)
 			}
 			i.sweep()
@@ -74,7 +74,7 @@ func TestNames(t *testing.T) {
 			client := connect(t)
 			i := newInstance(t, newCap(t, client, redistest.Prefix(t, client)), "i.with.dots", nil)
 			names := []string{"a", "}", "{", "{}", "}{", "a}b", "{a}", "%7D", "%", "회원", "\x00\xff", " ", "a}:tabs", "a:tabs", "-", "+", "(a", "[a"}
-			var conns []sse.Conn
+			var conns []driver.Conn
 			for _, name := range names {
 				for range 3 {
 					c, o := i.open(name)
@@ -163,13 +163,13 @@ func TestRegistry(t *testing.T) {
 				}
 			}
 			c, _ := other.open("m")
-			if err := other.cap.Close(t.Context(), []sse.Conn{c}); err != nil {
+			if err := other.cap.Close(t.Context(), []driver.Conn{c}); err != nil {
 				t.Fatal(err)
 			}
 			hook.on("zrem", func() { c, _ = other.open("m") })
 			i.sweep()
 			listed("opened before it was forgotten")
-			if err := other.cap.Close(t.Context(), []sse.Conn{c}); err != nil {
+			if err := other.cap.Close(t.Context(), []driver.Conn{c}); err != nil {
 				t.Fatal(err)
 			}
 			hook.on("zadd", func() { other.sweep() })

@@ -14,7 +14,7 @@ import (
 // line is a connection that listens to some channels of one node, and reconnects
 // whenever it breaks.
 type line struct {
-	broker   *Broker
+	broker   *broker
 	channels []string
 	hearing  *hearing
 }

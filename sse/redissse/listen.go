@@ -7,14 +7,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Listen hears messages until ctx ends; see [sse.Broker]. It holds one connection on
+// Listen hears messages until ctx ends; see [driver.Broker]. It holds one connection on
 // a single server, and one per channel on a Cluster, whose nodes each know their own
 // channels only. It returns an error when the client is closed, and when the server
 // says that it lacks the right or the command.
-func (b *Broker) Listen(ctx context.Context, l sse.Listener) error {
+func (b *broker) Listen(ctx context.Context, l driver.Listener) error {
 	if l.Hear == nil || l.Up == nil || l.Down == nil {
 		return bad("listen", "Hear, Up or Down of the Listener is nil; set all three")
 	}
@@ -51,7 +51,7 @@ func useless(err error) bool {
 
 // hearing is all lines together: up when all are.
 type hearing struct {
-	l    sse.Listener
+	l    driver.Listener
 	mu   sync.Mutex
 	deaf int // lines that are not up
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -17,7 +17,7 @@ import (
 // no channel of it is ever full.
 type heard struct {
 	t        *testing.T
-	messages chan sse.Message
+	messages chan driver.Message
 	ups      chan struct{}
 	downs    chan struct{}
 	stop     context.CancelFunc
@@ -25,17 +25,17 @@ type heard struct {
 }
 
 // listen begins to hear, and returns when it does. It ends with the test.
-func listen(t *testing.T, b *redissse.Broker) *heard {
+func listen(t *testing.T, b driver.Broker) *heard {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	h := &heard{
 		t: t, stop: stop, ended: make(chan error, 1),
-		messages: make(chan sse.Message, 10_000), ups: make(chan struct{}, 100), downs: make(chan struct{}, 100),
+		messages: make(chan driver.Message, 10_000), ups: make(chan struct{}, 100), downs: make(chan struct{}, 100),
 	}
 	var over sync.WaitGroup
 	over.Go(func() {
-		h.ended <- b.Listen(ctx, sse.Listener{
-			Hear: func(m sse.Message) { h.messages <- m },
+		h.ended <- b.Listen(ctx, driver.Listener{
+			Hear: func(m driver.Message) { h.messages <- m },
 			Up:   func() { h.ups <- struct{}{} },
 			Down: func() { h.downs <- struct{}{} },
 		})
@@ -81,8 +81,8 @@ func TestListenEnds(t *testing.T) {
 		if err := client.Close(); err != nil {
 			t.Fatal(err)
 		}
-		err := newBroker(t, client, redissse.BrokerConfig{}).Listen(t.Context(), sse.Listener{
-			Hear: func(sse.Message) {}, Up: func() {}, Down: func() {},
+		err := newBroker(t, client, redissse.BrokerConfig{}).Listen(t.Context(), driver.Listener{
+			Hear: func(driver.Message) {}, Up: func() {}, Down: func() {},
 		})
 		if !errors.Is(err, redis.ErrClosed) {
 			t.Errorf("ended with %v", err)

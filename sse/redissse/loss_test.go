@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -34,7 +34,7 @@ func TestFlush(t *testing.T) {
 	for n := range 3 {
 		all = append(all, newInstance(t, newCap(t, open(t, s.URL()), ""), fmt.Sprint("i", n), now))
 	}
-	var before []sse.Conn
+	var before []driver.Conn
 	for n := range 30 {
 		c, _ := all[n%3].open(fmt.Sprint("m", n%10))
 		before = append(before, c)
@@ -96,7 +96,7 @@ func TestLostScripts(t *testing.T) {
 	forget()
 	i.renew()
 	forget()
-	var conns []sse.Conn
+	var conns []driver.Conn
 	for n := range 5 {
 		c, _ := i.open(fmt.Sprint("m", n))
 		conns = append(conns, c)
@@ -133,16 +133,16 @@ func TestDown(t *testing.T) {
 }
 
 // callAll makes each call there is.
-func callAll(ctx context.Context, c *redissse.Cap, b *redissse.Broker) map[string]error {
-	conn := sse.Conn{Member: "m", ID: "i.1", Token: "t"}
+func callAll(ctx context.Context, c driver.Cap, b driver.Broker) map[string]error {
+	conn := driver.Conn{Member: "m", ID: "i.1", Token: "t"}
 	live, err := c.Renew(ctx, "i", lease)
 	_, open := c.Open(ctx, rules, live, conn)
-	_, gone := c.Gone(ctx, []sse.Conn{conn})
-	closed := c.Close(ctx, []sse.Conn{conn})
+	_, gone := c.Gone(ctx, []driver.Conn{conn})
+	closed := c.Close(ctx, []driver.Conn{conn})
 	_, swept := c.Sweep(ctx, rules, live, "")
 	return map[string]error{
 		"renew": err, "open": open, "gone": gone, "close": closed, "sweep": swept,
-		"resign": c.Resign(ctx, "i"), "publish": b.Publish(ctx, sse.Message{Kind: sse.Mute, To: "m"}),
+		"resign": c.Resign(ctx, "i"), "publish": b.Publish(ctx, driver.Message{Kind: driver.Mute, To: "m"}),
 	}
 }
 
@@ -151,7 +151,7 @@ func TestForbidden(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
 	admin := open(t, s.URL())
-	as := func(user string, may ...string) (*redissse.Cap, *redissse.Broker) {
+	as := func(user string, may ...string) (driver.Cap, driver.Broker) {
 		t.Helper()
 		args := []any{"ACL", "SETUSER", user, "on", ">secret", "resetchannels"}
 		for _, one := range may {
@@ -196,7 +196,7 @@ func TestForbidden(t *testing.T) {
 			may[i] = "~" + word
 		}
 	}
-	err = whisper.Listen(t.Context(), sse.Listener{Hear: func(sse.Message) {}, Up: func() {}, Down: func() {}})
+	err = whisper.Listen(t.Context(), driver.Listener{Hear: func(driver.Message) {}, Up: func() {}, Down: func() {}})
 	may = append(may, told(err, " on the channels ")...)
 
 	c, b := as("enough", may...)
@@ -209,16 +209,16 @@ func TestForbidden(t *testing.T) {
 	for range 5 { // evictions
 		i.open("m")
 	}
-	again := sse.Conn{Member: "m", ID: "i.9", Token: "tab of i.5"}
+	again := driver.Conn{Member: "m", ID: "i.9", Token: "tab of i.5"}
 	if o, err := c.Open(t.Context(), rules, i.live, again); err != nil || len(o.Replaced) != 1 {
 		t.Errorf("the same tab again: %+v, %v", o, err)
 	}
-	i.missing(again, sse.Conn{Member: "m", ID: "i.1", Token: "tab of i.1"})
-	if err := c.Close(t.Context(), []sse.Conn{again, {Member: "m", ID: "i.3", Token: "x"}, {Member: "m", ID: "i.4", Token: "x"}}); err != nil {
+	i.missing(again, driver.Conn{Member: "m", ID: "i.1", Token: "tab of i.1"})
+	if err := c.Close(t.Context(), []driver.Conn{again, {Member: "m", ID: "i.3", Token: "x"}, {Member: "m", ID: "i.4", Token: "x"}}); err != nil {
 		t.Error(err)
 	}
 	i.sweep()
 	h := listen(t, b)
-	publish(t, b, sse.Message{Kind: sse.Disconnect, To: "m", Arg: "i.1"})
+	publish(t, b, driver.Message{Kind: driver.Disconnect, To: "m", Arg: "i.1"})
 	wait(t, "message", h.messages)
 }

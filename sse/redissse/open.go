@@ -6,21 +6,21 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // remembered is the least number of evicted tabs of a member that are remembered.
 const remembered = 32
 
-// Open registers a connection; see [sse.Cap].
-func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Conn) (sse.Opened, error) {
+// Open registers a connection; see [driver.Cap].
+func (c *connections) Open(ctx context.Context, r driver.Rules, live driver.Live, conn driver.Conn) (driver.Opened, error) {
 	const what = "open a stream"
 	err := checkRules(what, r)
 	if err == nil {
 		err = checkConn(what, conn)
 	}
 	if err != nil {
-		return sse.Opened{}, err
+		return driver.Opened{}, err
 	}
 	args := append(ghostArgs(r, live), conn.ID, conn.Token, r.Max, remembered, r.NoVictims, len(live.Gone))
 	for _, id := range slices.Concat(live.Gone, live.Silent) {
@@ -28,14 +28,14 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	}
 	answer, err := c.run(ctx, c.scripts.open, c.keys.of(conn.Member), args...).Slice()
 	if err != nil {
-		return sse.Opened{}, c.failed(what, err)
+		return driver.Opened{}, c.failed(what, err)
 	}
 	if len(answer) > 0 && answer[0] == "evicted" {
-		return sse.Opened{}, fmt.Errorf("redissse: %s: %w", what, fault.MarkPermanent(sse.ErrEvicted))
+		return driver.Opened{}, fmt.Errorf("redissse: %s: %w", what, fault.MarkPermanent(driver.ErrEvicted))
 	}
 	opened, ok := readOpened(conn.Member, answer)
 	if !ok {
-		return sse.Opened{}, c.failed(what, errAnswer)
+		return driver.Opened{}, c.failed(what, errAnswer)
 	}
 	if opened.Full != nil {
 		return opened, nil
@@ -43,13 +43,13 @@ func (c *Cap) Open(ctx context.Context, r sse.Rules, live sse.Live, conn sse.Con
 	// After the script. A sweep that forgets the member at this moment then either
 	// looks again and finds the entry, or this puts the member back.
 	if _, err := c.register.Do(ctx, conn.Member); err != nil {
-		return sse.Opened{}, c.failed(what, err)
+		return driver.Opened{}, c.failed(what, err)
 	}
 	return opened, nil
 }
 
 // ghostArgs are the arguments of ghosts.lua.
-func ghostArgs(r sse.Rules, live sse.Live) []any {
+func ghostArgs(r driver.Rules, live driver.Live) []any {
 	args := make([]any, 0, 8+len(live.Instances))
 	args = append(args, ms(r.Lifetime), live.At.UnixMilli(), len(live.Instances))
 	for _, instance := range live.Instances {
@@ -58,7 +58,7 @@ func ghostArgs(r sse.Rules, live sse.Live) []any {
 	return args
 }
 
-func readOpened(member string, answer []any) (o sse.Opened, ok bool) {
+func readOpened(member string, answer []any) (o driver.Opened, ok bool) {
 	if len(answer) == 1 && answer[0] == "known" {
 		return o, true
 	}
@@ -92,13 +92,13 @@ func readOpened(member string, answer []any) (o sse.Opened, ok bool) {
 }
 
 // readConns reads connections and tokens in turn.
-func readConns(member string, answer []any) (conns []sse.Conn, ok bool) {
+func readConns(member string, answer []any) (conns []driver.Conn, ok bool) {
 	if len(answer)%2 != 0 {
 		return nil, false
 	}
-	conns = make([]sse.Conn, 0, len(answer)/2)
+	conns = make([]driver.Conn, 0, len(answer)/2)
 	for i := 0; i < len(answer); i += 2 {
-		conns = append(conns, sse.Conn{Member: member, ID: fmt.Sprint(answer[i]), Token: fmt.Sprint(answer[i+1])})
+		conns = append(conns, driver.Conn{Member: member, ID: fmt.Sprint(answer[i]), Token: fmt.Sprint(answer[i+1])})
 	}
 	return conns, true
 }

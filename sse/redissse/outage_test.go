@@ -12,13 +12,13 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
 // loses calls do, which loses messages, and expects the listener to be told of the
 // loss, and then to hear again.
-func (h *heard) loses(b *redissse.Broker, why string, do func()) {
+func (h *heard) loses(b driver.Broker, why string, do func()) {
 	h.t.Helper()
 	do()
 	wait(h.t, "down after "+why, h.downs)
@@ -26,7 +26,7 @@ func (h *heard) loses(b *redissse.Broker, why string, do func()) {
 	for i := range 64 { // of all channels
 		to := fmt.Sprint(why, " ", i)
 		redistest.Eventually(h.t, "a call succeeds after "+why, func() error {
-			return b.Publish(h.t.Context(), sse.Message{Kind: sse.Mute, To: to})
+			return b.Publish(h.t.Context(), driver.Message{Kind: driver.Mute, To: to})
 		})
 		if m := wait(h.t, "message after "+why, h.messages); m.To != to {
 			h.t.Errorf("after %s: heard %+v, want %s", why, m, to)
@@ -52,7 +52,7 @@ func TestReconnects(t *testing.T) {
 	})
 	h.loses(b, "a restart", func() {
 		s.Kill()
-		if err := b.Publish(t.Context(), sse.Message{Kind: sse.Mute, To: "nobody"}); fault.Of(err) != fault.Infrastructure {
+		if err := b.Publish(t.Context(), driver.Message{Kind: driver.Mute, To: "nobody"}); fault.Of(err) != fault.Infrastructure {
 			t.Errorf("published to nothing: %v", err)
 		}
 		s.Start()
@@ -71,7 +71,7 @@ func TestSilence(t *testing.T) {
 	wait(t, "down", h.downs)
 	proxy.Stall(false)
 	wait(t, "up", h.ups)
-	publish(t, b, sse.Message{Kind: sse.Mute, To: "m"})
+	publish(t, b, driver.Message{Kind: driver.Mute, To: "m"})
 	wait(t, "message", h.messages)
 }
 

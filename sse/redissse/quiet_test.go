@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -106,8 +106,8 @@ func TestQuiet(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var listening sync.WaitGroup
 		listening.Go(func() {
-			err := b.Listen(ctx, sse.Listener{
-				Hear: func(sse.Message) {}, Up: func() { ups.Add(1) }, Down: func() { downs.Add(1) },
+			err := b.Listen(ctx, driver.Listener{
+				Hear: func(driver.Message) {}, Up: func() { ups.Add(1) }, Down: func() { downs.Add(1) },
 			})
 			if err != nil {
 				t.Error(err)

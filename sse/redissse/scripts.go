@@ -41,7 +41,7 @@ type ask struct {
 // runAll runs a script many times, for members of any slots, in as many calls as
 // there are nodes. A pipeline has no fallback of its own where a node has lost the
 // script, so the refused runs are sent again with the script's text.
-func (c *Cap) runAll(ctx context.Context, script *redis.Script, asks []ask) ([]*redis.Cmd, error) {
+func (c *connections) runAll(ctx context.Context, script *redis.Script, asks []ask) ([]*redis.Cmd, error) {
 	answers := make([]*redis.Cmd, len(asks))
 	again := make([]int, len(asks))
 	for i := range asks {
@@ -76,12 +76,12 @@ func (c *Cap) runAll(ctx context.Context, script *redis.Script, asks []ask) ([]*
 	return answers, nil
 }
 
-func (c *Cap) run(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
+func (c *connections) run(ctx context.Context, script *redis.Script, keys []string, args ...any) *redis.Cmd {
 	return script.Run(ctx, c.client, keys, c.with(args)...)
 }
 
 // with adds the arguments that tests give to every script.
-func (c *Cap) with(args []any) []any {
+func (c *connections) with(args []any) []any {
 	if c.extra == nil {
 		return args
 	}

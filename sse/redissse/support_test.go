@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -32,7 +32,7 @@ var (
 	servers = redistest.Servers
 )
 
-func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse.Cap {
+func newCap(t testing.TB, client redis.UniversalClient, prefix string) driver.Cap {
 	t.Helper()
 	// The nodes of the tests' Cluster are on one machine.
 	c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix, Skew: time.Nanosecond})
@@ -42,7 +42,7 @@ func newCap(t testing.TB, client redis.UniversalClient, prefix string) *redissse
 	return c
 }
 
-func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerConfig) *redissse.Broker {
+func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerConfig) driver.Broker {
 	t.Helper()
 	b, err := redissse.NewBroker(client, cfg)
 	if err != nil {
@@ -53,7 +53,7 @@ func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerCo
 
 const lease = 15 * time.Second
 
-var rules = sse.Rules{Max: 3, Lifetime: 30 * time.Minute}
+var rules = driver.Rules{Max: 3, Lifetime: 30 * time.Minute}
 
 // clock is the time of Redis, for all instances of a test.
 type clock struct{ µs atomic.Int64 }
@@ -69,14 +69,14 @@ func (c *clock) advance(d time.Duration) { c.µs.Add(d.Microseconds()) }
 // instance is a process with streams.
 type instance struct {
 	t      *testing.T
-	cap    *redissse.Cap
+	cap    driver.Cap
 	name   string
-	live   sse.Live
+	live   driver.Live
 	behind time.Duration // by how much the nodes of members are behind that of leases
 	opened int
 }
 
-func newInstance(t *testing.T, c *redissse.Cap, name string, time *clock) *instance {
+func newInstance(t *testing.T, c driver.Cap, name string, time *clock) *instance {
 	t.Helper()
 	i := &instance{t: t, cap: c, name: name}
 	if time != nil {
@@ -86,7 +86,7 @@ func newInstance(t *testing.T, c *redissse.Cap, name string, time *clock) *insta
 	return i
 }
 
-func (i *instance) renew() sse.Live {
+func (i *instance) renew() driver.Live {
 	i.t.Helper()
 	live, err := i.cap.Renew(i.t.Context(), i.name, lease)
 	if err != nil {
@@ -97,11 +97,11 @@ func (i *instance) renew() sse.Live {
 }
 
 // open opens a stream in a new tab.
-func (i *instance) open(member string) (sse.Conn, sse.Opened) {
+func (i *instance) open(member string) (driver.Conn, driver.Opened) {
 	i.t.Helper()
 	i.opened++
 	id := fmt.Sprintf("%s.%d", i.name, i.opened)
-	c := sse.Conn{Member: member, ID: id, Token: "tab of " + id}
+	c := driver.Conn{Member: member, ID: id, Token: "tab of " + id}
 	o, err := i.cap.Open(i.t.Context(), rules, i.live, c)
 	if err != nil {
 		i.t.Fatal(err)
@@ -110,7 +110,7 @@ func (i *instance) open(member string) (sse.Conn, sse.Opened) {
 }
 
 // missing returns which of some connections are not registered, by their ids.
-func (i *instance) missing(conns ...sse.Conn) map[string]bool {
+func (i *instance) missing(conns ...driver.Conn) map[string]bool {
 	i.t.Helper()
 	gone, err := i.cap.Gone(i.t.Context(), conns)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 // add puts members into the registry, which is a sorted set with equal scores: it is
 // read in the order of names, so that a sweep can continue, also at a replica that
 // has taken over.
-func (c *Cap) add(ctx context.Context, members []string) ([]struct{}, error) {
+func (c *connections) add(ctx context.Context, members []string) ([]struct{}, error) {
 	all := make([]redis.Z, len(members))
 	for i, member := range members {
 		all[i].Member = member
@@ -30,36 +30,36 @@ func (c *Cap) add(ctx context.Context, members []string) ([]struct{}, error) {
 	return make([]struct{}, len(members)), c.client.ZAdd(ctx, c.keys.members(), all...).Err()
 }
 
-// Sweep removes the ghosts of up to a hundred members; see [sse.Cap].
-func (c *Cap) Sweep(ctx context.Context, r sse.Rules, live sse.Live, from string) (sse.Swept, error) {
+// Sweep removes the ghosts of up to a hundred members; see [driver.Cap].
+func (c *connections) Sweep(ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
 	const what = "sweep"
 	if err := checkRules(what, r); err != nil {
-		return sse.Swept{}, err
+		return driver.Swept{}, err
 	}
 	after := "-"
 	if from != "" {
 		name, ok := strings.CutPrefix(from, cursor)
 		if !ok || name == "" {
-			return sse.Swept{}, bad(what, "it is to go on at %.20q, where no other has ended; give Swept.Next", from)
+			return driver.Swept{}, bad(what, "it is to go on at %.20q, where no other has ended; give Swept.Next", from)
 		}
 		after = "(" + name
 	}
 	members, err := c.client.ZRangeByLex(ctx, c.keys.members(), &redis.ZRangeBy{Min: after, Max: "+", Count: page}).Result()
 	if err != nil {
-		return sse.Swept{}, c.failed(what, err)
+		return driver.Swept{}, c.failed(what, err)
 	}
 	removed, err := c.sweep(ctx, r, live, members)
 	if err != nil {
-		return sse.Swept{}, c.failed(what, err)
+		return driver.Swept{}, c.failed(what, err)
 	}
-	swept := sse.Swept{Removed: removed, Done: len(members) < page}
+	swept := driver.Swept{Removed: removed, Done: len(members) < page}
 	if !swept.Done {
 		swept.Next = cursor + members[len(members)-1]
 	}
 	return swept, nil
 }
 
-func (c *Cap) sweep(ctx context.Context, r sse.Rules, live sse.Live, members []string) (removed int, err error) {
+func (c *connections) sweep(ctx context.Context, r driver.Rules, live driver.Live, members []string) (removed int, err error) {
 	counts, err := c.purge(ctx, r, live, members)
 	if err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (c *Cap) sweep(ctx context.Context, r sse.Rules, live sse.Live, members []s
 
 // purge removes ghosts, and returns for each member how many there were, and how
 // many entries are left.
-func (c *Cap) purge(ctx context.Context, r sse.Rules, live sse.Live, members []string) ([][]int64, error) {
+func (c *connections) purge(ctx context.Context, r driver.Rules, live driver.Live, members []string) ([][]int64, error) {
 	if len(members) == 0 {
 		return nil, nil
 	}
@@ -105,7 +105,7 @@ func (c *Cap) purge(ctx context.Context, r sse.Rules, live sse.Live, members []s
 
 // forget takes members out of the registry, and puts back those that have opened a
 // stream before that. A stream that opens later registers its member after it.
-func (c *Cap) forget(ctx context.Context, r sse.Rules, live sse.Live, members []string) error {
+func (c *connections) forget(ctx context.Context, r driver.Rules, live driver.Live, members []string) error {
 	all := make([]any, len(members))
 	for i, member := range members {
 		all[i] = member

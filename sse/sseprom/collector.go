@@ -9,20 +9,20 @@ import (
 	"github.com/millrace-go/millrace/sse"
 )
 
-// Config is the configuration of a [Collector]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Labels are on every series; none by default. Two hubs in one registry need a
 	// label that tells them apart.
 	Labels prometheus.Labels
 }
 
-// Collector is a [prometheus.Collector] of one hub.
-type Collector struct {
+// collector is a [prometheus.Collector] of one hub.
+type collector struct {
 	hub     *sse.Hub
 	metrics []metric
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
+var _ prometheus.Collector = (*collector)(nil)
 
 // metric is one series, and how it is read.
 type metric struct {
@@ -33,11 +33,11 @@ type metric struct {
 }
 
 // New makes a collector, to be registered by the caller.
-func New(hub *sse.Hub, cfg Config) (*Collector, error) {
+func New(hub *sse.Hub, cfg Config) (prometheus.Collector, error) {
 	if hub == nil {
 		return nil, errors.New("sseprom: the hub is nil; make one with sse.New")
 	}
-	c := &Collector{hub: hub}
+	c := &collector{hub: hub}
 	labels := maps.Clone(cfg.Labels)
 	gauge := func(name, help string, read func(sse.Stats) float64) {
 		desc := prometheus.NewDesc("millrace_sse_"+name, help, nil, labels)
@@ -92,14 +92,14 @@ func New(hub *sse.Hub, cfg Config) (*Collector, error) {
 }
 
 // Describe implements [prometheus.Collector].
-func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, m := range c.metrics {
 		out <- m.desc
 	}
 }
 
 // Collect implements [prometheus.Collector].
-func (c *Collector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	stats := c.hub.Stats()
 	for _, m := range c.metrics {
 		out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(stats), m.label...)

@@ -8,30 +8,30 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/ssetest"
 )
 
 // wire is a correct Broker with one defect.
 type wire struct {
-	*memsse.Broker
-	publish func(w *wire, ctx context.Context, m sse.Message) error
-	listen  func(w *wire, ctx context.Context, l sse.Listener) error
+	driver.Broker
+	publish func(w *wire, ctx context.Context, m driver.Message) error
+	listen  func(w *wire, ctx context.Context, l driver.Listener) error
 
 	mu        sync.Mutex
-	late      *sse.Message
-	listeners []sse.Listener
+	late      *driver.Message
+	listeners []driver.Listener
 }
 
-func (w *wire) Publish(ctx context.Context, m sse.Message) error {
+func (w *wire) Publish(ctx context.Context, m driver.Message) error {
 	if w.publish == nil {
 		return w.Broker.Publish(ctx, m)
 	}
 	return w.publish(w, ctx, m)
 }
 
-func (w *wire) Listen(ctx context.Context, l sse.Listener) error {
+func (w *wire) Listen(ctx context.Context, l driver.Listener) error {
 	w.mu.Lock()
 	w.listeners = append(w.listeners, l)
 	w.mu.Unlock()
@@ -58,8 +58,8 @@ func (w *wire) cut(down, up bool) func(context.Context) error {
 	}
 }
 
-func changed(change func(w *wire, m *sse.Message) (times int)) func(*wire, context.Context, sse.Message) error {
-	return func(w *wire, ctx context.Context, m sse.Message) error {
+func changed(change func(w *wire, m *driver.Message) (times int)) func(*wire, context.Context, driver.Message) error {
+	return func(w *wire, ctx context.Context, m driver.Message) error {
 		for range change(w, &m) {
 			if err := w.Broker.Publish(ctx, m); err != nil {
 				return err
@@ -78,24 +78,24 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 	}
 	by := func(names ...string) []string { return names }
 	all := []defect{
-		{name: "loses messages", by: by("everybody-hears-everything", "order-by-address", "listening-ends"), wire: &wire{publish: changed(func(*wire, *sse.Message) int { return 0 })}},
-		{name: "sends twice", by: by("everybody-hears-everything"), wire: &wire{publish: changed(func(*wire, *sse.Message) int { return 2 })}},
-		{name: "loses the id", by: by("everybody-hears-everything"), wire: &wire{publish: changed(func(_ *wire, m *sse.Message) int { m.ID = ""; return 1 })}},
-		{name: "mixes kinds", by: by("everybody-hears-everything"), wire: &wire{publish: changed(func(_ *wire, m *sse.Message) int { m.Kind = sse.ToAll; return 1 })}},
+		{name: "loses messages", by: by("everybody-hears-everything", "order-by-address", "listening-ends"), wire: &wire{publish: changed(func(*wire, *driver.Message) int { return 0 })}},
+		{name: "sends twice", by: by("everybody-hears-everything"), wire: &wire{publish: changed(func(*wire, *driver.Message) int { return 2 })}},
+		{name: "loses the id", by: by("everybody-hears-everything"), wire: &wire{publish: changed(func(_ *wire, m *driver.Message) int { m.ID = ""; return 1 })}},
+		{name: "mixes kinds", by: by("everybody-hears-everything"), wire: &wire{publish: changed(func(_ *wire, m *driver.Message) int { m.Kind = driver.ToAll; return 1 })}},
 		{name: "changes the order", by: by("order-by-address"), wire: &wire{publish: swaps}},
-		{name: "cuts frames", by: by("large-and-binary-frames"), wire: &wire{publish: changed(func(_ *wire, m *sse.Message) int { m.Frame = m.Frame[:min(len(m.Frame), 1000)]; return 1 })}},
-		{name: "ends frames at NUL", by: by("large-and-binary-frames"), wire: &wire{publish: changed(func(_ *wire, m *sse.Message) int {
+		{name: "cuts frames", by: by("large-and-binary-frames"), wire: &wire{publish: changed(func(_ *wire, m *driver.Message) int { m.Frame = m.Frame[:min(len(m.Frame), 1000)]; return 1 })}},
+		{name: "ends frames at NUL", by: by("large-and-binary-frames"), wire: &wire{publish: changed(func(_ *wire, m *driver.Message) int {
 			m.Frame = []byte(strings.SplitN(string(m.Frame), "\x00", 2)[0])
 			return 1
 		})}},
-		{name: "needs a listener", by: by("nobody-listens"), wire: &wire{publish: func(w *wire, ctx context.Context, m sse.Message) error {
+		{name: "needs a listener", by: by("nobody-listens"), wire: &wire{publish: func(w *wire, ctx context.Context, m driver.Message) error {
 			if len(w.listeners) == 0 {
 				return context.DeadlineExceeded
 			}
 			return w.Broker.Publish(ctx, m)
 		}}},
-		{name: "takes anything", by: by("messages-that-cannot-be"), wire: &wire{publish: func(*wire, context.Context, sse.Message) error { return nil }}},
-		{name: "answers that the context ended", by: by("listening-ends", "everybody-hears-everything"), wire: &wire{listen: func(w *wire, ctx context.Context, l sse.Listener) error {
+		{name: "takes anything", by: by("messages-that-cannot-be"), wire: &wire{publish: func(*wire, context.Context, driver.Message) error { return nil }}},
+		{name: "answers that the context ended", by: by("listening-ends", "everybody-hears-everything"), wire: &wire{listen: func(w *wire, ctx context.Context, l driver.Listener) error {
 			if err := w.Broker.Listen(ctx, l); err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 }
 
 // swaps sends each second message before the first.
-func swaps(w *wire, ctx context.Context, m sse.Message) error {
+func swaps(w *wire, ctx context.Context, m driver.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.late == nil {

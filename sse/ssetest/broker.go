@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // ear listens, and keeps the messages to one address space.
@@ -20,7 +20,7 @@ type ear struct {
 	change chan struct{} // has one when something came
 
 	mu     sync.Mutex
-	heard  []sse.Message
+	heard  []driver.Message
 	ups    int
 	downs  int
 	ended  bool
@@ -30,7 +30,7 @@ type ear struct {
 // tag tells the messages of one case from those of others on the same server.
 type tag string
 
-func listen(ctx context.Context, b sse.Broker, mine tag) (*ear, error) {
+func listen(ctx context.Context, b driver.Broker, mine tag) (*ear, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	e := &ear{cancel: cancel, done: make(chan error, 1), change: make(chan struct{}, 1)}
 	record := func(note func()) {
@@ -46,9 +46,9 @@ func listen(ctx context.Context, b sse.Broker, mine tag) (*ear, error) {
 		}
 	}
 	go func() {
-		err := b.Listen(ctx, sse.Listener{
-			Hear: func(m sse.Message) {
-				if m.Event == string(mine) || m.Kind > sse.ToAll && m.To == string(mine) {
+		err := b.Listen(ctx, driver.Listener{
+			Hear: func(m driver.Message) {
+				if m.Event == string(mine) || m.Kind > driver.ToAll && m.To == string(mine) {
 					record(func() { e.heard = append(e.heard, m) })
 				}
 			},
@@ -117,18 +117,18 @@ func brokerCases() []conformance.Case[BrokerHarness] {
 		{Name: "order-by-address", Run: orderByAddress},
 		{Name: "large-and-binary-frames", Run: largeFrames},
 		{Name: "nobody-listens", Run: func(ctx context.Context, h BrokerHarness) error {
-			return h.Broker.Publish(ctx, sse.Message{Kind: sse.ToAll, Event: name("e"), Frame: []byte("data: x\n\n")})
+			return h.Broker.Publish(ctx, driver.Message{Kind: driver.ToAll, Event: name("e"), Frame: []byte("data: x\n\n")})
 		}},
 		{Name: "messages-that-cannot-be", Run: func(ctx context.Context, h BrokerHarness) error {
-			if err := h.Broker.Publish(ctx, sse.Message{Kind: sse.ToAll, Frame: make([]byte, sse.MaxMessage)}); err == nil {
+			if err := h.Broker.Publish(ctx, driver.Message{Kind: driver.ToAll, Frame: make([]byte, driver.MaxMessage)}); err == nil {
 				return errors.New("a message longer than MaxMessage is taken")
 			}
-			if err := h.Broker.Publish(ctx, sse.Message{Frame: []byte("data: x\n\n")}); err == nil {
+			if err := h.Broker.Publish(ctx, driver.Message{Frame: []byte("data: x\n\n")}); err == nil {
 				return errors.New("a message of no kind is taken")
 			}
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
-			if err := h.Broker.Publish(ended, sse.Message{Kind: sse.ToAll, Frame: []byte("data: x\n\n")}); err == nil {
+			if err := h.Broker.Publish(ended, driver.Message{Kind: driver.ToAll, Frame: []byte("data: x\n\n")}); err == nil {
 				return errors.New("publish does not heed its context")
 			}
 			return nil
@@ -166,14 +166,14 @@ func everybodyHears(ctx context.Context, h BrokerHarness) error {
 		return err
 	}
 	to := string(mine)
-	messages := []sse.Message{
-		{Kind: sse.ToMember, To: to, Event: string(mine), ID: "7", Frame: []byte("event: x\ndata: y\nid: 7\n\n")},
-		{Kind: sse.ToRoom, To: to, Event: string(mine), Frame: []byte("data: y\n\n")},
-		{Kind: sse.ToAll, Event: string(mine), Frame: []byte("data: z\n\n")},
-		{Kind: sse.Disconnect, To: to, Arg: "i.1"},
-		{Kind: sse.Join, To: to, Arg: "room"}, {Kind: sse.Leave, To: to, Arg: "room"},
-		{Kind: sse.Mute, To: to}, {Kind: sse.Unmute, To: to},
-		{Kind: sse.Ask, To: to, Arg: "i.2", Frame: []byte("j.1\nj.2")}, {Kind: sse.Answer, To: to, Frame: []byte("+j.1\n-j.2\n")},
+	messages := []driver.Message{
+		{Kind: driver.ToMember, To: to, Event: string(mine), ID: "7", Frame: []byte("event: x\ndata: y\nid: 7\n\n")},
+		{Kind: driver.ToRoom, To: to, Event: string(mine), Frame: []byte("data: y\n\n")},
+		{Kind: driver.ToAll, Event: string(mine), Frame: []byte("data: z\n\n")},
+		{Kind: driver.Disconnect, To: to, Arg: "i.1"},
+		{Kind: driver.Join, To: to, Arg: "room"}, {Kind: driver.Leave, To: to, Arg: "room"},
+		{Kind: driver.Mute, To: to}, {Kind: driver.Unmute, To: to},
+		{Kind: driver.Ask, To: to, Arg: "i.2", Frame: []byte("j.1\nj.2")}, {Kind: driver.Answer, To: to, Frame: []byte("+j.1\n-j.2\n")},
 	}
 	for i := range h.Peers {
 		for _, m := range messages {
@@ -192,7 +192,9 @@ func everybodyHears(ctx context.Context, h BrokerHarness) error {
 					m.Arg += fmt.Sprint(j)
 				}
 				what := fmt.Sprintf("listener %d hears the kind %d of peer %d", i, m.Kind, j)
-				if err := e.until(ctx, what, func() bool { return slices.ContainsFunc(e.heard, func(got sse.Message) bool { return same(got, m) }) }); err != nil {
+				if err := e.until(ctx, what, func() bool {
+					return slices.ContainsFunc(e.heard, func(got driver.Message) bool { return same(got, m) })
+				}); err != nil {
 					return errors.Join(err, end())
 				}
 			}
@@ -202,7 +204,7 @@ func everybodyHears(ctx context.Context, h BrokerHarness) error {
 	want := len(messages) * len(h.Peers)
 	count := func(e *ear) (n int) {
 		for _, m := range e.heard {
-			if m.Kind <= sse.ToAll || m.To == to {
+			if m.Kind <= driver.ToAll || m.To == to {
 				n++
 			}
 		}
@@ -222,7 +224,7 @@ func everybodyHears(ctx context.Context, h BrokerHarness) error {
 	return err
 }
 
-func same(a, b sse.Message) bool {
+func same(a, b driver.Message) bool {
 	return a.Kind == b.Kind && a.To == b.To && a.Arg == b.Arg && a.Event == b.Event && a.ID == b.ID && bytes.Equal(a.Frame, b.Frame)
 }
 
@@ -241,7 +243,7 @@ func orderByAddress(ctx context.Context, h BrokerHarness) error {
 	for a := range addresses {
 		publishers.Go(func() {
 			for i := range each {
-				m := sse.Message{Kind: sse.ToRoom, To: fmt.Sprint("room", a), Event: string(mine), ID: fmt.Sprint(i), Frame: []byte("data: x\n\n")}
+				m := driver.Message{Kind: driver.ToRoom, To: fmt.Sprint("room", a), Event: string(mine), ID: fmt.Sprint(i), Frame: []byte("data: x\n\n")}
 				if err := h.Broker.Publish(ctx, m); err != nil {
 					mu.Lock()
 					failed = errors.Join(failed, err)
@@ -283,14 +285,14 @@ func largeFrames(ctx context.Context, h BrokerHarness) error {
 	}
 	frames := [][]byte{binary, bytes.Repeat(binary, 2000)}
 	for _, f := range frames {
-		if err := h.Broker.Publish(ctx, sse.Message{Kind: sse.ToMember, To: "m{x}:*", Event: string(mine), Frame: f}); err != nil {
+		if err := h.Broker.Publish(ctx, driver.Message{Kind: driver.ToMember, To: "m{x}:*", Event: string(mine), Frame: f}); err != nil {
 			return errors.Join(fmt.Errorf("publish %d bytes: %w", len(f), err), end())
 		}
 	}
 	for _, e := range all {
 		for _, f := range frames {
 			if err := e.until(ctx, fmt.Sprintf("a frame of %d bytes", len(f)), func() bool {
-				return slices.ContainsFunc(e.heard, func(m sse.Message) bool { return bytes.Equal(m.Frame, f) && m.To == "m{x}:*" })
+				return slices.ContainsFunc(e.heard, func(m driver.Message) bool { return bytes.Equal(m.Frame, f) && m.To == "m{x}:*" })
 			}); err != nil {
 				return errors.Join(err, end())
 			}
@@ -312,7 +314,7 @@ func listeningEnds(ctx context.Context, h BrokerHarness) error {
 		return errors.Join(err, two.end(ctx))
 	}
 	// The other listener goes on.
-	if err := h.Broker.Publish(ctx, sse.Message{Kind: sse.ToAll, Event: string(mine), Frame: []byte("data: x\n\n")}); err != nil {
+	if err := h.Broker.Publish(ctx, driver.Message{Kind: driver.ToAll, Event: string(mine), Frame: []byte("data: x\n\n")}); err != nil {
 		return errors.Join(err, two.end(ctx))
 	}
 	err = two.until(ctx, "a message after the other has ended", func() bool { return len(two.heard) == 1 })
@@ -339,7 +341,7 @@ func cutIsTold(ctx context.Context, h BrokerHarness) error {
 		}
 	}
 	// A publisher's connection may have been cut as well.
-	m := sse.Message{Kind: sse.ToAll, Event: string(mine), Frame: []byte("data: after\n\n")}
+	m := driver.Message{Kind: driver.ToAll, Event: string(mine), Frame: []byte("data: after\n\n")}
 	for err = h.Broker.Publish(ctx, m); err != nil && ctx.Err() == nil; err = h.Broker.Publish(ctx, m) {
 		select {
 		case <-time.After(50 * time.Millisecond):

@@ -6,30 +6,30 @@ import (
 	"strings"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func callCases() []conformance.Case[CapHarness] {
 	return []conformance.Case[CapHarness]{
 		capCase("calls-that-cannot-be", func(p *player) error {
 			good := p.conn("1")
-			with := func(change func(c *sse.Conn)) sse.Conn { c := good; change(&c); return c }
-			for what, c := range map[string]sse.Conn{
-				"no member":     with(func(c *sse.Conn) { c.Member = "" }),
-				"a long member": with(func(c *sse.Conn) { c.Member = strings.Repeat("m", sse.MaxMember+1) }),
-				"no instance":   with(func(c *sse.Conn) { c.ID = "1" }),
-				"a long id":     with(func(c *sse.Conn) { c.ID = strings.Repeat("i", sse.MaxToken) + ".1" }),
-				"no token":      with(func(c *sse.Conn) { c.Token = "" }),
-				"a long token":  with(func(c *sse.Conn) { c.Token = strings.Repeat("t", sse.MaxToken+1) }),
+			with := func(change func(c *driver.Conn)) driver.Conn { c := good; change(&c); return c }
+			for what, c := range map[string]driver.Conn{
+				"no member":     with(func(c *driver.Conn) { c.Member = "" }),
+				"a long member": with(func(c *driver.Conn) { c.Member = strings.Repeat("m", driver.MaxMember+1) }),
+				"no instance":   with(func(c *driver.Conn) { c.ID = "1" }),
+				"a long id":     with(func(c *driver.Conn) { c.ID = strings.Repeat("i", driver.MaxToken) + ".1" }),
+				"no token":      with(func(c *driver.Conn) { c.Token = "" }),
+				"a long token":  with(func(c *driver.Conn) { c.Token = strings.Repeat("t", driver.MaxToken+1) }),
 			} {
 				if got, err := p.Cap.Open(p.ctx, three, p.live, c); err == nil {
 					return fmt.Errorf("%s: opened, %+v", what, got)
 				}
 			}
-			if _, err := p.Cap.Open(p.ctx, sse.Rules{Lifetime: long}, p.live, good); err == nil {
+			if _, err := p.Cap.Open(p.ctx, driver.Rules{Lifetime: long}, p.live, good); err == nil {
 				return fmt.Errorf("a cap of 0 is taken")
 			}
-			many := make([]sse.Conn, sse.MaxConns+1)
+			many := make([]driver.Conn, driver.MaxConns+1)
 			for i := range many {
 				many[i] = good
 			}
@@ -54,10 +54,10 @@ func callCases() []conformance.Case[CapHarness] {
 			if _, err := p.Cap.Renew(ctx, p.instance, long); err == nil {
 				return fmt.Errorf("renew does not heed its context")
 			}
-			if _, err := p.Cap.Gone(ctx, []sse.Conn{c}); err == nil {
+			if _, err := p.Cap.Gone(ctx, []driver.Conn{c}); err == nil {
 				return fmt.Errorf("gone does not heed its context")
 			}
-			if err := p.Cap.Close(ctx, []sse.Conn{c}); err == nil {
+			if err := p.Cap.Close(ctx, []driver.Conn{c}); err == nil {
 				return fmt.Errorf("close does not heed its context")
 			}
 			if _, err := p.Cap.Sweep(ctx, three, p.live, ""); err == nil {

@@ -1,4 +1,4 @@
-// Package ssetest is the conformance suite of [sse.Cap], [sse.Broker] and
+// Package ssetest is the conformance suite of driver.Cap, driver.Broker and
 // [sse.Replayer]. Run it on a backend of your own:
 //
 //	func TestCap(t *testing.T) {

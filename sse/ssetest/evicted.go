@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func evictedCases() []conformance.Case[CapHarness] {
@@ -24,13 +24,13 @@ func evictedCases() []conformance.Case[CapHarness] {
 			}
 			// The same token of another member is another tab.
 			p.member, p.opened = name("member"), nil
-			if _, err := p.open(three, sse.Conn{Member: p.member, ID: p.conn("6").ID, Token: back.Token}); err != nil {
+			if _, err := p.open(three, driver.Conn{Member: p.member, ID: p.conn("6").ID, Token: back.Token}); err != nil {
 				return fmt.Errorf("another member's tab with the token of an evicted one: %w", err)
 			}
 			return p.registered("6")
 		}),
 		capCase("an-evicted-tab-is-forgotten-in-time", func(p *player) error {
-			brief := sse.Rules{Max: 1, Lifetime: short}
+			brief := driver.Rules{Max: 1, Lifetime: short}
 			if err := first(p.opens("1"), p.expect(brief, "2", "1")); err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ func evictedCases() []conformance.Case[CapHarness] {
 		}),
 		capCase("many-evicted-tabs-are-remembered", func(p *player) error {
 			const many = 33
-			one := sse.Rules{Max: 1, Lifetime: long}
+			one := driver.Rules{Max: 1, Lifetime: long}
 			for i := range many {
 				if _, err := p.open(one, p.conn(fmt.Sprint(i))); err != nil {
 					return err
@@ -67,7 +67,7 @@ func evictedCases() []conformance.Case[CapHarness] {
 			if err != nil {
 				return fmt.Errorf("open: %w", err)
 			}
-			if len(got.Evicted) != 0 || !slices.Equal(got.Replaced, []sse.Conn{p.conn("2")}) {
+			if len(got.Evicted) != 0 || !slices.Equal(got.Replaced, []driver.Conn{p.conn("2")}) {
 				return fmt.Errorf("a tab that comes back is answered %+v; want its former connection as replaced", got)
 			}
 			if err := p.registered("1", "3", "4"); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // fullCases are about the known states of a full member's connections.
@@ -23,7 +23,7 @@ func fullCases() []conformance.Case[CapHarness] {
 			if err != nil {
 				return fmt.Errorf("open: %w", err)
 			}
-			want := []sse.Conn{p.conn("9"), p.conn("5"), p.conn("7")}
+			want := []driver.Conn{p.conn("9"), p.conn("5"), p.conn("7")}
 			if !slices.Equal(got.Full, want) || len(got.Evicted)+len(got.Replaced) != 0 {
 				return fmt.Errorf("at the cap it is answered %+v; want %+v as full", got, want)
 			}
@@ -33,7 +33,7 @@ func fullCases() []conformance.Case[CapHarness] {
 			back := p.conn("2")
 			back.Token = p.conn("5").Token
 			got, err = p.open(spare, back)
-			if err != nil || got.Full != nil || !slices.Equal(got.Replaced, []sse.Conn{p.conn("5")}) {
+			if err != nil || got.Full != nil || !slices.Equal(got.Replaced, []driver.Conn{p.conn("5")}) {
 				return fmt.Errorf("a tab that comes back is answered %+v, %w; want its own place", got, err)
 			}
 			return p.registered("9", "7", "2")
@@ -80,7 +80,7 @@ func fullCases() []conformance.Case[CapHarness] {
 				return err
 			}
 			p.live.Silent = []string{p.conn("3").ID}
-			if err := p.expect(sse.Rules{Max: 1, Lifetime: long}, "6", "3", "1", "4"); err != nil {
+			if err := p.expect(driver.Rules{Max: 1, Lifetime: long}, "6", "3", "1", "4"); err != nil {
 				return err
 			}
 			return p.registered("6")

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func ghostCases() []conformance.Case[CapHarness] {
@@ -47,7 +47,7 @@ func ghostCases() []conformance.Case[CapHarness] {
 				return err
 			}
 			p.Advance(pause)
-			got, err := p.open(sse.Rules{Max: 3, Lifetime: short}, p.conn("4"))
+			got, err := p.open(driver.Rules{Max: 3, Lifetime: short}, p.conn("4"))
 			if err != nil || len(got.Evicted) != 0 || got.Ghosts != 3 {
 				return fmt.Errorf("to three ghosts comes a fourth, and is answered %+v, %v", got, err)
 			}
@@ -76,7 +76,7 @@ func ghostCases() []conformance.Case[CapHarness] {
 			victim := p.conn("1")
 			p.instance = mine
 			got, err := p.open(three, p.conn("4"))
-			if err != nil || got.Ghosts != 0 || !slices.Equal(got.Evicted, []sse.Conn{victim}) {
+			if err != nil || got.Ghosts != 0 || !slices.Equal(got.Evicted, []driver.Conn{victim}) {
 				return fmt.Errorf("the entries of an instance younger than the list: %+v, %v", got, err)
 			}
 			return nil
@@ -122,14 +122,14 @@ func sweep(p *player) error {
 	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
 		return err
 	}
-	var ghosts, others []sse.Conn
+	var ghosts, others []driver.Conn
 	for i := range members {
 		p.member = fmt.Sprint(base, i)
 		p.instance = dead
 		ghosts = append(ghosts, p.conn("1"))
 		p.instance = mine
 		others = append(others, p.conn("2"))
-		for _, c := range []sse.Conn{ghosts[i], others[i]} {
+		for _, c := range []driver.Conn{ghosts[i], others[i]} {
 			if _, err := p.Cap.Open(p.ctx, three, p.live, c); err != nil {
 				return err
 			}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func goneCases() []conformance.Case[CapHarness] {
@@ -19,15 +19,15 @@ func goneCases() []conformance.Case[CapHarness] {
 			if _, err := p.open(three, back); err != nil {
 				return err
 			}
-			if err := p.Cap.Close(p.ctx, []sse.Conn{p.conn("3")}); err != nil {
+			if err := p.Cap.Close(p.ctx, []driver.Conn{p.conn("3")}); err != nil {
 				return err
 			}
-			stranger := sse.Conn{Member: name("nobody"), ID: "x.1", Token: "t"}
-			got, err := p.Cap.Gone(p.ctx, []sse.Conn{p.conn("4"), p.conn("1"), p.conn("2"), stranger, p.conn("3"), back})
+			stranger := driver.Conn{Member: name("nobody"), ID: "x.1", Token: "t"}
+			got, err := p.Cap.Gone(p.ctx, []driver.Conn{p.conn("4"), p.conn("1"), p.conn("2"), stranger, p.conn("3"), back})
 			if err != nil {
 				return fmt.Errorf("gone: %w", err)
 			}
-			want := []sse.Missing{
+			want := []driver.Missing{
 				{Conn: p.conn("1"), Evicted: true}, {Conn: p.conn("2"), Evicted: true},
 				{Conn: stranger}, {Conn: p.conn("3")},
 			}
@@ -42,9 +42,9 @@ func goneCases() []conformance.Case[CapHarness] {
 			return nil
 		}),
 		capCase("gone-of-many", func(p *player) error {
-			var conns []sse.Conn
-			for i := range sse.MaxConns {
-				c := sse.Conn{Member: fmt.Sprint(p.member, i), ID: p.conn(fmt.Sprint(i)).ID, Token: "t"}
+			var conns []driver.Conn
+			for i := range driver.MaxConns {
+				c := driver.Conn{Member: fmt.Sprint(p.member, i), ID: p.conn(fmt.Sprint(i)).ID, Token: "t"}
 				if conns = append(conns, c); i%2 == 0 {
 					if _, err := p.Cap.Open(p.ctx, three, p.live, c); err != nil {
 						return err
@@ -52,13 +52,13 @@ func goneCases() []conformance.Case[CapHarness] {
 				}
 			}
 			missing := func() (int, error) { m, err := p.Cap.Gone(p.ctx, conns); return len(m), err }
-			if n, err := missing(); err != nil || n != sse.MaxConns/2 {
+			if n, err := missing(); err != nil || n != driver.MaxConns/2 {
 				return fmt.Errorf("%d of %d are gone, %v; want every other", n, len(conns), err)
 			}
 			if err := p.Cap.Close(p.ctx, conns); err != nil {
 				return fmt.Errorf("close: %w", err)
 			}
-			if n, err := missing(); err != nil || n != sse.MaxConns {
+			if n, err := missing(); err != nil || n != driver.MaxConns {
 				return fmt.Errorf("after all were closed %d of %d are gone, %v", n, len(conns), err)
 			}
 			if got, err := p.Cap.Gone(p.ctx, nil); err != nil || len(got) != 0 {

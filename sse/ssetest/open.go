@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func openCases() []conformance.Case[CapHarness] {
@@ -39,7 +39,7 @@ func openCases() []conformance.Case[CapHarness] {
 				if last != "" {
 					victims = []string{last}
 				}
-				if err := p.expect(sse.Rules{Max: 1, Lifetime: long}, n, victims...); err != nil {
+				if err := p.expect(driver.Rules{Max: 1, Lifetime: long}, n, victims...); err != nil {
 					return err
 				}
 				last = n
@@ -50,7 +50,7 @@ func openCases() []conformance.Case[CapHarness] {
 			if err := p.opens("3", "1", "2"); err != nil {
 				return err
 			}
-			if err := p.expect(sse.Rules{Max: 1, Lifetime: long}, "4", "3", "1", "2"); err != nil {
+			if err := p.expect(driver.Rules{Max: 1, Lifetime: long}, "4", "3", "1", "2"); err != nil {
 				return err
 			}
 			return p.registered("4")
@@ -73,7 +73,7 @@ func openCases() []conformance.Case[CapHarness] {
 			if err := p.opens("1", "4"); err != nil {
 				return err
 			}
-			if err := p.Cap.Close(p.ctx, []sse.Conn{p.conn("1")}); err != nil {
+			if err := p.Cap.Close(p.ctx, []driver.Conn{p.conn("1")}); err != nil {
 				return err
 			}
 			p.member = mine
@@ -94,7 +94,7 @@ func openCases() []conformance.Case[CapHarness] {
 			if err := p.opens("1", "2", "3"); err != nil {
 				return err
 			}
-			if err := p.Cap.Close(p.ctx, []sse.Conn{p.conn("2"), p.conn("never"), {Member: name("nobody"), ID: "x.1", Token: "t"}}); err != nil {
+			if err := p.Cap.Close(p.ctx, []driver.Conn{p.conn("2"), p.conn("never"), {Member: name("nobody"), ID: "x.1", Token: "t"}}); err != nil {
 				return fmt.Errorf("close: %w", err)
 			}
 			if err := first(p.registered("1", "3"), p.opens("4"), p.registered("1", "3", "4")); err != nil {
@@ -117,7 +117,7 @@ func openCases() []conformance.Case[CapHarness] {
 func raceToOpen(p *player) error {
 	const many = 60
 	var mu sync.Mutex
-	var conns []sse.Conn
+	var conns []driver.Conn
 	victims := map[string]int{}
 	var failed error
 	var all sync.WaitGroup
@@ -146,7 +146,7 @@ func raceToOpen(p *player) error {
 		return fmt.Errorf("%d are registered", left)
 	}
 	for _, c := range conns {
-		gone := slices.ContainsFunc(missing, func(m sse.Missing) bool { return m.Conn == c })
+		gone := slices.ContainsFunc(missing, func(m driver.Missing) bool { return m.Conn == c })
 		if n := victims[c.ID]; gone && n != 1 || !gone && n != 0 {
 			return fmt.Errorf("%s is gone: %v, and was named %d times", c.ID, gone, n)
 		}

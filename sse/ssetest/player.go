@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // long is a time that does not pass while the suite runs, short one that has passed
@@ -19,7 +20,7 @@ const (
 	pause = 60 * time.Millisecond
 )
 
-var three = sse.Rules{Max: 3, Lifetime: long}
+var three = driver.Rules{Max: 3, Lifetime: long}
 
 // player is one member with one instance.
 type player struct {
@@ -27,8 +28,8 @@ type player struct {
 	ctx      context.Context
 	member   string
 	instance string
-	live     sse.Live
-	opened   []sse.Conn
+	live     driver.Live
+	opened   []driver.Conn
 }
 
 func play(ctx context.Context, h CapHarness) (*player, error) {
@@ -39,11 +40,11 @@ func play(ctx context.Context, h CapHarness) (*player, error) {
 }
 
 // conn is a connection of the player's instance, with a tab of its own.
-func (p *player) conn(n string) sse.Conn {
-	return sse.Conn{Member: p.member, ID: p.instance + "." + n, Token: p.instance + "-tab-" + n}
+func (p *player) conn(n string) driver.Conn {
+	return driver.Conn{Member: p.member, ID: p.instance + "." + n, Token: p.instance + "-tab-" + n}
 }
 
-func (p *player) open(r sse.Rules, c sse.Conn) (sse.Opened, error) {
+func (p *player) open(r driver.Rules, c driver.Conn) (driver.Opened, error) {
 	p.opened = append(p.opened, c)
 	return p.Cap.Open(p.ctx, r, p.live, c)
 }
@@ -59,12 +60,12 @@ func (p *player) opens(numbers ...string) error {
 }
 
 // expect opens a connection, and expects exactly these victims.
-func (p *player) expect(r sse.Rules, n string, victims ...string) error {
+func (p *player) expect(r driver.Rules, n string, victims ...string) error {
 	got, err := p.open(r, p.conn(n))
 	if err != nil {
 		return fmt.Errorf("open %s: %w", n, err)
 	}
-	var want []sse.Conn
+	var want []driver.Conn
 	for _, v := range victims {
 		want = append(want, p.conn(v))
 	}
@@ -82,7 +83,7 @@ func (p *player) registered(numbers ...string) error {
 	}
 	for _, c := range p.opened {
 		want := slices.ContainsFunc(numbers, func(n string) bool { return p.conn(n).ID == c.ID })
-		is := !slices.ContainsFunc(missing, func(m sse.Missing) bool { return m.Conn == c })
+		is := !slices.ContainsFunc(missing, func(m driver.Missing) bool { return m.Conn == c })
 		if is != want {
 			return fmt.Errorf("%s is registered: %v; want exactly %v", c.ID, is, numbers)
 		}
@@ -91,7 +92,7 @@ func (p *player) registered(numbers ...string) error {
 }
 
 // refused expects that a tab gets no stream.
-func (p *player) refused(c sse.Conn) error {
+func (p *player) refused(c driver.Conn) error {
 	if got, err := p.open(three, c); !errors.Is(err, sse.ErrEvicted) {
 		return fmt.Errorf("a tab that was evicted opens %s and is answered %+v, %v; want ErrEvicted", c.ID, got, err)
 	}

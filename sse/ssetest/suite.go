@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // CapHarness is a Cap, with the means that the suite needs. Members and instances
 // have random names, so that others may use the same server.
 type CapHarness struct {
 	// Cap under test; required.
-	Cap sse.Cap
+	Cap driver.Cap
 	// Peers are the same as other processes see it; Cap alone when empty.
-	Peers []sse.Cap
+	Peers []driver.Cap
 	// Advance lets time pass by the store's clock; a real wait when nil. The suite
 	// asks for short times only.
 	Advance func(d time.Duration)
@@ -30,9 +30,9 @@ type CapHarness struct {
 // BrokerHarness is a Broker, with the means that the suite needs.
 type BrokerHarness struct {
 	// Broker under test; required.
-	Broker sse.Broker
+	Broker driver.Broker
 	// Peers are the same as other processes see it; Broker alone when empty.
-	Peers []sse.Broker
+	Peers []driver.Broker
 	// Cut breaks the connections of all listeners, which reconnect; nil when there
 	// is nothing to break.
 	Cut func(ctx context.Context) error
@@ -53,7 +53,7 @@ func CapSuite() conformance.Suite[CapHarness] {
 		Cases: slices.Concat(openCases(), fullCases(), evictedCases(), goneCases(), ghostCases(), callCases()),
 		Complete: func(ctx context.Context, h CapHarness) (CapHarness, error) {
 			if len(h.Peers) == 0 {
-				h.Peers = []sse.Cap{h.Cap}
+				h.Peers = []driver.Cap{h.Cap}
 			}
 			if h.Advance == nil {
 				h.Advance = func(d time.Duration) {
@@ -81,7 +81,7 @@ func BrokerSuite() conformance.Suite[BrokerHarness] {
 		Lacks: func(h BrokerHarness, n conformance.Need) bool { return n == NeedCut && h.Cut == nil },
 		Complete: func(_ context.Context, h BrokerHarness) (BrokerHarness, error) {
 			if len(h.Peers) == 0 {
-				h.Peers = []sse.Broker{h.Broker}
+				h.Peers = []driver.Broker{h.Broker}
 			}
 			return h, nil
 		},

@@ -29,6 +29,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // slow is the limit for a statement of the relay while its data are in memory.
@@ -66,8 +67,8 @@ func main() {
 
 // store is the interface of the outboxes of both databases.
 type store interface {
-	outbox.Store
-	outbox.Inspector
+	driver.Store
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/pair"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -93,8 +94,8 @@ func faults(ctx context.Context, name string, cfg outboxtest.StressConfig) (err 
 
 // migrated is a store that makes its tables, of either database.
 type migrated interface {
-	outbox.Store
-	outbox.Inspector
+	driver.Store
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 

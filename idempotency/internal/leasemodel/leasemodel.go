@@ -17,7 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
 // Backdate moves a key's deadline, or the time at which it ended, into the past.
@@ -33,7 +33,7 @@ type entry struct {
 
 // Check runs random histories on the store. It opens one store, and gives each history its own
 // keys.
-func Check(t *testing.T, open func(t testing.TB) (idempotency.LeaseStore, Backdate)) {
+func Check(t *testing.T, open func(t testing.TB) (driver.LeaseStore, Backdate)) {
 	t.Helper()
 	store, backdate := open(t)
 	var histories atomic.Int64
@@ -45,10 +45,10 @@ func Check(t *testing.T, open func(t testing.TB) (idempotency.LeaseStore, Backda
 }
 
 // run runs one history and returns an error if the store disagrees with the model.
-func run(t *rapid.T, store idempotency.LeaseStore, backdate Backdate, prefix string) error {
+func run(t *rapid.T, store driver.LeaseStore, backdate Backdate, prefix string) error {
 	ctx := context.Background()
 	keys := map[string]*entry{}
-	var claims []idempotency.Claim // all claims, including stale ones
+	var claims []driver.Claim // all claims, including stale ones
 	var history []string
 	for range rapid.IntRange(1, 25).Draw(t, "steps") {
 		action := rapid.SampledFrom([]string{"claim", "claim", "claim", "extend", "complete", "release", "expire"}).Draw(t, "action")
@@ -60,9 +60,9 @@ func run(t *rapid.T, store idempotency.LeaseStore, backdate Backdate, prefix str
 				keys[key] = &entry{}
 			}
 			history = append(history, "claim "+key+" "+print)
-			var c idempotency.Claim
-			if c, err = store.Claim(ctx, idempotency.Record{Key: key, Fingerprint: print}, time.Hour); err == nil {
-				if err = keys[key].claim(c, print); c.State == idempotency.Claimed {
+			var c driver.Claim
+			if c, err = store.Claim(ctx, driver.Record{Key: key, Fingerprint: print}, time.Hour); err == nil {
+				if err = keys[key].claim(c, print); c.State == driver.Claimed {
 					claims = append(claims, c)
 				}
 			}
@@ -79,34 +79,34 @@ func run(t *rapid.T, store idempotency.LeaseStore, backdate Backdate, prefix str
 }
 
 // claim compares the answer with the model's, and updates the model.
-func (e *entry) claim(c idempotency.Claim, print string) error {
-	want := idempotency.Claimed
+func (e *entry) claim(c driver.Claim, print string) error {
+	want := driver.Claimed
 	switch e.state {
 	case "claimed", "expired", "completed":
 		switch {
 		case e.fingerprint != print:
-			want = idempotency.Mismatch
+			want = driver.Mismatch
 		case e.state == "claimed":
-			want = idempotency.Taken
+			want = driver.Taken
 		case e.state == "completed":
-			want = idempotency.Done
+			want = driver.Done
 		}
 	}
 	switch {
 	case c.State != want:
 		return fmt.Errorf("a claim of a key that is %q: %v, want %v", e.state, c.State, want)
-	case want == idempotency.Done && string(c.Result) != e.result:
+	case want == driver.Done && string(c.Result) != e.result:
 		return fmt.Errorf("the result is %q, want %q", c.Result, e.result)
-	case want == idempotency.Claimed && c.Token <= e.token:
+	case want == driver.Claimed && c.Token <= e.token:
 		return fmt.Errorf("the token is %d after %d", c.Token, e.token)
-	case want == idempotency.Claimed:
+	case want == driver.Claimed:
 		*e = entry{state: "claimed", token: c.Token, fingerprint: print}
 	}
 	return nil
 }
 
 // change makes a call with a claim, which may be stale, and updates the model.
-func (e *entry) change(ctx context.Context, store idempotency.LeaseStore, backdate Backdate, action string, c idempotency.Claim, result string) error {
+func (e *entry) change(ctx context.Context, store driver.LeaseStore, backdate Backdate, action string, c driver.Claim, result string) error {
 	held := e.token == c.Token && (e.state == "claimed" || e.state == "expired")
 	var err error
 	next := ""
@@ -128,7 +128,7 @@ func (e *entry) change(ctx context.Context, store idempotency.LeaseStore, backda
 	switch {
 	case (held || again) && err != nil:
 		return fmt.Errorf("%s of a key that is %q: %w", action, e.state, err)
-	case !held && !again && !errors.Is(err, idempotency.ErrLeaseLost):
+	case !held && !again && !errors.Is(err, driver.ErrLeaseLost):
 		return fmt.Errorf("%s of a key that is %q under the token %d, with %d: %v, want ErrLeaseLost", action, e.state, e.token, c.Token, err)
 	case held:
 		if e.state = next; next == "completed" {

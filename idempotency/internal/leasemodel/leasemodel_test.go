@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 )
 
@@ -16,13 +16,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // broken is a lease store with one defect.
 type broken struct {
-	idempotency.LeaseStore
-	claim    func(c *idempotency.Claim)
-	complete func(c *idempotency.Claim)
+	driver.LeaseStore
+	claim    func(c *driver.Claim)
+	complete func(c *driver.Claim)
 	release  bool
 }
 
-func (b broken) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (b broken) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 	c, err := b.LeaseStore.Claim(ctx, r, ttl)
 	if b.claim != nil {
 		b.claim(&c)
@@ -30,14 +30,14 @@ func (b broken) Claim(ctx context.Context, r idempotency.Record, ttl time.Durati
 	return c, err
 }
 
-func (b broken) Complete(ctx context.Context, c idempotency.Claim, result []byte) error {
+func (b broken) Complete(ctx context.Context, c driver.Claim, result []byte) error {
 	if b.complete != nil {
 		b.complete(&c)
 	}
 	return b.LeaseStore.Complete(ctx, c, result)
 }
 
-func (b broken) Release(ctx context.Context, c idempotency.Claim) error {
+func (b broken) Release(ctx context.Context, c driver.Claim) error {
 	if b.release {
 		return nil
 	}
@@ -46,8 +46,8 @@ func (b broken) Release(ctx context.Context, c idempotency.Claim) error {
 
 func TestBrokenStoresAreCaught(t *testing.T) {
 	newest := map[string]int64{}
-	remember := func(c *idempotency.Claim) {
-		if c.State == idempotency.Claimed {
+	remember := func(c *driver.Claim) {
+		if c.State == driver.Claimed {
 			newest[c.Key] = c.Token
 		}
 	}
@@ -57,11 +57,11 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	}{
 		"none, the control":          {broken{}, false},
 		"ignores releases":           {broken{release: true}, true},
-		"calls a taken key done":     {broken{claim: func(c *idempotency.Claim) { c.State = max(c.State, idempotency.Done) }}, true},
-		"gives every claim a token":  {broken{claim: func(c *idempotency.Claim) { c.Token = 7 }}, true},
-		"completes under any token":  {broken{complete: func(c *idempotency.Claim) { c.Token = newest[c.Key] }, claim: remember}, true},
-		"loses results":              {broken{claim: func(c *idempotency.Claim) { c.Result = nil }}, true},
-		"hides that requests differ": {broken{claim: func(c *idempotency.Claim) { c.State = min(c.State, idempotency.Done) }}, true},
+		"calls a taken key done":     {broken{claim: func(c *driver.Claim) { c.State = max(c.State, driver.Done) }}, true},
+		"gives every claim a token":  {broken{claim: func(c *driver.Claim) { c.Token = 7 }}, true},
+		"completes under any token":  {broken{complete: func(c *driver.Claim) { c.Token = newest[c.Key] }, claim: remember}, true},
+		"loses results":              {broken{claim: func(c *driver.Claim) { c.Result = nil }}, true},
+		"hides that requests differ": {broken{claim: func(c *driver.Claim) { c.State = min(c.State, driver.Done) }}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			caught := false

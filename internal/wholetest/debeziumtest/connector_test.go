@@ -27,6 +27,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/debezium"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
@@ -51,7 +52,7 @@ type source struct {
 }
 
 type migrator interface {
-	outbox.Store
+	driver.Store
 	Migrate(context.Context) error
 }
 

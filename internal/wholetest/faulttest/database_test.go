@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
@@ -24,7 +24,7 @@ type database struct {
 	name     string // as services.sh calls the server
 	dialect  sqlidempotency.Dialect
 	pool     *sql.DB
-	store    outbox.Store
+	store    driver.Store
 	classify fault.Classifier
 	up       func(context.Context) error // the outbox's tables
 	sql      statements

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -89,17 +89,17 @@ func holdStatus(t *testing.T) holder {
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var lease outbox.Lease
-	settle := func(items ...*outbox.Item) func(context.Context) error {
+	var lease driver.Lease
+	settle := func(items ...*driver.Item) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return store.Settle(ctx, lease, outbox.Settlement{TTL: time.Hour, Published: items})
+			return store.Settle(ctx, lease, driver.Settlement{TTL: time.Hour, Published: items})
 		}
 	}
-	h := holder{lost: outbox.ErrLeaseLost, again: func(ctx context.Context) (err error) {
+	h := holder{lost: driver.ErrLeaseLost, again: func(ctx context.Context) (err error) {
 		lease, err = store.Lease(ctx, 0, "me", time.Hour)
 		return err
 	}}
-	event := func(seq int64) *outbox.Item { return &outbox.Item{ID: seq, MessageID: uuid.NewString()} }
+	event := func(seq int64) *driver.Item { return &driver.Item{ID: seq, MessageID: uuid.NewString()} }
 	h.keep = map[string]func(context.Context) error{
 		"renewed": settle(), "settled in a row": settle(event(1)), "settled": settle(event(1), event(9)),
 	}
@@ -113,7 +113,7 @@ func holdStatus(t *testing.T) holder {
 func answered(ctx context.Context, do func(context.Context) error) error {
 	err := do(ctx)
 	for range 10 {
-		if err == nil || errors.Is(err, log.ErrLeaseLost) || errors.Is(err, outbox.ErrLeaseLost) {
+		if err == nil || errors.Is(err, log.ErrLeaseLost) || errors.Is(err, driver.ErrLeaseLost) {
 			break
 		}
 		err = do(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // check runs random histories of ten instances on one key each, once with lasting
 // locks and once with locks that expire all the time. open returns ten stores as
 // ten processes would have them, over one state.
-func check(t *testing.T, open func(t testing.TB, n int) []coalesce.Store) {
+func check(t *testing.T, open func(t testing.TB, n int) []driver.Store) {
 	t.Helper()
 	for _, mode := range []struct {
 		name      string
@@ -58,7 +59,7 @@ func check(t *testing.T, open func(t testing.TB, n int) []coalesce.Store) {
 	}
 }
 
-func coalescers(t testing.TB, stores []coalesce.Store, cfg coalesce.Config) []*coalesce.Coalescer {
+func coalescers(t testing.TB, stores []driver.Store, cfg coalesce.Config) []*coalesce.Coalescer {
 	t.Helper()
 	var all []*coalesce.Coalescer
 	for _, s := range stores {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
@@ -102,7 +103,7 @@ func TestModelRefuses(t *testing.T) {
 // broken is a store with a step that is not atomic: two callers look before
 // either acts.
 type broken struct {
-	coalesce.Store
+	driver.Store
 	step string
 	mu   sync.Mutex
 	n    int
@@ -120,7 +121,7 @@ func (s *broken) meet() {
 }
 
 // Request looks whether the key is free and then takes it, whatever came between.
-func (s *broken) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+func (s *broken) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl driver.TTLs) (coalesce.Decision, error) {
 	if s.step != "request" {
 		return s.Store.Request(ctx, key, p, again, ttl)
 	}
@@ -154,7 +155,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 	for _, step := range []string{"none, the control", "request", "release"} {
 		t.Run(step, func(t *testing.T) {
 			s := &broken{Store: memcoalesce.New(), step: step, both: make(chan struct{})}
-			all := coalescers(t, []coalesce.Store{s, s}, coalesce.Config{Timeout: time.Minute})
+			all := coalescers(t, []driver.Store{s, s}, coalesce.Config{Timeout: time.Minute})
 			var r recorder
 			in := call{what: "request", p: coalesce.High}
 			if step != "request" {

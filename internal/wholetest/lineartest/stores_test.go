@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -17,8 +17,8 @@ import (
 
 func TestLinearizable(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
-		check(t, func(_ testing.TB, n int) []coalesce.Store {
-			return slices.Repeat([]coalesce.Store{memcoalesce.New()}, n)
+		check(t, func(_ testing.TB, n int) []driver.Store {
+			return slices.Repeat([]driver.Store{memcoalesce.New()}, n)
 		})
 	})
 	for name, url := range map[string]func(t testing.TB) string{
@@ -27,7 +27,7 @@ func TestLinearizable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := url(t)
-			check(t, func(t testing.TB, n int) (all []coalesce.Store) {
+			check(t, func(t testing.TB, n int) (all []driver.Store) {
 				prefix := redistest.Prefix(t, connect(t, url))
 				for range n {
 					s, err := rediscoalesce.New(connect(t, url), rediscoalesce.Config{Prefix: prefix})

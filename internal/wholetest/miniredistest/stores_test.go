@@ -11,10 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
+	coalescedriver "github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/idempotency"
+	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -60,7 +61,7 @@ func made[S any](store S, err error) func(t *testing.T) S {
 func TestCoalescer(t *testing.T) {
 	coalescetest.Run(t, func(t *testing.T) coalescetest.Harness {
 		client := start(t)
-		open := func() coalesce.Store { return made(rediscoalesce.New(client, rediscoalesce.Config{}))(t) }
+		open := func() coalescedriver.Store { return made(rediscoalesce.New(client, rediscoalesce.Config{}))(t) }
 		keys := func(id string) []string {
 			return []string{"upd:{" + id + "}:lock", "upd:{" + id + "}:ver", "upd:{" + id + "}:again"}
 		}
@@ -89,7 +90,7 @@ func TestCoalescer(t *testing.T) {
 func TestIdempotency(t *testing.T) {
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
 		client := start(t)
-		open := func() idempotency.Store {
+		open := func() idempotencydriver.Store {
 			return made(redisidempotency.New(client, redisidempotency.Config{}))(t)
 		}
 		return idempotencytest.Harness{Store: open(), Peer: open(), Expires: true}
@@ -117,7 +118,7 @@ func TestLayered(t *testing.T) {
 func TestLeases(t *testing.T) {
 	idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
 		client := start(t)
-		open := func() idempotency.LeaseStore {
+		open := func() idempotencydriver.LeaseStore {
 			return made(redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{Prefix: "l:"}))(t)
 		}
 		return idempotencytest.LeaseHarness{

@@ -28,6 +28,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -184,9 +185,9 @@ func (f publishFunc) Publish(topic string, _ ...*message.Message) error { return
 func (publishFunc) Close() error                                        { return nil }
 
 // silent is a broker that is unreachable.
-type silent struct{ sse.Broker }
+type silent struct{ driver.Broker }
 
-func (silent) Publish(context.Context, sse.Message) error { return errors.New("the broker is away") }
+func (silent) Publish(context.Context, driver.Message) error { return errors.New("the broker is away") }
 
 func TestStreamsTellNoSecrets(t *testing.T) {
 	var out output

@@ -7,14 +7,14 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Append implements outbox.Store. The first Append of a process runs one more statement, which
+// Append implements driver.Store. The first Append of a process runs one more statement, which
 // checks that the stored number of shards is the configured one.
-func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Record) error {
+func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []driver.Record) error {
 	if err := s.number.Ensure(ctx, tx); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 
 func labels(e event.Event) []string { return []string{e.Type, e.AggregateType, e.AggregateID} }
 
-// Shards implements outbox.Store.
+// Shards implements driver.Store.
 func (s *Store) Shards(ctx context.Context) (int, error) { return s.number.Store(ctx, s.db) }
 
 // settings connects the number of shards with its statements.

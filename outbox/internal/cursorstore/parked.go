@@ -12,15 +12,15 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Parked implements outbox.Parking.
-func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
-	var out []outbox.ParkedEvent
+// Parked implements driver.Parking.
+func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]driver.ParkedEvent, error) {
+	var out []driver.ParkedEvent
 	err := s.each(ctx, s.sql.failedList, []any{after, limit}, func(rows *sql.Rows) error {
 		p, err := sqlstore.ScanParked(rows)
 		out = append(out, p)
@@ -29,9 +29,9 @@ func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.Pa
 	return out, wrap("list parked events", err)
 }
 
-// Failing implements outbox.Failing.
-func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
-	var out []outbox.FailingEvent
+// Failing implements driver.Failing.
+func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]driver.FailingEvent, error) {
+	var out []driver.FailingEvent
 	err := s.each(ctx, s.sql.failing, []any{after, limit}, func(rows *sql.Rows) error {
 		f, err := sqlstore.ScanFailing(rows)
 		out = append(out, f)
@@ -40,7 +40,7 @@ func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]outbox.F
 	return out, wrap("list failing events", err)
 }
 
-// Retry implements outbox.Parking: the events are appended again, with a new row
+// Retry implements driver.Parking: the events are appended again, with a new row
 // and their old ids, in the transaction that takes them from outbox_failed.
 func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 	if len(ids) == 0 {
@@ -61,7 +61,7 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 	return n, nil
 }
 
-// RetryAll implements outbox.Parking, in transactions of bounded size.
+// RetryAll implements driver.Parking, in transactions of bounded size.
 func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
 func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]log.Entry, error) {
@@ -100,20 +100,20 @@ func relabel(e log.Entry) []string {
 	return labels(decoded)
 }
 
-// Stats implements outbox.Inspector.
-func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
-	out := make([]outbox.ShardStats, s.shards)
+// Stats implements driver.Inspector.
+func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
+	out := make([]driver.ShardStats, s.shards)
 	for i := range out {
-		n, oldest, err := s.log.Backlog(ctx, s.cursor(i), 1, outbox.BacklogLimit)
+		n, oldest, err := s.log.Backlog(ctx, s.cursor(i), 1, driver.BacklogLimit)
 		if err != nil {
 			return nil, wrap("stats", err)
 		}
-		out[i] = outbox.ShardStats{Shard: i, Backlog: n, Oldest: oldest}
+		out[i] = driver.ShardStats{Shard: i, Backlog: n, Oldest: oldest}
 	}
 	// A shard out of range is impossible: the number of shards is checked.
-	at := func(i int) *outbox.ShardStats {
+	at := func(i int) *driver.ShardStats {
 		if i < 0 || i >= len(out) {
-			return &outbox.ShardStats{}
+			return &driver.ShardStats{}
 		}
 		return &out[i]
 	}
@@ -126,7 +126,7 @@ func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 		}
 		st := at(shard)
 		st.Aside, st.Failing = aside, failing
-		st.Backlog = min(st.Backlog+aside, outbox.BacklogLimit)
+		st.Backlog = min(st.Backlog+aside, driver.BacklogLimit)
 		if t := time.UnixMicro(oldest); oldest > 0 && (st.Oldest.IsZero() || t.Before(st.Oldest)) {
 			st.Oldest = t
 		}

@@ -6,14 +6,14 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Settle implements outbox.Store. It runs one statement if no item failed, and otherwise a
+// Settle implements driver.Store. It runs one statement if no item failed, and otherwise a
 // transaction that includes the cursor's move.
-func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s *Store) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	t, err := tenureOf(l)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 }
 
 // recovered returns the ids of published items that have their own row.
-func recovered(published []*outbox.Item) (ids []int64) {
+func recovered(published []*driver.Item) (ids []int64) {
 	for _, it := range published {
 		if it.Attempts > 0 || it.Mark == nil {
 			ids = append(ids, it.ID)
@@ -57,7 +57,7 @@ func recovered(published []*outbox.Item) (ids []int64) {
 	return ids
 }
 
-func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, failures []outbox.Failure) error {
+func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, failures []driver.Failure) error {
 	var put, fail statement
 	defer put.close()
 	defer fail.close()
@@ -66,14 +66,14 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, gone []int64, f
 		text := sqlstore.Clean(f.Error)
 		var err error
 		switch {
-		case f.State == outbox.Parked:
+		case f.State == driver.Parked:
 			gone = append(gone, it.ID)
 			_, err = tx.ExecContext(ctx, s.sql.failedPut, it.ID, shard, it.Topic, it.MessageID, it.Key, it.Headers,
 				bytesOf(it.Payload), it.CreatedAt.UnixMicro(), f.Attempts, text)
 		case it.Mark == nil:
 			err = fail.exec(ctx, tx, s.sql.retryFail, it.ID, f.Attempts, f.Age.Microseconds(), text, f.Wait.Microseconds())
 		default:
-			aside := f.State == outbox.MovedAside
+			aside := f.State == driver.MovedAside
 			var payload []byte // null: the log has the payload
 			if aside {
 				payload = bytesOf(it.Payload)

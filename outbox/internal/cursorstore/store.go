@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -35,7 +35,7 @@ func Tables(names sqlname.Names) sqllog.Tables {
 	}
 }
 
-// Store implements outbox.Store and its optional interfaces, except those that reach other
+// Store implements driver.Store and its optional interfaces, except those that reach other
 // processes.
 type Store struct {
 	pulse.Pulse
@@ -50,13 +50,13 @@ type Store struct {
 }
 
 var (
-	_ outbox.Store     = (*Store)(nil)
-	_ outbox.Signal    = (*Store)(nil)
-	_ outbox.Pruner    = (*Store)(nil)
-	_ outbox.Parking   = (*Store)(nil)
-	_ outbox.Failing   = (*Store)(nil)
-	_ outbox.Inspector = (*Store)(nil)
-	_ outbox.Rebaser   = (*Store)(nil)
+	_ driver.Store     = (*Store)(nil)
+	_ driver.Signal    = (*Store)(nil)
+	_ driver.Pruner    = (*Store)(nil)
+	_ driver.Parking   = (*Store)(nil)
+	_ driver.Failing   = (*Store)(nil)
+	_ driver.Inspector = (*Store)(nil)
+	_ driver.Rebaser   = (*Store)(nil)
 )
 
 // New creates a store, with 1 shard when shards is 0. files holds the statements and the
@@ -109,10 +109,16 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
-func (s *Store) Migrations() []migrate.Set { return s.sets }
+func (s *Store) Migrations() []driver.Migrations {
+	out := make([]driver.Migrations, len(s.sets))
+	for i, set := range s.sets {
+		out[i] = driver.Migrations(set)
+	}
+	return out
+}
 
-// Release implements outbox.Store.
-func (s *Store) Release(ctx context.Context, l outbox.Lease) error {
+// Release implements driver.Store.
+func (s *Store) Release(ctx context.Context, l driver.Lease) error {
 	t, err := tenureOf(l)
 	if err != nil {
 		return err
@@ -120,7 +126,7 @@ func (s *Store) Release(ctx context.Context, l outbox.Lease) error {
 	return wrap("release", s.log.Release(ctx, t.lease))
 }
 
-// Prune implements outbox.Pruner. Deferred and parked events have their own rows, so Prune
+// Prune implements driver.Pruner. Deferred and parked events have their own rows, so Prune
 // deletes no event that is still needed.
 func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	if !s.started[shard].Load() {
@@ -136,7 +142,7 @@ func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit in
 	return n, wrap("prune", err)
 }
 
-// Rebase implements outbox.Rebaser.
+// Rebase implements driver.Rebaser.
 func (s *Store) Rebase(ctx context.Context, since time.Time) error {
 	for i := range s.shards {
 		if err := s.log.Rebase(ctx, s.cursor(i), since); err != nil {
@@ -156,11 +162,11 @@ func wrap(doing string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, log.ErrLeaseHeld):
-		err = outbox.ErrLeaseHeld
+		err = driver.ErrLeaseHeld
 	case errors.Is(err, log.ErrLeaseLost):
-		err = outbox.ErrLeaseLost
+		err = driver.ErrLeaseLost
 	case errors.Is(err, log.ErrForeignDatabase):
-		err = fmt.Errorf("%w: %w", outbox.ErrForeignDatabase, err)
+		err = fmt.Errorf("%w: %w", driver.ErrForeignDatabase, err)
 	}
 	return fmt.Errorf("outbox: %s: %w", doing, err)
 }

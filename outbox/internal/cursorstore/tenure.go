@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -28,7 +28,7 @@ type attempts struct {
 	wait time.Duration
 }
 
-func tenureOf(l outbox.Lease) (*tenure, error) {
+func tenureOf(l driver.Lease) (*tenure, error) {
 	t, ok := l.State.(*tenure)
 	if !ok {
 		return nil, fmt.Errorf("outbox: the lease of shard %d was made by another store", l.Shard)
@@ -36,26 +36,26 @@ func tenureOf(l outbox.Lease) (*tenure, error) {
 	return t, nil
 }
 
-// Lease implements outbox.Store.
-func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+// Lease implements driver.Store.
+func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
 	if shard < 0 || shard >= s.shards {
-		return outbox.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
+		return driver.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
 	}
 	lease, err := s.log.Lease(ctx, s.cursor(shard), holder, ttl)
 	if err != nil {
-		return outbox.Lease{}, wrap("lease", err)
+		return driver.Lease{}, wrap("lease", err)
 	}
 	t := &tenure{lease: lease, start: lease.Position, held: map[int64]attempts{}}
-	l := outbox.Lease{Shard: shard, Holder: holder, Token: lease.Token, State: t}
+	l := driver.Lease{Shard: shard, Holder: holder, Token: lease.Token, State: t}
 	if err := s.recall(ctx, &l, t); err != nil {
 		sqlstore.GiveBack(ctx, func(ctx context.Context) error { return s.Release(ctx, l) })
-		return outbox.Lease{}, wrap("lease", err)
+		return driver.Lease{}, wrap("lease", err)
 	}
 	return l, nil
 }
 
 // recall reads the failures that earlier holders stored.
-func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
+func (s *Store) recall(ctx context.Context, l *driver.Lease, t *tenure) error {
 	err := s.each(ctx, s.sql.asideKeys, []any{l.Shard}, func(rows *sql.Rows) error {
 		a, err := sqlstore.ScanAside(rows)
 		l.Aside = append(l.Aside, a)
@@ -76,11 +76,11 @@ func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
 	})
 }
 
-// Read implements outbox.Store.
-func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+// Read implements driver.Store.
+func (s *Store) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	t, err := tenureOf(l)
 	if err != nil {
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
 	if len(q.Keys) > 0 {
 		return s.readAside(ctx, l.Shard, q)
@@ -91,9 +91,9 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 	}
 	entries, next, err := s.log.Read(ctx, l.Shard, after, q.Limit)
 	if err != nil {
-		return outbox.Batch{}, wrap("read", err)
+		return driver.Batch{}, wrap("read", err)
 	}
-	b := outbox.Batch{Items: make([]outbox.Item, len(entries)), Next: &next}
+	b := driver.Batch{Items: make([]driver.Item, len(entries)), Next: &next}
 	for i := range entries {
 		e := &entries[i]
 		it := &b.Items[i]
@@ -109,10 +109,10 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 	return b, nil
 }
 
-func (s *Store) readAside(ctx context.Context, shard int, q outbox.Query) (outbox.Batch, error) {
-	var b outbox.Batch
+func (s *Store) readAside(ctx context.Context, shard int, q driver.Query) (driver.Batch, error) {
+	var b driver.Batch
 	err := s.each(ctx, s.sql.asideRead, []any{shard, sqlstore.Array(q.Keys), q.Limit}, func(rows *sql.Rows) error {
-		var it outbox.Item
+		var it driver.Item
 		var created, age int64
 		if err := rows.Scan(&it.ID, &it.Topic, &it.MessageID, &it.Key, &it.Headers, &it.Payload,
 			&created, &it.Attempts, &age); err != nil {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // chunk bounds one transaction of RetryAll.
 const chunk = 500
 
 // RetryAll retries parked events, in transactions of bounded size.
-func RetryAll(ctx context.Context, s outbox.Parking) (total int, err error) {
+func RetryAll(ctx context.Context, s driver.Parking) (total int, err error) {
 	for after := int64(0); ; {
 		parked, err := s.Parked(ctx, after, chunk)
 		if err != nil || len(parked) == 0 {
@@ -31,7 +31,7 @@ func RetryAll(ctx context.Context, s outbox.Parking) (total int, err error) {
 }
 
 // ScanParked reads a row of failed_list.
-func ScanParked(rows *sql.Rows) (p outbox.ParkedEvent, err error) {
+func ScanParked(rows *sql.Rows) (p driver.ParkedEvent, err error) {
 	var created, first, parked int64
 	err = rows.Scan(&p.ID, &p.Shard, &p.Topic, &p.MessageID, &p.Key, &p.Headers, &p.Payload,
 		&created, &p.Attempts, &p.LastError, &first, &parked)
@@ -40,7 +40,7 @@ func ScanParked(rows *sql.Rows) (p outbox.ParkedEvent, err error) {
 }
 
 // ScanFailing reads a row of failing.
-func ScanFailing(rows *sql.Rows) (f outbox.FailingEvent, err error) {
+func ScanFailing(rows *sql.Rows) (f driver.FailingEvent, err error) {
 	var created, age, since, next int64
 	err = rows.Scan(&f.ID, &f.Shard, &f.Topic, &f.MessageID, &f.Key, &created, &f.Aside,
 		&f.Attempts, &f.Retries, &age, &f.LastError, &since, &next)
@@ -50,7 +50,7 @@ func ScanFailing(rows *sql.Rows) (f outbox.FailingEvent, err error) {
 }
 
 // ScanAside reads a row of aside_keys.
-func ScanAside(rows *sql.Rows) (a outbox.Aside, err error) {
+func ScanAside(rows *sql.Rows) (a driver.Aside, err error) {
 	var wait int64
 	err = rows.Scan(&a.Key, &a.Count, &wait)
 	a.Wait = Micros(wait)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -95,5 +95,5 @@ func (s *Shards) withoutTables(err error) error {
 
 func (s *Shards) mismatch(stored string) error {
 	return fmt.Errorf("%w: %s is %d, the tables were made for %s; configure that number, "+
-		"or drain the outbox, stop every writer and relay, and change it in %s", outbox.ErrShards, s.Field, s.N, stored, s.Table)
+		"or drain the outbox, stop every writer and relay, and change it in %s", driver.ErrShards, s.Field, s.N, stored, s.Table)
 }

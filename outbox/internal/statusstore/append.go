@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -23,9 +23,9 @@ type Appender func(ctx context.Context, x sqltx.Execer, rows []log.Entry) error
 // Labels are the columns of an entry's labels.
 func Labels() []string { return []string{"event_type", "aggregate_type", "aggregate_id"} }
 
-// Append implements outbox.Store. The first Append of a process runs one more statement, which
+// Append implements driver.Store. The first Append of a process runs one more statement, which
 // checks that the stored number of shards is the configured one.
-func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Record) error {
+func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []driver.Record) error {
 	rows := make([]log.Entry, len(records))
 	for i, r := range records {
 		if err := s.fits(r); err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Append(ctx context.Context, tx sqltx.Execer, records []outbox.Re
 
 // fits refuses values that the columns would refuse, or that a server without strict mode would
 // truncate.
-func (s *Store) fits(r outbox.Record) error {
+func (s *Store) fits(r driver.Record) error {
 	if id, err := uuid.Parse(r.Message.UUID); err != nil || id.String() != r.Message.UUID {
 		return errors.New("its id is no UUID in lower case, which the column id of the table is")
 	}

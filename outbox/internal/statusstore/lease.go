@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // tenure is the State of a lease.
 type tenure struct {
-	start outbox.Mark
+	start driver.Mark
 	// held holds the attempts at events that kept their place, as earlier holders stored them,
 	// if the reader does not return the attempts.
 	held map[int64]attempts
@@ -25,23 +25,23 @@ type attempts struct {
 	since      time.Time
 }
 
-// Lease implements outbox.Store. An attempt of a standby is one statement that changes nothing.
-func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (outbox.Lease, error) {
+// Lease implements driver.Store. An attempt of a standby is one statement that changes nothing.
+func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
 	if shard < 0 || shard >= s.shards {
-		return outbox.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
+		return driver.Lease{}, fmt.Errorf("outbox: lease: there is no shard %d of %d", shard, s.shards)
 	}
 	var held int
 	if _, err := s.sql.leaseHeld.one(ctx, s.reads, &held)(shard, holder); err != nil {
-		return outbox.Lease{}, wrap("lease", err)
+		return driver.Lease{}, wrap("lease", err)
 	}
 	if held > 0 {
-		return outbox.Lease{}, wrap("lease", outbox.ErrLeaseHeld)
+		return driver.Lease{}, wrap("lease", driver.ErrLeaseHeld)
 	}
 	origin, err := s.origin(ctx)
 	if err != nil {
-		return outbox.Lease{}, wrap("lease", err)
+		return driver.Lease{}, wrap("lease", err)
 	}
-	l := outbox.Lease{Shard: shard, Holder: holder}
+	l := driver.Lease{Shard: shard, Holder: holder}
 	var position string
 	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		for range 2 {
@@ -60,10 +60,10 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 				break
 			}
 		}
-		return outbox.ErrLeaseHeld
+		return driver.ErrLeaseHeld
 	})
 	if err != nil {
-		return outbox.Lease{}, wrap("lease", err)
+		return driver.Lease{}, wrap("lease", err)
 	}
 	t := &tenure{}
 	l.State = t
@@ -72,13 +72,13 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 	}
 	if err != nil {
 		sqlstore.GiveBack(ctx, func(ctx context.Context) error { return s.Release(ctx, l) })
-		return outbox.Lease{}, wrap("lease", err)
+		return driver.Lease{}, wrap("lease", err)
 	}
 	return l, nil
 }
 
 // recall reads the failures that earlier holders stored.
-func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
+func (s *Store) recall(ctx context.Context, l *driver.Lease, t *tenure) error {
 	err := s.sql.asideKeys.each(ctx, s.db, func(rows *sql.Rows) error {
 		a, err := sqlstore.ScanAside(rows)
 		l.Aside = append(l.Aside, a)
@@ -100,13 +100,13 @@ func (s *Store) recall(ctx context.Context, l *outbox.Lease, t *tenure) error {
 	}, l.Shard)
 }
 
-// Release implements outbox.Store.
-func (s *Store) Release(ctx context.Context, l outbox.Lease) error {
+// Release implements driver.Store.
+func (s *Store) Release(ctx context.Context, l driver.Lease) error {
 	_, err := s.sql.release.exec(ctx, s.db, l.Shard, l.Token)
 	return wrap("release", err)
 }
 
-func tenureOf(l outbox.Lease) (*tenure, error) {
+func tenureOf(l driver.Lease) (*tenure, error) {
 	t, ok := l.State.(*tenure)
 	if !ok {
 		return nil, fmt.Errorf("outbox: the lease of shard %d was made by another store", l.Shard)

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Parked implements outbox.Parking.
-func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.ParkedEvent, error) {
-	var out []outbox.ParkedEvent
+// Parked implements driver.Parking.
+func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]driver.ParkedEvent, error) {
+	var out []driver.ParkedEvent
 	err := s.sql.failedList.each(ctx, s.reads, func(rows *sql.Rows) error {
 		p, err := sqlstore.ScanParked(rows)
 		out = append(out, p)
@@ -24,10 +24,10 @@ func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]outbox.Pa
 	return out, wrap("list parked events", err)
 }
 
-// Failing implements outbox.Failing, shard by shard, because the indexes begin with
+// Failing implements driver.Failing, shard by shard, because the indexes begin with
 // the shard.
-func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]outbox.FailingEvent, error) {
-	var out []outbox.FailingEvent
+func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]driver.FailingEvent, error) {
+	var out []driver.FailingEvent
 	for shard := range s.shards {
 		err := s.sql.failing.each(ctx, s.reads, func(rows *sql.Rows) error {
 			f, err := sqlstore.ScanFailing(rows)
@@ -37,13 +37,13 @@ func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]outbox.F
 		if err != nil {
 			return nil, wrap("list failing events", err)
 		}
-		slices.SortFunc(out, func(a, b outbox.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(out, func(a, b driver.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
 		out = out[:min(len(out), max(limit, 0))]
 	}
 	return out, nil
 }
 
-// Retry implements outbox.Parking: the events are appended again, with a new row
+// Retry implements driver.Parking: the events are appended again, with a new row
 // and their old ids, in the transaction that deletes the old rows.
 func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 	if len(ids) == 0 {
@@ -76,10 +76,10 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 	return n, nil
 }
 
-// RetryAll implements outbox.Parking, in transactions of bounded size.
+// RetryAll implements driver.Parking, in transactions of bounded size.
 func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
-// Prune implements outbox.Pruner. It only reads the first published rows, because their numbers
+// Prune implements driver.Pruner. It only reads the first published rows, because their numbers
 // grow with age. While there are old rows, the next call continues behind the deleted ones: if
 // a snapshot keeps deleted row versions, it would otherwise read past them each time. Then it
 // begins again with the first, because rows may be published late. Failed rows stay until they

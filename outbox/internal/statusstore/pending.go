@@ -6,7 +6,7 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // pending reads events by their state and the order of their rows.
@@ -37,26 +37,26 @@ type row struct {
 
 func bySeq(a, b row) int { return cmp.Compare(a.seq, b.seq) }
 
-func (*pending) Begin(context.Context, string) (outbox.Mark, error) { return &place{}, nil }
+func (*pending) Begin(context.Context, string) (driver.Mark, error) { return &place{}, nil }
 
-func (*pending) Position(outbox.Mark) string { return "" }
+func (*pending) Position(driver.Mark) string { return "" }
 
 func (*pending) Behind(string) ([]any, error) { return nil, nil }
 
-func (p *pending) Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error) {
+func (p *pending) Read(ctx context.Context, shard int, after driver.Mark, limit int) (driver.Batch, error) {
 	from, _ := after.(*place)
 	if from == nil {
 		from = &place{}
 	}
-	var items []outbox.Item
+	var items []driver.Item
 	if err := p.read.each(ctx, p.db, scanInto(&items), shard, from.last, limit); err != nil {
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
 	next := &place{last: from.last}
 	if !p.late.empty() && from.last > 0 {
 		waiting, late, err := p.behind(ctx, shard, from, limit)
 		if err != nil {
-			return outbox.Batch{}, err
+			return driver.Batch{}, err
 		}
 		next.flight = waiting
 		if items = append(late, items...); len(items) > limit {
@@ -73,12 +73,12 @@ func (p *pending) Read(ctx context.Context, shard int, after outbox.Mark, limit 
 		}
 		slices.SortFunc(next.flight, bySeq)
 	}
-	return outbox.Batch{Items: items, Next: next}, nil
+	return driver.Batch{Items: items, Next: next}, nil
 }
 
 // behind returns the rows of a mark that are still in flight, and the rows that were committed
 // late.
-func (p *pending) behind(ctx context.Context, shard int, from *place, limit int) (flight []row, late []outbox.Item, err error) {
+func (p *pending) behind(ctx context.Context, shard int, from *place, limit int) (flight []row, late []driver.Item, err error) {
 	var fresh []int64
 	err = p.late.each(ctx, p.db, func(rows *sql.Rows) error {
 		var r row

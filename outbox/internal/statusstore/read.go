@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -14,24 +14,24 @@ import (
 type Reader interface {
 	// Begin returns the mark at which a new lease begins to read. position is the stored
 	// position of the last settled mark, "" at first.
-	Begin(ctx context.Context, position string) (outbox.Mark, error)
+	Begin(ctx context.Context, position string) (driver.Mark, error)
 	// Read returns events after a mark.
-	Read(ctx context.Context, shard int, after outbox.Mark, limit int) (outbox.Batch, error)
+	Read(ctx context.Context, shard int, after driver.Mark, limit int) (driver.Batch, error)
 	// Position returns the position of a mark to store; "" for none.
-	Position(m outbox.Mark) string
+	Position(m driver.Mark) string
 	// Behind returns the arguments for the statement that counts a backlog behind a position,
 	// in addition to the shard and the limit.
 	Behind(position string) ([]any, error)
 }
 
-// Read implements outbox.Store.
-func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbox.Batch, error) {
+// Read implements driver.Store.
+func (s *Store) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	t, err := tenureOf(l)
 	if err != nil {
-		return outbox.Batch{}, err
+		return driver.Batch{}, err
 	}
 	if len(q.Keys) > 0 {
-		var b outbox.Batch
+		var b driver.Batch
 		err := s.sql.asideRead.each(ctx, s.reads, scanInto(&b.Items), l.Shard, s.texts(q.Keys), q.Limit)
 		return b, wrap("read aside", err)
 	}
@@ -41,7 +41,7 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 	}
 	b, err := s.reader.Read(ctx, l.Shard, after, q.Limit)
 	if err != nil {
-		return outbox.Batch{}, wrap("read", err)
+		return driver.Batch{}, wrap("read", err)
 	}
 	if len(t.held) > 0 {
 		for i := range b.Items {
@@ -55,9 +55,9 @@ func (s *Store) Read(ctx context.Context, l outbox.Lease, q outbox.Query) (outbo
 }
 
 // scanInto collects the rows of a statement that reads events.
-func scanInto(items *[]outbox.Item) func(*sql.Rows) error {
+func scanInto(items *[]driver.Item) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
-		var it outbox.Item
+		var it driver.Item
 		var created, age, wait, since int64
 		if err := rows.Scan(&it.ID, &it.MessageID, &it.Topic, &it.Key, &it.Headers, &it.Payload, &created,
 			&it.Attempts, &it.Retries, &age, &wait, &since); err != nil {

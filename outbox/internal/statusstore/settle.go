@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Settle implements outbox.Store. Its first statement changes the lease's row, by its token, so
+// Settle implements driver.Store. Its first statement changes the lease's row, by its token, so
 // that a holder that lost the lease marks no rows, and a new holder waits for the whole
 // transaction. Rows are also marked by their event's id: after a failover another event may
 // have the seq.
-func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlement) error {
+func (s *Store) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	position := ""
 	if set.Move != nil {
 		position = s.reader.Position(set.Move)
@@ -47,7 +47,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 			return err
 		}
 		if n == 0 {
-			return outbox.ErrLeaseLost
+			return driver.ErrLeaseLost
 		}
 		if len(ids) > 0 {
 			if _, err := s.sql.publish.exec(ctx, tx, append([]any{l.Shard}, s.rows(seqs, ids)...)...); err != nil {
@@ -61,7 +61,7 @@ func (s *Store) Settle(ctx context.Context, l outbox.Lease, set outbox.Settlemen
 
 func settled(doing string, n int64, err error) error {
 	if err == nil && n == 0 {
-		err = outbox.ErrLeaseLost
+		err = driver.ErrLeaseLost
 	}
 	return wrap(doing, err)
 }
@@ -80,14 +80,14 @@ func pairs(seqs []int64, ids []string) []any {
 }
 
 // note stores the failures.
-func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, failures []outbox.Failure) error {
+func (s *Store) note(ctx context.Context, tx *sql.Tx, shard int, failures []driver.Failure) error {
 	for _, f := range failures {
 		text := sql.NullString{String: sqlstore.Clean(f.Error), Valid: f.Attempts > 0}
 		var err error
-		if f.State == outbox.Parked {
+		if f.State == driver.Parked {
 			_, err = s.sql.park.exec(ctx, tx, shard, f.Item.ID, max(f.Attempts, 1), f.Retries, f.Age.Microseconds(), text, f.Item.MessageID)
 		} else {
-			_, err = s.sql.fail.exec(ctx, tx, shard, f.Item.ID, f.State == outbox.MovedAside,
+			_, err = s.sql.fail.exec(ctx, tx, shard, f.Item.ID, f.State == driver.MovedAside,
 				f.Attempts, f.Retries, f.Age.Microseconds(), text, f.Wait.Microseconds(), f.Item.MessageID)
 		}
 		if err != nil {

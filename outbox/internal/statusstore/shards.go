@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Shards implements outbox.Store.
+// Shards implements driver.Store.
 func (s *Store) Shards(ctx context.Context) (int, error) { return s.number.Store(ctx, s.db) }
 
 // settings connects the number of shards with its statements.

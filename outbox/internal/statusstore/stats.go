@@ -4,13 +4,13 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
-// Stats implements outbox.Inspector.
-func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
-	out := make([]outbox.ShardStats, s.shards)
+// Stats implements driver.Inspector.
+func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
+	out := make([]driver.ShardStats, s.shards)
 	for i := range out {
 		if err := s.count(ctx, i, &out[i]); err != nil {
 			return nil, wrap("stats", err)
@@ -47,7 +47,7 @@ func (s *Store) Stats(ctx context.Context) ([]outbox.ShardStats, error) {
 }
 
 // count sets the counts of a shard's waiting events.
-func (s *Store) count(ctx context.Context, shard int, st *outbox.ShardStats) error {
+func (s *Store) count(ctx context.Context, shard int, st *driver.ShardStats) error {
 	var token, oldest int64
 	var position string
 	if _, err := s.sql.leaseGet.one(ctx, s.reads, &token, &position)(shard); err != nil {
@@ -57,10 +57,10 @@ func (s *Store) count(ctx context.Context, shard int, st *outbox.ShardStats) err
 	if err != nil {
 		return err
 	}
-	args := append([]any{shard, outbox.BacklogLimit}, behind...)
+	args := append([]any{shard, driver.BacklogLimit}, behind...)
 	if _, err := s.sql.backlog.one(ctx, s.reads, &st.Backlog, &oldest, &st.Aside, &st.Failing)(args...); err != nil {
 		return err
 	}
-	st.Shard, st.Backlog, st.Oldest = shard, min(st.Backlog, outbox.BacklogLimit), sqlstore.Instant(oldest)
+	st.Shard, st.Backlog, st.Oldest = shard, min(st.Backlog, driver.BacklogLimit), sqlstore.Instant(oldest)
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -55,7 +55,7 @@ func TestLateRows(t *testing.T) {
 			exec(`INSERT INTO events (seq, pending) VALUES (?1, 1)`, seq)
 		}
 	}
-	var mark outbox.Mark
+	var mark driver.Mark
 	read := func(limit int, want ...int64) {
 		t.Helper()
 		b, err := p.Read(t.Context(), 0, mark, limit)
@@ -100,7 +100,7 @@ func TestLateRows(t *testing.T) {
 }
 
 func TestForeignLease(t *testing.T) {
-	if _, err := tenureOf(outbox.Lease{State: &sql.DB{}}); err == nil {
+	if _, err := tenureOf(driver.Lease{State: &sql.DB{}}); err == nil {
 		t.Error("a lease of another store was taken for ours")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
 
@@ -45,7 +45,7 @@ type Database struct {
 	MaxName, MaxText int
 }
 
-// Store implements outbox.Store and its optional interfaces, except those that reach other
+// Store implements driver.Store and its optional interfaces, except those that reach other
 // processes.
 type Store struct {
 	pulse.Pulse
@@ -66,13 +66,13 @@ type Store struct {
 }
 
 var (
-	_ outbox.Store     = (*Store)(nil)
-	_ outbox.Preferrer = (*Store)(nil)
-	_ outbox.Signal    = (*Store)(nil)
-	_ outbox.Pruner    = (*Store)(nil)
-	_ outbox.Parking   = (*Store)(nil)
-	_ outbox.Failing   = (*Store)(nil)
-	_ outbox.Inspector = (*Store)(nil)
+	_ driver.Store     = (*Store)(nil)
+	_ driver.Preferrer = (*Store)(nil)
+	_ driver.Signal    = (*Store)(nil)
+	_ driver.Pruner    = (*Store)(nil)
+	_ driver.Parking   = (*Store)(nil)
+	_ driver.Failing   = (*Store)(nil)
+	_ driver.Inspector = (*Store)(nil)
 )
 
 // New creates a store, with 1 shard when shards is 0. It does no I/O.
@@ -119,19 +119,10 @@ func New(d Database, shards int) (*Store, error) {
 	return s, nil
 }
 
-// Prefer implements outbox.Preferrer: a failing event is deferred so that others pass, and
+// Prefer implements driver.Preferrer: a failing event is deferred so that others pass, and
 // after 3 retries it is parked with a dead letter.
-func (*Store) Prefer(cfg outbox.RelayConfig) outbox.RelayConfig {
-	if cfg.Ordering == 0 {
-		cfg.Ordering = outbox.ByKey
-	}
-	if cfg.MaxRetries == 0 {
-		cfg.MaxRetries = 3
-	}
-	if cfg.DeadLetter == nil {
-		cfg.DeadLetter = func(topic string) string { return topic + ".DLT" }
-	}
-	return cfg
+func (*Store) Prefer() driver.Preferences {
+	return driver.Preferences{ByKey: true, MaxRetries: 3, DeadLetter: func(topic string) string { return topic + ".DLT" }}
 }
 
 // Migrate creates or updates the outbox's tables, stores the number of shards and creates their
@@ -173,7 +164,9 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
-func (s *Store) Migrations() []migrate.Set { return []migrate.Set{s.set} }
+func (s *Store) Migrations() []driver.Migrations {
+	return []driver.Migrations{driver.Migrations(s.set)}
+}
 
 // wrap names the operation.
 func wrap(doing string, err error) error {

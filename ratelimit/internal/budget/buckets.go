@@ -1,6 +1,8 @@
 package budget
 
-import "github.com/millrace-go/millrace/ratelimit"
+import (
+	"github.com/millrace-go/millrace/ratelimit/driver"
+)
 
 // Buckets is the state of a budget in buckets; the zero value means missing state.
 type Buckets struct {
@@ -49,7 +51,7 @@ func (l *level) wait(size int64) int64 {
 
 // Acquire decides the runs, one call after the other. It only stores changes made by a grant, a
 // start or a change of the yield.
-func (b *Buckets) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Moment) ratelimit.Grant {
+func (b *Buckets) Acquire(p *driver.Plan, ask driver.Ask, day *Day, m Moment) driver.Grant {
 	now := m.Now
 	keepGlobal, keepLow := false, false
 	if m.follows(b.Server, b.Global.Time) {
@@ -67,10 +69,10 @@ func (b *Buckets) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Mome
 	d := decision{plan: p, now: now, behind: now - m.Now, today: day.tally(p.Day, ask.Day, now), yield: b.Yield, global: &global, low: &low,
 		waits: b.Waits, share: shareOf(p).at(b.Global.Time, b.Share, now)}
 	g := d.decide(ask.Runs)
-	if d.taken[ratelimit.Low]+d.taken[ratelimit.High] > 0 || d.yield != b.Yield || d.waits != b.Waits || keepGlobal {
+	if d.taken[driver.Low]+d.taken[driver.High] > 0 || d.yield != b.Yield || d.waits != b.Waits || keepGlobal {
 		b.Global, b.Yield, b.Share, b.Waits = Bucket{now, global.tokens}, d.yield, d.share.tokens, d.waits
 	}
-	if d.taken[ratelimit.Low] > 0 || keepLow {
+	if d.taken[driver.Low] > 0 || keepLow {
 		b.Low = Bucket{now, low.tokens}
 	}
 	d.keepDay(day)
@@ -78,7 +80,7 @@ func (b *Buckets) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Mome
 }
 
 // Return gives a permit back; see the package's doc for how much of it.
-func (b *Buckets) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Moment) {
+func (b *Buckets) Return(p *driver.Plan, r driver.Returned, day *Day, m Moment) {
 	if !m.follows(b.Server, b.Global.Time) {
 		return
 	}
@@ -88,14 +90,14 @@ func (b *Buckets) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Mo
 	}
 	b.Share = shareOf(p).at(b.Global.Time, b.Share, now).tokens
 	b.Global = b.Global.filled(now, p.Rate, p.Burst, r)
-	if r.Priority == ratelimit.Low && b.HasLow {
+	if r.Priority == driver.Low && b.HasLow {
 		b.Low = b.Low.filled(now, p.LowRate, p.LowBurst, r)
 	}
 	day.giveBack(p.Day, r, now)
 }
 
 // filled returns the bucket after a permit was given back.
-func (b Bucket) filled(now int64, rate, burst int, r ratelimit.Returned) Bucket {
+func (b Bucket) filled(now int64, rate, burst int, r driver.Returned) Bucket {
 	give := max(0, int64(r.Size)*micro-(now-r.At)*int64(rate))
 	return Bucket{now, min(int64(burst)*micro, b.at(now, rate, burst)+give)}
 }

@@ -3,7 +3,7 @@ package budget
 import (
 	"fmt"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Moment is the time of a decision, and the server whose clock it is.
@@ -27,22 +27,22 @@ func (m Moment) follows(server string, then int64) bool {
 
 // returnable reports whether a grant at the given time, of state that was born then, can be
 // given back now. No grant happens at the birth itself.
-func returnable(p *ratelimit.Plan, at, born, now int64) bool {
+func returnable(p *driver.Plan, at, born, now int64) bool {
 	return at > born && at <= now && now-at <= p.Delay.Microseconds()
 }
 
 // Check returns an error if an Ask is invalid.
-func Check(p *ratelimit.Plan, ask ratelimit.Ask) error {
+func Check(p *driver.Plan, ask driver.Ask) error {
 	if len(ask.Runs) == 0 {
 		return fmt.Errorf("an Ask without Runs; give at least one")
 	}
 	for i, r := range ask.Runs {
 		most := p.LowBurst
-		if r.Priority == ratelimit.High {
+		if r.Priority == driver.High {
 			most = p.Burst
 		}
 		switch {
-		case r.Priority > ratelimit.High:
+		case r.Priority > driver.High:
 			return fmt.Errorf("Runs[%d].Priority is %d; give Low or High", i, r.Priority)
 		case r.Size < 1 || r.Size > most:
 			return fmt.Errorf("Runs[%d].Size is %d; give 1 to %d, the most that is granted at once", i, r.Size, most)
@@ -57,11 +57,11 @@ func Check(p *ratelimit.Plan, ask ratelimit.Ask) error {
 const MaxCount = 1_000_000
 
 // CheckReturned is Check for a permit that is given back.
-func CheckReturned(r ratelimit.Returned) error {
+func CheckReturned(r driver.Returned) error {
 	if r.Size < 1 {
 		return fmt.Errorf("Returned.Size is %d; give what the permit took", r.Size)
 	}
-	if r.Priority > ratelimit.High {
+	if r.Priority > driver.High {
 		return fmt.Errorf("Returned.Priority is %d; give Low or High", r.Priority)
 	}
 	return nil

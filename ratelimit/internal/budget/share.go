@@ -1,6 +1,8 @@
 package budget
 
-import "github.com/millrace-go/millrace/ratelimit"
+import (
+	"github.com/millrace-go/millrace/ratelimit/driver"
+)
 
 // share is the least share of low priority during a decision: a bucket from which every call of
 // low priority takes, as far as it has content. Its content is exempt from the yield, and high
@@ -14,7 +16,7 @@ type share struct {
 
 // shareOf returns an empty share. A rate of percent of calls per second, or per window in
 // strict mode, is the same number of hundredths per µs of a call's unit.
-func shareOf(p *ratelimit.Plan) share {
+func shareOf(p *driver.Plan) share {
 	s := share{rate: int64(p.LowRate) * int64(p.LowShare), unit: 100 * micro, most: 2}
 	if p.Strict {
 		// A window can become free at once, and then has the whole share.

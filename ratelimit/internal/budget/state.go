@@ -1,6 +1,8 @@
 package budget
 
-import "github.com/millrace-go/millrace/ratelimit"
+import (
+	"github.com/millrace-go/millrace/ratelimit/driver"
+)
 
 // State is the stored state of a budget; the zero value means missing state. Each mode has its
 // own state; both share the day.
@@ -11,7 +13,7 @@ type State struct {
 }
 
 // Acquire decides the runs in the mode of the plan.
-func (s *State) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, m Moment) ratelimit.Grant {
+func (s *State) Acquire(p *driver.Plan, ask driver.Ask, m Moment) driver.Grant {
 	if p.Strict {
 		return s.Windows.Acquire(p, ask, &s.Day, m)
 	}
@@ -19,7 +21,7 @@ func (s *State) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, m Moment) ratelimi
 }
 
 // Return gives a permit back.
-func (s *State) Return(p *ratelimit.Plan, r ratelimit.Returned, m Moment) {
+func (s *State) Return(p *driver.Plan, r driver.Returned, m Moment) {
 	if p.Strict {
 		s.Windows.Return(p, r, &s.Day, m)
 	} else {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Windows is the state of a strict budget; the zero value means missing state.
@@ -100,7 +100,7 @@ func (v *view) store() {
 }
 
 // Acquire decides the runs, one call after the other, like the Acquire of [Buckets].
-func (w *Windows) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Moment) ratelimit.Grant {
+func (w *Windows) Acquire(p *driver.Plan, ask driver.Ask, day *Day, m Moment) driver.Grant {
 	now := m.Now
 	if m.follows(w.Server, w.Time) && w.Global.Size >= int64(p.Rate) {
 		now = max(now, w.Time)
@@ -124,12 +124,12 @@ func (w *Windows) Acquire(p *ratelimit.Plan, ask ratelimit.Ask, day *Day, m Mome
 }
 
 // Return removes the entries of a permit.
-func (w *Windows) Return(p *ratelimit.Plan, r ratelimit.Returned, day *Day, m Moment) {
+func (w *Windows) Return(p *driver.Plan, r driver.Returned, day *Day, m Moment) {
 	if !m.follows(w.Server, w.Time) {
 		return
 	}
 	now := max(m.Now, w.Time)
-	size, isLow := int64(r.Size), r.Priority == ratelimit.Low
+	size, isLow := int64(r.Size), r.Priority == driver.Low
 	if !returnable(p, r.At, w.Global.Born, now) || !w.Global.holds(r.At, size) ||
 		isLow && !w.Low.holds(r.At, size) {
 		return

@@ -20,25 +20,25 @@ import (
 //go:embed lua/take.lua
 var takeText string
 
-// Config of a [Store]. The zero value works.
+// Config is the configuration of [New]. The zero value works.
 type Config struct {
 	// Name is the hash tag of the keys; "keyed" by default. Limiters with one name on
 	// one Redis share their keys. Up to 200 bytes without braces and spaces.
 	Name string
 }
 
-// Store is a [keyed.Store] in Redis or a Redis Cluster.
-type Store struct {
+// store is a [keyed.Store] in Redis or a Redis Cluster.
+type store struct {
 	client redis.UniversalClient
 	tag    string
 	take   *redis.Script
 }
 
-var _ keyed.Store = (*Store)(nil)
+var _ keyed.Store = (*store)(nil)
 
 // New makes a store on a client, which the caller closes. It refuses a client that
 // ignores contexts or repeats calls: see redisratelimit.New.
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (keyed.Store, error) {
 	if cfg.Name == "" {
 		cfg.Name = "keyed"
 	}
@@ -51,13 +51,13 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("rediskeyed: %w", err)
 	}
-	return &Store{client: client, tag: "{" + cfg.Name + "}:", take: redis.NewScript(takeText)}, nil
+	return &store{client: client, tag: "{" + cfg.Name + "}:", take: redis.NewScript(takeText)}, nil
 }
 
 const double = 8 // bytes
 
 // Take decides calls in one script; see [keyed.Store].
-func (s *Store) Take(ctx context.Context, asks []keyed.Ask) ([]time.Duration, error) {
+func (s *store) Take(ctx context.Context, asks []keyed.Ask) ([]time.Duration, error) {
 	if len(asks) == 0 || len(asks) > keyed.MaxAsks {
 		return nil, fmt.Errorf("rediskeyed: %d calls; give 1 to %d", len(asks), keyed.MaxAsks)
 	}

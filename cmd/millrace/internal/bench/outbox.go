@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -61,7 +62,7 @@ type box struct {
 	Config
 	db    *sql.DB
 	store interface {
-		outbox.Store
+		driver.Store
 		Migrate(context.Context) error
 	}
 	outbox *outbox.Outbox

@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // boxFlags choose the outbox.
@@ -102,7 +102,7 @@ func (b *boxFlags) box(ctx context.Context, d *database.Database) (database.Outb
 type shardReport struct {
 	Kind    database.Kind `json:"kind"`
 	Shard   int           `json:"shard"`
-	Backlog int           `json:"backlog"` // counted up to outbox.BacklogLimit
+	Backlog int           `json:"backlog"` // counted up to driver.BacklogLimit
 	Oldest  *time.Time    `json:"oldest"`
 	Aside   int           `json:"aside"`
 	Failing int           `json:"failing"`
@@ -116,7 +116,7 @@ func (a *app) outboxStatusCommand() *cobra.Command {
 	cmd := b.of(&cobra.Command{
 		Use: "status", Short: "Say how each shard stands",
 		Long: "status shows per shard how many events wait, since when, how many of them stand aside or have failed, how many were given up, and which relay holds the lease. With failing or parked events it says which command lists them. " +
-			fmt.Sprintf("A backlog is counted up to %d.", outbox.BacklogLimit),
+			fmt.Sprintf("A backlog is counted up to %d.", driver.BacklogLimit),
 		Example: "  millrace outbox status --db postgres://app:secret@db/shop\n  millrace outbox status --shard 0 --json | jq '.[].backlog'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -167,7 +167,7 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err erro
 				r.Oldest = &s.Oldest
 			}
 			backlog := strconv.Itoa(s.Backlog)
-			if s.Backlog >= outbox.BacklogLimit {
+			if s.Backlog >= driver.BacklogLimit {
 				backlog += "+"
 			}
 			all = append(all, r)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
@@ -44,7 +45,7 @@ func TestOutboxAdopt(t *testing.T) {
 	}
 	for kind, move := range elsewhere {
 		b := p.store(t, db, kind)
-		if _, ok := b.(outbox.Adopter); !ok {
+		if _, ok := b.(driver.Adopter); !ok {
 			servicetest.Missing(t, "the store of kind "+kind+" has no Adopt")
 		}
 		stores[kind], published[kind] = b, &outboxtest.Publisher{}

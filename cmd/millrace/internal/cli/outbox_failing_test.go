@@ -8,29 +8,29 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // fail notes a failed attempt for every waiting event, as a relay does.
-func fail(t *testing.T, b box, state outbox.State) {
+func fail(t *testing.T, b box, state driver.State) {
 	t.Helper()
 	for shard := range shards {
 		l, err := b.Lease(t.Context(), shard, "relay", time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := b.Read(t.Context(), l, outbox.Query{Limit: 100})
+		found, err := b.Read(t.Context(), l, driver.Query{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := outbox.Settlement{TTL: time.Minute}
-		if state == outbox.MovedAside {
+		set := driver.Settlement{TTL: time.Minute}
+		if state == driver.MovedAside {
 			set.Move = found.Next
 		}
 		for i := range found.Items {
 			it := &found.Items[i]
 			it.Attempts = 4
-			set.Failures = append(set.Failures, outbox.Failure{
+			set.Failures = append(set.Failures, driver.Failure{
 				Item: it, State: state, Attempts: 4, Age: 90 * time.Second, Wait: time.Hour, Error: "refused \x1b[31mfor ever",
 			})
 		}
@@ -48,7 +48,7 @@ func fail(t *testing.T, b box, state outbox.State) {
 func TestOutboxFailing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
-		for kind, state := range map[string]outbox.State{"cursor": outbox.MovedAside, "status": outbox.Held} {
+		for kind, state := range map[string]driver.State{"cursor": driver.MovedAside, "status": driver.Held} {
 			b := p.store(t, db, kind)
 			at := []string{"--db", p.url, "--kind", kind}
 			call := func(args ...string) run { return tool(t, append(args, at...)...) }
@@ -76,7 +76,7 @@ func TestOutboxFailing(t *testing.T) {
 				t.Fatalf("%s: the first page is %+v", kind, first)
 			}
 			e := first.Events[0]
-			if e.Topic != "orders" || !strings.HasPrefix(e.Key, "orders") || e.Attempts != 4 || e.AgeSeconds != 90 || e.Aside != (state == outbox.MovedAside) ||
+			if e.Topic != "orders" || !strings.HasPrefix(e.Key, "orders") || e.Attempts != 4 || e.AgeSeconds != 90 || e.Aside != (state == driver.MovedAside) ||
 				time.Since(e.FailedSince) > time.Minute || time.Until(e.NextAttemptAt) < 50*time.Minute {
 				t.Errorf("%s: %+v", kind, e)
 			}
@@ -107,7 +107,7 @@ func TestGoldenFailing(t *testing.T) {
 	}
 	golden("outbox-failing-none.json", "outbox failing --json")
 	appendTo(t, db, b, "orders", 2)
-	fail(t, b, outbox.MovedAside)
+	fail(t, b, driver.MovedAside)
 	golden("outbox-failing.json", "outbox failing --limit 1 --json")
 	golden("outbox-failing.txt", "outbox failing")
 	golden("outbox-adopt.json", "outbox adopt --json")

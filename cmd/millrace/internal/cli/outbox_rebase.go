@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 func (a *app) outboxRebaseCommand() *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes
 	if err != nil {
 		return err
 	}
-	rebaser, ok := box.(outbox.Rebaser)
+	rebaser, ok := box.(driver.Rebaser)
 	if !ok {
 		if a.json {
 			return a.printJSON(rebaseReport{})

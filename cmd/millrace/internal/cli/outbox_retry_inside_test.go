@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // sick is an outbox whose events are parked again as soon as they are retried, behind all others.
@@ -15,10 +15,10 @@ type sick struct {
 	order  []int64
 }
 
-func (s *sick) Parked(_ context.Context, after int64, limit int) (out []outbox.ParkedEvent, _ error) {
+func (s *sick) Parked(_ context.Context, after int64, limit int) (out []driver.ParkedEvent, _ error) {
 	for _, id := range s.parked {
 		if id > after && len(out) < limit {
-			out = append(out, outbox.ParkedEvent{ID: id})
+			out = append(out, driver.ParkedEvent{ID: id})
 		}
 	}
 	return out, nil
@@ -36,11 +36,11 @@ func (s *sick) Retry(_ context.Context, ids ...int64) (n int, _ error) {
 	return n, nil
 }
 
-func (s *sick) Failing(context.Context, int64, int) ([]outbox.FailingEvent, error) {
+func (s *sick) Failing(context.Context, int64, int) ([]driver.FailingEvent, error) {
 	panic("not asked")
 }
 func (s *sick) RetryAll(context.Context) (int, error)              { panic("in one step") }
-func (s *sick) Stats(context.Context) ([]outbox.ShardStats, error) { panic("not asked") }
+func (s *sick) Stats(context.Context) ([]driver.ShardStats, error) { panic("not asked") }
 
 // Events that are parked again during a retry of all stay parked: else it would never end.
 func TestRetryEnds(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -27,9 +28,9 @@ import (
 const shards = 3
 
 type box interface {
-	outbox.Store
-	outbox.Parking
-	outbox.Inspector
+	driver.Store
+	driver.Parking
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/rawurl"
@@ -55,7 +56,7 @@ func isRedis(raw string) bool {
 
 // keyStore is an opened store of keys.
 type keyStore struct {
-	idempotency.Forgetter
+	driver.Forgetter
 	close func() error
 }
 

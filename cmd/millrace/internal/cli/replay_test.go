@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -249,7 +250,7 @@ func TestReplayForgetsInRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, store := range map[string]idempotency.Store{"alone": fast, "layered": layered} {
+	for name, store := range map[string]driver.Store{"alone": fast, "layered": layered} {
 		group := group
 		guard, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: group})
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // ErrNoLogs is returned if the database has no tables that are read by position.
@@ -16,7 +16,7 @@ var ErrNoLogs = errors.New("the database has no outbox, no transport and no log 
 // Log is a table of events or changes whose readers keep positions.
 type Log struct {
 	Name    string         // its name in the tool
-	Adopter outbox.Adopter // nil if positions move with the data
+	Adopter driver.Adopter // nil if positions move with the data
 }
 
 // Logs returns the outboxes of the given kinds. Without kinds it returns all outboxes, and
@@ -35,7 +35,7 @@ func (d *Database) Logs(ctx context.Context, kinds ...Kind) ([]Log, error) {
 		if err != nil {
 			return nil, err
 		}
-		adopter, _ := box.(outbox.Adopter)
+		adopter, _ := box.(driver.Adopter)
 		logs = append(logs, Log{"outbox (" + string(kind) + ")", adopter})
 	}
 	if !all {
@@ -61,7 +61,7 @@ func (d *Database) Logs(ctx context.Context, kinds ...Kind) ([]Log, error) {
 			if err != nil {
 				return nil, err
 			}
-			log.Adopter, _ = any(store).(outbox.Adopter)
+			log.Adopter, _ = any(store).(driver.Adopter)
 		}
 		logs = append(logs, log)
 	}

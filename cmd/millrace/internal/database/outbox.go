@@ -9,7 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -29,15 +29,15 @@ var ErrNoOutbox = errors.New("the database has no outbox of this kind; `migrate 
 
 // Outbox holds the operations of an operator on an outbox.
 type Outbox interface {
-	outbox.Parking
-	outbox.Failing
-	outbox.Inspector
+	driver.Parking
+	driver.Failing
+	driver.Inspector
 }
 
 // store is the part of every store of package outbox that this tool uses.
 type store interface {
 	Outbox
-	Migrations() []migrate.Set
+	Migrations() []driver.Migrations
 }
 
 // newStore makes a store; it does no I/O.
@@ -67,12 +67,12 @@ func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (st
 
 // Snapshotter returns the reader of the server's oldest snapshot, nil if there is none. It
 // needs no tables.
-func (d *Database) Snapshotter() (outbox.Snapshotter, error) {
+func (d *Database) Snapshotter() (driver.Snapshotter, error) {
 	s, err := newStore(d.Dialect, d.DB, d.Names, Cursor, 1)
 	if err != nil {
 		return nil, err
 	}
-	teller, _ := s.(outbox.Snapshotter)
+	teller, _ := s.(driver.Snapshotter)
 	return teller, nil
 }
 

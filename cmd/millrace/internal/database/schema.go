@@ -70,7 +70,11 @@ func sets(d Dialect, part, layout string, box sqlname.Names) ([]migrate.Set, err
 		if err != nil {
 			return nil, err
 		}
-		return s.Migrations(), nil
+		var all []migrate.Set
+		for _, set := range s.Migrations() {
+			all = append(all, migrate.Set(set))
+		}
+		return all, nil
 	case PartBus:
 		return map[Dialect]func() ([]migrate.Set, error){
 			Postgres: pgbus.Migrations, MySQL: mysqlbus.Migrations, SQLite: sqlitebus.Migrations,

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 func TestVersions(t *testing.T) {
@@ -142,12 +142,12 @@ func TestOldSnapshots(t *testing.T) {
 	for _, dialect := range []database.Dialect{database.Postgres, database.MySQL} {
 		for _, c := range []struct {
 			want   string
-			oldest outbox.Snapshot
+			oldest driver.Snapshot
 		}{
-			{"", outbox.Snapshot{}},
-			{"", outbox.Snapshot{Holder: "sessions of other users are hidden"}},
-			{"", outbox.Snapshot{Age: 59 * time.Minute, Holder: "session 7 of app"}},
-			{"warning snapshot", outbox.Snapshot{Age: time.Hour, Holder: "session 7 of app"}},
+			{"", driver.Snapshot{}},
+			{"", driver.Snapshot{Holder: "sessions of other users are hidden"}},
+			{"", driver.Snapshot{Age: 59 * time.Minute, Holder: "session 7 of app"}},
+			{"warning snapshot", driver.Snapshot{Age: time.Hour, Holder: "session 7 of app"}},
 		} {
 			var said string
 			got := found(func(e *examination) {

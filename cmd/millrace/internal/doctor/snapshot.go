@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // oldSnapshot is the age from which a snapshot is worth a warning, as in the alert
@@ -22,7 +22,7 @@ func (e *examination) snapshot(ctx context.Context, d *database.Database) {
 	if err == nil && teller == nil {
 		return
 	}
-	var oldest outbox.Snapshot
+	var oldest driver.Snapshot
 	if err == nil {
 		oldest, err = teller.OldestSnapshot(ctx)
 	}
@@ -33,7 +33,7 @@ func (e *examination) snapshot(ctx context.Context, d *database.Database) {
 	e.judgeSnapshot(d.Dialect, oldest)
 }
 
-func (e *examination) judgeSnapshot(dialect database.Dialect, oldest outbox.Snapshot) {
+func (e *examination) judgeSnapshot(dialect database.Dialect, oldest driver.Snapshot) {
 	age, holder := oldest.Age.Round(time.Second), e.quoted(oldest.Holder)
 	switch {
 	case holder == "":

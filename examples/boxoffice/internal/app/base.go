@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/traces"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/redisclient"
 )
 
@@ -42,8 +43,8 @@ type base struct {
 
 // outboxStore is the part of an outbox's store that the app uses.
 type outboxStore interface {
-	outbox.Store
-	outbox.Inspector
+	driver.Store
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
@@ -105,7 +106,7 @@ func sharedStreams(b *base) (live.Shared, error) {
 
 // roomsBroker carries the notifications of the rooms. In memory they reach this
 // process only; sockets of other processes then find new messages by polling.
-func roomsBroker(b *base) (sse.Broker, error) {
+func roomsBroker(b *base) (driver.Broker, error) {
 	if b.cfg.RoomInMemory() {
 		return memsse.NewBroker()
 	}

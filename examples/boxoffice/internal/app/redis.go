@@ -1,12 +1,12 @@
 package app
 
 import (
-	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
-	"github.com/millrace-go/millrace/ratelimit"
+	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
@@ -14,8 +14,8 @@ import (
 // shared is the state that processes share beside the database and the transport, for the artists: in
 // Redis, or in this process when it is the only one.
 type shared struct {
-	locks   coalesce.Store
-	permits ratelimit.Store
+	locks   driver.Store
+	permits ratelimitdriver.Store
 	calls   meter.Store
 }
 

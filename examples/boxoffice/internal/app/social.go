@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -30,7 +30,7 @@ func newSocial(b *base, shows *catalog.Catalog) (*social.Social, error) {
 
 // newDeltas has the comments that are not counted yet: in Redis, for all processes, or
 // in this process: then only the workers' own processes show the uncounted comments.
-func newDeltas(b *base) (counter.Store, error) {
+func newDeltas(b *base) (driver.Store, error) {
 	if b.cfg.RoomInMemory() || !b.cfg.Has(config.RoleAPI) && !b.cfg.Has(config.RoleWorker) {
 		return memcounter.New(), nil
 	}

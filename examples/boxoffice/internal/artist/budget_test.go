@@ -11,17 +11,18 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
 // away is a store of limits that is unreachable.
-type away struct{ ratelimit.Store }
+type away struct{ driver.Store }
 
-func (away) Acquire(context.Context, *ratelimit.Plan, ratelimit.Ask) (ratelimit.Grant, error) {
-	return ratelimit.Grant{}, errors.New("connection refused")
+func (away) Acquire(context.Context, *ratelimit.Plan, driver.Ask) (driver.Grant, error) {
+	return driver.Grant{}, errors.New("connection refused")
 }
 
-func budgeted(t *testing.T, s ratelimit.Store, url string) *Upstream {
+func budgeted(t *testing.T, s driver.Store, url string) *Upstream {
 	t.Helper()
 	l, err := ratelimit.New(s, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}, Logger: quiet})
 	if err != nil {

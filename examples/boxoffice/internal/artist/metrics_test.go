@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/coalesceprom"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/fault"
@@ -116,7 +117,7 @@ func TestRequestsThatMeet(t *testing.T) {
 	}
 	r.upstream.put("1", func() (Document, error) {
 		// Meanwhile another request takes the lock.
-		held, err := r.locks.Request(t.Context(), "1", coalesce.High, false, coalesce.TTLs{})
+		held, err := r.locks.Request(t.Context(), "1", coalesce.High, false, driver.TTLs{})
 		if err != nil || held.Outcome != coalesce.AlreadyProcessing {
 			t.Errorf("%+v, %v", held, err)
 		}

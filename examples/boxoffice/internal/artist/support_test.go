@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -88,7 +89,7 @@ func memBus(t testing.TB) *bus.Bus {
 
 // switched is a store of locks that can be unreachable.
 type switched struct {
-	coalesce.Store
+	driver.Store
 	mu   sync.Mutex
 	down bool
 }
@@ -99,7 +100,7 @@ func (s *switched) set(down bool) {
 	s.mu.Unlock()
 }
 
-func (s *switched) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl coalesce.TTLs) (coalesce.Decision, error) {
+func (s *switched) Request(ctx context.Context, key string, p coalesce.Priority, again bool, ttl driver.TTLs) (coalesce.Decision, error) {
 	s.mu.Lock()
 	down := s.down
 	s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -13,8 +13,8 @@ import (
 
 // EventStore is the real outbox of a box office.
 type EventStore interface {
-	outbox.Store
-	outbox.Inspector
+	driver.Store
+	driver.Inspector
 	Migrate(ctx context.Context) error
 }
 

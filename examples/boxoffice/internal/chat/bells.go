@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // bells are rooms with new messages. Two bells of a room before a listener reads them
@@ -69,17 +70,17 @@ func (c *Chat) sendBells(ctx context.Context) {
 func (c *Chat) sendBell(ctx context.Context, room string) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	if err := c.broker.Publish(ctx, sse.Message{Kind: sse.ToRoom, To: room}); err != nil {
+	if err := c.broker.Publish(ctx, driver.Message{Kind: driver.ToRoom, To: room}); err != nil {
 		c.counts.unrung.Add(1)
 		c.feeds.heard(room) // the own sockets need no broker
 	}
 }
 
 // listener receives the bells of all processes, of this one too.
-func (c *Chat) listener() sse.Listener {
-	return sse.Listener{
-		Hear: func(m sse.Message) {
-			if m.Kind == sse.ToRoom {
+func (c *Chat) listener() driver.Listener {
+	return driver.Listener{
+		Hear: func(m driver.Message) {
+			if m.Kind == driver.ToRoom {
 				c.feeds.heard(m.To)
 			}
 		},

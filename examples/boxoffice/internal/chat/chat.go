@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 //go:embed sql/chat.sql
@@ -129,7 +130,7 @@ type Chat struct {
 	store  *store.Store
 	shows  Shows
 	outbox Appender
-	broker sse.Broker
+	broker driver.Broker
 	sender Sender // nil where there are no live streams
 	cfg    Config
 	sql    statements
@@ -143,7 +144,7 @@ type Chat struct {
 
 // New makes a Chat on an open store. The broker carries only the bells of the rooms
 // between the processes.
-func New(s *store.Store, shows Shows, outbox Appender, broker sse.Broker, cfg Config) (*Chat, error) {
+func New(s *store.Store, shows Shows, outbox Appender, broker driver.Broker, cfg Config) (*Chat, error) {
 	if s == nil || shows == nil || outbox == nil || broker == nil {
 		return nil, errors.New("chat: the store, the shows, the outbox or the broker is nil; give all four")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // series are all metrics, at 0 except those given.
@@ -93,7 +94,7 @@ func TestCollectorOfRefusals(t *testing.T) {
 // deaf is a broker that refuses everything.
 type deaf struct{ mute }
 
-func (deaf) Publish(context.Context, sse.Message) error { return errRefused }
+func (deaf) Publish(context.Context, driver.Message) error { return errRefused }
 
 // refusing are live streams that refuse everything.
 type refusing struct{}

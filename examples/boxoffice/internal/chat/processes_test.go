@@ -8,11 +8,11 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
-func brokerOn(t *testing.T, url, prefix string) sse.Broker {
+func brokerOn(t *testing.T, url, prefix string) driver.Broker {
 	t.Helper()
 	b, err := redissse.NewBroker(redistest.Open(t, url), redissse.BrokerConfig{Prefix: prefix})
 	if err != nil {

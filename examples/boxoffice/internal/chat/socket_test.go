@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func TestSocket(t *testing.T) {
@@ -224,7 +224,7 @@ func TestSilentSocketIsFound(t *testing.T) {
 // Sockets that open, close and reconnect at any moment have every message once,
 // although all bells may be lost.
 func TestNoGapAndNothingTwice(t *testing.T) {
-	for name, broker := range map[string]sse.Broker{"bells": nil, "no bell": mute{}} {
+	for name, broker := range map[string]driver.Broker{"bells": nil, "no bell": mute{}} {
 		t.Run(name, func(t *testing.T) {
 			h := openHouse(t, boxtest.New(t), broker, chat.Config{Look: 10 * time.Millisecond})
 			h.join("ann", "room-1")

@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -101,13 +102,13 @@ func newHouse(t *testing.T) *house { return openHouse(t, boxtest.New(t), nil, ch
 
 // openHouse is a process of its own on the box's database. The broker is one of the
 // process alone when nil.
-func openHouse(t *testing.T, box *boxtest.Box, broker sse.Broker, cfg chat.Config) *house {
+func openHouse(t *testing.T, box *boxtest.Box, broker driver.Broker, cfg chat.Config) *house {
 	t.Helper()
 	return openOn(t, box, box.Outbox, broker, cfg, nil)
 }
 
 // openOn is openHouse with an outbox, and a network in memory when pipes is given.
-func openOn(t *testing.T, box *boxtest.Box, outbox chat.Appender, broker sse.Broker, cfg chat.Config, pipes *boxtest.Pipes) *house {
+func openOn(t *testing.T, box *boxtest.Box, outbox chat.Appender, broker driver.Broker, cfg chat.Config, pipes *boxtest.Pipes) *house {
 	t.Helper()
 	var err error
 	if broker == nil {
@@ -302,8 +303,8 @@ func forever(c chat.Config) chat.Config {
 // mute is a broker that loses everything.
 type mute struct{}
 
-func (mute) Publish(context.Context, sse.Message) error { return nil }
-func (mute) Listen(ctx context.Context, l sse.Listener) error {
+func (mute) Publish(context.Context, driver.Message) error { return nil }
+func (mute) Listen(ctx context.Context, l driver.Listener) error {
 	l.Up()
 	<-ctx.Done()
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -29,7 +30,7 @@ func TestStepIsAStep(t *testing.T) {
 	plan := &ratelimit.Plan{Rate: 1, LowRate: 1, Burst: 500, LowBurst: 300, Delay: 20 * time.Millisecond, Yield: 20 * time.Millisecond}
 	take := func(p ratelimit.Priority) int {
 		t.Helper()
-		g, err := store.Acquire(t.Context(), plan, ratelimit.Ask{Runs: []ratelimit.Run{{Priority: p, Size: 1, Count: 1000}}})
+		g, err := store.Acquire(t.Context(), plan, driver.Ask{Runs: []driver.Run{{Priority: p, Size: 1, Count: 1000}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 // fleeting is for tests with an outage of Redis: streams end soon after it.
@@ -159,19 +160,19 @@ func (s *standing) set(muted bool, rooms ...string) {
 
 // patchy is a broker that loses messages on request.
 type patchy struct {
-	sse.Broker
+	driver.Broker
 	deaf atomic.Bool
-	l    chan sse.Listener
+	l    chan driver.Listener
 }
 
-func (p *patchy) Publish(ctx context.Context, m sse.Message) error {
+func (p *patchy) Publish(ctx context.Context, m driver.Message) error {
 	if p.deaf.Load() {
 		return errBroken
 	}
 	return p.Broker.Publish(ctx, m)
 }
 
-func (p *patchy) Listen(ctx context.Context, l sse.Listener) error {
+func (p *patchy) Listen(ctx context.Context, l driver.Listener) error {
 	p.l <- l
 	return p.Broker.Listen(ctx, l)
 }
@@ -181,7 +182,7 @@ func (p *patchy) Listen(ctx context.Context, l sse.Listener) error {
 func TestWhatChangesWhileAStreamOpens(t *testing.T) {
 	both(t, func(t *testing.T, streams sse.Config) {
 		shared := inMemory(t)
-		broker := &patchy{Broker: shared.Broker, l: make(chan sse.Listener, 1)}
+		broker := &patchy{Broker: shared.Broker, l: make(chan driver.Listener, 1)}
 		shared.Broker = broker
 		db := &standing{rooms: []string{"kept", "left"}}
 		db.change = func() { db.rooms, db.muted = []string{"kept", "joined"}, true }

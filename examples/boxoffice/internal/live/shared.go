@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
@@ -23,8 +23,8 @@ type Spent interface {
 // Shared is the state that all processes of a box office share. All of it is
 // required.
 type Shared struct {
-	Cap    sse.Cap
-	Broker sse.Broker
+	Cap    driver.Cap
+	Broker driver.Broker
 	Spent  Spent
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/sse"
 )
@@ -39,7 +39,7 @@ func (c Consumer) id() [2]string { return [2]string{c.Topic, c.Group} }
 type Config struct {
 	Store     *store.Store
 	Stats     *stats.Stats
-	Outbox    outbox.Inspector
+	Outbox    driver.Inspector
 	Bus       *bus.Bus
 	Gateway   *payment.Gateway
 	Consumers []Consumer

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
@@ -164,7 +165,7 @@ func budgetScripts(t *testing.T, l *ratelimit.Limiter, strict bool) {
 
 // coalesceScripts requests, extends, upgrades, asks for one more run, ends it and
 // releases it.
-func coalesceScripts(t *testing.T, store coalesce.Store, key string) {
+func coalesceScripts(t *testing.T, store driver.Store, key string) {
 	t.Helper()
 	c, err := coalesce.New(store, coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute})
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-go/millrace/internal/pair"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -140,7 +141,7 @@ type drill struct {
 	pair *pair.Pair
 	pool *sql.DB
 
-	stores    map[string]outbox.Store
+	stores    map[string]driver.Store
 	boxes     map[string]*outbox.Outbox
 	published map[string]*outboxtest.Publisher
 	changes   *sqlcounter.Log
@@ -173,7 +174,7 @@ func silent() *slog.Logger {
 func newDrill(t *testing.T, ctx context.Context, p *pair.Pair) *drill {
 	t.Helper()
 	d := &drill{
-		t: t, pair: p, stores: map[string]outbox.Store{}, boxes: map[string]*outbox.Outbox{},
+		t: t, pair: p, stores: map[string]driver.Store{}, boxes: map[string]*outbox.Outbox{},
 		published: map[string]*outboxtest.Publisher{"cursor": {}, "status": {}},
 	}
 	must := func(err error) {

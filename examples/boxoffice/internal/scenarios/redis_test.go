@@ -10,11 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/coalesce"
+	coalescedriver "github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/ratelimit"
+	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -57,7 +59,7 @@ func eachFleet(t *testing.T, run func(t *testing.T, all []*coalesce.Coalescer)) 
 	if proved(t) != servers {
 		t.Run("memory", func(t *testing.T) {
 			store := memcoalesce.New()
-			run(t, fleet(t, func() coalesce.Store { return store }))
+			run(t, fleet(t, func() coalescedriver.Store { return store }))
 		})
 	}
 	for name, url := range redisServers(t) {
@@ -75,7 +77,7 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 			check(t, "remove the keys", clean.Del(context.Background(), prefix+"{"+theKey+"}:"+key).Err())
 		}
 	})
-	return fleet(t, func() coalesce.Store {
+	return fleet(t, func() coalescedriver.Store {
 		s, err := rediscoalesce.New(openRedis(t, url), rediscoalesce.Config{Prefix: prefix})
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +94,7 @@ func fleetConfig() coalesce.Config {
 	return coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute}
 }
 
-func fleet(t *testing.T, store func() coalesce.Store) []*coalesce.Coalescer {
+func fleet(t *testing.T, store func() coalescedriver.Store) []*coalesce.Coalescer {
 	t.Helper()
 	var all []*coalesce.Coalescer
 	for range 10 {
@@ -106,7 +108,7 @@ func fleet(t *testing.T, store func() coalesce.Store) []*coalesce.Coalescer {
 }
 
 // newBudget makes a limiter on Redis, and returns its store.
-func newBudget(t *testing.T, client redis.UniversalClient, name string, cfg ratelimit.Config) (*ratelimit.Limiter, *redisratelimit.Store) {
+func newBudget(t *testing.T, client redis.UniversalClient, name string, cfg ratelimit.Config) (*ratelimit.Limiter, ratelimitdriver.Store) {
 	t.Helper()
 	store, err := redisratelimit.New(client, redisratelimit.Config{Name: name})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -68,8 +69,8 @@ type steps struct {
 	db    *sql.DB
 	store *pgoutbox.Store
 	box   *outbox.Outbox
-	lease outbox.Lease
-	after outbox.Mark
+	lease driver.Lease
+	after driver.Mark
 }
 
 func startSteps(t *testing.T) *steps {
@@ -102,13 +103,13 @@ func (s *steps) rounds(n int) {
 		e, err := outboxtest.NewEvent("key", 1)
 		s.must(err)
 		s.must(sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error { return s.box.Append(ctx, tx, e) }))
-		batch, err := s.store.Read(ctx, s.lease, outbox.Query{After: s.after, Limit: 10})
+		batch, err := s.store.Read(ctx, s.lease, driver.Query{After: s.after, Limit: 10})
 		s.must(err)
 		if len(batch.Items) != 1 {
 			s.t.Fatalf("%d events were read, want the one that was appended", len(batch.Items))
 		}
 		item := &batch.Items[0]
-		s.must(s.store.Settle(ctx, s.lease, outbox.Settlement{Published: []*outbox.Item{item}, Move: item.Mark, TTL: time.Hour}))
+		s.must(s.store.Settle(ctx, s.lease, driver.Settlement{Published: []*driver.Item{item}, Move: item.Mark, TTL: time.Hour}))
 		s.after = batch.Next
 	}
 }
@@ -165,7 +166,7 @@ func startSnapshotRun(t *testing.T, name string) *snapshotRun {
 	t.Helper()
 	r := &snapshotRun{t: t, name: name, arrived: make(arrivals, 1), done: make(chan error, 1)}
 	var store interface {
-		outbox.Store
+		driver.Store
 		Migrate(context.Context) error
 	}
 	var err error

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
@@ -33,7 +34,7 @@ const childStreams = "SCENARIOS_CHILD_STREAMS"
 // streaming is a hub behind a server whose kernel buffers little for its clients, so
 // that a client that does not read stalls at once. The write to it has no deadline:
 // waiting for it would never end.
-func streaming(ctx context.Context, limit sse.Cap, broker sse.Broker, ready func(*sse.Hub, string)) error {
+func streaming(ctx context.Context, limit driver.Cap, broker driver.Broker, ready func(*sse.Hub, string)) error {
 	hub, err := sse.New(limit, broker, sse.Config{
 		WriteTimeout: time.Hour, Ping: time.Hour, Lifetime: 24 * time.Hour, MaxBytes: 1 << 30, MaxFrames: 1 << 20,
 		Lease: 2 * time.Minute, Timeout: 30 * time.Second, Logger: quiet,
@@ -78,7 +79,7 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 }
 
 // onRedis has the shared state of the processes' streams.
-func onRedis(url, prefix string) (*redissse.Cap, *redissse.Broker, func() error, error) {
+func onRedis(url, prefix string) (driver.Cap, driver.Broker, func() error, error) {
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
 	if err != nil {
 		return nil, nil, nil, err
@@ -278,7 +279,7 @@ func TestScenario23StalledReader(t *testing.T) {
 }
 
 // serveStreams serves them in this process, until the test's end.
-func serveStreams(t *testing.T, limit sse.Cap, broker sse.Broker) (hub *sse.Hub, address string) {
+func serveStreams(t *testing.T, limit driver.Cap, broker driver.Broker) (hub *sse.Hub, address string) {
 	t.Helper()
 	type served struct {
 		hub     *sse.Hub

@@ -11,13 +11,14 @@ import (
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/counterprom"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 )
 
 // comments is the name of the one counter.
 const comments = "comment"
 
-func (x *Social) makeCounter(deltas counter.Store) error {
+func (x *Social) makeCounter(deltas driver.Store) error {
 	dialect := sqlcounter.Dialect(x.store.Dialect())
 	var err error
 	if x.changes, err = sqlcounter.NewLog(x.store.DB(), comments, sqlcounter.LogConfig{Dialect: dialect}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -215,11 +216,11 @@ func (away) Pending(context.Context, string, []string) (map[string]int64, error)
 	return nil, fault.MarkInfrastructure(errors.New("away"))
 }
 
-func (away) Take(context.Context, string, int) ([]counter.Taken, error) {
+func (away) Take(context.Context, string, int) ([]driver.Taken, error) {
 	return nil, fault.MarkInfrastructure(errors.New("away"))
 }
 
-func (away) Aside(context.Context, string) ([]counter.Taken, error) {
+func (away) Aside(context.Context, string) ([]driver.Taken, error) {
 	return nil, fault.MarkInfrastructure(errors.New("away"))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/counter"
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -94,7 +95,7 @@ type Social struct {
 
 // New makes a Social on an open store. deltas has the comments that were not counted
 // yet.
-func New(s *store.Store, c *catalog.Catalog, outbox Appender, deltas counter.Store, cfg Config) (*Social, error) {
+func New(s *store.Store, c *catalog.Catalog, outbox Appender, deltas driver.Store, cfg Config) (*Social, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

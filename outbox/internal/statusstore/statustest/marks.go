@@ -11,10 +11,11 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // add appends events of different keys.
-func add(t *testing.T, store outbox.Store, db *sql.DB, n int) {
+func add(t *testing.T, store driver.Store, db *sql.DB, n int) {
 	t.Helper()
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
@@ -43,7 +44,7 @@ func add(t *testing.T, store outbox.Store, db *sql.DB, n int) {
 // MarksByID has other events take the rows of events that a relay has read, as after a failover
 // to a replica that lags: none of them is marked, regardless of the outcome of the events that
 // were read.
-func MarksByID(t *testing.T, store outbox.Store, db *sql.DB) {
+func MarksByID(t *testing.T, store driver.Store, db *sql.DB) {
 	ctx := t.Context()
 	marked := func() (n int) {
 		t.Helper()
@@ -59,18 +60,18 @@ func MarksByID(t *testing.T, store outbox.Store, db *sql.DB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := store.Read(ctx, lease, outbox.Query{Limit: 100})
+		b, err := store.Read(ctx, lease, driver.Query{Limit: 100})
 		if err != nil || len(b.Items) != rows {
 			t.Fatalf("read %d events, %v; want %d", len(b.Items), err, rows)
 		}
-		set := outbox.Settlement{TTL: time.Minute}
+		set := driver.Settlement{TTL: time.Minute}
 		for i := range b.Items {
 			it := &b.Items[i]
 			switch {
 			case failing && i == 0:
-				set.Failures = append(set.Failures, outbox.Failure{Item: it, State: outbox.Parked, Attempts: 1, Error: "no"})
+				set.Failures = append(set.Failures, driver.Failure{Item: it, State: driver.Parked, Attempts: 1, Error: "no"})
 			case failing && i == 1:
-				set.Failures = append(set.Failures, outbox.Failure{Item: it, State: outbox.MovedAside, Attempts: 1, Error: "no"})
+				set.Failures = append(set.Failures, driver.Failure{Item: it, State: driver.MovedAside, Attempts: 1, Error: "no"})
 			default:
 				set.Published = append(set.Published, it)
 			}
@@ -90,10 +91,10 @@ func MarksByID(t *testing.T, store outbox.Store, db *sql.DB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err = store.Read(ctx, lease, outbox.Query{Limit: 100}); err != nil || len(b.Items) != rows {
+		if b, err = store.Read(ctx, lease, driver.Query{Limit: 100}); err != nil || len(b.Items) != rows {
 			t.Fatalf("read %d events afterwards, %v; want the %d that took the rows", len(b.Items), err, rows)
 		}
-		set = outbox.Settlement{TTL: time.Minute, Move: b.Next}
+		set = driver.Settlement{TTL: time.Minute, Move: b.Next}
 		for i := range b.Items {
 			set.Published = append(set.Published, &b.Items[i])
 		}

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // PruneGoesOn deletes in chunks: each chunk continues behind the one before, and rows before
 // them that are published late are deleted in the next round.
 func PruneGoesOn(t *testing.T, store interface {
-	outbox.Store
-	outbox.Pruner
+	driver.Store
+	driver.Pruner
 }, db *sql.DB,
 ) {
 	t.Helper()

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
@@ -58,7 +59,7 @@ func main() {
 
 // store is an outbox's, of either kind.
 type store interface {
-	outbox.Store
+	driver.Store
 	Migrate(ctx context.Context) error
 }
 

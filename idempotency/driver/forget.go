@@ -1,10 +1,10 @@
-package idempotency
+package driver
 
 import "context"
 
 // Forgetter is a [Store] that can remove keys, so that an operator can have events handled
 // again. The stores of this module are Forgetters. If a pre-check is in front of a store
-// ([Layered]), remove the keys from both.
+// (idempotency.NewLayered), remove the keys from both.
 type Forgetter interface {
 	Store
 	// Recorded counts the recorded keys. A repeated key counts once.

@@ -1,4 +1,4 @@
-package coalesce
+package driver
 
 import (
 	"context"
@@ -21,8 +21,7 @@ func (t TTLs) Of(p Priority) time.Duration {
 }
 
 // Store keeps locks and versions. Each method is one atomic step, and the store's own clock
-// decides about expiry. It is for backends; applications use a [Coalescer]. All methods are
-// safe for concurrent use.
+// decides about expiry. All methods are safe for concurrent use.
 //
 // For each key it keeps the lock (priority and version), the version counter, and the mark for
 // one more run with its priority. A new version is above every earlier one of its key, even

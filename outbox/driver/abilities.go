@@ -1,4 +1,4 @@
-package outbox
+package driver
 
 import (
 	"context"
@@ -7,10 +7,16 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Preferrer is a store that has its own defaults for RelayConfig.
+// Preferrer is a store that has its own defaults for a relay.
 type Preferrer interface {
-	// Prefer sets the zero fields of cfg.
-	Prefer(cfg RelayConfig) RelayConfig
+	Prefer() Preferences
+}
+
+// Preferences are a store's defaults for the zero fields of a RelayConfig.
+type Preferences struct {
+	ByKey      bool // the Ordering
+	MaxRetries int
+	DeadLetter func(topic string) string
 }
 
 // Signal is a store that connects the writers and relays of one process: Wake reaches every

@@ -1,4 +1,4 @@
-package sse
+package driver
 
 import (
 	"encoding/binary"

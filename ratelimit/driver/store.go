@@ -1,12 +1,11 @@
-package ratelimit
+package driver
 
 import (
 	"context"
 	"time"
 )
 
-// Store keeps the state of one budget. The store's clock decides, never a caller's. A Store is
-// for backends; callers use a [Limiter].
+// Store keeps the state of one budget. The store's clock decides, never a caller's.
 type Store interface {
 	// Acquire decides the runs in their order, as if each call in them had been asked for
 	// alone: a call is granted as a whole or charged nothing.
@@ -73,7 +72,7 @@ type Returned struct {
 
 // DayCount is how much of a day's budget is used.
 type DayCount struct {
-	Day  int64 // days since 1970, shifted by Day.Offset of the [Limits]
+	Day  int64 // days since 1970, shifted by Day.Offset of the [Plan]
 	Used int64
 }
 

@@ -1,0 +1,11 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Prunable is a store of old keys to delete: a [Store] or a [LeaseStore].
+type Prunable interface {
+	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+}
