@@ -60,6 +60,9 @@ func TestStartsWithoutProgress(t *testing.T) {
 			t.Error("the suspicion has no end")
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		if got := m.starts[lane0]; got != (logsub.Start{}) {
 			t.Errorf("after progress %+v is known", got)
 		}
