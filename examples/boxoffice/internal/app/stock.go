@@ -8,8 +8,9 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// stock is how many members a show can still serve: its free seats, which are neither
-// sold nor held. A look at the shows is shared by all that ask at about the same time,
+// stock is how many members a show can still serve: the seats that are not sold. Held ones
+// count, since the members who hold them are inside as well; while all are held, nobody
+// enters. A look at the shows is shared by all that ask at about the same time,
 // so it costs a read of an index at most ten times a second.
 func stock(shows *catalog.Catalog) func(ctx context.Context, event string) (int, error) {
 	return func(ctx context.Context, event string) (int, error) {
@@ -19,7 +20,9 @@ func stock(shows *catalog.Catalog) func(ctx context.Context, event string) (int,
 			return queue.MaxStock, nil // a room of an operator's own
 		case err != nil:
 			return 0, err
+		case show.Seats.Available == 0:
+			return 0, nil
 		}
-		return show.Seats.Available, nil
+		return show.Seats.Available + show.Seats.Held, nil
 	}
 }

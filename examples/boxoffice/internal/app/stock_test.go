@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
-// TestAdmissionFollowsTheSeats: as many members enter as seats are free. While all seats
-// are held none enters, and a seat that comes back is for the first in line.
+// TestAdmissionFollowsTheSeats: as many members are inside as seats are not sold. While all
+// seats are held none enters, and a seat that comes back is for the first in line.
 func TestAdmissionFollowsTheSeats(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--queue-threshold", "10", "--queue-admission-interval-ms", "20")
