@@ -63,7 +63,6 @@ type lineModel struct {
 	saved    bytes.Buffer
 	savedAt  time.Time
 	formed   time.Time // when all have polled after a loss
-	emptied  time.Time // when everything was lost
 	lost     int       // admissions that losses have undone
 }
 
@@ -221,7 +220,7 @@ func (m *lineModel) lose(all bool) {
 	now := time.Now()
 	formed := 10 * time.Second
 	if all {
-		formed, m.emptied = 80*time.Second, now
+		formed = 80 * time.Second
 	}
 	m.forms(now.Add(formed))
 	for i := range m.entered {

@@ -97,8 +97,7 @@ func (m *lineModel) judge(began time.Time) {
 			continue
 		}
 		for _, o := range m.entered {
-			// The first newcomer to a room that has lost everything finds it empty.
-			if first := o.in.Equal(m.emptied); o.undone || first {
+			if o.undone {
 				continue
 			}
 			if o.arrival > e.arrival && o.in.After(e.since) && e.in.Sub(o.in) > late {

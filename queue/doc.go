@@ -260,9 +260,10 @@
 //
 // The store has lost its data: the room begins another epoch, whose numbers are
 // behind all numbers given before. A user who returns with a valid ticket, from the
-// line or from inside, lines up by its number. The first of them starts a settling
-// time: no user enters until Config.Settle after the beginning of the epoch, so that
-// the order is restored before the next admission. All other users are at the end of
+// line or from inside, lines up by its number. A process that knows the epoch before, or
+// else the first of these users, starts a settling time: no user enters until
+// Config.Settle after the beginning of the epoch, so that the order is restored before
+// the next admission. All other users are at the end of
 // the line. Users inside must line up again, their entry tokens are not of this epoch
 // any more ([Room.Verify]). Threshold and pause come from Config.Settings, which every
 // new room waits for; without Config.Settings they are the defaults, so a paused sale

@@ -51,8 +51,8 @@ func TestALineFormsAgainAfterALoss(t *testing.T) {
 				t.Errorf("%s: %+v", user, place)
 			}
 		}
-		if late.Status != queue.Active {
-			t.Errorf("the newcomer, before anybody with a ticket was back: %+v", late)
+		if last := check(t, room, "late", late.Ticket); late.Status != queue.Waiting || last.Position != len(users)+2 {
+			t.Errorf("the newcomer before the first ticket: %+v, and then %+v", late, last)
 		}
 	})
 }

@@ -11,7 +11,7 @@ func (m *room) beat(b queue.Beats, now int64, r queue.Rules) {
 	}
 	for _, h := range b.Heard {
 		if at := h.At.UnixMicro(); h.Epoch != 0 && h.Epoch != m.epoch && at > m.begun-queue.Lapse.Microseconds() && m.young(now, r) {
-			m.lost = max(m.lost, min(at, m.begun))
+			m.lost, m.settled = max(m.lost, min(at, m.begun)), m.begun+r.Settle.Microseconds()
 		}
 	}
 	if b.Epoch != m.epoch {

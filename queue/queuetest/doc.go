@@ -59,6 +59,7 @@
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once
 //	never settles, or takes late tickets            room-settles-after-a-loss, ticket-to-a-settled-room
+//	settles with the first ticket                   newcomer-before-the-first-ticket
 //	takes tickets however old, or none after an     ticket-from-before-the-loss, ticket-from-before-an-outage,
 //	outage                                          ticket-of-a-lapsed-room
 //	gives orders out again, or no place back that   goes-on-above-what-is-known,

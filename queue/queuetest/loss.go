@@ -17,6 +17,7 @@ func lossCases() []testCase {
 		{Name: "lost-line-forms-again", Needs: loss, Run: lostLineFormsAgain},
 		{Name: "lost-ticket-counts-once", Needs: loss, Run: lostTicketCountsOnce},
 		{Name: "room-settles-after-a-loss", Needs: both, Run: roomSettlesAfterALoss},
+		{Name: "newcomer-before-the-first-ticket", Needs: both, Run: newcomerBeforeTheFirstTicket},
 		{Name: "ticket-to-a-settled-room", Needs: both, Run: ticketToASettledRoom},
 		{Name: "ticket-from-before-the-loss", Needs: both, Run: ticketFromBeforeTheLoss},
 		{Name: "ticket-from-before-an-outage", Needs: both, Run: ticketFromBeforeAnOutage},
@@ -207,6 +208,30 @@ func roomSettlesAfterALoss(ctx context.Context, h Harness) error {
 		err = fmt.Errorf("it has settled, and settles for %s", s.Settling)
 	}
 	return err
+}
+
+// newcomerBeforeTheFirstTicket: a process that knows the room before its loss closes the
+// new one, so a newcomer that is faster than the tickets of the old line lines up behind.
+func newcomerBeforeTheFirstTicket(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, rules)
+	tickets, err := p.lost("a")
+	if err != nil {
+		return err
+	}
+	p.r.Threshold = 3
+	heard := [2]queue.Heard{{}, {Epoch: tickets[0].Epoch, At: tickets[0].Until.Add(-time.Minute)}}
+	got, err := p.visitWith(queue.Beats{Heard: heard}, checks("newcomer")...)
+	switch {
+	case err != nil:
+		return err
+	case got.Outcomes[0].Status != queue.Waiting || got.Settling <= 0 || got.Settling > p.r.Settle:
+		return fmt.Errorf("a newcomer to a room that lost its line: %+v; the room settles for %s", got.Outcomes[0], got.Settling)
+	}
+	return steps(
+		func() error { _, err := p.one(tickets[0]); return err },
+		func() error { h.Advance(got.Settling + time.Second); return nil },
+		func() error { return p.admits("when it has settled", "a", "newcomer") },
+	)
 }
 
 func ticketToASettledRoom(ctx context.Context, h Harness) error {

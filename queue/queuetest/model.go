@@ -92,6 +92,9 @@ func (m *model) heard(b queue.Beats, now time.Time) {
 	for _, h := range b.Heard {
 		if h.Epoch != 0 && h.Epoch != m.epoch && h.At.After(m.begun.Add(-queue.Lapse)) && now.Before(m.begun.Add(m.r.Settle)) && h.At.After(m.lost) {
 			m.lost = h.At
+			if !m.cleared {
+				m.settled = m.begun.Add(m.r.Settle)
+			}
 		}
 	}
 }

@@ -174,6 +174,12 @@ func lossDefects() []defect {
 				o.Order = v.Order
 			}
 		})},
+		{"settles with the first ticket", []string{"newcomer-before-the-first-ticket", "random-walks"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				beats.Heard = [2]queue.Heard{}
+				return c.visit(beats, visits...)
+			}}
+		}},
 		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *queue.Rules) { r.Settle = 0 })},
 		{"takes a ticket whenever it comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
 			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {

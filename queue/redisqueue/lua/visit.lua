@@ -509,7 +509,8 @@ local function heard_of(epoch, at)
   local lost = min(at, room[2])
   if lost > tonumber(call('HGET', KEYS[6], 'lost') or 0) then
     call('HSET', KEYS[6], 'lost', lost)
-    fresh = true
+    room[8] = room[2] + settle
+    fresh, changed = true, true
   end
 end
 heard_of(epoch_1, heard_1)

@@ -36,7 +36,8 @@ local function heard_of(epoch, at)
   local lost = min(at, room[STARTED])
   if lost > tonumber(call('HGET', SLOTS, 'lost') or 0) then
     call('HSET', SLOTS, 'lost', lost)
-    fresh = true
+    room[SETTLED] = room[STARTED] + settle
+    fresh, changed = true, true
   end
 end
 heard_of(epoch_1, heard_1)
