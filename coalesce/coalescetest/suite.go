@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/conformance"
 )
@@ -83,7 +82,7 @@ const (
 var ttl = driver.TTLs{High: 10 * minute, Low: 20 * minute, Version: 60 * minute}
 
 // ask requests a refresh and checks the outcome.
-func ask(ctx context.Context, s driver.Store, key string, p coalesce.Priority, again bool, want coalesce.Outcome) (coalesce.Ticket, error) {
+func ask(ctx context.Context, s driver.Store, key string, p driver.Priority, again bool, want driver.Outcome) (driver.Ticket, error) {
 	d, err := s.Request(ctx, key, p, again, ttl)
 	switch {
 	case err != nil:
@@ -99,9 +98,9 @@ func ask(ctx context.Context, s driver.Store, key string, p coalesce.Priority, a
 }
 
 // held checks that a ticket has the lock.
-func held(ctx context.Context, s driver.Store, t coalesce.Ticket) error {
-	d, err := s.Request(ctx, t.Key, coalesce.Low, false, ttl)
-	if err != nil || d.Outcome != coalesce.AlreadyProcessing || d.Ticket != t {
+func held(ctx context.Context, s driver.Store, t driver.Ticket) error {
+	d, err := s.Request(ctx, t.Key, driver.Low, false, ttl)
+	if err != nil || d.Outcome != driver.AlreadyProcessing || d.Ticket != t {
 		return fmt.Errorf("a low request found %v with %v, %w; want AlreadyProcessing with %v", d.Outcome, d.Ticket, orNil(err), t)
 	}
 	return nil
@@ -109,14 +108,14 @@ func held(ctx context.Context, s driver.Store, t coalesce.Ticket) error {
 
 // free checks that the lock is free: it takes the lock, and releases it.
 func free(ctx context.Context, s driver.Store, key string) error {
-	t, err := ask(ctx, s, key, coalesce.Low, false, coalesce.Published)
+	t, err := ask(ctx, s, key, driver.Low, false, driver.Published)
 	if err != nil {
 		return err
 	}
 	return release(ctx, s, t, true)
 }
 
-func release(ctx context.Context, s driver.Store, t coalesce.Ticket, want bool) error {
+func release(ctx context.Context, s driver.Store, t driver.Ticket, want bool) error {
 	if released, err := s.Release(ctx, t); err != nil || released != want {
 		return fmt.Errorf("release of %v: %v, %w; want %v", t, released, orNil(err), want)
 	}
@@ -124,7 +123,7 @@ func release(ctx context.Context, s driver.Store, t coalesce.Ticket, want bool) 
 }
 
 // done ends a run that has no next run.
-func done(ctx context.Context, s driver.Store, t coalesce.Ticket, released bool) error {
+func done(ctx context.Context, s driver.Store, t driver.Ticket, released bool) error {
 	end, err := s.Done(ctx, t, ttl)
 	if err != nil || end.Released != released || end.Again {
 		return fmt.Errorf("end of %v: %+v, %w; want released %v and no other run", t, end, orNil(err), released)
@@ -133,7 +132,7 @@ func done(ctx context.Context, s driver.Store, t coalesce.Ticket, released bool)
 }
 
 // rerun ends a run that has a next run.
-func rerun(ctx context.Context, s driver.Store, t coalesce.Ticket, p coalesce.Priority) (coalesce.Ticket, error) {
+func rerun(ctx context.Context, s driver.Store, t driver.Ticket, p driver.Priority) (driver.Ticket, error) {
 	end, err := s.Done(ctx, t, ttl)
 	switch {
 	case err != nil || !end.Released || !end.Again:
@@ -144,7 +143,7 @@ func rerun(ctx context.Context, s driver.Store, t coalesce.Ticket, p coalesce.Pr
 	return end.Next, nil
 }
 
-func extended(ctx context.Context, s driver.Store, t coalesce.Ticket, want bool) error {
+func extended(ctx context.Context, s driver.Store, t driver.Ticket, want bool) error {
 	if ok, err := s.Extend(ctx, t, ttl); err != nil || ok != want {
 		return fmt.Errorf("extension of %v: %v, %w; want %v", t, ok, orNil(err), want)
 	}
