@@ -14,10 +14,21 @@ import (
 )
 
 // Draw answers with what is published of the event's draw: a [draw.Published]. It needs
-// no sign-in, and caches may keep it for a second, for a day once it is complete.
+// no sign-in, and caches may keep it for a second, for a day once it is complete. For an
+// event without an opening it is 204: a page may ask for any event.
 func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
-	p, ok := h.published(w, r)
+	event, ok := h.event(w, r, h.events)
 	if !ok {
+		return
+	}
+	p, err := h.published(r, event)
+	if errors.Is(err, queue.ErrNoDraw) {
+		w.Header().Set("Cache-Control", "public, max-age=1")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if err != nil {
+		h.fail(w, r, err)
 		return
 	}
 	body, err := json.Marshal(p)
@@ -37,12 +48,16 @@ func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
 // may keep it for a day; put one before it, since each answer reads the whole list from
 // the store. Before the freeze it is 404.
 func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
-	p, ok := h.published(w, r)
+	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return
 	}
-	if len(p.Root) == 0 {
-		h.fail(w, r, queue.ErrNoDraw)
+	p, err := h.published(r, event)
+	if err == nil && len(p.Root) == 0 {
+		err = queue.ErrNoDraw
+	}
+	if err != nil {
+		h.fail(w, r, err)
 		return
 	}
 	etag := fmt.Sprintf(`"%x"`, []byte(p.Root))
@@ -53,7 +68,7 @@ func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
 	}
 	cacheable(w, "text/plain; charset=utf-8", "public, max-age=86400, immutable")
 	b := make([]byte, 0, queue.MaxLeaves*(2*draw.Size+1))
-	err := h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
+	err = h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
 		b = b[:0]
 		for _, leaf := range leaves {
 			b = append(append(b, leaf.String()...), '\n')
@@ -90,21 +105,11 @@ func (h *Handlers) Receipt(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, "application/json", []byte(`{"leaf":"`+leaf.String()+"\"}\n"))
 }
 
-func (h *Handlers) published(w http.ResponseWriter, r *http.Request) (draw.Published, bool) {
-	event, ok := h.event(w, r, h.events)
-	if !ok {
-		return draw.Published{}, false
+func (h *Handlers) published(r *http.Request, event string) (draw.Published, error) {
+	if err := h.known(r, event, false); err != nil {
+		return draw.Published{}, err
 	}
-	err := h.known(r, event, false)
-	var p draw.Published
-	if err == nil {
-		p, err = h.room.Published(r.Context(), event)
-	}
-	if err != nil {
-		h.fail(w, r, err)
-		return draw.Published{}, false
-	}
-	return p, true
+	return h.room.Published(r.Context(), event)
 }
 
 func cacheable(w http.ResponseWriter, kind, age string) {

@@ -67,7 +67,8 @@ func into[T any](t *testing.T, w *httptest.ResponseRecorder) (v T) {
 func TestDraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSale(t)
-		for _, path := range []string{"/draw/show-1", "/draw/show-1/leaves", "/receipt/show-1"} {
+		require.Equal(t, http.StatusNoContent, s.do("GET", "/draw/show-1", "", "").Code)
+		for _, path := range []string{"/draw/show-1/leaves", "/receipt/show-1"} {
 			w := s.do("GET", path, "ann", "")
 			require.Equal(t, http.StatusNotFound, w.Code)
 			require.Contains(t, w.Body.String(), "no-draw")

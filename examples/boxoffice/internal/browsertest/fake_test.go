@@ -160,6 +160,7 @@ func (f *fake) stop() {
 func (f *fake) routes(pages http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", pages)
+	mux.HandleFunc("GET /api/queue/draw/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		f.mu.Lock()
 		away := f.losing != "" || f.away

@@ -92,7 +92,7 @@ func walkOpening(t *testing.T, w *walker, admin string) {
 	ann := w.fan(t, "opening-ann")
 	receipt := call{method: "GET", path: "/api/queue/receipt/" + show, status: 404, problem: "no-draw"}
 	ann.do(receipt)
-	w.do(t, call{method: "GET", path: draw, status: 404, problem: "no-draw"})
+	w.do(t, call{method: "GET", path: draw, status: 204})
 	open(`{"opens":"soon"}`, 400, "invalid-request")
 	open(map[string]any{"opens": time.Now().Add(12 * time.Second).UTC()}, 200, "")
 	ann.do(call{method: "POST", path: "/api/queue/check/" + show, status: 200})

@@ -174,22 +174,24 @@ func TestRate(t *testing.T) {
 
 // Addresses do not take from each other; one of version 6 is its first 64 bits.
 func TestManyAddresses(t *testing.T) {
-	h := made(t, Config{Rate: 1})
-	ask := func(from string) int { return serve(h, request("POST", "/vwr/assign/show-1", from)).StatusCode }
-	for range 2 * bursts {
-		ask(outside)
-		ask("[2001:db8::1]:1")
-	}
-	for i := range 10_000 {
-		if got := ask(fmt.Sprintf("10.1.%d.%d:1", i>>8, i&255)); got != 200 {
-			t.Fatalf("the first request of address %d: %d", i, got)
+	synctest.Test(t, func(t *testing.T) {
+		h := made(t, Config{Rate: 1})
+		ask := func(from string) int { return serve(h, request("POST", "/vwr/assign/show-1", from)).StatusCode }
+		for range 2 * bursts {
+			ask(outside)
+			ask("[2001:db8::1]:1")
 		}
-	}
-	for from, want := range map[string]int{outside: 429, "[::ffff:203.0.113.9]:1": 429, "[2001:db8::ffff:1]:1": 429, "[2001:db8:0:1::1]:1": 200} {
-		if got := ask(from); got != want {
-			t.Errorf("from %s: %d, want %d", from, got, want)
+		for i := range 10_000 {
+			if got := ask(fmt.Sprintf("10.1.%d.%d:1", i>>8, i&255)); got != 200 {
+				t.Fatalf("the first request of address %d: %d", i, got)
+			}
 		}
-	}
+		for from, want := range map[string]int{outside: 429, "[::ffff:203.0.113.9]:1": 429, "[2001:db8::ffff:1]:1": 429, "[2001:db8:0:1::1]:1": 200} {
+			if got := ask(from); got != want {
+				t.Errorf("from %s: %d, want %d", from, got, want)
+			}
+		}
+	})
 }
 
 func TestAddress(t *testing.T) {

@@ -20,13 +20,8 @@ export class Opening {
 
   // load reads the opening. A show without one has no such section.
   async load() {
-    try {
-      this.#draw = await get(this.#path((id) => `draw/${id}`));
-    } catch (error) {
-      if (error instanceof Problem && error.status === 404) return;
-      throw error;
-    }
-    this.#render();
+    this.#draw = await get(this.#path((id) => `draw/${id}`)); // {} without an opening
+    if (this.#draw.opens) this.#render();
   }
 
   #render() {
