@@ -171,10 +171,11 @@
 // seats that come back make places again. Place.SoldOut tells them, and the wait is
 // unknown for the positions that the stock does not reach.
 //
-// The stock counts the users inside as it was told, and a seat that a user holds is not
-// free. So a user with a held seat counts twice until it is bought and the user is
-// done: call Done when a purchase is complete. A user that leaves frees no place before
-// the next answer, since the user may have bought.
+// The stock serves the users that are inside, too. Where users hold seats before they buy
+// them, answer with the seats that are not sold, and with zero while none is free: if held
+// seats did not count, their holders would count twice. Call Done when a purchase is
+// complete. A user that leaves frees no place before the next answer, since the user may
+// have bought.
 //
 // Admitters tell the store the stock in each Tick, before the turns; the other
 // processes take it from there. A process also asks before its first visit for an event,
