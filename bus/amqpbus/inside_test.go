@@ -10,8 +10,24 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 )
+
+// A message that goes from its queue to this process during the looks is counted.
+func TestLagCountsAMovingMessage(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	inProcess := 0
+	got, err := lags([]*group{{topic: "t", name: "g", queues: []string{"g.0", "g.1"}}}, func(queue string) (int, error) {
+		if queue == "g.1" {
+			inProcess = 1 // it left the queue just before
+		}
+		return 0, nil
+	}, func() map[string]taken { return map[string]taken{"g.1": {messages: inProcess, oldest: at}} })
+	if err != nil || len(got) != 1 || got[0] != (bus.Lag{Topic: "t", Group: "g", Messages: 1, Oldest: at}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
 
 // Foreign publishers send headers of any type, and the broker adds its own.
 func TestDecodeForeign(t *testing.T) {

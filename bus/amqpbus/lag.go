@@ -22,27 +22,41 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
-	taken := d.taken()
-	var lags []bus.Lag
-	for _, g := range d.topology.known() {
-		lag := bus.Lag{Topic: g.topic, Group: g.name}
+	return lags(d.topology.known(), func(queue string) (int, error) {
+		info, _, err := a.inspect(queue)
+		return info.Messages, err
+	}, d.taken)
+}
+
+// lags looks at what is taken after all queues: a message that leaves its queue in between
+// counts twice. The other way round it would not count at all.
+func lags(groups []*group, inspect func(queue string) (int, error), take func() map[string]taken) ([]bus.Lag, error) {
+	queued := map[string]int{}
+	for _, g := range groups {
 		for _, q := range g.queues {
-			info, _, err := a.inspect(q)
-			if err != nil {
+			var err error
+			if queued[q], err = inspect(q); err != nil {
 				return nil, translate("lag", err)
 			}
-			t := taken[q]
-			lag.Messages += info.Messages + t.messages
+		}
+	}
+	held := take()
+	var all []bus.Lag
+	for _, g := range groups {
+		lag := bus.Lag{Topic: g.topic, Group: g.name}
+		for _, q := range g.queues {
+			t := held[q]
+			lag.Messages += queued[q] + t.messages
 			if !t.oldest.IsZero() && (lag.Oldest.IsZero() || t.oldest.Before(lag.Oldest)) {
 				lag.Oldest = t.oldest
 			}
 		}
-		lags = append(lags, lag)
+		all = append(all, lag)
 	}
-	slices.SortFunc(lags, func(a, b bus.Lag) int {
+	slices.SortFunc(all, func(a, b bus.Lag) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
 	})
-	return lags, nil
+	return all, nil
 }
 
 // HasTopic implements bus.TopicFinder: a topic exists when its holding queue exists, or a
