@@ -144,7 +144,7 @@ func (c *consumers) batchConsumer(of store.Consumer, guard *idempotency.Guard[*s
 		return refused.OrNil()
 	}
 	return bus.BatchConsumer{
-		Topic: of.Topic, Group: of.Group, Handler: bus.HandleBatch(handle, of.BatchTypes...),
+		Topic: of.Topic, Group: of.Group, Handler: bus.HandleBatch(handle, of.BatchTypes...), Wait: of.Wait,
 		Retry: retry(of.Topic), DeadLetter: deadLetters(of.Topic),
 		Classifiers: []fault.Classifier{c.store.Classify}, Hooks: hooks(of),
 	}

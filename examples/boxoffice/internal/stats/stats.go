@@ -73,10 +73,11 @@ func (s *Stats) All(ctx context.Context) (map[string]int64, error) {
 }
 
 // Consumers is one group on four topics. It counts a batch at a time: each event on its
-// own would wait for the commit of the one before, which holds the same counter's row.
+// own would wait for the commit of the one before, which holds the same counter's row. A
+// batch is what came while the one before was counted: an event alone does not wait.
 func (s *Stats) Consumers() []store.Consumer {
 	consumer := func(topic string, types ...string) store.Consumer {
-		return store.Consumer{Topic: topic, Group: events.GroupStats, BatchTypes: types, Batch: s.count, Check: readable}
+		return store.Consumer{Topic: topic, Group: events.GroupStats, BatchTypes: types, Batch: s.count, Check: readable, Wait: -1}
 	}
 	return []store.Consumer{
 		consumer(events.Payments, events.PaymentRefunded),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -28,6 +29,8 @@ type Consumer struct {
 	Batch      BatchHandler
 	BatchTypes []string
 	Check      func(e event.Event) error
+	// Wait is that of a bus.BatchConsumer.
+	Wait time.Duration
 	// Key names the effect of an event: events of one key are handled once. When Key is
 	// nil, the key is the event's id.
 	Key func(group string, e event.Event) (string, error)
