@@ -18,7 +18,7 @@ func (p *process) opensAt(show string) (at time.Time) {
 		res, err := p.http.Get(p.app.URL() + "/api/queue/draw/" + show)
 		require.NoError(p.t, err)
 		text := readAll(p.t, res)
-		if res.StatusCode == http.StatusNotFound {
+		if res.StatusCode == http.StatusNoContent {
 			return false
 		}
 		var published struct{ Opens time.Time }
