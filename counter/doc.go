@@ -1,6 +1,6 @@
 // Package counter keeps frequently changing counts (the comments of a post) without a hot row
 // for every change: deltas go to a store at once, and every few seconds a [Flusher] updates the
-// totals in the database. Package driver is for those who write a store.
+// totals in the database. Package driver is for authors of stores.
 //
 //	comments, err := counter.New("comment", store, counter.Config{Totals: applier})
 //	flusher, err := counter.NewFlusher(comments, applier, counter.FlusherConfig{Source: log})

@@ -2,7 +2,7 @@
 //
 // An [Outbox] appends events in the caller's own transaction, in one statement. A store keeps
 // them: package sqliteoutbox, pgoutbox or mysqloutbox. A [Relay] reads them in a safe order and
-// publishes them to any Watermill publisher. Package driver is for those who write a store.
+// publishes them to any Watermill publisher. Package driver is for authors of stores.
 //
 //	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 //		if _, err := tx.ExecContext(ctx, `UPDATE seats SET …`); err != nil { // locks the row

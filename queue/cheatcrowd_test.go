@@ -49,7 +49,7 @@ type entrance struct {
 	undone    bool
 }
 
-// lineModel is a crowd of whom half cheat, at four instances.
+// lineModel is a crowd, half of which cheats, at four instances.
 type lineModel struct {
 	t        *testing.T
 	chance   *rand.Rand
@@ -72,12 +72,12 @@ func (m *lineModel) join() {
 		h.kind = 1 + m.chance.IntN(kinds-1)
 	}
 	m.crowd = append(m.crowd, h)
-	m.anew(h)
+	m.atTheEnd(h)
 	m.poll(h)
 }
 
-// anew has a person stand at the end, where the next poll puts the person.
-func (m *lineModel) anew(h *human) {
+// atTheEnd puts a person at the end of the line, where the next poll puts the person.
+func (m *lineModel) atTheEnd(h *human) {
 	h.came, h.arrival, h.position, h.in = time.Now(), m.arrivals, 0, time.Time{}
 	m.arrivals++
 }
@@ -114,7 +114,7 @@ func (m *lineModel) poll(h *human) {
 		case h.kind == honest:
 			m.t.Fatalf("%s was inside, and then %+v", h.user, place)
 		default: // the time inside is over
-			m.anew(h)
+			m.atTheEnd(h)
 		}
 	}
 	if now.After(m.formed) { // before, others may not have come back yet
@@ -155,7 +155,7 @@ func (m *lineModel) act(h *human, now time.Time) {
 				}
 			}
 		} else {
-			m.anew(h)
+			m.atTheEnd(h)
 		}
 		m.poll(h)
 	case !h.left.IsZero():
@@ -174,7 +174,7 @@ func (m *lineModel) act(h *human, now time.Time) {
 			h.left = now
 		} else {
 			h.user, h.ticket = h.user+"+", ""
-			m.anew(h)
+			m.atTheEnd(h)
 		}
 	default:
 		if h.kind == repeater {

@@ -26,7 +26,7 @@ type Config struct {
 	// No place is reserved meanwhile: others may enter, and the user's next poll goes
 	// before all users behind.
 	NoShow time.Duration
-	// Keep is how long a user who was silent for longer than Seen, or came later than
+	// Keep is how long a user that was silent for longer than Seen, or came later than
 	// NoShow, may come back to the place in the ticket, from about the last poll on; 1 h
 	// by default, and at least Seen. Each place is kept once. Its owner is a returner
 	// then, and takes at most every fourth turn; see "Silence" in the package's doc.

@@ -198,7 +198,7 @@
 // positions among the returners may rise.
 //
 // A place is kept once. A returner that is silent for Config.Seen, or for Config.NoShow after
-// the turn, goes to the end of the line next time. No place is kept of a user who left, who
+// the turn, goes to the end of the line next time. No place is kept of a user that left, who
 // was inside, or who was silent before the opening of a room.
 //
 // A user that is silent and joins again without the old ticket has both places, one after the
@@ -280,7 +280,7 @@
 // and its keys expired, no ticket is valid. The same holds for a ticket of an
 // earlier release, which says no time, until its owner polls once.
 //
-// One replay remains: the last ticket of a user who left the line, or was admitted
+// One replay remains: the last ticket of a user that left the line, or was admitted
 // and is inside or done, within two poll intervals and a minute before the loss: 62 s
 // for the first 1,000 of the line, 192 s at most. Such a user gets the old place once
 // more, and takes no other user's. After a long outage the processes cannot tell

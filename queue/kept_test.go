@@ -76,7 +76,7 @@ func TestAPhoneThatWasLocked(t *testing.T) {
 	})
 }
 
-// A returner is asked as a user who joins is, and one who is refused keeps the place.
+// A returner is asked as a user that joins is, and one that is refused keeps the place.
 func TestAReturnIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)

@@ -81,7 +81,8 @@ func (l *line) forgetStock(ctx context.Context) {
 
 var errStockBusy = errors.New("the last call has not returned yet")
 
-// askStock makes a call of Config.Stock, and waits for it no longer than Config.Timeout. There is one call at a time, so one that hangs holds up itself alone.
+// askStock makes a call of Config.Stock, and waits for it no longer than Config.Timeout.
+// There is one call at a time, so a call that hangs holds up itself alone.
 func (l *line) askStock(ctx context.Context) (int, error) {
 	if !l.asksStock.CompareAndSwap(false, true) {
 		return 0, errStockBusy

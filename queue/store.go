@@ -68,7 +68,7 @@ type Rules struct {
 	Batch      int
 	SweepEvery time.Duration
 	Settle     time.Duration // how long a room that lost its state gathers those with a ticket before it admits
-	// Keep is how long the order of a user who was swept, or did not come within NoShow, is
+	// Keep is how long the order of a user that was swept, or did not come within NoShow, is
 	// kept: see [Visit.Until]. Zero keeps none.
 	Keep  time.Duration
 	Lanes []Lane // at most MaxLanes

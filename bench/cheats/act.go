@@ -80,8 +80,8 @@ func (r *run) wait(ctx context.Context, until time.Duration) bool {
 	}
 }
 
-// anew is for a person who stands at the end with the next answer.
-func (r *run) anew(p *person, from time.Duration) {
+// atTheEnd is for a person that stands at the end with the next answer.
+func (r *run) atTheEnd(p *person, from time.Duration) {
 	p.arrival = span{from: from}
 	r.came.Add(1)
 }
@@ -92,7 +92,7 @@ func (r *run) live(ctx context.Context, p *person) {
 	if !r.wait(ctx, due) {
 		return
 	}
-	r.anew(p, r.now())
+	r.atTheEnd(p, r.now())
 	for {
 		last := len(p.stays) - 1
 		switch {
@@ -128,7 +128,7 @@ func (r *run) back(ctx context.Context, p *person) bool {
 	if p.kind == rejoiner {
 		p.name += "+"
 		p.ticket.Store(nil)
-		r.anew(p, r.now())
+		r.atTheEnd(p, r.now())
 		return true
 	}
 	p.left, p.replayed = r.now(), true
@@ -137,7 +137,7 @@ func (r *run) back(ctx context.Context, p *person) bool {
 	}
 	// The ticket of an arrival that was lost counts, once; and a leave may be lost.
 	if !r.lost(p.arrival.to, 3*time.Second) && !r.lost(p.left, 0) {
-		r.anew(p, r.now())
+		r.atTheEnd(p, r.now())
 	}
 	return true
 }
@@ -181,7 +181,7 @@ func (r *run) read(p *person, a answer, began, now time.Duration) {
 	case a.Status == "active":
 		if p.inside && p.kind != honest && expires > p.until+3*time.Second { // over, and inside again
 			p.stays[last].to, p.inside = p.until, false
-			r.anew(p, began)
+			r.atTheEnd(p, began)
 			p.arrival.to = now
 		}
 		if !p.inside {
@@ -195,7 +195,7 @@ func (r *run) read(p *person, a answer, began, now time.Duration) {
 		p.stays[last].to, p.inside = now, false
 	case p.inside && now >= p.until:
 		p.stays[last].to, p.inside = p.until, false
-		r.anew(p, began)
+		r.atTheEnd(p, began)
 		p.arrival.to = now
 	case a.Status != "queued" && p.kind == honest:
 		p.none++

@@ -7,7 +7,7 @@ import (
 
 // Config of a run. The zero value is the published one.
 type Config struct {
-	People    int           // of whom half cheat; 5,000
+	People    int           // half of them cheat; 5,000
 	For       time.Duration // from the first arrival to the end; 10 min
 	Threshold int           // people who may be inside at once; 60
 	Stay      time.Duration // how long honest people stay inside; 5 s

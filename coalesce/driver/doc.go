@@ -1,5 +1,5 @@
-// Package driver is the interface between a store and package coalesce, for those who write a
-// store of locks and versions.
+// Package driver is the interface between a store and package coalesce, for authors of
+// stores of locks and versions.
 //
 //	decision, err := store.Request(ctx, "user-7", driver.High, false, ttls)
 //	// refresh, if decision.Mine()

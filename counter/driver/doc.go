@@ -1,5 +1,5 @@
-// Package driver is the interface between package counter and its stores, for those who write a
-// store of deltas, an applier of totals or a source of change rows.
+// Package driver is the interface between package counter and its stores, for authors of
+// stores of deltas, an applier of totals or a source of change rows.
 //
 //	taken, err := store.Take(ctx, "likes", 500)
 //	lease, err := applier.Lease(ctx, "likes", "me", time.Minute)

@@ -1,5 +1,5 @@
-// Package driver is the interface between a store and package idempotency, for those who write a
-// store of keys.
+// Package driver is the interface between a store and package idempotency, for authors of
+// stores of keys.
 //
 //	fresh, err := store.Once(ctx, driver.Record{Key: "mail:e1", Group: "mail"}, effect)
 //

@@ -1,5 +1,5 @@
-// Package driver is the interface between a store and package outbox, for those who write a
-// store. A store holds the events of an outbox in a database; the relay, in outbox, provides
+// Package driver is the interface between a store and package outbox, for authors of
+// stores. A store holds the events of an outbox in a database; the relay, in outbox, provides
 // publishing, retries, probes, dead letters, leases' renewal and shutdown.
 //
 //	lease, err := store.Lease(ctx, shard, holder, ttl)

@@ -34,7 +34,7 @@ func (rs *returners) remove(user string) {
 	delete(rs.users, user)
 }
 
-// keep keeps the order of a user who is silent.
+// keep keeps the order of a user that is silent.
 func (m *room) keep(order int64, r queue.Rules, now int64) {
 	if r.Keep <= 0 || m.early(now) {
 		return
@@ -78,7 +78,7 @@ func (m *room) comesBack(v queue.Visit, now int64, r queue.Rules) int64 {
 	return 0
 }
 
-// back serves a user who comes back to a kept order.
+// back serves a user that comes back to a kept order.
 func (m *room) back(user string, order, now int64, r queue.Rules) queue.Outcome {
 	m.returned++
 	m.shared = true

@@ -26,7 +26,7 @@ const (
 	returning
 )
 
-// behind is added to the order of a returner, who takes a place after all others.
+// behind is added to the order of a returner, which takes a place after all others.
 const behind = 1 << 54
 
 // turn is that of a user.

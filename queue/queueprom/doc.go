@@ -20,7 +20,7 @@
 //	series of an event                       meaning, over all processes
 //	millrace_queue_waiting{event}            users in line
 //	millrace_queue_active{event}             places taken
-//	millrace_queue_returning{event}          waiting users who came back to a kept place
+//	millrace_queue_returning{event}          waiting users that came back to a kept place
 //	millrace_queue_entitled{event}           waiting users whose turn has come, without a place yet
 //	millrace_queue_threshold{event}          how many may be active
 //	millrace_queue_stock{event}              how many users the event can still serve; -1 while that is not known
@@ -35,7 +35,7 @@
 //	millrace_queue_expired_total{event}      users whose time inside ended
 //	millrace_queue_departed_total{event}     users gone by leaving
 //	millrace_queue_swept_total{event}        users removed from the line, without a sign of life
-//	millrace_queue_returned_total{event}     users who came back to a kept place
+//	millrace_queue_returned_total{event}     users that came back to a kept place
 //
 // The series of the process, and those of the events in Config.Events, exist from
 // the start, at 0, the threshold at the room's (TestEverySeriesFromTheStart), and

@@ -78,7 +78,7 @@ func (p *player) joinsBehind(when string, ticket queue.Visit, ahead int) error {
 	return err
 }
 
-// keptPlaceAfterSilence: a user who was swept, or was late for the turn, waits among the
+// keptPlaceAfterSilence: a user that was swept, or was late for the turn, waits among the
 // returners, by the order of the old place.
 func keptPlaceAfterSilence(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, keeping())
@@ -148,7 +148,7 @@ func (p *player) ticketsOf(users []string, orders []int64, which ...int) (ticket
 	return tickets, nil
 }
 
-// keptPlaceIsUsedOnce: a returner who is silent, or late for the turn, goes to the end.
+// keptPlaceIsUsedOnce: a returner that is silent, or late for the turn, goes to the end.
 func keptPlaceIsUsedOnce(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, keeping())
 	users := names("u", 4)

@@ -17,7 +17,7 @@ const (
 	returning
 )
 
-// behind is the least rank of a returner, who takes a place after all others.
+// behind is the least rank of a returner, which takes a place after all others.
 const behind = 1 << 55
 
 func (t *turnOf) rank() int64 {
@@ -96,7 +96,7 @@ func (m *model) comesBack(v queue.Visit, now time.Time) (order int64, err error)
 	return order, nil
 }
 
-// returns follows a user who comes back to a kept order.
+// returns follows a user that comes back to a kept order.
 func (m *model) returns(user string, order int64, now time.Time) queue.Outcome {
 	if order == 0 {
 		return queue.Outcome{}

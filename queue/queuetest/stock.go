@@ -94,7 +94,7 @@ func anEmptyHouseAdmitsNobody(ctx context.Context, h Harness) error {
 	)
 }
 
-// leavingReturnsNoStock: who has gone may have bought, which the next answer tells.
+// leavingReturnsNoStock: a user that has left may have bought, which the next answer tells.
 func leavingReturnsNoStock(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(100))
 	return steps(

@@ -58,7 +58,7 @@
 //	{event}:entry           HASH    user -> order and times                  of these and those inside
 //	{event}:missed          ZSET    those entitled, and no-shows that may
 //	                                still come back                          of these
-//	{event}:returners       ZSET    order -> user who came back              125 of these
+//	{event}:returners       ZSET    order -> user that came back              125 of these
 //	{event}:returners-seen  ZSET    last sign of life in ms -> user          125 of these
 //	{event}:kept            STRING  bitmap: orders that may come back        0.2 of all
 //	{event}:lane:<name>     ZSET    order -> user of the lane                125 of these

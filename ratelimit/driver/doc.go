@@ -1,5 +1,5 @@
-// Package driver is the interface between a store and package ratelimit, for those who write a
-// store of budgets. The limiter, in ratelimit, provides the callers' queues, one call of the
+// Package driver is the interface between a store and package ratelimit, for authors of
+// stores of budgets. The limiter, in ratelimit, provides the callers' queues, one call of the
 // store for many of them, permits and the circuit breaker.
 //
 //	grant, err := store.Acquire(ctx, plan, driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 5}}})

@@ -23,7 +23,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var cfg cheats.Config
-	flag.IntVar(&cfg.People, "people", 5000, "number of people, of whom half cheat")
+	flag.IntVar(&cfg.People, "people", 5000, "number of people, half of which cheat")
 	flag.DurationVar(&cfg.For, "for", 10*time.Minute, "time from the first arrival to the end")
 	flag.IntVar(&cfg.Threshold, "threshold", 60, "number of people who may be inside at once")
 	flag.DurationVar(&cfg.Kill, "kill", 15*time.Second, "time between two kills of an instance")

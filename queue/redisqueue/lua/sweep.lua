@@ -23,7 +23,7 @@
 -- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
 --                           the returners and of each lane. Without it there are none of both
 -- KEYS[18] laned    ZSET    order -> user of turns whose turn came in a lane
--- KEYS[19] returners ZSET   order -> user who came back to a kept order
+-- KEYS[19] returners ZSET   order -> user that came back to a kept order
 -- KEYS[20] returners-seen ZSET last sign of life in ms -> user of these
 -- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
 -- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that
@@ -435,7 +435,7 @@ local function use_lanes()
   credits_changed = true
 end
 
--- join_lane puts a user of the line into a lane. An entry of a user who no longer waits by
+-- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
 -- its order is void, and goes when it is at the front.
 local function join_lane(lane, user, order)
   local key = KEYS[22 + lane]
@@ -659,7 +659,7 @@ local function put_out(user)
   active = active - 1
 end
 
--- miss notes a no-show, who may come back to the kept order, without a ticket until the
+-- miss notes a no-show that may come back to the kept order, without a ticket until the
 -- time that it returns: of the last sign of life. A returner may not.
 local function miss(user, order, last, score)
   add(16, 1)

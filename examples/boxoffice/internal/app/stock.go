@@ -9,8 +9,8 @@ import (
 )
 
 // stock is how many members a show can still serve: the seats that are not sold. Held ones
-// count, since the members who hold them are inside as well; while all are held, nobody
-// enters. A look at the shows is shared by all that ask at about the same time,
+// count, since their holders are inside as well. While all are held, no member enters. A
+// look at the shows is shared by all that ask at about the same time,
 // so it costs a read of an index at most ten times a second.
 func stock(shows *catalog.Catalog) func(ctx context.Context, event string) (int, error) {
 	return func(ctx context.Context, event string) (int, error) {

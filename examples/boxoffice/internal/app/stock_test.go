@@ -41,3 +41,20 @@ func TestAdmissionFollowsTheSeats(t *testing.T) {
 	cat.enters()
 	cat.hold("A-1")
 }
+
+// TestStock: held seats count, since their holders are inside, and not when none is free.
+func TestStock(t *testing.T) {
+	b := boxtest.New(t)
+	left := func() int {
+		b.Catalog.Evict(t.Context(), "show-1") // it was read before the change
+		n, err := stock(b.Catalog)(t.Context(), "show-1")
+		require.NoError(t, err)
+		return n
+	}
+	b.Exec(t, `UPDATE seats SET status = 'SOLD', reservation_id = 'of-others' WHERE show_id = 'show-1' AND seat_id NOT IN ('A-1', 'A-2')`)
+	require.Equal(t, 2, left())
+	b.Exec(t, `UPDATE seats SET status = 'HOLD', reservation_id = 'ann', hold_expires_at = now_ms() WHERE show_id = 'show-1' AND seat_id = 'A-1'`)
+	require.Equal(t, 2, left())
+	b.Exec(t, `UPDATE seats SET status = 'HOLD', reservation_id = 'bob', hold_expires_at = now_ms() WHERE show_id = 'show-1' AND seat_id = 'A-2'`)
+	require.Zero(t, left())
+}

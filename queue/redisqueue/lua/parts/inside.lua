@@ -50,7 +50,7 @@ local function put_out(user)
   active = active - 1
 end
 
--- miss notes a no-show, who may come back to the kept order, without a ticket until the
+-- miss notes a no-show that may come back to the kept order, without a ticket until the
 -- time that it returns: of the last sign of life. A returner may not.
 local function miss(user, order, last, score)
   add(NOSHOWS, 1)

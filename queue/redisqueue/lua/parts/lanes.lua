@@ -33,7 +33,7 @@ local function use_lanes()
   credits_changed = true
 end
 
--- join_lane puts a user of the line into a lane. An entry of a user who no longer waits by
+-- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
 -- its order is void, and goes when it is at the front.
 local function join_lane(lane, user, order)
   local key = KEYS[LANE + lane]

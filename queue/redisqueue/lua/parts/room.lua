@@ -22,7 +22,7 @@
 -- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
 --                           the returners and of each lane. Without it there are none of both
 -- KEYS[18] laned    ZSET    order -> user of turns whose turn came in a lane
--- KEYS[19] returners ZSET   order -> user who came back to a kept order
+-- KEYS[19] returners ZSET   order -> user that came back to a kept order
 -- KEYS[20] returners-seen ZSET last sign of life in ms -> user of these
 -- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
 -- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that

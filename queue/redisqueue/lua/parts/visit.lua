@@ -80,8 +80,9 @@ local function counts(epoch, ends)
   return ends >= tonumber(call('HGET', SLOTS, 'lost') or room[STARTED])
 end
 
--- old_order is that of a ticket of a lost epoch, or of one of this epoch that a server gave out whose last writes were lost: its order was
--- not taken, and its owner was not silent for longer than others may be.
+-- old_order is the order of a ticket of a lost epoch, or of a ticket of this epoch that a
+-- server gave out whose last writes were lost: its order was not taken, and its owner was
+-- not silent for longer than others may be.
 local function old_order(epoch, order, ends)
   if epoch == room[EPOCH] then
     if now > ends + grace then return nil end
