@@ -87,7 +87,7 @@ bench: ## the benchmarks beside their peers, and bench/REPORT.md made of them (O
 retained: ## a relay on 20 million retained rows and a backlog of 4 million, by statement (DBS="postgres mysql", FLAGS="-rows 1000000")
 	./scripts/with-services.sh $(or $(DBS),postgres mysql) -- $(GO) run ./bench/cmd/retained $(FLAGS) $(DBS)
 
-onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged, how right the told waits are, and ten minutes with 2,500 cheats (FLAGS="-memory": without Redis; CHEATS="-for 2m -people 1000": shorter; CHEATS_AT=COMMIT: the cheats at another release)
+onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged, an opening with a draw of as many, how right the told waits are, and ten minutes with 2,500 cheats (FLAGS="-memory": without Redis; CHEATS="-for 2m -people 1000": shorter; CHEATS_AT=COMMIT: the cheats at another release)
 	$(if $(CHEATS_AT),,$(GO) run ./bench/cmd/onsale $(FLAGS))
 	$(if $(CHEATS_AT),GO=$(GO) ./scripts/cheats-at.sh $(CHEATS_AT) $(CHEATS),$(if $(findstring -memory,$(FLAGS)),,$(GO) run ./bench/cmd/cheats $(CHEATS)))
 

@@ -1,4 +1,5 @@
 # Checks a draw, and prints the place of a leaf: python3 verify-draw.py draw.json leaves.txt LEAF
+# Without LEAF it prints the place of each leaf, in the order of leaves.txt.
 import hashlib, json, sys
 
 def sha256(*parts):
@@ -16,4 +17,6 @@ if leaves != sorted(set(leaves)) or len(leaves) != draw["count"]:
 if sha256(*leaves) != root:
     sys.exit("the leaves are not those of the root")
 order = sorted(leaves, key=lambda leaf: sha256(seed, beacon, root, leaf))
-print(order.index(bytes.fromhex(sys.argv[3])) + 1)
+places = {leaf: place for place, leaf in enumerate(order, 1)}
+for leaf in [bytes.fromhex(text) for text in sys.argv[3:]] or leaves:
+    print(places[leaf])

@@ -77,6 +77,7 @@
 //	silent users take no part, hidden tabs do             TestSilentUsersAreNotDrawn
 //	a draw goes on after a kill at any step               TestADrawGoesOn, a-draw-has-one-holder,
 //	                                                      steps-of-a-draw-in-order
+//	a slow draw is not taken over                         TestASlowDraw
 //	the leaves are published before the beacon is asked,
 //	and the seed after it                                 TestABeacon
 //	a seed that is known is not used again                TestALossNearTheOpening, a-draw-that-was-held

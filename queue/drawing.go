@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/lease"
 	"github.com/millrace-go/millrace/queue/draw"
 )
 
@@ -52,7 +53,11 @@ func (l *line) drawAll(ctx context.Context, polled bool) error {
 	if d.seed, d.key, err = l.room.opened(l.event, s); err != nil {
 		return err
 	}
+	asked := time.Now()
 	at, err := d.step(ctx, DrawStep{Kind: DrawFreeze})
+	if err == nil {
+		defer d.keepHeld(ctx, asked)()
+	}
 	for err == nil && at.Phase != Opened && ctx.Err() == nil {
 		was := at.Phase
 		switch at.Phase {
@@ -76,6 +81,30 @@ func (l *line) drawAll(ctx context.Context, polled bool) error {
 	}
 	return err
 }
+
+// keepHeld keeps the draw this process's until release is called: between two steps it may
+// sweep a long line, hash it, or wait for the beacon for longer than a holder is waited for.
+func (d *drawing) keepHeld(ctx context.Context, since time.Time) (release func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	term := lease.NewTerm(drawHeld, 0)
+	term.Extended(since)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		// Once the draw is held by another process, the next step says so.
+		_ = term.Keep(ctx, errNotHeld, func(ctx context.Context) error {
+			_, err := d.step(ctx, DrawStep{Kind: DrawFreeze}) // a frozen room stays as it is
+			return err
+		})
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// drawHeld is how long a store waits for the next step of a holder.
+const drawHeld = 3 * time.Second
 
 func (d *drawing) step(ctx context.Context, s DrawStep) (Drawn, error) {
 	s.Holder = d.holder

@@ -241,6 +241,37 @@ func TestADrawGoesOn(t *testing.T) {
 	}
 }
 
+// TestASlowDraw: a process that needs longer between two steps than a holder is waited
+// for still draws to the end, though another process would like to.
+func TestASlowDraw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := queue.Config{Threshold: 1, Timeout: 10 * time.Second}
+		p := newPresale(t, cfg, "", 0)
+		p.opens = time.Now().Add(4 * time.Minute) // processes that run for less remove no silent users
+		_, err := p.room.OpenAt(t.Context(), "show-1", p.opens, "")
+		require.NoError(t, err)
+		cfg.Settings = p.kept
+		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, open(t, p.store, cfg), queue.AdmitterConfig{})()
+		for range 4 {
+			for i := range 700 {
+				p.poll(fmt.Sprint("user-", i))
+			}
+			time.Sleep(58 * time.Second)
+		}
+		p.store.fails(func(_ context.Context, call, _ string) error {
+			if call == "sweep" {
+				time.Sleep(4500 * time.Millisecond)
+			}
+			return nil
+		})
+		time.Sleep(time.Until(p.opens) + 10*time.Second)
+		order := p.order()
+		require.Equal(t, 700, order.Len())
+		p.enter(order, 1)
+	})
+}
+
 // TestABeacon: its value is part of the order, it is asked for after the leaves were
 // published, and the room stays closed without it.
 func TestABeacon(t *testing.T) {

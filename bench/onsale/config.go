@@ -27,7 +27,8 @@ type Config struct {
 	Memory bool   // keep the line in this process and not in Redis
 	URL    string // of Redis, when there is no redis-server to start
 
-	wrap func(queue.Store) queue.Store // breaks it, for tests
+	wrap     func(queue.Store) queue.Store // breaks it, for tests
+	settings queue.Settings                // of a room with an opening, whose store is not recorded
 }
 
 func (c Config) withDefaults() Config {

@@ -8,6 +8,10 @@
 // the sockets are missing. A load balancer sends each call of a person to another
 // instance. Nothing is scaled: a person told to come in 30 s comes in 30 s.
 //
+// Presale is an opening: 200,000 people line up before it, the room draws their order,
+// and each asks for the place. All places are compared with those that two programs
+// compute from the published seed and leaves: package draw, and docs/verify-draw.py.
+//
 // Waits are on-sales in virtual time, for what an estimate of the wait is worth:
 // people with stays of several distributions, some of them no-shows, ask for the
 // wait every 10 s and later compare it with the truth.
@@ -45,6 +49,9 @@
 //	a small on-sale holds, and one on a broken store
 //	does not                                             TestRun, TestBroken, TestRunOnRedis
 //	a given Redis is left as it was                      TestRunOnGivenRedis
+//	an opening holds, and one whose room stands in
+//	another order than the published one does not        TestPresale, TestPresaleOnRedis,
+//	                                                     TestPresaleInAnotherOrder
 //
 // Failure modes: the crowd has a share in the processor time of the machine, so the
 // figures are those of a machine that runs both. The people's own view is a bound

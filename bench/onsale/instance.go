@@ -38,7 +38,9 @@ func newInstance(store queue.Store, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, err := queue.New(store, ring, queue.Config{Threshold: cfg.Threshold, Batch: cfg.Batch, NoShow: cfg.NoShow, Timeout: patience})
+	room, err := queue.New(store, ring, queue.Config{
+		Threshold: cfg.Threshold, Batch: cfg.Batch, NoShow: cfg.NoShow, Timeout: patience, Settings: cfg.settings, Beacon: beacon,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +79,9 @@ type answer struct {
 	NextPoll   float64 `json:"nextPoll"` // s
 	Ticket     string  `json:"ticket"`
 	EntryToken string  `json:"entryToken"`
+	Position   int     `json:"position"`
+	QueueSize  int     `json:"queueSize"`
+	Leaf       string  `json:"leaf"` // of a receipt
 }
 
 func (a answer) next() time.Duration { return time.Duration(a.NextPoll * float64(time.Second)) }

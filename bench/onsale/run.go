@@ -106,14 +106,21 @@ func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
 		if s.cfg.wrap != nil {
 			store = s.cfg.wrap(store)
 		}
-		i, err := newInstance(recorded{store, s.record}, s.cfg)
+		i, err := newInstance(s.recorded(store), s.cfg)
 		if err != nil {
 			return closers, err
 		}
 		s.instances = append(s.instances, i)
 	}
-	s.store = recorded{stores[0], s.record}
+	s.store = s.recorded(stores[0])
 	return closers, nil
+}
+
+func (s *sale) recorded(store queue.Store) queue.Store {
+	if s.cfg.settings != nil {
+		return store
+	}
+	return recorded{store, s.record}
 }
 
 // leave removes all keys from a Redis that others use.

@@ -1,9 +1,10 @@
 // Command onsale simulates the minute in which tickets go on sale, and prints the
 // state of the waiting room each second. At the end it checks that the active users
 // never exceeded the threshold, that no user entered before an earlier one, or
-// twice, and that no user was lost. It exits with 1 when one of these is broken. A
-// table follows with the waits that people were told in on-sales in virtual time, and
-// how many of them were right.
+// twice, and that no user was lost. Then as many people line up before an opening, and
+// each place of the draw is compared with what is published. It exits with 1 when one of
+// these is broken. A table follows with the waits that people were told in on-sales in
+// virtual time, and how many of them were right.
 //
 //	go run ./bench/cmd/onsale [-memory] [-people 200000] [-threshold 1000] [-window 75s]
 //
@@ -38,8 +39,13 @@ func main() {
 	flag.IntVar(&cfg.Workers, "workers", 1024, "calls at once")
 	flag.Uint64Var(&cfg.Seed, "seed", 1, "of what chance decides")
 	flag.BoolVar(&cfg.Memory, "memory", false, "keep the line in the memory of this process")
+	verify := flag.String("verify", "docs/verify-draw.py", "program that computes the places of the draw; empty: none")
 	flag.Parse()
 	err := onsale.Run(ctx, cfg, os.Stdout)
+	if err == nil {
+		fmt.Println()
+		err = onsale.Presale(ctx, cfg, *verify, os.Stdout)
+	}
 	if err == nil {
 		fmt.Println()
 		err = onsale.WaitsTable(ctx, cfg.Seed, os.Stdout)
