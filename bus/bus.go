@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -119,11 +120,8 @@ func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 // where the transport has no server to ask.
 func (b *Bus) Ping(ctx context.Context) error {
 	p, ok := b.driver.(Pinger)
-	if !ok {
-		return fmt.Errorf("bus: ping: %s: %w", b.name, errors.ErrUnsupported)
-	}
-	if b.isClosed() {
-		return ErrClosed
+	if err := b.can("ping", ok); err != nil {
+		return err
 	}
 	if err := p.Ping(ctx); err != nil {
 		return fmt.Errorf("bus: ping: %w", err)
@@ -131,22 +129,24 @@ func (b *Bus) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Lag returns how far the groups are behind; the error is errors.ErrUnsupported where the
-// transport cannot tell.
+// Lag returns how far the groups are behind, by topic and group; the error is
+// errors.ErrUnsupported where the transport cannot tell.
 func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
 	l, ok := b.driver.(Lagger)
-	if !ok {
-		return nil, fmt.Errorf("bus: lag: %s: %w", b.name, errors.ErrUnsupported)
+	if err := b.can("lag", ok); err != nil {
+		return nil, err
 	}
-	return l.Lag(ctx)
+	all, err := l.Lag(ctx)
+	slices.SortFunc(all, Lag.compare)
+	return all, err
 }
 
 // HasTopic reports whether a topic exists, and makes nothing; the error is
 // errors.ErrUnsupported where the transport cannot tell.
 func (b *Bus) HasTopic(ctx context.Context, name string) (bool, error) {
 	f, ok := b.driver.(TopicFinder)
-	if !ok {
-		return false, fmt.Errorf("bus: has topic: %s: %w", b.name, errors.ErrUnsupported)
+	if err := b.can("has topic", ok); err != nil {
+		return false, err
 	}
 	return f.HasTopic(ctx, name)
 }
@@ -155,8 +155,8 @@ func (b *Bus) HasTopic(ctx context.Context, name string) (bool, error) {
 // where the transport cannot list them.
 func (b *Bus) Topics(ctx context.Context) ([]string, error) {
 	f, ok := b.driver.(TopicFinder)
-	if !ok {
-		return nil, fmt.Errorf("bus: topics: %s: %w", b.name, errors.ErrUnsupported)
+	if err := b.can("topics", ok); err != nil {
+		return nil, err
 	}
 	return f.Topics(ctx)
 }
@@ -165,8 +165,8 @@ func (b *Bus) Topics(ctx context.Context) ([]string, error) {
 // newest last; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	i, ok := b.driver.(Inspector)
-	if !ok {
-		return nil, fmt.Errorf("bus: browse: %s: %w", b.name, errors.ErrUnsupported)
+	if err := b.can("browse", ok); err != nil {
+		return nil, err
 	}
 	return i.Browse(ctx, topic, limit)
 }
@@ -175,8 +175,8 @@ func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.M
 // them; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	p, ok := b.driver.(Pender)
-	if !ok {
-		return nil, fmt.Errorf("bus: pending: %s: %w", b.name, errors.ErrUnsupported)
+	if err := b.can("pending", ok); err != nil {
+		return nil, err
 	}
 	return p.Pending(ctx, topic, group, limit)
 }
@@ -278,10 +278,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	n := int64(len(known.Unpublished()))
 	p.published.Add(int64(len(messages)) - n)
 	p.failed.Add(n)
-	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
-		return fault.MarkInfrastructure(err)
-	}
-	return err
+	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }
 
 // Close does nothing: the publisher belongs to the Bus.

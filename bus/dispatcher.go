@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,18 +35,10 @@ type SubscriberConfig struct {
 }
 
 func (c SubscriberConfig) withDefaults() SubscriberConfig {
-	if c.Concurrency == 0 {
-		c.Concurrency = 8
-	}
-	if c.Window == 0 {
-		c.Window = max(1024, c.Concurrency)
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Redelivery == (Backoff{}) {
-		c.Redelivery = Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2}
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, 8)
+	c.Window = cmp.Or(c.Window, max(1024, c.Concurrency))
+	c.Redelivery = cmp.Or(c.Redelivery, Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2})
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

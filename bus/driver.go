@@ -1,8 +1,10 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -99,6 +101,11 @@ type Lag struct {
 	Topic, Group string
 	Messages     int       // not yet acknowledged; may be capped by the transport
 	Oldest       time.Time // when the oldest of them was published; zero when none or unknown
+}
+
+// compare orders by topic and group.
+func (l Lag) compare(other Lag) int {
+	return cmp.Or(strings.Compare(l.Topic, other.Topic), strings.Compare(l.Group, other.Group))
 }
 
 // Pinger is implemented by drivers that have a server, or no server that could be absent.

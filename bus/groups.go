@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -83,8 +84,7 @@ type Moved struct {
 
 // GroupAdmin is implemented by drivers whose groups can be listed and deleted.
 type GroupAdmin interface {
-	// Groups lists the groups of the topics, or of all topics when none is named, by topic and
-	// name. Where the transport cannot list them, Groups returns those that this process knows.
+	// Groups lists the groups of the topics, or of all topics when none is named. Where the transport cannot list them, Groups returns those that this process knows.
 	Groups(ctx context.Context, topics ...string) ([]Group, error)
 	// DeleteGroup removes a group that has no members from a topic.
 	DeleteGroup(ctx context.Context, topic, group string) error
@@ -106,15 +106,17 @@ type Reader interface {
 	Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error
 }
 
-// Groups lists the consumer groups of the topics, or of all topics, with their lag. On RabbitMQ
-// they are those that this process declared or subscribed. The error is errors.ErrUnsupported
-// where the transport cannot list groups.
+// Groups lists the consumer groups of the topics, or of all topics, with their lag, by topic and
+// name. On RabbitMQ they are those that this process declared or subscribed. The error is
+// errors.ErrUnsupported where the transport cannot list groups.
 func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 	a, ok := b.driver.(GroupAdmin)
 	if err := b.can("groups", ok); err != nil {
 		return nil, err
 	}
-	return a.Groups(ctx, topics...)
+	all, err := a.Groups(ctx, topics...)
+	slices.SortFunc(all, func(a, b Group) int { return a.compare(b.Lag) })
+	return all, err
 }
 
 // ResetGroup moves a group to a place, so that it gets messages again, or skips some. It fails

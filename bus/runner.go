@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,12 +59,8 @@ func NewRunner(b *Bus, cfg RunnerConfig) (*Runner, error) {
 	if cfg.DrainTimeout < 0 {
 		return nil, fmt.Errorf("bus: DrainTimeout is %s; give a positive duration, or 0 for the default 30s", cfg.DrainTimeout)
 	}
-	if cfg.DrainTimeout == 0 {
-		cfg.DrainTimeout = 30 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.DrainTimeout = cmp.Or(cfg.DrainTimeout, 30*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.WorkerID == "" {
 		host, err := os.Hostname()
 		if err != nil {

@@ -49,7 +49,7 @@ func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([
 func decoded(all []amqp.Delivery) []*message.Message {
 	var messages []*message.Message
 	for _, m := range all {
-		messages = append(messages, decode(m))
+		messages = append(messages, messageOf(m).Watermill())
 	}
 	return messages
 }
@@ -59,9 +59,6 @@ const quiet = time.Second
 
 // look shows at most limit messages of a topic's holding queue, the oldest first.
 func (d *driver) look(ctx context.Context, topic string, limit int, show func(amqp.Delivery)) error {
-	if d.isClosed() {
-		return errClosed
-	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	queue := d.topology.names.holding(topic)

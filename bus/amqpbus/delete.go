@@ -43,9 +43,6 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, err
 // in them. The broker cannot refuse this for a consumer that starts at the same moment;
 // such a consumer is cancelled, and creates its queue again.
 func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
-	if d.isClosed() {
-		return errClosed
-	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	return translate("delete group", d.topology.remove(a, topic, group))

@@ -19,9 +19,8 @@ type driver struct {
 	topology  *topology
 	publisher *publisher
 
-	mu     sync.Mutex
-	closed bool
-	open   map[*source]struct{}
+	mu   sync.Mutex
+	open map[*source]struct{} // for Lag
 
 	closeOnce sync.Once
 	closeErr  error
@@ -70,9 +69,6 @@ func (shared) Close() error { return nil }
 // Retention applies to that queue only, which drops older messages; the other queues keep
 // their messages until they are consumed. Replication is set by the cluster.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
-	if d.isClosed() {
-		return errClosed
-	}
 	for _, t := range topics {
 		if err := d.topology.declare(ctx, t); err != nil {
 			return translate("declare", err)
@@ -81,28 +77,8 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-// Close ends sources, publisher and connections.
+// Close ends publisher and connections.
 func (d *driver) Close() error {
-	d.closeOnce.Do(func() {
-		d.mu.Lock()
-		d.closed = true
-		var open []*source
-		for s := range d.open {
-			open = append(open, s)
-		}
-		d.mu.Unlock()
-		var wg sync.WaitGroup
-		for _, s := range open {
-			wg.Go(func() { s.Close() }) //nolint:errcheck // never fails
-		}
-		wg.Wait()
-		d.closeErr = translate("close", errors.Join(d.publisher.Close(), d.consuming.close()))
-	})
+	d.closeOnce.Do(func() { d.closeErr = translate("close", errors.Join(d.publisher.Close(), d.consuming.close())) })
 	return d.closeErr
-}
-
-func (d *driver) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
 }

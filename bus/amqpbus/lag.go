@@ -1,11 +1,9 @@
 package amqpbus
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
@@ -17,9 +15,6 @@ import (
 // that other processes hold, so the count may be low by the prefetch of each queue they
 // consume. Oldest is known for messages of this process, and zero otherwise.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	if d.isClosed() {
-		return nil, errClosed
-	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	return lags(d.topology.known(), func(queue string) (int, error) {
@@ -53,9 +48,6 @@ func lags(groups []*group, inspect func(queue string) (int, error), take func() 
 		}
 		all = append(all, lag)
 	}
-	slices.SortFunc(all, func(a, b bus.Lag) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
-	})
 	return all, nil
 }
 
@@ -64,9 +56,6 @@ func lags(groups []*group, inspect func(queue string) (int, error), take func() 
 // queue, because a bus.Runner declares it for the redrive group. Another topic has one if
 // it was declared without groups.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
-	if d.isClosed() {
-		return false, errClosed
-	}
 	if err := checkTopic(name); err != nil {
 		return false, translate("topic", err)
 	}

@@ -97,14 +97,6 @@ func messageOf(d amqp.Delivery) busdriver.Message {
 	return m
 }
 
-// decode is messageOf for Watermill.
-func decode(d amqp.Delivery) *message.Message {
-	m := messageOf(d)
-	out := message.NewMessage(m.ID, m.Payload)
-	out.Metadata = m.Metadata
-	return out
-}
-
 // brokers reports whether RabbitMQ itself sets a header.
 func brokers(name string) bool {
 	switch name {

@@ -121,10 +121,7 @@ func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 func messages(records []*kgo.Record) []*message.Message {
 	var all []*message.Message
 	for _, r := range records {
-		from := messageOf(r)
-		m := message.NewMessage(from.ID, from.Payload)
-		m.Metadata = from.Metadata
-		all = append(all, m)
+		all = append(all, messageOf(r).Watermill())
 	}
 	return all
 }

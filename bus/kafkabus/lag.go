@@ -1,7 +1,6 @@
 package kafkabus
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -90,7 +89,6 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Group) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
 	return out, nil
 }
 

@@ -1,7 +1,6 @@
 package membus
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,9 +24,6 @@ func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, er
 		}
 		t.mu.Unlock()
 	}
-	slices.SortFunc(all, func(a, b bus.Group) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
-	})
 	return all, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/pglog"
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
@@ -17,12 +18,8 @@ import (
 // openLog starts the bus on the log of package pglog. The pool belongs to the bus, even if the
 // application's pool is on the same database: the application's use of its connections cannot
 // prevent partitions from being read, leases from being renewed, or cursors from being moved.
-func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
-	log, err := pglog.New(pool, tables)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	schema, err := migrations(log)
+func openLog(pool *sql.DB, cfg logbus.Settings) (bus.Driver, error) {
+	log, err := pglog.New(pool, logbus.Tables())
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -30,8 +27,10 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	bell := logsub.NewBell(tick, func(ctx context.Context, c logsub.Change) error {
 		return log.NotifyText(ctx, said.text(c))
 	})
+	hub := cfg.Hub()
+	hub.PollInterval = cfg.Poll
 	d, err := logbus.Open(logbus.Parts{
-		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
+		Name: "pgbus", Log: log, Files: files, Dialect: migrate.Postgres, OneStatement: true,
 		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: bell.Ring,
 		Same: func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
 			return same(ctx, db, app, tablesOfLog)
@@ -46,11 +45,7 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 			})
 			wg.Wait()
 		},
-		Close: func() error { return logbus.ClosePools(pool) },
-	}, logsub.Config{
-		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
-		PollInterval: cfg.Poll, Holder: cfg.Holder, Logger: cfg.Logger,
-	})
+	}, hub)
 	if err != nil {
 		return nil, err
 	}

@@ -13,20 +13,20 @@ import (
 
 // Browse implements bus.Inspector.
 func (d *driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
-	found, err := d.look(ctx, name, limit, func(stream string) ([]redis.XMessage, error) {
+	found, err := d.look(ctx, "browse", name, limit, func(stream string) ([]redis.XMessage, error) {
 		newest, err := d.client.XRevRangeN(ctx, stream, "+", "-", int64(limit)).Result()
 		slices.Reverse(newest)
 		return newest, err
 	})
 	if err != nil {
-		return nil, translate(fmt.Errorf("browse %s: %w", name, err))
+		return nil, err
 	}
-	return messagesOf(found[max(0, len(found)-limit):]), nil
+	return messagesOf(found[max(0, len(found)-max(limit, 0)):]), nil
 }
 
 // Pending implements bus.Pender: it reads as the group would, without a lease.
 func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
-	found, err := d.look(ctx, name, limit, func(stream string) ([]redis.XMessage, error) {
+	found, err := d.look(ctx, "pending of "+group+" in", name, limit, func(stream string) ([]redis.XMessage, error) {
 		from := "-"
 		b, err := d.log.behind(ctx, stream, group)
 		switch {
@@ -40,15 +40,15 @@ func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]
 		return d.client.XRangeN(ctx, stream, from, "+", int64(limit)).Result()
 	})
 	if err != nil {
-		return nil, translate(fmt.Errorf("pending of %s in %s: %w", group, name, err))
+		return nil, err
 	}
-	return messagesOf(found[:min(limit, len(found))]), nil
+	return messagesOf(found[:min(max(limit, 0), len(found))]), nil
 }
 
 // look collects the messages that read finds in each partition of an existing topic. The
 // order within a partition stays; times interleave the partitions.
-func (d *driver) look(ctx context.Context, name string, limit int, read func(stream string) ([]redis.XMessage, error)) ([]redis.XMessage, error) {
-	topic, ok, err := d.hub.Topic(ctx, name)
+func (d *driver) look(ctx context.Context, what, name string, limit int, read func(stream string) ([]redis.XMessage, error)) ([]redis.XMessage, error) {
+	topic, ok, err := d.Topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (d *driver) look(ctx context.Context, name string, limit int, read func(str
 	for i := range topic.Partitions {
 		part, err := read(d.keys.stream(name, i, topic.Partitions))
 		if err != nil {
-			return nil, err
+			return nil, d.Translate(fmt.Errorf("%s %s: %w", what, name, err))
 		}
 		found = append(found, part...)
 	}

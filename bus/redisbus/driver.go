@@ -1,6 +1,7 @@
 package redisbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
@@ -24,23 +24,16 @@ import (
 
 // driver is the bus on one Redis, which Sentinels may name, or on one Cluster.
 type driver struct {
-	logdriver.Admin
+	*logdriver.Driver
 
 	client redis.UniversalClient
 	owned  bool // the client was opened here, and is closed here
 
 	keys    keys
-	hub     *logdriver.Hub
 	log     *streamLog
 	watcher *watcher
-	bell    *logdriver.Bell
 
-	plain   string                        // the hosts, if the URL is one without TLS
-	started *kit.Lazy[context.CancelFunc] // ends the background work
-	running sync.WaitGroup
-
-	closeOnce sync.Once
-	closeErr  error
+	plain string // the hosts, if the URL is one without TLS
 }
 
 var (
@@ -53,9 +46,7 @@ var (
 
 // open makes a driver and does not connect; see start.
 func open(u *url.URL, cfg Config) (_ *driver, err error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	d := &driver{client: cfg.Client, keys: keys(cfg.Prefix)}
 	if d.client == nil {
 		if d.client, err = rediskit.Client(u, rediskit.Config{TLS: cfg.TLS}); err != nil {
@@ -68,7 +59,7 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = translate(errors.Join(err, d.closeClient()))
+			err = fmt.Errorf("redisbus: %w", errors.Join(err, d.closeClient()))
 		}
 	}()
 	_, single := d.client.(*redis.Client)
@@ -82,43 +73,36 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	registry := newRegistry(d.keys)
 	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
 	d.log = &streamLog{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
-	d.bell = logdriver.NewBell(tick, d.log.wake)
-	d.hub, err = logdriver.New(logdriver.Backend{
-		Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: d.bell.Ring, Classify: rediskit.Classify, Headers: headers{},
-	}, logdriver.Config{
-		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
-		PollInterval: cfg.PollInterval, Logger: cfg.Logger,
+	d.watcher = newWatcher(context.Background(), d.client, registry, cfg.Logger)
+	bell := logdriver.NewBell(tick, d.log.wake)
+	d.Driver, err = logdriver.NewDriver(logdriver.Parts{
+		Name: "redisbus",
+		Backend: logdriver.Backend{
+			Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: bell.Ring, Classify: rediskit.Classify, Headers: headers{},
+		},
+		Config: logdriver.Config{
+			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
+			PollInterval: cfg.PollInterval, Logger: cfg.Logger,
+		},
+		// This package needs the server's version only.
+		Start: func(ctx context.Context) error { return d.hinted(checkVersion(ctx, d.client)) },
+		Watch: func(ctx context.Context, hub *logdriver.Hub) {
+			var ringing sync.WaitGroup
+			ringing.Go(func() { bell.Run(ctx, cfg.Logger) })
+			d.watcher.run(ctx, hub)
+			ringing.Wait()
+		},
+		Close: d.closeClient,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.Admin = logdriver.NewAdmin(d.hub, d.ready, translate)
-	d.watcher = newWatcher(context.Background(), d.client, registry, cfg.Logger)
-	d.started = kit.NewLazy(logdriver.ErrClosed, d.start)
 	return d, nil
-}
-
-// start checks, at the first use, that this package can use the server, and begins the
-// background work. It returns the function that ends that work.
-func (d *driver) start(ctx context.Context) (context.CancelFunc, error) {
-	if err := checkVersion(ctx, d.client); err != nil {
-		return nil, err
-	}
-	run, stop := context.WithCancel(context.Background())
-	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
-	d.running.Go(func() { d.bell.Run(run, d.log.logger) })
-	d.running.Go(func() { d.watcher.run(d.hub) })
-	return stop, nil
-}
-
-func (d *driver) ready(ctx context.Context) error {
-	_, err := d.started.Get(ctx)
-	return translate(d.hinted(err))
 }
 
 // Ping implements bus.Pinger. A Cluster is asked at any of its nodes.
 func (d *driver) Ping(ctx context.Context) error {
-	return translate(d.hinted(d.client.Ping(ctx).Err()))
+	return d.Translate(d.hinted(d.client.Ping(ctx).Err()))
 }
 
 // hinted adds the likely cause when the server closed the connection without an answer.
@@ -148,78 +132,15 @@ func checkVersion(ctx context.Context, client redis.UniversalClient) error {
 	return nil
 }
 
-func (d *driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
-}
-
-func (d *driver) Publisher() message.Publisher { return publisher{d.hub.Publisher(), d} }
-
 // Source implements bus.Driver.
 func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
-	if err := d.ready(ctx); err != nil {
+	if err := d.Ready(ctx); err != nil {
 		return nil, err
 	}
 	if checkTopic(topic) == nil {
 		d.watcher.follow(ctx, topic)
 	}
-	s, err := d.hub.Source(ctx, topic, group, window)
-	if err != nil {
-		return nil, translate(err)
-	}
-	return source{s}, nil
-}
-
-func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
-	if err := d.ready(ctx); err != nil {
-		return err
-	}
-	for _, t := range topics {
-		// Replication is configured on the server.
-		err := d.hub.Declare(ctx, logdriver.Spec{Name: t.Name, Partitions: t.Partitions, Retention: t.Retention, Groups: t.Groups})
-		if err != nil {
-			return translate(err)
-		}
-	}
-	return nil
-}
-
-// Lag implements bus.Lagger. A partition's backlog is counted up to 10,000.
-func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	all, err := d.hub.Lag(ctx)
-	if err != nil {
-		return nil, translate(err)
-	}
-	out := make([]bus.Lag, len(all))
-	for i, l := range all {
-		out[i] = bus.Lag(l)
-	}
-	return out, nil
-}
-
-// HasTopic implements bus.TopicFinder.
-func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
-	_, ok, err := d.hub.Topic(ctx, name)
-	return ok, translate(err)
-}
-
-// Topics implements bus.TopicFinder.
-func (d *driver) Topics(ctx context.Context) ([]string, error) {
-	names, err := d.hub.Topics(ctx)
-	return names, translate(err)
-}
-
-// Close ends subscribers and publisher, the background work, and the client that Open opened.
-func (d *driver) Close() error {
-	d.closeOnce.Do(func() {
-		err := d.hub.Close()
-		if stop, ok := d.started.Close(); ok {
-			stop()
-		}
-		err = errors.Join(err, d.watcher.close())
-		d.running.Wait()
-		d.closeErr = translate(errors.Join(err, d.closeClient()))
-	})
-	return d.closeErr
+	return d.Driver.Source(ctx, topic, group, window)
 }
 
 func (d *driver) closeClient() error {

@@ -65,8 +65,9 @@ func (w *watcher) follow(ctx context.Context, topic string) {
 	}
 }
 
-// run forwards signals until the connection is closed.
-func (w *watcher) run(hub *logdriver.Hub) {
+// run forwards signals until ctx is done.
+func (w *watcher) run(ctx context.Context, hub *logdriver.Hub) {
+	defer context.AfterFunc(ctx, func() { w.pubsub.Close() })() //nolint:errcheck // a broken connection is closed, too
 	for heard := range w.pubsub.ChannelWithSubscriptions() {
 		switch heard := heard.(type) {
 		case *redis.Subscription:
@@ -90,5 +91,3 @@ func (w *watcher) signal(hub *logdriver.Hub, heard *redis.Message) {
 		hub.Wake(topic.FirstLane + n)
 	}
 }
-
-func (w *watcher) close() error { return w.pubsub.Close() }

@@ -3,14 +3,11 @@ package sqsbus
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,10 +28,6 @@ type driver struct {
 	queues    *queues
 	groups    *groups
 	publisher *publisher
-
-	mu     sync.Mutex
-	closed bool
-	open   map[*source]struct{}
 }
 
 var (
@@ -45,7 +38,7 @@ var (
 
 // open makes a driver; with notify, topics are those of SNS.
 func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, error) {
-	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify), open: make(map[*source]struct{})}
+	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify)}
 	notifier := cfg.SNS
 	if d.client == nil {
 		var err error
@@ -172,9 +165,6 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 			out = append(out, lag)
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Lag) int {
-		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Group, b.Group))
-	})
 	return out, nil
 }
 
@@ -238,33 +228,11 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Close ends sources, publisher and the connections that Open made.
+// Close ends the publisher and the connections that Open made.
 func (d *driver) Close() error {
-	d.mu.Lock()
-	d.closed = true
-	open := slices.Collect(maps.Keys(d.open))
-	d.mu.Unlock()
-	errs := make([]error, len(open))
-	var wg sync.WaitGroup
-	for i, s := range open {
-		wg.Go(func() { errs[i] = s.Close() })
-	}
-	wg.Wait()
-	errs = append(errs, d.publisher.Close())
+	err := d.publisher.Close()
 	if d.transport != nil {
 		d.transport.CloseIdleConnections()
 	}
-	return errors.Join(errs...)
-}
-
-func (d *driver) forget(s *source) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.open, s)
-}
-
-func (d *driver) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
+	return err
 }

@@ -28,7 +28,7 @@ const (
 // hands them back, and extends the time until SQS would give them to another consumer.
 type keeper struct {
 	source *source
-	kick   chan struct{} // capacity 1
+	kick   kit.Signal
 	over   chan struct{} // closed by end
 
 	mu       sync.Mutex
@@ -38,7 +38,7 @@ type keeper struct {
 }
 
 func newKeeper(s *source) *keeper {
-	return &keeper{source: s, kick: make(chan struct{}, 1), over: make(chan struct{}), held: make(map[*taken]struct{})}
+	return &keeper{source: s, kick: kit.NewSignal(), over: make(chan struct{}), held: make(map[*taken]struct{})}
 }
 
 func (k *keeper) keep(t *taken) {
@@ -57,14 +57,14 @@ func (k *keeper) delete(t *taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.deletes = append(k.deletes, t)
-	signal(k.kick)
+	k.kick.Send()
 }
 
 func (k *keeper) release(t *taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.releases = append(k.releases, t)
-	signal(k.kick)
+	k.kick.Send()
 }
 
 // end lets run finish its work.
@@ -101,7 +101,7 @@ func (k *keeper) run(ctx context.Context) {
 		case <-k.over:
 		}
 		timer.Stop()
-		signal(k.kick)
+		k.kick.Send()
 	}
 }
 

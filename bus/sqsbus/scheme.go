@@ -1,6 +1,7 @@
 package sqsbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,20 +49,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field *time.Duration
-		def   time.Duration
-	}{{&c.Visibility, 30 * time.Second}, {&c.Wait, 2 * time.Second}, {&c.Retention, maxRetention}} {
-		if *f.field == 0 {
-			*f.field = f.def
-		}
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = 256 << 10
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Visibility = cmp.Or(c.Visibility, 30*time.Second)
+	c.Wait = cmp.Or(c.Wait, 2*time.Second)
+	c.Retention = cmp.Or(c.Retention, maxRetention)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 256<<10)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -144,15 +144,8 @@ func (d *Driver) judge(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.MarkInfrastructure(err)
 	}
-	classify := d.cfg.Classify
-	if classify == nil {
-		classify = func(error) fault.Class { return fault.Unclassified }
+	if d.cfg.Classify != nil {
+		err = fault.Mark(err, d.cfg.Classify)
 	}
-	switch fault.Of(err, classify, func(error) fault.Class { return fault.Infrastructure }) {
-	case fault.Transient:
-		return fault.MarkTransient(err)
-	case fault.Permanent:
-		return fault.MarkPermanent(err)
-	}
-	return fault.MarkInfrastructure(err)
+	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }

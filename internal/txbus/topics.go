@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 const (
@@ -96,9 +97,9 @@ func (d *Driver) join(ctx context.Context, topic, group string) error {
 
 // Lag implements bus.Lagger. A backlog is counted up to 10,000.
 func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	topics, err := d.Dialect.Topics(ctx, d.DB)
+	topics, err := d.Topics(ctx)
 	if err != nil {
-		return nil, d.translate(fmt.Errorf("lag: %w", err))
+		return nil, err
 	}
 	var out []bus.Lag
 	for _, topic := range topics {
@@ -121,12 +122,21 @@ func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
 
 // Topics implements bus.TopicFinder.
 func (d *Driver) Topics(ctx context.Context) ([]string, error) {
-	all, err := d.Dialect.Topics(ctx, d.DB)
-	if err != nil {
-		return nil, d.translate(fmt.Errorf("topics: %w", err))
-	}
+	all, err := d.prepared(ctx)
 	slices.Sort(all)
-	return all, nil
+	if err != nil {
+		err = fmt.Errorf("topics: %w", err)
+	}
+	return all, d.translate(err)
+}
+
+// prepared returns the topics that have tables.
+func (d *Driver) prepared(ctx context.Context) (topics []string, err error) {
+	topics, err = sqlrows.Column[string](ctx, d.DB, d.Dialect.TablesQuery(), strings.ReplaceAll(OffsetsTable(""), "_", `\_`)+"%")
+	for i, table := range topics {
+		topics[i] = strings.TrimPrefix(table, OffsetsTable(""))
+	}
+	return topics, err
 }
 
 // Browse implements bus.Inspector.
@@ -134,7 +144,8 @@ func (d *Driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	if limit <= 0 || checkTopic(topic) != nil {
 		return nil, nil // there can be none
 	}
-	found, err := d.Dialect.Newest(ctx, d.DB, topic, limit)
+	found, err := d.show(ctx, d.Dialect.NewestQuery(topic, limit))
+	slices.Reverse(found)
 	if err != nil {
 		return nil, d.translate(fmt.Errorf("browse %s: %w", topic, err))
 	}
@@ -146,7 +157,7 @@ func (d *Driver) Pending(ctx context.Context, topic, group string, limit int) ([
 	if limit <= 0 || checkTopic(topic) != nil {
 		return nil, nil // there can be none
 	}
-	found, err := d.Dialect.Pending(ctx, d.DB, topic, group, limit)
+	found, err := d.show(ctx, d.Dialect.PendingQuery(topic, group, limit))
 	if err != nil {
 		return nil, d.translate(fmt.Errorf("pending of %s in %s: %w", group, topic, err))
 	}

@@ -4,11 +4,13 @@
 //
 // It is for authors of drivers whose server keeps a log and compares a revision when it writes.
 // Package kit documents the rules of compatibility. A driver implements a [Log] and a
-// [Directory], and gets publishers and sources:
+// [Directory], and embeds a [Driver]:
 //
-//	hub, err := logdriver.New(logdriver.Backend{Log: log, Directory: dir, Append: append, Begin: begin}, logdriver.Config{})
-//	go hub.Run(ctx)
-//	source, err := hub.Source(ctx, "payment.events", "event-payment-consumer", 1024)
+//	d, err := logdriver.NewDriver(logdriver.Parts{
+//		Name:    "natsbus",
+//		Backend: logdriver.Backend{Log: log, Directory: dir, Append: append, Begin: begin},
+//		Start:   connect, Watch: watch, Close: close,
+//	})
 //
 //	property                                                  proven by
 //	a transport in a module of its own builds on it           package natsbus, TestModulesImportNothingInternal
@@ -83,8 +85,12 @@ type (
 	Source = logsub.Source
 	// Spec describes a topic to be declared.
 	Spec = logsub.Spec
-	// Admin lists, moves and deletes groups for the driver that embeds it.
+	// Admin makes topics, and lists, moves and deletes groups, for the driver that embeds it.
 	Admin = logsub.Admin
+	// Driver is a bus.Driver on a log, for the driver that embeds it.
+	Driver = logsub.Driver
+	// Parts are the transport's parts of a [Driver].
+	Parts = logsub.Parts
 	// Bell notifies the other processes of changes, at most once a tick.
 	Bell = logsub.Bell
 	// Change is the content of such a notification.
@@ -96,6 +102,9 @@ var ErrClosed = logsub.ErrClosed
 
 // New makes a Hub. It sends nothing; call Run.
 func New(b Backend, cfg Config) (*Hub, error) { return logsub.New(b, cfg) }
+
+// NewDriver makes a Driver. It sends nothing to the server before the first use.
+func NewDriver(p Parts) (*Driver, error) { return logsub.NewDriver(p) }
 
 // NewAdmin makes the Admin of a driver. ready is called before each call, and translate maps the
 // errors of the log to the driver's.

@@ -13,14 +13,14 @@ import (
 // Pending implements bus.Pender: it reads like the group, without a lease. Messages of different
 // partitions are merged by the time of their publication.
 func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
-	topic, ok, err := d.topic(ctx, name)
+	topic, ok, err := d.Topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {
-		return nil, d.translate(err)
+		return nil, err
 	}
 	lanes := make([][]log.Entry, topic.Partitions)
 	for i := range lanes {
 		if lanes[i], err = d.ahead(ctx, log.Cursor{Consumer: group, Lane: topic.FirstLane + i}, limit); err != nil {
-			return nil, d.translate(fmt.Errorf("pending of %s in %s: %w", group, name, err))
+			return nil, d.Translate(fmt.Errorf("pending of %s in %s: %w", group, name, err))
 		}
 	}
 	var out []*message.Message

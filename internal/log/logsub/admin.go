@@ -8,10 +8,10 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Admin implements [bus.GroupAdmin], [bus.GroupResetter] and [bus.Reader] for the driver that
-// embeds it. A reset moves all partitions in one transaction where the backend has transactions.
-// Elsewhere it moves each partition separately; after a crash in between, the same reset moves
-// the rest.
+// Admin makes topics, lists topics and lags, and implements [bus.GroupAdmin],
+// [bus.GroupResetter] and [bus.Reader] for the driver that embeds it. A reset moves all
+// partitions in one transaction where the backend has transactions. Elsewhere it moves each
+// partition separately; after a crash in between, the same reset moves the rest.
 type Admin struct {
 	hub       *Hub
 	ready     func(context.Context) error // the driver's preparation before its first use
@@ -19,6 +19,8 @@ type Admin struct {
 }
 
 var (
+	_ bus.Lagger        = Admin{}
+	_ bus.TopicFinder   = Admin{}
 	_ bus.GroupAdmin    = Admin{}
 	_ bus.GroupResetter = Admin{}
 	_ bus.Reader        = Admin{}
@@ -27,6 +29,52 @@ var (
 // NewAdmin makes the Admin of a driver.
 func NewAdmin(h *Hub, ready func(context.Context) error, translate func(error) error) Admin {
 	return Admin{h, ready, translate}
+}
+
+// Declare implements Declare of [bus.Driver]. The server handles replication.
+func (a Admin) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
+	for _, t := range topics {
+		if err := a.hub.Declare(ctx, t); err != nil {
+			return a.translate(err)
+		}
+	}
+	return nil
+}
+
+// Lag implements [bus.Lagger]. A partition's backlog is counted up to 10,000.
+func (a Admin) Lag(ctx context.Context) ([]bus.Lag, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	all, err := a.hub.Lag(ctx)
+	return all, a.translate(err)
+}
+
+// HasTopic implements [bus.TopicFinder].
+func (a Admin) HasTopic(ctx context.Context, name string) (bool, error) {
+	_, ok, err := a.Topic(ctx, name)
+	return ok, err
+}
+
+// Topic returns a topic without making it; ok reports whether it exists.
+func (a Admin) Topic(ctx context.Context, name string) (t Topic, ok bool, err error) {
+	if err := a.ready(ctx); err != nil {
+		return Topic{}, false, err
+	}
+	t, ok, err = a.hub.Topic(ctx, name)
+	return t, ok, a.translate(err)
+}
+
+// Topics implements [bus.TopicFinder].
+func (a Admin) Topics(ctx context.Context) ([]string, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	names, err := a.hub.Topics(ctx)
+	return names, a.translate(err)
 }
 
 // Groups implements [bus.GroupAdmin].

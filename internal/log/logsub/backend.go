@@ -67,6 +67,13 @@ func (b Backend) announce(c Change) {
 // joins calls Joins, which may be nil.
 func (b Backend) joins(ctx context.Context) bool { return b.Joins != nil && b.Joins(ctx) }
 
+func (b Backend) classifiers() []fault.Classifier {
+	if b.Classify == nil {
+		return nil
+	}
+	return []fault.Classifier{b.Classify}
+}
+
 func (b Backend) headers() Headers {
 	if b.Headers == nil {
 		return jsonHeaders{}

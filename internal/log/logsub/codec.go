@@ -38,11 +38,7 @@ func encode(topic Topic, msg *message.Message, headers Headers) (log.Entry, erro
 // which only a foreign writer can cause, Decode returns an error and the message.
 func Decode(e log.Entry) (*message.Message, error) {
 	m, err := decode(e, jsonHeaders{})
-	msg := message.NewMessage(m.ID, m.Payload)
-	if m.Metadata != nil {
-		msg.Metadata = m.Metadata
-	}
-	return msg, err
+	return m.Watermill(), err
 }
 
 func decode(e log.Entry, headers Headers) (driver.Message, error) {

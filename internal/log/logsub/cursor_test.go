@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -230,7 +231,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.SortFunc(lags, func(a, b logsub.Lag) int { return b.Messages - a.Messages })
+		slices.SortFunc(lags, func(a, b bus.Lag) int { return b.Messages - a.Messages })
 		if len(lags) != 2 || lags[0].Messages != 1 || lags[0].Oldest.IsZero() {
 			t.Errorf("the lags are %+v", lags)
 		}

@@ -14,6 +14,7 @@
 //	the end of a message's context ends the call, and messages
 //	that may still be published are reported as unknown             TestPublishHeedsContexts
 //	a write that panics fails its own calls                         TestPublishSurvivesAPanic
+//	a driver's errors have its name, a class and a sentinel         TestTranslate
 //	a refused message fails alone                                   TestPublishErrorsReachTheRightCaller
 //	order per key, also while members join and leave                TestHandOverKeepsOrder
 //	no repeats without a crash                                      TestHandOverKeepsOrder
@@ -67,6 +68,7 @@
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      reports the process's members as alive; pruning
 //	groups         lists, moves and deletes groups; places finds positions
+//	Driver         a bus.Driver of all of these, which a transport's driver embeds
 //
 // # Failure modes
 //

@@ -45,14 +45,14 @@ func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error)
 	if err != nil {
 		return nil, err
 	}
-	lags, err := h.lag(ctx, topics)
+	lags, err := h.Lag(ctx, topics...)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]bus.Group, len(lags))
 	for i, lag := range lags {
 		g := &all[i]
-		g.Lag = bus.Lag(lag)
+		g.Lag = lag
 		topic, _, err := h.Topic(ctx, lag.Topic)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,26 +72,14 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field *time.Duration
-		def   time.Duration
-	}{
-		{&c.Retention, 72 * time.Hour}, {&c.LeaseTTL, 10 * time.Second}, {&c.PollInterval, time.Second},
-		{&c.CommitInterval, 20 * time.Millisecond}, {&c.PruneInterval, time.Minute},
-	} {
-		if *f.field == 0 {
-			*f.field = f.def
-		}
-	}
-	if c.Partitions == 0 {
-		c.Partitions = 3
-	}
-	if c.Span == 0 {
-		c.Span = 25_000
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Partitions = cmp.Or(c.Partitions, 3)
+	c.Retention = cmp.Or(c.Retention, 72*time.Hour)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, 10*time.Second)
+	c.PollInterval = cmp.Or(c.PollInterval, time.Second)
+	c.CommitInterval = cmp.Or(c.CommitInterval, 20*time.Millisecond)
+	c.PruneInterval = cmp.Or(c.PruneInterval, time.Minute)
+	c.Span = cmp.Or(c.Span, 25_000)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -100,11 +100,7 @@ func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*me
 			}
 			// The message is useful even without its metadata.
 			m, _ := decode(e, h.b.headers())
-			msg := message.NewMessage(m.ID, m.Payload)
-			if m.Metadata != nil {
-				msg.Metadata = m.Metadata
-			}
-			return fn(msg)
+			return fn(m.Watermill())
 		})
 		if err != nil {
 			return fmt.Errorf("logsub: read partition %d of %s: %w", n, name, err)

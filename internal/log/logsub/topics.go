@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
 )
@@ -90,16 +90,12 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	return cursors(ctx)
 }
 
-// Spec describes a topic to be declared.
-type Spec struct {
-	Name       string
-	Partitions int           // 0: unchanged, or the hub's default for a new topic
-	Retention  time.Duration // 0: unchanged
-	Groups     []string      // groups that must exist
-}
+// Spec describes a topic to be declared; its Replication has no effect.
+type Spec = bus.Topic
 
 // Declare makes a topic and its groups. It is idempotent. A number of partitions other than the
-// topic's is ErrPartitions; another retention replaces the present one.
+// topic's is ErrPartitions; another retention replaces the present one. The number is that of
+// the Config for a new topic that is declared without one.
 func (h *Hub) Declare(ctx context.Context, spec Spec) error {
 	switch {
 	case spec.Partitions < 0 || spec.Partitions > maxPartitions:
@@ -127,26 +123,16 @@ func (h *Hub) Declare(ctx context.Context, spec Spec) error {
 	return nil
 }
 
-// Lag tells how far a group is behind on a topic.
-type Lag struct {
-	Topic, Group string
-	Messages     int // at most lagLimit a partition
-	Oldest       time.Time
-}
-
-// lagLimit bounds how far a backlog is counted.
+// lagLimit bounds how far the backlog of a partition is counted.
 const lagLimit = 10_000
 
-// Lag returns the lag of every group on every topic.
-func (h *Hub) Lag(ctx context.Context) ([]Lag, error) { return h.lag(ctx, nil) }
-
-// lag returns the lag for the given topics, or for all.
-func (h *Hub) lag(ctx context.Context, of []string) ([]Lag, error) {
+// Lag returns the lag of every group on the given topics, or on all.
+func (h *Hub) Lag(ctx context.Context, of ...string) ([]bus.Lag, error) {
 	all, err := h.b.Directory.Topics(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("logsub: lag: %w", err)
 	}
-	var out []Lag
+	var out []bus.Lag
 	for _, topic := range all {
 		if len(of) > 0 && !slices.Contains(of, topic.Name) {
 			continue
@@ -160,7 +146,7 @@ func (h *Hub) lag(ctx context.Context, of []string) ([]Lag, error) {
 			if err != nil {
 				return nil, fmt.Errorf("logsub: lag of %s: %w", topic.Name, err)
 			}
-			out = append(out, Lag{Topic: topic.Name, Group: group, Messages: n, Oldest: oldest})
+			out = append(out, bus.Lag{Topic: topic.Name, Group: group, Messages: n, Oldest: oldest})
 		}
 	}
 	return out, nil
