@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is a bus on one vhost. It publishes on one connection and does everything else on
@@ -27,12 +28,12 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver     = (*driver)(nil)
-	_ bus.Pinger     = (*driver)(nil)
-	_ bus.Lagger     = (*driver)(nil)
-	_ bus.Inspector  = (*driver)(nil)
-	_ bus.Pender     = (*driver)(nil)
-	_ bus.GroupAdmin = (*driver)(nil)
+	_ bus.Driver           = (*driver)(nil)
+	_ busdriver.Pinger     = (*driver)(nil)
+	_ busdriver.Lagger     = (*driver)(nil)
+	_ busdriver.Inspector  = (*driver)(nil)
+	_ busdriver.Pender     = (*driver)(nil)
+	_ busdriver.GroupAdmin = (*driver)(nil)
 )
 
 // open makes a driver. Its links connect at the first use.
@@ -45,7 +46,7 @@ func open(to endpoint, cfg Config) *driver {
 	return d
 }
 
-// Ping implements bus.Pinger: it opens a channel.
+// Ping implements driver.Pinger: it opens a channel.
 func (d *driver) Ping(ctx context.Context) error {
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Lag implements bus.Lagger for the groups that were declared or subscribed here; messages
+// Lag implements driver.Lagger for the groups that were declared or subscribed here; messages
 // in a topic's holding queue count for the redrive group. It counts the messages in the
 // queues and this process's unacknowledged ones. The broker does not report the messages
 // that other processes hold, so the count may be low by the prefetch of each queue they
@@ -51,7 +51,7 @@ func lags(groups []*group, inspect func(queue string) (int, error), take func() 
 	return all, nil
 }
 
-// HasTopic implements bus.TopicFinder: a topic exists when its holding queue exists, or a
+// HasTopic implements driver.TopicFinder: a topic exists when its holding queue exists, or a
 // queue of a group that this process knows. Every topic of dead letters has a holding
 // queue, because a bus.Runner declares it for the redrive group. Another topic has one if
 // it was declared without groups.
@@ -73,7 +73,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return exists, nil
 }
 
-// Topics implements bus.TopicFinder: AMQP cannot list queues.
+// Topics implements driver.TopicFinder: AMQP cannot list queues.
 func (d *driver) Topics(context.Context) ([]string, error) {
 	return nil, fmt.Errorf("amqpbus: topics: %w", errors.ErrUnsupported)
 }

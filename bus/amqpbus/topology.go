@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -283,9 +284,5 @@ func (t *topology) remember(g *group) *group {
 func (t *topology) known() []*group {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var groups []*group
-	for _, g := range t.groups {
-		groups = append(groups, g)
-	}
-	return groups
+	return slices.Collect(maps.Values(t.groups))
 }

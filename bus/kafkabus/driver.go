@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is the bus on one cluster.
@@ -33,14 +34,14 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver        = (*driver)(nil)
-	_ bus.Pinger        = (*driver)(nil)
-	_ bus.Lagger        = (*driver)(nil)
-	_ bus.Inspector     = (*driver)(nil)
-	_ bus.Pender        = (*driver)(nil)
-	_ bus.GroupAdmin    = (*driver)(nil)
-	_ bus.GroupResetter = (*driver)(nil)
-	_ bus.Reader        = (*driver)(nil)
+	_ bus.Driver              = (*driver)(nil)
+	_ busdriver.Pinger        = (*driver)(nil)
+	_ busdriver.Lagger        = (*driver)(nil)
+	_ busdriver.Inspector     = (*driver)(nil)
+	_ busdriver.Pender        = (*driver)(nil)
+	_ busdriver.GroupAdmin    = (*driver)(nil)
+	_ busdriver.GroupResetter = (*driver)(nil)
+	_ busdriver.Reader        = (*driver)(nil)
 )
 
 // open makes a driver. Its clients connect at the first use.
@@ -73,7 +74,7 @@ func open(set settings) (_ *driver, err error) {
 	return d, nil
 }
 
-// Ping implements bus.Pinger. It asks each broker once until one answers.
+// Ping implements driver.Pinger. It asks each broker once until one answers.
 func (d *driver) Ping(ctx context.Context) error {
 	_, err := request(ctx, d, func(ctx context.Context) (_ kmsg.Response, err error) {
 		req := kmsg.NewPtrMetadataRequest()

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Lag implements bus.Lagger. It reports the groups that this process declared or
+// Lag implements driver.Lagger. It reports the groups that this process declared or
 // subscribed, on those topics; with ?lag=all, every group of the cluster on every topic
 // that it has offsets of.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {

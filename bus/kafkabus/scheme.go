@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -162,7 +163,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	if err != nil {
 		return set, err
 	}
-	p := bus.NewParams(u)
+	p := busdriver.NewParams(u)
 	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
 	cfg.Replication = p.Int("replication", cfg.Replication, brokersDefault)
 	cfg.Retention = p.Duration("retention", cfg.Retention)

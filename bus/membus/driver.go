@@ -34,7 +34,7 @@ func (d *transport) Capabilities() bus.Capabilities {
 	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
 
-// Ping implements bus.Pinger: there is no server that could be absent.
+// Ping implements driver.Pinger: there is no server that could be absent.
 func (d *transport) Ping(context.Context) error { return nil }
 
 func (d *transport) Publisher() message.Publisher { return publisher{d} }
@@ -76,7 +76,7 @@ func (d *transport) Close() error {
 	return nil
 }
 
-// Lag implements bus.Lagger.
+// Lag implements driver.Lagger.
 func (d *transport) Lag(context.Context) ([]bus.Lag, error) {
 	var lags []bus.Lag
 	for _, t := range d.store.all() {
@@ -85,19 +85,19 @@ func (d *transport) Lag(context.Context) ([]bus.Lag, error) {
 	return lags, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *transport) HasTopic(_ context.Context, name string) (bool, error) {
 	return d.store.find(name) != nil, nil
 }
 
-// Topics implements bus.TopicFinder.
+// Topics implements driver.TopicFinder.
 func (d *transport) Topics(context.Context) ([]string, error) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.store.topics)), nil
 }
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*message.Message, error) {
 	t := d.store.find(topic)
 	if t == nil {
@@ -106,7 +106,7 @@ func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*messa
 	return t.newest(limit), nil
 }
 
-// Pending implements bus.Pender.
+// Pending implements driver.Pender.
 func (d *transport) Pending(_ context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	t := d.store.find(topic)
 	if t == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin. A position is the number of earlier messages of the topic.
+// Groups implements driver.GroupAdmin. A position is the number of earlier messages of the topic.
 func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, error) {
 	var all []bus.Group
 	for _, t := range d.store.all() {
@@ -27,7 +27,7 @@ func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, er
 	return all, nil
 }
 
-// ResetGroup implements bus.GroupResetter.
+// ResetGroup implements driver.GroupResetter.
 func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	t := d.store.find(topic)
 	if t == nil {
@@ -63,7 +63,7 @@ func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Pla
 	return moved, nil
 }
 
-// DeleteGroup implements bus.GroupAdmin.
+// DeleteGroup implements driver.GroupAdmin.
 func (d *transport) DeleteGroup(_ context.Context, topic, name string) error {
 	t := d.store.find(topic)
 	if t == nil {
@@ -81,7 +81,7 @@ func (d *transport) DeleteGroup(_ context.Context, topic, name string) error {
 	return nil
 }
 
-// Read implements bus.Reader.
+// Read implements driver.Reader.
 func (d *transport) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	t := d.store.find(topic)
 	if t == nil {

@@ -42,12 +42,12 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver      = (*driver)(nil)
-	_ bus.Pinger      = (*driver)(nil)
-	_ bus.Lagger      = (*driver)(nil)
-	_ bus.TopicFinder = (*driver)(nil)
-	_ bus.Inspector   = (*driver)(nil)
-	_ bus.Pender      = (*driver)(nil)
+	_ bus.Driver            = (*driver)(nil)
+	_ busdriver.Pinger      = (*driver)(nil)
+	_ busdriver.Lagger      = (*driver)(nil)
+	_ busdriver.TopicFinder = (*driver)(nil)
+	_ busdriver.Inspector   = (*driver)(nil)
+	_ busdriver.Pender      = (*driver)(nil)
 )
 
 // open makes a driver and does not connect; see start.
@@ -103,7 +103,7 @@ func (d *driver) ready(ctx context.Context) error {
 	return translate(err)
 }
 
-// Ping implements bus.Pinger.
+// Ping implements driver.Pinger.
 func (d *driver) Ping(ctx context.Context) error {
 	if err := d.ready(ctx); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-// Lag implements bus.Lagger. A partition's backlog is reported up to 10,000.
+// Lag implements driver.Lagger. A partition's backlog is reported up to 10,000.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	if err := d.ready(ctx); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	_, ok, err := d.topic(ctx, name)
 	return ok, err
@@ -189,7 +189,7 @@ func (d *driver) topic(ctx context.Context, name string) (logdriver.Topic, bool,
 	return t, err == nil, translate(err)
 }
 
-// Topics implements bus.TopicFinder.
+// Topics implements driver.TopicFinder.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	if err := d.ready(ctx); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, translate(err)
 }
 
-// Browse implements bus.Inspector. Partitions share the sequences of their stream, so all
+// Browse implements driver.Inspector. Partitions share the sequences of their stream, so all
 // messages are in the order in which they were stored.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	_, ok, err := d.topic(ctx, topic)
@@ -212,7 +212,7 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	return messagesOf(all), nil
 }
 
-// Pending implements bus.Pender: it reads as the group would, without a lease.
+// Pending implements driver.Pender: it reads as the group would, without a lease.
 func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
 	topic, ok, err := d.topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {

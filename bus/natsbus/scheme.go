@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -97,7 +98,7 @@ func Connect(rawURL string, cfg Config) (*nats.Conn, error) {
 
 // parse returns the servers of a URL, and the configuration with the URL's parameters.
 func parse(u *url.URL, cfg Config) (string, Config, error) {
-	params := bus.NewParams(u)
+	params := busdriver.NewParams(u)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
 	cfg.Replicas = params.Int("replicas", cfg.Replicas, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (d *driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
 	found, err := d.look(ctx, "browse", name, limit, func(stream string) ([]redis.XMessage, error) {
 		newest, err := d.client.XRevRangeN(ctx, stream, "+", "-", int64(limit)).Result()
@@ -24,7 +24,7 @@ func (d *driver) Browse(ctx context.Context, name string, limit int) ([]*message
 	return messagesOf(found[max(0, len(found)-max(limit, 0)):]), nil
 }
 
-// Pending implements bus.Pender: it reads as the group would, without a lease.
+// Pending implements driver.Pender: it reads as the group would, without a lease.
 func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
 	found, err := d.look(ctx, "pending of "+group+" in", name, limit, func(stream string) ([]redis.XMessage, error) {
 		from := "-"

@@ -37,11 +37,11 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver    = (*driver)(nil)
-	_ bus.Pinger    = (*driver)(nil)
-	_ bus.Lagger    = (*driver)(nil)
-	_ bus.Inspector = (*driver)(nil)
-	_ bus.Pender    = (*driver)(nil)
+	_ bus.Driver          = (*driver)(nil)
+	_ busdriver.Pinger    = (*driver)(nil)
+	_ busdriver.Lagger    = (*driver)(nil)
+	_ busdriver.Inspector = (*driver)(nil)
+	_ busdriver.Pender    = (*driver)(nil)
 )
 
 // open makes a driver and does not connect; see start.
@@ -100,7 +100,7 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	return d, nil
 }
 
-// Ping implements bus.Pinger. A Cluster is asked at any of its nodes.
+// Ping implements driver.Pinger. A Cluster is asked at any of its nodes.
 func (d *driver) Ping(ctx context.Context) error {
 	return d.Translate(d.hinted(d.client.Ping(ctx).Err()))
 }

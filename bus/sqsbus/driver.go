@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -31,9 +32,9 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver = (*driver)(nil)
-	_ bus.Pinger = (*driver)(nil)
-	_ bus.Lagger = (*driver)(nil)
+	_ bus.Driver       = (*driver)(nil)
+	_ busdriver.Pinger = (*driver)(nil)
+	_ busdriver.Lagger = (*driver)(nil)
 )
 
 // open makes a driver; with notify, topics are those of SNS.
@@ -55,7 +56,7 @@ func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, er
 	return d, nil
 }
 
-// Ping implements bus.Pinger by a request that finds no queue. It also checks the credentials.
+// Ping implements driver.Pinger by a request that finds no queue. It also checks the credentials.
 func (d *driver) Ping(ctx context.Context) error {
 	probe := d.cfg.Prefix + "millrace"
 	_, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe})
@@ -134,7 +135,7 @@ var counts = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-// Lag implements bus.Lagger for the topics that this process has declared, published to, or
+// Lag implements driver.Lagger for the topics that this process has declared, published to, or
 // subscribed to. The numbers are Amazon's approximations, and the age of the oldest message
 // is unknown.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
@@ -168,7 +169,7 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	if d.topics != nil {
 		of, err := d.topics.name(name)
@@ -192,7 +193,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// Topics implements bus.TopicFinder. A queue, or a topic of SNS, has the name of its topic
+// Topics implements driver.TopicFinder. A queue, or a topic of SNS, has the name of its topic
 // with dots as dashes. Its tag holds the topic; the tags of the first hundred are read.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	if d.topics != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -218,10 +220,7 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 func (k *keeper) extend(ctx context.Context) {
 	visibility := k.source.driver.cfg.Visibility
 	k.mu.Lock()
-	all := make([]*taken, 0, len(k.held))
-	for t := range k.held {
-		all = append(all, t)
-	}
+	all := slices.Collect(maps.Keys(k.held))
 	k.mu.Unlock()
 	for len(all) > 0 {
 		batch := all[:min(batchSize, len(all))]

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
@@ -133,7 +134,7 @@ func (s scheme) Name() string {
 
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
-	params := bus.NewParams(u)
+	params := busdriver.NewParams(u)
 	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
 	role, externalID := params.String("role", ""), params.String("external_id", "")
 	ca := params.String("cacertfile", "")

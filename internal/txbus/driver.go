@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
@@ -53,12 +54,12 @@ type Driver struct {
 }
 
 var (
-	_ bus.Driver         = (*Driver)(nil)
-	_ bus.Pinger         = (*Driver)(nil)
-	_ bus.Lagger         = (*Driver)(nil)
-	_ bus.Inspector      = (*Driver)(nil)
-	_ bus.Pender         = (*Driver)(nil)
-	_ bus.HandlerWrapper = (*Driver)(nil)
+	_ bus.Driver            = (*Driver)(nil)
+	_ driver.Pinger         = (*Driver)(nil)
+	_ driver.Lagger         = (*Driver)(nil)
+	_ driver.Inspector      = (*Driver)(nil)
+	_ driver.Pender         = (*Driver)(nil)
+	_ driver.HandlerWrapper = (*Driver)(nil)
 )
 
 // Open makes a Driver. It sends nothing to the database: the first use checks for required

@@ -95,7 +95,7 @@ func (d *Driver) join(ctx context.Context, topic, group string) error {
 	return nil
 }
 
-// Lag implements bus.Lagger. A backlog is counted up to 10,000.
+// Lag implements driver.Lagger. A backlog is counted up to 10,000.
 func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	topics, err := d.Topics(ctx)
 	if err != nil {
@@ -114,13 +114,13 @@ func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	all, err := d.Topics(ctx)
 	return slices.Contains(all, name), err
 }
 
-// Topics implements bus.TopicFinder.
+// Topics implements driver.TopicFinder.
 func (d *Driver) Topics(ctx context.Context) ([]string, error) {
 	all, err := d.prepared(ctx)
 	slices.Sort(all)
@@ -139,7 +139,7 @@ func (d *Driver) prepared(ctx context.Context) (topics []string, err error) {
 	return topics, err
 }
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (d *Driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	if limit <= 0 || checkTopic(topic) != nil {
 		return nil, nil // there can be none
@@ -152,7 +152,7 @@ func (d *Driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	return found, nil
 }
 
-// Pending implements bus.Pender.
+// Pending implements driver.Pender.
 func (d *Driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	if limit <= 0 || checkTopic(topic) != nil {
 		return nil, nil // there can be none

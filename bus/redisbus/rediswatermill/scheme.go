@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
@@ -52,7 +53,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
-	params := bus.NewParams(u)
+	params := busdriver.NewParams(u)
 	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read when the client is made
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -66,9 +66,9 @@ type Driver struct {
 }
 
 var (
-	_ bus.Pinger    = (*Driver)(nil)
-	_ bus.Inspector = (*Driver)(nil)
-	_ bus.Pender    = (*Driver)(nil)
+	_ driver.Pinger    = (*Driver)(nil)
+	_ driver.Inspector = (*Driver)(nil)
+	_ driver.Pender    = (*Driver)(nil)
 )
 
 // Open makes a Driver. It sends nothing to the database: the first use migrates the tables and
@@ -152,12 +152,12 @@ func (d *Driver) append(ctx context.Context, entries []log.Entry) error {
 	return d.begin(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.parts.Log.Append(ctx, tx, entries) })
 }
 
-// Ping implements bus.Pinger.
+// Ping implements driver.Pinger.
 func (d *Driver) Ping(ctx context.Context) error {
 	return d.Translate(d.parts.DB.PingContext(ctx))
 }
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
 	topic, ok, err := d.Topic(ctx, name)
 	if err != nil || !ok || limit <= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
-// Pending implements bus.Pender: it reads like the group, without a lease. Messages of different
+// Pending implements driver.Pender: it reads like the group, without a lease. Messages of different
 // partitions are merged by the time of their publication.
 func (d *Driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
 	topic, ok, err := d.Topic(ctx, name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
@@ -41,7 +42,7 @@ type Server struct {
 
 // Open opens a URL of the server.
 func (s Settings) Open(u *url.URL, server Server) (bus.Driver, error) {
-	params := bus.NewParams(u)
+	params := driver.NewParams(u)
 	mode := params.String("mode", "log")
 	s.Poll = params.Duration("poll", s.Poll)
 	if mode != "tx" {

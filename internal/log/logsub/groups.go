@@ -86,7 +86,7 @@ func (h *Hub) group(ctx context.Context, name, group string) (Topic, error) {
 	return topic, err
 }
 
-// Reset implements ResetGroup of [bus.GroupResetter]. It first searches for the place, which may
+// Reset implements ResetGroup of [driver.GroupResetter]. It first searches for the place, which may
 // take long, and then moves all cursors under their leases.
 func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
 	places, err := h.places()
@@ -156,7 +156,7 @@ func (h *Hub) move(ctx context.Context, l log.Lease, to log.Position) error {
 	return h.b.Log.Advance(ctx, l, to, h.cfg.LeaseTTL)
 }
 
-// Delete implements DeleteGroup of [bus.GroupAdmin].
+// Delete implements DeleteGroup of [driver.GroupAdmin].
 func (h *Hub) Delete(ctx context.Context, name, group string) error {
 	places, err := h.places()
 	if err != nil {

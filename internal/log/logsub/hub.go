@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -159,10 +161,7 @@ func (h *Hub) Publisher() *Publisher { return h.publisher }
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
-	var sources []*Source
-	for s := range h.sources {
-		sources = append(sources, s)
-	}
+	sources := slices.Collect(maps.Keys(h.sources))
 	h.mu.Unlock()
 
 	errs := make([]error, len(sources)+1)

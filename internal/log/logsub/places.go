@@ -77,7 +77,7 @@ func (h *Hub) waiting(ctx context.Context, c log.Cursor) (int64, error) {
 	return int64(n), err
 }
 
-// Read implements [bus.Reader] for the hub's topics; a topic that does not exist has no
+// Read implements [driver.Reader] for the hub's topics; a topic that does not exist has no
 // messages.
 func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*message.Message) error) error {
 	topic, ok, err := h.Topic(ctx, name)
