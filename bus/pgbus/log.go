@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log/logbus"
@@ -24,26 +23,20 @@ func openLog(pool *sql.DB, cfg logbus.Settings) (bus.Driver, error) {
 		return nil, errors.Join(err, pool.Close())
 	}
 	said := newNotices()
-	bell := logsub.NewBell(tick, func(ctx context.Context, c logsub.Change) error {
-		return log.NotifyText(ctx, said.text(c))
-	})
 	hub := cfg.Hub()
 	hub.PollInterval = cfg.Poll
 	d, err := logbus.Open(logbus.Parts{
 		Name: "pgbus", Log: log, Files: files, Dialect: migrate.Postgres, OneStatement: true,
-		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: bell.Ring,
+		DB: pool, App: cfg.DB, Classify: pgdb.Classify,
 		Same: func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
 			return same(ctx, db, app, tablesOfLog)
 		},
+		Tick: tick,
+		Wake: func(ctx context.Context, c logsub.Change) error { return log.NotifyText(ctx, said.text(c)) },
 		Watch: func(ctx context.Context, hub *logsub.Hub) {
-			var wg sync.WaitGroup
-			wg.Go(func() { bell.Run(ctx, cfg.Logger) })
-			wg.Go(func() {
-				if err := log.ListenText(ctx, func(text string) { said.hear(text, hub) }); err != nil {
-					cfg.Logger.Warn("pgbus: no wake-ups from other processes; reading at the poll interval stands in", "error", err)
-				}
-			})
-			wg.Wait()
+			if err := log.ListenText(ctx, func(text string) { said.hear(text, hub) }); err != nil {
+				cfg.Logger.Warn("pgbus: no wake-ups from other processes; reading at the poll interval stands in", "error", err)
+			}
 		},
 	}, hub)
 	if err != nil {

@@ -10,59 +10,34 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/bus"
-	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/fault"
 )
 
-// driver is the bus on one Redis, which Sentinels may name, or on one Cluster.
-type driver struct {
-	*logdriver.Driver
-
-	client redis.UniversalClient
-	owned  bool // the client was opened here, and is closed here
-
-	keys    keys
-	log     *streamLog
-	watcher *watcher
-
-	plain string // the hosts, if the URL is one without TLS
-}
-
-var (
-	_ bus.Driver          = (*driver)(nil)
-	_ busdriver.Pinger    = (*driver)(nil)
-	_ busdriver.Lagger    = (*driver)(nil)
-	_ busdriver.Inspector = (*driver)(nil)
-	_ busdriver.Pender    = (*driver)(nil)
-)
-
-// open makes a driver and does not connect; see start.
-func open(u *url.URL, cfg Config) (_ *driver, err error) {
+// open makes a driver and does not connect.
+func open(u *url.URL, cfg Config) (_ *logdriver.Driver, err error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	d := &driver{client: cfg.Client, keys: keys(cfg.Prefix)}
-	if d.client == nil {
-		if d.client, err = rediskit.Client(u, rediskit.Config{TLS: cfg.TLS}); err != nil {
+	c := &connection{UniversalClient: cfg.Client}
+	if c.UniversalClient == nil {
+		if c.UniversalClient, err = rediskit.Client(u, rediskit.Config{TLS: cfg.TLS}); err != nil {
 			return nil, err
 		}
-		d.owned = true
+		c.owned = true
 		if u.Scheme == "redis" {
-			d.plain = u.Host
+			c.plain = u.Host
 		}
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("redisbus: %w", errors.Join(err, d.closeClient()))
+			err = fmt.Errorf("redisbus: %w", errors.Join(err, c.close()))
 		}
 	}()
-	_, single := d.client.(*redis.Client)
+	_, single := c.UniversalClient.(*redis.Client)
 	if cfg.Wait > 0 && !single {
 		return nil, errors.New("?wait= is not possible on a Redis Cluster; set min-replicas-to-write on its nodes")
 	}
@@ -70,47 +45,51 @@ func open(u *url.URL, cfg Config) (_ *driver, err error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := newRegistry(d.keys)
-	dir := &directory{client: d.client, keys: d.keys, scripts: scripts, registry: registry, logger: cfg.Logger}
-	d.log = &streamLog{client: d.client, keys: d.keys, scripts: scripts, registry: registry, directory: dir, cfg: cfg, logger: cfg.Logger}
-	d.watcher = newWatcher(context.Background(), d.client, registry, cfg.Logger)
-	bell := logdriver.NewBell(tick, d.log.wake)
-	d.Driver, err = logdriver.NewDriver(logdriver.Parts{
+	lanes := &lanes{keys: keys(cfg.Prefix)}
+	dir := &directory{client: c.UniversalClient, keys: lanes.keys, scripts: scripts, lanes: lanes, logger: cfg.Logger}
+	log := &streamLog{client: c.UniversalClient, keys: lanes.keys, scripts: scripts, lanes: lanes, directory: dir, cfg: cfg, logger: cfg.Logger}
+	w := &watcher{client: c.UniversalClient, lanes: lanes, logger: cfg.Logger}
+	return logdriver.NewDriver(logdriver.Parts{
 		Name: "redisbus",
 		Backend: logdriver.Backend{
-			Log: d.log, Directory: dir, Append: d.log.append, Begin: d.log.begin, Announce: bell.Ring, Classify: rediskit.Classify, Headers: headers{},
+			Log: log, Directory: dir, Append: log.append, Begin: log.begin, Classify: rediskit.Classify, Headers: headers{},
 		},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
 			PollInterval: cfg.PollInterval, Logger: cfg.Logger,
 		},
-		// This package needs the server's version only.
-		Start: func(ctx context.Context) error { return d.hinted(checkVersion(ctx, d.client)) },
-		Watch: func(ctx context.Context, hub *logdriver.Hub) {
-			var ringing sync.WaitGroup
-			ringing.Go(func() { bell.Run(ctx, cfg.Logger) })
-			d.watcher.run(ctx, hub)
-			ringing.Wait()
+		Start: func(ctx context.Context) error {
+			if err := checkVersion(ctx, c); err != nil {
+				return c.hinted(err)
+			}
+			w.pubsub = c.Subscribe(context.WithoutCancel(ctx))
+			return nil
 		},
-		Close: d.closeClient,
+		Ping:  func(ctx context.Context) error { return c.hinted(c.Ping(ctx).Err()) }, // any node of a Cluster
+		Watch: w.run, Follow: w.follow, Wake: log.wake, Tick: tick, Newest: log.newest, Ahead: log.ahead, Close: c.close,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
-// Ping implements driver.Pinger. A Cluster is asked at any of its nodes.
-func (d *driver) Ping(ctx context.Context) error {
-	return d.Translate(d.hinted(d.client.Ping(ctx).Err()))
+// connection is one Redis, which Sentinels may name, or one Cluster.
+type connection struct {
+	redis.UniversalClient
+	owned bool   // it was opened here, and is closed here
+	plain string // the hosts, if the URL is one without TLS
 }
 
 // hinted adds the likely cause when the server closed the connection without an answer.
-func (d *driver) hinted(err error) error {
-	if d.plain == "" || !errors.Is(err, io.EOF) {
+func (c *connection) hinted(err error) error {
+	if c.plain == "" || !errors.Is(err, io.EOF) {
 		return err
 	}
-	return kit.PlainHint(err, d.plain, "rediss://")
+	return kit.PlainHint(err, c.plain, "rediss://")
+}
+
+func (c *connection) close() error {
+	if !c.owned {
+		return nil
+	}
+	return c.Close()
 }
 
 // checkVersion refuses a Redis whose streams do not count their entries.
@@ -130,22 +109,4 @@ func checkVersion(ctx context.Context, client redis.UniversalClient) error {
 		}
 	}
 	return nil
-}
-
-// Source implements bus.Driver.
-func (d *driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
-	if err := d.Ready(ctx); err != nil {
-		return nil, err
-	}
-	if checkTopic(topic) == nil {
-		d.watcher.follow(ctx, topic)
-	}
-	return d.Driver.Source(ctx, topic, group, window)
-}
-
-func (d *driver) closeClient() error {
-	if !d.owned {
-		return nil
-	}
-	return d.client.Close()
 }

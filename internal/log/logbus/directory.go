@@ -151,14 +151,21 @@ func (d *directory) Stopped(ctx context.Context, c log.Cursor, done string) erro
 	})
 }
 
-// newest returns the newest entries of a lane, in no particular order.
-func (d *directory) newest(ctx context.Context, lane, limit int) ([]log.Entry, error) {
-	found, err := d.entries(ctx, d.sql.browse, lane, limit)
-	if err != nil || d.sql.browseNew == "" {
-		return found, err
+// newest implements Newest of [logsub.Parts].
+func (d *directory) newest(ctx context.Context, topic logsub.Topic, limit int) (all []log.Entry, err error) {
+	for i := range topic.Partitions {
+		for _, query := range []string{d.sql.browse, d.sql.browseNew} {
+			if query == "" {
+				continue
+			}
+			some, err := d.entries(ctx, query, topic.FirstLane+i, limit)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
 	}
-	unread, err := d.entries(ctx, d.sql.browseNew, lane, limit)
-	return append(found, unread...), err
+	return all, nil
 }
 
 func (d *directory) entries(ctx context.Context, query string, args ...any) ([]log.Entry, error) {

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
-
-	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -47,8 +44,9 @@ type Parts struct {
 	LeasesTogether bool
 	// OneStatement reports that Log.Append is one statement for any number of entries.
 	OneStatement bool
-	// Announce tells other processes of changes; optional, see [logsub.Backend].
-	Announce func(logsub.Change)
+	// Wake tells other processes of changes, at most once a Tick; optional, see [logsub.Parts].
+	Wake func(ctx context.Context, c logsub.Change) error
+	Tick time.Duration
 	// Watch wakes the hub for changes by other processes, until ctx is done.
 	Watch func(ctx context.Context, hub *logsub.Hub)
 	// Close closes the resources that the package opened; it closes DB by default.
@@ -64,12 +62,6 @@ type Driver struct {
 	dir   *directory
 	pools *onedb.Pools
 }
-
-var (
-	_ driver.Pinger    = (*Driver)(nil)
-	_ driver.Inspector = (*Driver)(nil)
-	_ driver.Pender    = (*Driver)(nil)
-)
 
 // Open makes a Driver. It sends nothing to the database: the first use migrates the tables and
 // starts the background work. See [logsub.Driver.Ready].
@@ -97,7 +89,7 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 	}
 	d.dir = &directory{db: p.DB, reader: p.Reader, sql: statements}
 	d.Driver, err = logsub.NewDriver(logsub.Parts{
-		Name: p.Name, Config: cfg, Start: d.migrate, Watch: p.Watch, Close: p.Close,
+		Name: p.Name, Config: cfg, Start: d.migrate, Watch: p.Watch, Wake: p.Wake, Tick: p.Tick, Ping: p.DB.PingContext, Newest: d.dir.newest, Close: p.Close,
 		Prepare: func(ctx context.Context) error {
 			if err := d.pools.Look(ctx); err != nil {
 				return fmt.Errorf("compare Config.DB: %w", err)
@@ -105,7 +97,7 @@ func Open(p Parts, cfg logsub.Config) (_ *Driver, err error) {
 			return nil
 		},
 		Backend: logsub.Backend{
-			Log: p.Log, Append: d.append, Directory: d.dir, Announce: p.Announce, Classify: p.Classify, Joins: d.pools.Joins, LeasesTogether: p.LeasesTogether,
+			Log: p.Log, Append: d.append, Directory: d.dir, Classify: p.Classify, Joins: d.pools.Joins, LeasesTogether: p.LeasesTogether,
 			Begin: func(ctx context.Context, fn func(context.Context) error) error {
 				return d.begin(ctx, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) })
 			},
@@ -150,33 +142,4 @@ func (d *Driver) append(ctx context.Context, entries []log.Entry) error {
 		}
 	}
 	return d.begin(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.parts.Log.Append(ctx, tx, entries) })
-}
-
-// Ping implements driver.Pinger.
-func (d *Driver) Ping(ctx context.Context) error {
-	return d.Translate(d.parts.DB.PingContext(ctx))
-}
-
-// Browse implements driver.Inspector.
-func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
-	topic, ok, err := d.Topic(ctx, name)
-	if err != nil || !ok || limit <= 0 {
-		return nil, err
-	}
-	var found []log.Entry
-	for i := range topic.Partitions {
-		entries, err := d.dir.newest(ctx, topic.FirstLane+i, limit)
-		if err != nil {
-			return nil, d.Translate(fmt.Errorf("browse %s: %w", name, err))
-		}
-		found = append(found, entries...)
-	}
-	slices.SortFunc(found, func(a, b log.Entry) int { return int(a.ID - b.ID) })
-	found = found[max(0, len(found)-limit):]
-	out := make([]*message.Message, len(found))
-	for i, e := range found {
-		// The message is useful even without its metadata.
-		out[i], _ = logsub.Decode(e)
-	}
-	return out, nil
 }

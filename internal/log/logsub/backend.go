@@ -141,6 +141,9 @@ type Topic struct {
 	FirstLane  int
 	Partitions int
 	Retention  time.Duration // 0: the hub's default
+	// Replication is how many copies a cluster keeps; 0: its own default. It is used when the
+	// topic is made.
+	Replication int
 }
 
 // Member is one subscription of a group, in one process.

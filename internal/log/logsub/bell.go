@@ -18,7 +18,7 @@ const ringTimeout = 5 * time.Second
 
 // Bell notifies the other processes of changes: the first change of a burst at once, then all
 // changes of a tick together, so that the rate of notifications does not follow the rate of
-// messages. [Bell.Ring] is a [Backend.Announce].
+// messages. Its Ring is a [Backend.Announce].
 type Bell struct {
 	tick time.Duration
 	send func(context.Context, Change) error

@@ -184,7 +184,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, logsub.Config{})
 		ctx := t.Context()
-		spec := logsub.Spec{Name: topic, Partitions: 2, Retention: 10 * time.Minute, Groups: []string{group, "slow"}}
+		spec := bus.Topic{Name: topic, Partitions: 2, Retention: 10 * time.Minute, Groups: []string{group, "slow"}}
 		for range 2 {
 			if err := i.Declare(ctx, spec); err != nil {
 				t.Fatal(err)
@@ -199,7 +199,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		if err := i.Declare(ctx, other); err != nil {
 			t.Errorf("declaring without a number: %v", err)
 		}
-		for _, bad := range []logsub.Spec{{}, {Name: "t", Partitions: -1}, {Name: "t", Partitions: 1 << 20}, {Name: "t", Retention: -1}, {Name: "t", Groups: []string{""}}, {Name: "\xff"}} {
+		for _, bad := range []bus.Topic{{}, {Name: "t", Partitions: -1}, {Name: "t", Partitions: 1 << 20}, {Name: "t", Retention: -1}, {Name: "t", Groups: []string{""}}, {Name: "\xff"}} {
 			if i.Declare(ctx, bad) == nil {
 				t.Errorf("%+v was accepted", bad)
 			}

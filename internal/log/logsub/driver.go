@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
+	"github.com/millrace-go/millrace/internal/log"
 )
 
 // Parts are the parts of a transport in a [Driver].
@@ -26,35 +27,63 @@ type Parts struct {
 	Start func(ctx context.Context) error
 	// Watch wakes the hub for changes by other processes, until ctx is done. Optional.
 	Watch func(ctx context.Context, hub *Hub)
+	// Follow begins to wake the hub for a topic, before it is read here for the first time.
+	// Optional.
+	Follow func(ctx context.Context, hub *Hub, topic string) error
+	// Wake tells other processes of changes, at most once a Tick: of a burst, the first change at
+	// once. It takes the place of Backend.Announce. Optional.
+	Wake func(ctx context.Context, c Change) error
+	Tick time.Duration
+	// Ping checks that the server answers, after Start.
+	Ping func(ctx context.Context) error
 	// Prepare is called before each Publish with the context of its first message. Optional.
 	Prepare func(ctx context.Context) error
+	// Newest returns the newest entries of a topic, in any order: at least limit if there are as
+	// many.
+	Newest func(ctx context.Context, topic Topic, limit int) ([]log.Entry, error)
+	// Ahead returns up to limit entries of a partition that a group has not acknowledged. By
+	// default they are read from the position of [Places].
+	Ahead func(ctx context.Context, c log.Cursor, limit int) ([]log.Entry, error)
 	// Close closes the resources that the transport's package opened. [Driver.Close] calls it.
 	Close func() error
 }
 
-// Driver is a bus.Driver on a log. A transport's driver embeds it, and adds its ways to show
-// messages.
+// Driver is a bus.Driver on a log.
 type Driver struct {
 	Admin
 
 	parts   Parts
+	bell    *Bell                           // nil without Wake
 	started *lazy.Value[context.CancelFunc] // ends the background work
 	running sync.WaitGroup
+
+	mu       sync.Mutex
+	followed map[string]bool // topics
 
 	closeOnce sync.Once
 	closeErr  error
 }
 
-var _ bus.Driver = (*Driver)(nil)
+var (
+	_ bus.Driver       = (*Driver)(nil)
+	_ driver.Pinger    = (*Driver)(nil)
+	_ driver.Inspector = (*Driver)(nil)
+	_ driver.Pender    = (*Driver)(nil)
+)
 
 // NewDriver makes a Driver. It sends nothing to the server: the first use starts the background
 // work. See [Driver.Ready].
 func NewDriver(p Parts) (*Driver, error) {
+	d := &Driver{followed: make(map[string]bool)}
+	if p.Wake != nil {
+		d.bell = NewBell(p.Tick, p.Wake)
+		p.Backend.Announce = d.bell.Ring
+	}
+	d.parts = p
 	hub, err := New(p.Backend, p.Config)
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{parts: p}
 	d.Admin = NewAdmin(hub, d.Ready, d.Translate)
 	d.started = lazy.New(ErrClosed, d.start)
 	return d, nil
@@ -69,6 +98,9 @@ func (d *Driver) start(ctx context.Context) (context.CancelFunc, error) {
 	}
 	run, stop := context.WithCancel(context.Background())
 	d.running.Go(func() { d.hub.Run(run) }) //nolint:errcheck // it returns nil
+	if d.bell != nil {
+		d.running.Go(func() { d.bell.Run(run, d.hub.cfg.Logger) })
+	}
 	if d.parts.Watch != nil {
 		d.running.Go(func() { d.parts.Watch(run, d.hub) })
 	}
@@ -102,6 +134,14 @@ func late(err error) fault.Class {
 		return fault.Infrastructure
 	}
 	return fault.Unclassified
+}
+
+// Ping implements driver.Pinger.
+func (d *Driver) Ping(ctx context.Context) error {
+	if err := d.Ready(ctx); err != nil {
+		return err
+	}
+	return d.Translate(d.parts.Ping(ctx))
 }
 
 // Capabilities implements bus.Driver.
@@ -150,11 +190,25 @@ func (d *Driver) Source(ctx context.Context, topic, group string, window int) (d
 	if err := d.Ready(ctx); err != nil {
 		return nil, err
 	}
+	if err := d.follow(ctx, topic); err != nil {
+		return nil, d.Translate(err)
+	}
 	s, err := d.hub.Source(ctx, topic, group, window)
 	if err != nil {
 		return nil, d.Translate(err)
 	}
 	return translated{s, d}, nil
+}
+
+func (d *Driver) follow(ctx context.Context, topic string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.parts.Follow == nil || d.followed[topic] {
+		return nil
+	}
+	err := d.parts.Follow(ctx, d.hub, topic)
+	d.followed[topic] = err == nil
+	return err
 }
 
 // translated is a source whose errors are the driver's.

@@ -67,8 +67,8 @@ func (c Config) validate() error {
 	if len(c.Holder) > maxHolder || !utf8.ValidString(c.Holder) {
 		return fmt.Errorf("logsub: Config.Holder is no name; give at most %d bytes of UTF-8", maxHolder)
 	}
-	if c.Partitions > maxPartitions {
-		return fmt.Errorf("logsub: Config.Partitions is %d; at most %d are possible", c.Partitions, maxPartitions)
+	if c.Partitions > MaxPartitions {
+		return fmt.Errorf("logsub: Config.Partitions is %d; at most %d are possible", c.Partitions, MaxPartitions)
 	}
 	return nil
 }

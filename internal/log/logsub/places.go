@@ -98,9 +98,7 @@ func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*me
 			if !begun {
 				return nil
 			}
-			// The message is useful even without its metadata.
-			m, _ := decode(e, h.b.headers())
-			return fn(m.Watermill())
+			return fn(h.message(e))
 		})
 		if err != nil {
 			return fmt.Errorf("logsub: read partition %d of %s: %w", n, name, err)

@@ -14,10 +14,10 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-const (
-	maxPartitions = 10_000
-	maxName       = 255
-)
+// MaxPartitions is the most partitions of a topic: each takes memory in every process.
+const MaxPartitions = 10_000
+
+const maxName = 255
 
 // ErrPartitions is returned by Declare for a topic that exists with another number of
 // partitions: its keys are already distributed over them.
@@ -90,20 +90,17 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	return cursors(ctx)
 }
 
-// Spec describes a topic to be declared; its Replication has no effect.
-type Spec = bus.Topic
-
 // Declare makes a topic and its groups. It is idempotent. A number of partitions other than the
 // topic's is ErrPartitions; another retention replaces the present one. The number is that of
 // the Config for a new topic that is declared without one.
-func (h *Hub) Declare(ctx context.Context, spec Spec) error {
+func (h *Hub) Declare(ctx context.Context, spec bus.Topic) error {
 	switch {
-	case spec.Partitions < 0 || spec.Partitions > maxPartitions:
-		return fault.MarkPermanent(fmt.Errorf("logsub: declare %s: %d partitions; give 1 to %d, or 0 for the default", spec.Name, spec.Partitions, maxPartitions))
+	case spec.Partitions < 0 || spec.Partitions > MaxPartitions:
+		return fault.MarkPermanent(fmt.Errorf("logsub: declare %s: %d partitions; give 1 to %d, or 0 for the default", spec.Name, spec.Partitions, MaxPartitions))
 	case spec.Retention < 0:
 		return fault.MarkPermanent(fmt.Errorf("logsub: declare %s: the retention is negative", spec.Name))
 	}
-	want := Topic{Name: spec.Name, Partitions: spec.Partitions, Retention: spec.Retention}
+	want := Topic{Name: spec.Name, Partitions: spec.Partitions, Retention: spec.Retention, Replication: spec.Replication}
 	if want.Partitions == 0 {
 		want.Partitions = h.cfg.Partitions
 	}
