@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -58,15 +59,9 @@ func FixedRetry(interval time.Duration, n int) RetryPolicy {
 }
 
 func (p RetryPolicy) withDefaults() RetryPolicy {
-	if p.MaxRetries == 0 {
-		p.MaxRetries = 3
-	}
-	if p.Backoff == (Backoff{}) {
-		p.Backoff = Backoff{Initial: time.Second, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2}
-	}
-	if p.Probe == (Backoff{}) {
-		p.Probe = Backoff{Initial: time.Second, Max: 30 * time.Second, Multiplier: 2, Jitter: 0.2}
-	}
+	p.MaxRetries = cmp.Or(p.MaxRetries, 3)
+	p.Backoff = cmp.Or(p.Backoff, Backoff{Initial: time.Second, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2})
+	p.Probe = cmp.Or(p.Probe, Backoff{Initial: time.Second, Max: 30 * time.Second, Multiplier: 2, Jitter: 0.2})
 	return p
 }
 

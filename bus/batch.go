@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,17 +79,12 @@ type BatchConsumer struct {
 }
 
 func (c BatchConsumer) plan() (plan, error) {
-	if c.Size == 0 {
-		c.Size = 100
-	}
+	c.Size, c.Concurrency = cmp.Or(c.Size, 100), cmp.Or(c.Concurrency, 1)
 	switch {
 	case c.Wait == 0:
 		c.Wait = 100 * time.Millisecond
 	case c.Wait < 0:
 		c.Wait = 0
-	}
-	if c.Concurrency == 0 {
-		c.Concurrency = 1
 	}
 	if c.Window == 0 && c.Size > 0 && c.Concurrency > 0 {
 		c.Window = max(1024, 2*c.Size*c.Concurrency)

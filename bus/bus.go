@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,13 +23,13 @@ type Bus struct {
 
 	mu     sync.Mutex
 	closed bool
-	open   map[*Dispatcher]struct{} // closed before the driver
+	open   map[*dispatcher]struct{} // closed before the driver
 }
 
 // New makes a Bus of a driver that is open already; most programs use an [Opener]. The Bus owns
 // the driver from then on. name is shown to operators.
 func New(name string, d Driver) *Bus {
-	b := &Bus{name: name, driver: d, open: map[*Dispatcher]struct{}{}}
+	b := &Bus{name: name, driver: d, open: map[*dispatcher]struct{}{}}
 	b.pub = &publisher{bus: b, next: d.Publisher()}
 	return b
 }
@@ -48,9 +50,9 @@ func (b *Bus) Driver() Driver { return b.driver }
 // otherwise: a consumer whose handler cannot publish pauses.
 func (b *Bus) Publisher() message.Publisher { return b.pub }
 
-// Subscriber returns a [Dispatcher] for a consumer group: a message.Subscriber
-// that hands out at most one unacknowledged message per key. Each Subscribe
-// opens its own subscriber of the transport. Close it, or close the Bus.
+// Subscriber returns a subscriber for a consumer group that hands out at most one unacknowledged
+// message per key, as [NewDispatcher] describes. Each Subscribe opens its own subscriber of the
+// transport. Close it, or close the Bus.
 //
 // Subscribe waits for a server that is absent: it retries with a backoff of at most 30 s and
 // logs each failure. The wait ends with its context, or with Close.
@@ -62,7 +64,7 @@ func (b *Bus) Subscriber(group string, cfg SubscriberConfig) (message.Subscriber
 	return d, nil
 }
 
-func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*Dispatcher, error) {
+func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*dispatcher, error) {
 	if group == "" {
 		return nil, errors.New("group is empty; name the consumer group")
 	}
@@ -118,12 +120,9 @@ func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 // does not answer, the error is classified as infrastructure. The error is errors.ErrUnsupported
 // where the transport has no server to ask.
 func (b *Bus) Ping(ctx context.Context) error {
-	p, ok := b.driver.(Pinger)
-	if !ok {
-		return fmt.Errorf("bus: ping: %s: %w", b.name, errors.ErrUnsupported)
-	}
-	if b.isClosed() {
-		return ErrClosed
+	p, ok := b.driver.(driver.Pinger)
+	if err := b.can("ping", ok); err != nil {
+		return err
 	}
 	if err := p.Ping(ctx); err != nil {
 		return fmt.Errorf("bus: ping: %w", err)
@@ -131,22 +130,24 @@ func (b *Bus) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Lag returns how far the groups are behind; the error is errors.ErrUnsupported where the
-// transport cannot tell.
+// Lag returns how far the groups are behind, by topic and group; the error is
+// errors.ErrUnsupported where the transport cannot tell.
 func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
-	l, ok := b.driver.(Lagger)
-	if !ok {
-		return nil, fmt.Errorf("bus: lag: %s: %w", b.name, errors.ErrUnsupported)
+	l, ok := b.driver.(driver.Lagger)
+	if err := b.can("lag", ok); err != nil {
+		return nil, err
 	}
-	return l.Lag(ctx)
+	all, err := l.Lag(ctx)
+	slices.SortFunc(all, byGroup)
+	return all, err
 }
 
 // HasTopic reports whether a topic exists, and makes nothing; the error is
 // errors.ErrUnsupported where the transport cannot tell.
 func (b *Bus) HasTopic(ctx context.Context, name string) (bool, error) {
-	f, ok := b.driver.(TopicFinder)
-	if !ok {
-		return false, fmt.Errorf("bus: has topic: %s: %w", b.name, errors.ErrUnsupported)
+	f, ok := b.driver.(driver.TopicFinder)
+	if err := b.can("has topic", ok); err != nil {
+		return false, err
 	}
 	return f.HasTopic(ctx, name)
 }
@@ -154,9 +155,9 @@ func (b *Bus) HasTopic(ctx context.Context, name string) (bool, error) {
 // Topics lists the topics that exist, by name; the error is errors.ErrUnsupported
 // where the transport cannot list them.
 func (b *Bus) Topics(ctx context.Context) ([]string, error) {
-	f, ok := b.driver.(TopicFinder)
-	if !ok {
-		return nil, fmt.Errorf("bus: topics: %s: %w", b.name, errors.ErrUnsupported)
+	f, ok := b.driver.(driver.TopicFinder)
+	if err := b.can("topics", ok); err != nil {
+		return nil, err
 	}
 	return f.Topics(ctx)
 }
@@ -164,9 +165,9 @@ func (b *Bus) Topics(ctx context.Context) ([]string, error) {
 // Browse shows a topic's newest retained messages without consuming them,
 // newest last; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
-	i, ok := b.driver.(Inspector)
-	if !ok {
-		return nil, fmt.Errorf("bus: browse: %s: %w", b.name, errors.ErrUnsupported)
+	i, ok := b.driver.(driver.Inspector)
+	if err := b.can("browse", ok); err != nil {
+		return nil, err
 	}
 	return i.Browse(ctx, topic, limit)
 }
@@ -174,9 +175,9 @@ func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.M
 // Pending shows the messages that a group has not acknowledged, oldest first, without consuming
 // them; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
-	p, ok := b.driver.(Pender)
-	if !ok {
-		return nil, fmt.Errorf("bus: pending: %s: %w", b.name, errors.ErrUnsupported)
+	p, ok := b.driver.(driver.Pender)
+	if err := b.can("pending", ok); err != nil {
+		return nil, err
 	}
 	return p.Pending(ctx, topic, group, limit)
 }
@@ -190,10 +191,7 @@ func (b *Bus) Close() error {
 		return nil
 	}
 	b.closed = true
-	open := make([]*Dispatcher, 0, len(b.open))
-	for d := range b.open {
-		open = append(open, d)
-	}
+	open := slices.Collect(maps.Keys(b.open))
 	b.mu.Unlock()
 
 	errs := make([]error, len(open)+1)
@@ -278,10 +276,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	n := int64(len(known.Unpublished()))
 	p.published.Add(int64(len(messages)) - n)
 	p.failed.Add(n)
-	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
-		return fault.MarkInfrastructure(err)
-	}
-	return err
+	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }
 
 // Close does nothing: the publisher belongs to the Bus.

@@ -10,12 +10,13 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
 // Metadata that a dead letter carries beside the metadata of the original.
 const (
-	DLQOriginalTopic = "dlq_original_topic"
+	DLQOriginalTopic = driver.OriginalTopic
 	DLQGroup         = "dlq_group"
 	DLQReason        = "dlq_reason" // one of the Reason constants, or the error's FailureReason
 	DLQClass         = "dlq_class"  // "transient" or "permanent"
@@ -84,14 +85,6 @@ const (
 	maxStackText   = 16 << 10
 	shortErrorText = 256
 )
-
-// LetterBytes is the most that a dead letter adds to the bytes of its message, once its stack is
-// removed and its error is cut. A transport that bounds messages keeps this much free in each
-// published message, so that its dead letter fits too.
-const LetterBytes = 2 << 10
-
-// IsLetter reports whether a message is a dead letter.
-func IsLetter(m *message.Message) bool { return m.Metadata[DLQOriginalTopic] != "" }
 
 // shrink removes from a refused dead letter the parts that are not essential: the stack, then
 // all but the beginning of the error. It returns false when nothing is left to remove.

@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -146,7 +147,7 @@ func TestADeadLetterIsMadeToFit(t *testing.T) {
 			}
 			return nil
 		}))
-		for i, bound := range []int{math.MaxInt, 6 << 10, bus.LetterBytes, 10} {
+		for i, bound := range []int{math.MaxInt, 6 << 10, driver.LetterBytes, 10} {
 			limit = bound
 			publish(t, mem, "t", keyed(fmt.Sprint("bad", i), 1), keyed("good", i))
 			time.Sleep(time.Minute)

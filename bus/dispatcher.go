@@ -1,10 +1,13 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
-// SubscriberConfig configures a [Dispatcher]. The zero value works.
+// SubscriberConfig configures a subscriber; see [NewDispatcher]. The zero value works.
 type SubscriberConfig struct {
 	// Concurrency is how many keys are handled in parallel; 8 by default. It
 	// bounds the messages that are out, and the goroutines.
@@ -34,18 +37,10 @@ type SubscriberConfig struct {
 }
 
 func (c SubscriberConfig) withDefaults() SubscriberConfig {
-	if c.Concurrency == 0 {
-		c.Concurrency = 8
-	}
-	if c.Window == 0 {
-		c.Window = max(1024, c.Concurrency)
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Redelivery == (Backoff{}) {
-		c.Redelivery = Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2}
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, 8)
+	c.Window = cmp.Or(c.Window, max(1024, c.Concurrency))
+	c.Redelivery = cmp.Or(c.Redelivery, Backoff{Initial: 100 * time.Millisecond, Max: 10 * time.Second, Multiplier: 2, Jitter: 0.2})
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -63,22 +58,8 @@ func (c SubscriberConfig) validate() error {
 	return c.Redelivery.validate("Redelivery")
 }
 
-// Dispatcher is a message.Subscriber in front of another subscriber. It delivers keys in
-// parallel, and the messages of a key in order:
-//
-//   - It takes messages from the transport in order and queues them by event.Key. Messages
-//     without a key count as one key.
-//   - It hands out at most one unacknowledged message per key, and at most Concurrency in all.
-//   - Each message it hands out is a copy with a context of its own. The context ends with the
-//     acknowledgement, when the transport takes the message back, or at the end of the drain
-//     timeout, and not when a Router closes.
-//   - An ack of the copy acknowledges the original. After a nack, the same message is handed out
-//     again after a backoff, and its key waits meanwhile.
-//   - When it stops, it hands unfinished messages back to the transport.
-//
-// Most subscribers of Watermill hand out one unacknowledged message per partition. Over such a
-// subscriber all of this holds, and the partitions are the parallelism.
-type Dispatcher struct {
+// dispatcher is the subscriber of [Bus.Subscriber] and [NewDispatcher].
+type dispatcher struct {
 	group   string // "" over a subscriber that is not ours
 	open    func(ctx context.Context, topic string) (driver.Source, error)
 	shared  message.Subscriber // set when every subscription uses the same subscriber
@@ -105,9 +86,22 @@ type Dispatcher struct {
 	err     error
 }
 
-// NewDispatcher makes a Dispatcher over any Watermill subscriber, and owns that subscriber from
-// then on. [Bus.Subscriber] makes one over a transport of this package.
-func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (*Dispatcher, error) {
+// NewDispatcher makes a subscriber in front of any Watermill subscriber, and owns that subscriber
+// from then on. It delivers keys in parallel, and the messages of a key in order:
+//
+//   - It takes messages from the transport in order and queues them by event.Key. Messages
+//     without a key count as one key.
+//   - It hands out at most one unacknowledged message per key, and at most Concurrency in all.
+//   - Each message it hands out is a copy with a context of its own. The context ends with the
+//     acknowledgement, when the transport takes the message back, or at the end of the drain
+//     timeout, and not when a Router closes.
+//   - An ack of the copy acknowledges the original. After a nack, the same message is handed out
+//     again after a backoff, and its key waits meanwhile.
+//   - When it stops, it hands unfinished messages back to the transport.
+//
+// Most subscribers of Watermill hand out one unacknowledged message per partition. Over such a
+// subscriber all of this holds, and the partitions are the parallelism.
+func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (message.Subscriber, error) {
 	if source == nil {
 		return nil, errors.New("bus: NewDispatcher: source is nil; give the subscriber to stand before")
 	}
@@ -124,8 +118,8 @@ func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (*Dispatcher
 	return d, nil
 }
 
-func newDispatcher(open func(context.Context, string) (driver.Source, error), cfg SubscriberConfig, obs observer) *Dispatcher {
-	return &Dispatcher{
+func newDispatcher(open func(context.Context, string) (driver.Source, error), cfg SubscriberConfig, obs observer) *dispatcher {
+	return &dispatcher{
 		open: open, cfg: cfg, observe: obs,
 		closing: make(chan struct{}), done: make(chan struct{}),
 		subs: map[*subscription]struct{}{},
@@ -136,7 +130,7 @@ func newDispatcher(open func(context.Context, string) (driver.Source, error), cf
 // closes the channel. Messages that are out can still be acknowledged; the transport's
 // subscription ends with the last of them, or with Close. Subscribe waits for a server that is
 // absent; see [Bus.Subscriber].
-func (d *Dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+func (d *dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if topic == "" {
 		return nil, errors.New("bus: subscribe: topic is empty")
 	}
@@ -147,7 +141,7 @@ func (d *Dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	return ch, nil
 }
 
-func (d *Dispatcher) subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+func (d *dispatcher) subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
@@ -176,7 +170,7 @@ func (d *Dispatcher) subscribe(ctx context.Context, topic string) (<-chan *messa
 }
 
 // untilClosed returns a context that ends with ctx and with Close.
-func (d *Dispatcher) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+func (d *dispatcher) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -191,7 +185,7 @@ func (d *Dispatcher) untilClosed(ctx context.Context) (context.Context, context.
 
 // tryOpen opens a source. If ctx ends first, the attempt ends. An opened source ignores ctx and
 // runs until the drain is over.
-func (d *Dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, error) {
+func (d *dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, error) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	source, err := d.open(lasting, topic)
@@ -207,8 +201,8 @@ func (d *Dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, 
 }
 
 // SubscribeInitialize is Watermill's request to prepare a topic. It makes the topic and the
-// group, or asks the subscriber behind the Dispatcher.
-func (d *Dispatcher) SubscribeInitialize(topic string) error {
+// group, or asks the subscriber behind the dispatcher.
+func (d *dispatcher) SubscribeInitialize(topic string) error {
 	if d.initialize == nil {
 		return nil
 	}
@@ -221,7 +215,7 @@ func (d *Dispatcher) SubscribeInitialize(topic string) error {
 // Close stops the intake, closes the channels, waits up to DrainTimeout for messages that are
 // out, lets the transport commit, and then cancels the contexts of messages that are still out.
 // When it returns, no goroutine of the dispatcher is left. Every call returns the same error.
-func (d *Dispatcher) Close() error {
+func (d *dispatcher) Close() error {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
@@ -234,10 +228,7 @@ func (d *Dispatcher) Close() error {
 	close(d.closing)
 	d.opening.Wait() // waits for a server end now
 	d.mu.Lock()
-	subs := make([]*subscription, 0, len(d.subs))
-	for s := range d.subs {
-		subs = append(subs, s)
-	}
+	subs := slices.Collect(maps.Keys(d.subs))
 	d.mu.Unlock()
 	var errs []error
 	for _, s := range subs {
@@ -259,10 +250,10 @@ func (d *Dispatcher) Close() error {
 }
 
 // runs reports whether the dispatcher runs attempts itself, instead of the reader of a channel.
-func (d *Dispatcher) runs() bool { return d.handle != nil || d.handleBatch != nil }
+func (d *dispatcher) runs() bool { return d.handle != nil || d.handleBatch != nil }
 
 // forget removes a subscription that has ended.
-func (d *Dispatcher) forget(s *subscription) {
+func (d *dispatcher) forget(s *subscription) {
 	d.mu.Lock()
 	delete(d.subs, s)
 	d.mu.Unlock()

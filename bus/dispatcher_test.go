@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig) (*bus.Dispatcher, <-chan *message.Message) {
+func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig) (message.Subscriber, <-chan *message.Message) {
 	t.Helper()
 	d, err := bus.NewDispatcher(source, cfg)
 	if err != nil {
@@ -29,7 +29,7 @@ func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig)
 	return d, ch
 }
 
-func closeOK(t *testing.T, d *bus.Dispatcher) {
+func closeOK(t *testing.T, d message.Subscriber) {
 	t.Helper()
 	if err := d.Close(); err != nil {
 		t.Error(err)

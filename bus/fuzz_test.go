@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // spelled is a scheme that knows a parameter of each kind and connects to nothing.
@@ -16,7 +17,7 @@ type spelled struct{}
 func (spelled) Name() string { return "sql" }
 
 func (spelled) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	p := bus.NewParams(u)
+	p := driver.NewParams(u)
 	p.String("name", "")
 	p.Int("partitions", 3, 1)
 	p.Duration("poll", 0)
@@ -59,7 +60,7 @@ func FuzzParams(f *testing.F) {
 	f.Add("partition=3")
 	f.Add("a;b")
 	f.Fuzz(func(t *testing.T, query string) {
-		p := bus.NewParams(&url.URL{RawQuery: query})
+		p := driver.NewParams(&url.URL{RawQuery: query})
 		n, d := p.Int("partitions", 3, 1), p.Duration("poll", 7)
 		cluster, name := p.Bool("cluster", false), p.String("name", "none")
 		err := p.Err()

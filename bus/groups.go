@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 var (
@@ -17,42 +20,23 @@ var (
 	ErrGroupLive = errors.New("bus: the group has live members; stop its consumers on this topic, and try again")
 )
 
-// Group is a consumer group of a topic.
-type Group struct {
-	Lag
-	// Positions has the position of each partition: the position of the first message that the
-	// group has not acknowledged, in the transport's numbers (offsets on Kafka, row numbers in
-	// SQL, milliseconds × 2^20 + n on Redis). An unknown position is -1; for a transport without
-	// positions, Positions is nil.
-	Positions []int64
-	// Live reports whether the group has members. A crashed member counts until its lease or
-	// session ends.
-	Live bool
-}
+// Group is a consumer group of a topic: its [Lag], its Positions, and whether it is Live.
+type Group = driver.Group
 
-// Place is a position at which reading begins in a topic. The zero Place is before the earliest
-// retained message; set at most one of Latest, Since and Positions.
-type Place struct {
-	// Latest is behind the newest message.
-	Latest bool
-	// Since is before the first message of each partition that was published at this time or
-	// later, to the millisecond, by the transport's clock.
-	Since time.Time
-	// Positions is before the first message at or behind the position of each partition.
-	// Partitions that are left out keep their position.
-	Positions map[int]int64
-	// OnlyBack applies to a reset: partitions whose position is before the place keep it, so
-	// that nothing is skipped.
-	OnlyBack bool
-}
+// Place is a position at which reading begins in a topic: Latest, Since a time, or Positions. The
+// zero Place is before the earliest retained message.
+type Place = driver.Place
+
+// Moved is the effect of a reset on the group: messages that it gets Again, and Skipped ones.
+type Moved = driver.Moved
 
 // checked returns the place as drivers expect it: some transports store times in milliseconds.
-func (p Place) checked() (Place, error) {
+func checked(p Place) (Place, error) {
 	p.Since = p.Since.Truncate(time.Millisecond)
-	return p, p.validate()
+	return p, validate(p)
 }
 
-func (p Place) validate() error {
+func validate(p Place) error {
 	set := 0
 	for _, is := range []bool{p.Latest, !p.Since.IsZero(), p.Positions != nil} {
 		if is {
@@ -73,48 +57,17 @@ func (p Place) validate() error {
 	return nil
 }
 
-// Moved is the effect of a reset on the group. It is counted while the group does not move:
-// messages published meanwhile may be included, and messages acknowledged behind the old
-// position may be missing. Kafka counts offsets, also those of transaction markers.
-type Moved struct {
-	Again   int64 // messages before the group's old position that the group gets again
-	Skipped int64 // messages behind the old position that the group does not get
-}
-
-// GroupAdmin is implemented by drivers whose groups can be listed and deleted.
-type GroupAdmin interface {
-	// Groups lists the groups of the topics, or of all topics when none is named, by topic and
-	// name. Where the transport cannot list them, Groups returns those that this process knows.
-	Groups(ctx context.Context, topics ...string) ([]Group, error)
-	// DeleteGroup removes a group that has no members from a topic.
-	DeleteGroup(ctx context.Context, topic, group string) error
-}
-
-// GroupResetter is implemented by drivers whose groups can get messages again.
-type GroupResetter interface {
-	// ResetGroup moves a group that has no members, and deletes everything else that the
-	// transport stores for the group: acknowledgements behind its position, counts of crashes. A
-	// member that starts meanwhile gets the group before or after the reset, never between. With
-	// dryRun it changes nothing.
-	ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (Moved, error)
-}
-
-// Reader is implemented by drivers that can read a topic's retained messages from a place.
-type Reader interface {
-	// Read calls fn for each message from the place to the present end, partition by partition,
-	// in the order of each. It consumes nothing. If fn returns an error, Read stops.
-	Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error
-}
-
-// Groups lists the consumer groups of the topics, or of all topics, with their lag. On RabbitMQ
-// they are those that this process declared or subscribed. The error is errors.ErrUnsupported
-// where the transport cannot list groups.
+// Groups lists the consumer groups of the topics, or of all topics, with their lag, by topic and
+// name. On RabbitMQ they are those that this process declared or subscribed. The error is
+// errors.ErrUnsupported where the transport cannot list groups.
 func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
-	a, ok := b.driver.(GroupAdmin)
+	a, ok := b.driver.(driver.GroupAdmin)
 	if err := b.can("groups", ok); err != nil {
 		return nil, err
 	}
-	return a.Groups(ctx, topics...)
+	all, err := a.Groups(ctx, topics...)
+	slices.SortFunc(all, func(a, b Group) int { return byGroup(a.Lag, b.Lag) })
+	return all, err
 }
 
 // ResetGroup moves a group to a place, so that it gets messages again, or skips some. It fails
@@ -122,7 +75,7 @@ func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 // exist, and with errors.ErrUnsupported where the transport cannot reset groups. With dryRun it
 // changes nothing, and also answers for a group that has members.
 func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (Moved, error) {
-	r, ok := b.driver.(GroupResetter)
+	r, ok := b.driver.(driver.GroupResetter)
 	err := b.can("reset group", ok)
 	if err == nil {
 		err = checkGroup("reset group", topic, group)
@@ -130,7 +83,7 @@ func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dry
 	if err != nil {
 		return Moved{}, err
 	}
-	if to, err = to.checked(); err != nil {
+	if to, err = checked(to); err != nil {
 		return Moved{}, fmt.Errorf("bus: reset group: %w", err)
 	}
 	moved, err := r.ResetGroup(ctx, topic, group, to, dryRun)
@@ -143,7 +96,7 @@ func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dry
 // DeleteGroup removes a group from a topic with everything that the transport stores for it. A
 // later consumer of that name creates the group again. It fails as [Bus.ResetGroup] does.
 func (b *Bus) DeleteGroup(ctx context.Context, topic, group string) error {
-	a, ok := b.driver.(GroupAdmin)
+	a, ok := b.driver.(driver.GroupAdmin)
 	err := b.can("delete group", ok)
 	if err == nil {
 		err = checkGroup("delete group", topic, group)
@@ -161,11 +114,11 @@ func (b *Bus) DeleteGroup(ctx context.Context, topic, group string) error {
 // by partition, in the order of each, without consuming them. If fn returns an error, Read stops
 // and returns it. The error is errors.ErrUnsupported where the transport cannot read.
 func (b *Bus) Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error {
-	r, ok := b.driver.(Reader)
+	r, ok := b.driver.(driver.Reader)
 	if err := b.can("read", ok); err != nil {
 		return err
 	}
-	from, err := from.checked()
+	from, err := checked(from)
 	if err != nil {
 		return fmt.Errorf("bus: read: %w", err)
 	}

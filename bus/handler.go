@@ -48,8 +48,3 @@ func onlyTypes(handles func(eventType string) bool, fn EventHandler) message.NoP
 		return fn(ctx, e)
 	})
 }
-
-// EventFrom returns the event that [Handle] or [ByType] is handling.
-func EventFrom(ctx context.Context) (event.Event, bool) {
-	return event.FromContext(ctx)
-}

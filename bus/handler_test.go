@@ -34,7 +34,7 @@ func TestHandleDecodesBothEncodings(t *testing.T) {
 			m := encoded(t, "SeatHeld", codec)
 			err := bus.Handle(func(ctx context.Context, e event.Event) error {
 				got = e
-				inContext, _ = bus.EventFrom(ctx)
+				inContext, _ = event.FromContext(ctx)
 				return want
 			})(m)
 			if !errors.Is(err, want) || got.ID != m.UUID || got.Type != "SeatHeld" || got.Key() != "A-1" || inContext.ID != m.UUID {
@@ -42,7 +42,7 @@ func TestHandleDecodesBothEncodings(t *testing.T) {
 			}
 		})
 	}
-	if _, ok := bus.EventFrom(t.Context()); ok {
+	if _, ok := event.FromContext(t.Context()); ok {
 		t.Error("an event without a handler")
 	}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,18 +66,10 @@ func NewLagMonitor(b *Bus, cfg LagMonitorConfig) (*LagMonitor, error) {
 			return nil, fmt.Errorf("bus: NewLagMonitor: %s is %s; give a positive duration, or 0 for the default", field, d)
 		}
 	}
-	if cfg.Every == 0 {
-		cfg.Every = 5 * time.Second
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 5 * time.Second
-	}
-	if cfg.MaxAge == 0 {
-		cfg.MaxAge = 3 * cfg.Every
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Every = cmp.Or(cfg.Every, 5*time.Second)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	cfg.MaxAge = cmp.Or(cfg.MaxAge, 3*cfg.Every)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	return &LagMonitor{bus: b, cfg: cfg}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,14 +61,7 @@ func (o *Opener) Open(ctx context.Context, rawURL string) (*Bus, error) {
 }
 
 // Schemes returns the known scheme names, sorted.
-func (o *Opener) Schemes() []string {
-	names := make([]string, 0, len(o.schemes))
-	for name := range o.schemes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (o *Opener) Schemes() []string { return slices.Sorted(maps.Keys(o.schemes)) }
 
 func (o *Opener) names() string {
 	if len(o.schemes) == 0 {

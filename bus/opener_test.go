@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 )
 
@@ -26,7 +27,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 func TestOpenErrors(t *testing.T) {
 	const password = "hunter2"
 	o := bus.NewOpener(membus.Scheme(), scheme{"sql", func(u *url.URL) (bus.Driver, error) {
-		p := bus.NewParams(u)
+		p := driver.NewParams(u)
 		p.Int("pool", 1, 1)
 		if err := p.Err(); err != nil {
 			return nil, err
@@ -87,7 +88,7 @@ func TestParams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := bus.NewParams(u)
+	p := driver.NewParams(u)
 	if p.String("s", "") != "text" || p.Int("n", 0, 1) != 7 || p.Duration("d", 0) != 90*time.Second || !p.Bool("b", false) {
 		t.Error("a value was misread")
 	}
@@ -101,7 +102,7 @@ func TestParams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = bus.NewParams(u)
+	p = driver.NewParams(u)
 	p.Duration("d", 0)
 	p.Bool("b", false)
 	p.Int("n", 1, 1)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
@@ -58,12 +60,8 @@ func NewRunner(b *Bus, cfg RunnerConfig) (*Runner, error) {
 	if cfg.DrainTimeout < 0 {
 		return nil, fmt.Errorf("bus: DrainTimeout is %s; give a positive duration, or 0 for the default 30s", cfg.DrainTimeout)
 	}
-	if cfg.DrainTimeout == 0 {
-		cfg.DrainTimeout = 30 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.DrainTimeout = cmp.Or(cfg.DrainTimeout, 30*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.WorkerID == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -200,7 +198,7 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	intake, stopIntake := context.WithCancel(ctx)
 	defer stopIntake()
 
-	dispatchers := make([]*Dispatcher, 0, len(consumers))
+	dispatchers := make([]*dispatcher, 0, len(consumers))
 	lost := make(chan error, len(consumers))
 	for _, c := range consumers {
 		d, err := r.bus.dispatcher(c.Group, SubscriberConfig{
@@ -258,7 +256,7 @@ func (r *Runner) chain(c *consumer) message.HandlerFunc {
 	for _, around := range slices.Backward(c.Middleware) {
 		handle = around(handle)
 	}
-	if w, ok := r.bus.driver.(HandlerWrapper); ok {
+	if w, ok := r.bus.driver.(driver.HandlerWrapper); ok {
 		handle = w.WrapHandler(handle)
 	}
 	return handle
@@ -292,7 +290,7 @@ func (r *Runner) warnOfStragglers(consumers []*consumer) {
 }
 
 // waitAll waits for every handler to return.
-func waitAll(dispatchers []*Dispatcher) {
+func waitAll(dispatchers []*dispatcher) {
 	for _, d := range dispatchers {
 		d.workers.Wait()
 	}
@@ -300,7 +298,7 @@ func waitAll(dispatchers []*Dispatcher) {
 
 // closeAll closes the dispatchers at the same time, so that their drain
 // timeouts run together.
-func closeAll(dispatchers []*Dispatcher) error {
+func closeAll(dispatchers []*dispatcher) error {
 	errs := make([]error, len(dispatchers))
 	var wg sync.WaitGroup
 	for i, d := range dispatchers {

@@ -16,7 +16,7 @@ import (
 // work. One goroutine waits for the end. A waiting message is held in a lane, without a
 // goroutine.
 type subscription struct {
-	dispatcher *Dispatcher
+	dispatcher *dispatcher
 	source     driver.Source
 	ctx        context.Context // its values are for batches
 
@@ -63,7 +63,7 @@ type attempt interface {
 	settle() // with it
 }
 
-func newSubscription(ctx context.Context, d *Dispatcher, source driver.Source) *subscription {
+func newSubscription(ctx context.Context, d *dispatcher, source driver.Source) *subscription {
 	s := &subscription{
 		dispatcher: d, source: source, ctx: context.WithoutCancel(ctx),
 		fetched: make(chan struct{}), lost: make(chan struct{}), room: make(chan struct{}, 1),

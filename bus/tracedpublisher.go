@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -11,7 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// TraceConfig configures a [TracedPublisher]. The zero value works.
+// TraceConfig configures [NewTracedPublisher]. The zero value works.
 type TraceConfig struct {
 	// TracerProvider makes a "send" span for each Publish call. When it is nil, no span is made,
 	// and messages get the trace context of their own context.
@@ -21,36 +22,31 @@ type TraceConfig struct {
 	System string
 }
 
-// TracedPublisher is a publisher for messages that do not go through an outbox. A message
-// without a trace context gets one, as the headers traceparent and tracestate; a message that
-// has one keeps it, and the span links to it. The span is a child of the span in the first
-// message's context, see message.Message.SetContext.
-type TracedPublisher struct {
+// tracedPublisher is the publisher of [NewTracedPublisher].
+type tracedPublisher struct {
 	next   message.Publisher
 	tracer *otelmsg.Tracer
 }
 
-var _ message.Publisher = (*TracedPublisher)(nil)
-
-// NewTracedPublisher makes a TracedPublisher before next. It does no I/O.
-func NewTracedPublisher(next message.Publisher, cfg TraceConfig) (*TracedPublisher, error) {
+// NewTracedPublisher makes a publisher before next, for messages that do not go through an outbox.
+// A message without a trace context gets one, as the headers traceparent and tracestate; a message
+// that has one keeps it, and the span links to it. The span is a child of the span in the first
+// message's context, see message.Message.SetContext. It does no I/O.
+func NewTracedPublisher(next message.Publisher, cfg TraceConfig) (message.Publisher, error) {
 	if next == nil {
 		return nil, errors.New("bus: NewTracedPublisher: next is nil; give the publisher to stand before")
 	}
-	if cfg.System == "" {
-		cfg.System = "unknown"
-	}
-	return &TracedPublisher{next, otelmsg.New(cfg.TracerProvider, "bus", cfg.System)}, nil
+	return &tracedPublisher{next, otelmsg.New(cfg.TracerProvider, "bus", cmp.Or(cfg.System, "unknown"))}, nil
 }
 
 // System returns the messaging.system of this bus by OpenTelemetry's conventions.
 func (b *Bus) System() string { return otelmsg.SystemOf(b.name) }
 
 // Close closes the wrapped publisher.
-func (p *TracedPublisher) Close() error { return p.next.Close() }
+func (p *tracedPublisher) Close() error { return p.next.Close() }
 
 // Publish implements message.Publisher.
-func (p *TracedPublisher) Publish(topic string, messages ...*message.Message) error {
+func (p *tracedPublisher) Publish(topic string, messages ...*message.Message) error {
 	if len(messages) == 0 {
 		return p.next.Publish(topic)
 	}
@@ -77,7 +73,7 @@ func (p *TracedPublisher) Publish(topic string, messages ...*message.Message) er
 
 // start starts the span of a call. A message of another trace than the first message's keeps its
 // own trace.
-func (p *TracedPublisher) start(topic string, messages []*message.Message) trace.Span {
+func (p *tracedPublisher) start(topic string, messages []*message.Message) trace.Span {
 	first := messages[0].Context()
 	of := otelmsg.From(first).TraceID()
 	links := make([]trace.Link, 0, len(messages))

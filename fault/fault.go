@@ -47,6 +47,21 @@ func (c Class) String() string {
 // errors that it does not know. It must look through wrapping.
 type Classifier func(error) Class
 
+// Mark wraps err with the class that [Of] finds for it. An error with a mark, an error that no
+// classifier knows and nil stay as they are.
+func Mark(err error, classifiers ...Classifier) error {
+	var m *marked
+	if err == nil || errors.As(err, &m) {
+		return err
+	}
+	for _, classify := range classifiers {
+		if c := classify(err); c != Unclassified {
+			return mark(err, c, 0)
+		}
+	}
+	return err
+}
+
 // MarkTransient wraps err as [Transient]; nil stays nil.
 func MarkTransient(err error) error { return mark(err, Transient, 0) }
 

@@ -83,6 +83,27 @@ func TestClassifiers(t *testing.T) {
 	}
 }
 
+// Mark marks an error as Of classifies it, unless nothing classifies it.
+func TestMark(t *testing.T) {
+	knows := func(err error) fault.Class {
+		if errors.Is(err, errBase) {
+			return fault.Infrastructure
+		}
+		return fault.Unclassified
+	}
+	never := func(error) fault.Class { return fault.Permanent }
+	for name, tc := range map[string]struct{ err, want error }{
+		"known":   {fmt.Errorf("a: %w", errBase), fault.MarkInfrastructure(fmt.Errorf("a: %w", errBase))},
+		"unknown": {fs.ErrExist, fs.ErrExist},
+		"marked":  {fault.MarkPermanent(errBase), fault.MarkPermanent(errBase)},
+		"nil":     {nil, nil},
+	} {
+		if got := fault.Mark(tc.err, knows); fault.Of(got, never) != fault.Of(tc.want, never) || !errors.Is(got, tc.err) {
+			t.Errorf("%s: %v has the class %v, want %v", name, got, fault.Of(got, never), fault.Of(tc.want, never))
+		}
+	}
+}
+
 func TestNil(t *testing.T) {
 	for name, mark := range map[string]func(error) error{
 		"transient": fault.MarkTransient, "permanent": fault.MarkPermanent, "infrastructure": fault.MarkInfrastructure,

@@ -43,7 +43,7 @@ func (s *source) join(ctx context.Context) (*amqp.Channel, error) {
 		return nil, err
 	}
 	name := members(s.group.base)
-	if _, err := ch.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": Classic}); err != nil {
+	if _, err := ch.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": classic}); err != nil {
 		return nil, err
 	}
 	nothing, err := ch.Consume(name, "", true, false, false, false, nil)
@@ -78,8 +78,5 @@ func (s *source) stepBack(share int) {
 	if ours <= share {
 		return
 	}
-	select {
-	case least.yield <- struct{}{}:
-	default: // it is about to yield
-	}
+	least.yield.Send()
 }

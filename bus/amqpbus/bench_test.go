@@ -23,7 +23,7 @@ func sized(key string) *message.Message {
 // BenchmarkPublish publishes 500 bytes with confirms to one group of three
 // queues: one message per call by one caller and by 64, and 500 per call.
 func BenchmarkPublish(b *testing.B) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		for _, c := range []struct{ callers, batch int }{{1, 1}, {64, 1}, {1, 500}, {4, 500}} {
 			b.Run(fmt.Sprintf("%s/callers=%d/batch=%d", kind, c.callers, c.batch), func(b *testing.B) {
 				opened := rabbit(b).open(b, amqpbus.Config{}, "queue_type="+kind)
@@ -64,7 +64,7 @@ func BenchmarkPublish(b *testing.B) {
 // BenchmarkConsume consumes the messages in three queues through the dispatcher, with 1,000
 // keys, and acknowledges at once.
 func BenchmarkConsume(b *testing.B) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		b.Run(kind, func(b *testing.B) {
 			opened := rabbit(b).open(b, amqpbus.Config{}, "queue_type="+kind)
 			topic := unique("topic")

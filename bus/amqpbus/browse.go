@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Browse implements bus.Inspector for the messages that a topic holds for the redrive
+// Browse implements driver.Inspector for the messages that a topic holds for the redrive
 // group: dead letters, and messages that no group accepts. The only way to see a queue is
 // to consume its messages and return them. Browse does so in one go, and fails with ErrBusy
 // if the queue has a consumer. It does not show messages in the queues of other groups.
@@ -33,7 +33,7 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	return decoded(newest), nil
 }
 
-// Pending implements bus.Pender for the redrive group, in the same way as Browse.
+// Pending implements driver.Pender for the redrive group, in the same way as Browse.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	if group != bus.RedriveGroup {
 		return nil, fmt.Errorf("amqpbus: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)
@@ -49,7 +49,7 @@ func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([
 func decoded(all []amqp.Delivery) []*message.Message {
 	var messages []*message.Message
 	for _, m := range all {
-		messages = append(messages, decode(m))
+		messages = append(messages, messageOf(m).Watermill())
 	}
 	return messages
 }
@@ -59,9 +59,6 @@ const quiet = time.Second
 
 // look shows at most limit messages of a topic's holding queue, the oldest first.
 func (d *driver) look(ctx context.Context, topic string, limit int, show func(amqp.Delivery)) error {
-	if d.isClosed() {
-		return errClosed
-	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	queue := d.topology.names.holding(topic)

@@ -1,6 +1,7 @@
 package amqpbus
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -8,25 +9,16 @@ import (
 	"time"
 )
 
-// Defaults of [Config].
 const (
-	DefaultExchange       = "domain_events"
-	DefaultPartitions     = 3
-	DefaultPrefetch       = 512
-	DefaultHeartbeat      = 10 * time.Second
-	DefaultConnectTimeout = 10 * time.Second
-	DefaultConfirmTimeout = 30 * time.Second
-	DefaultRebalance      = 3 * time.Second
-)
+	defaultPartitions = 3
+	defaultPrefetch   = 512
+	defaultHeartbeat  = 10 * time.Second
+	defaultConnect    = 10 * time.Second
+	defaultConfirm    = 30 * time.Second
+	defaultRebalance  = 3 * time.Second
 
-// MaxPartitions is the limit of queues of a group: keys are hashed to this many slots, and
-// each queue has some of them.
-const MaxPartitions = slots
-
-// Queue types of [Config.QueueType].
-const (
-	Quorum  = "quorum"
-	Classic = "classic"
+	// Types of queues.
+	quorum, classic = "quorum", "classic"
 )
 
 // Config is the configuration of the scheme. The zero value works. A URL's parameter wins
@@ -39,12 +31,12 @@ type Config struct {
 	// It is created if it does not exist.
 	Exchange string
 	// Partitions is the number of queues of a group that is declared without a number; 3 by
-	// default, [MaxPartitions] at most. Each queue is consumed by one instance at a time,
+	// default, 48 at most. Each queue is consumed by one instance at a time,
 	// so Partitions also limits how many instances can share a group. Each costs a channel
 	// per instance, and a Raft log if it is a quorum queue.
 	Partitions int
-	// QueueType is [Quorum] (the default: replicated if the broker is a cluster) or
-	// [Classic] (on one node only).
+	// QueueType is "quorum" (the default: replicated if the broker is a cluster) or "classic"
+	// (on one node only).
 	QueueType string
 	// Prefetch is how many unacknowledged messages a queue sends to its consumer; 512 by
 	// default. They are held in memory and are delivered again after a crash. Use the same
@@ -75,33 +67,15 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Exchange == "" {
-		c.Exchange = DefaultExchange
-	}
-	if c.Partitions == 0 {
-		c.Partitions = DefaultPartitions
-	}
-	if c.QueueType == "" {
-		c.QueueType = Quorum
-	}
-	if c.Prefetch == 0 {
-		c.Prefetch = DefaultPrefetch
-	}
-	if c.Heartbeat == 0 {
-		c.Heartbeat = DefaultHeartbeat
-	}
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = DefaultConnectTimeout
-	}
-	if c.ConfirmTimeout == 0 {
-		c.ConfirmTimeout = DefaultConfirmTimeout
-	}
-	if c.Rebalance == 0 {
-		c.Rebalance = DefaultRebalance
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Exchange = cmp.Or(c.Exchange, "domain_events")
+	c.Partitions = cmp.Or(c.Partitions, defaultPartitions)
+	c.QueueType = cmp.Or(c.QueueType, quorum)
+	c.Prefetch = cmp.Or(c.Prefetch, defaultPrefetch)
+	c.Heartbeat = cmp.Or(c.Heartbeat, defaultHeartbeat)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, defaultConnect)
+	c.ConfirmTimeout = cmp.Or(c.ConfirmTimeout, defaultConfirm)
+	c.Rebalance = cmp.Or(c.Rebalance, defaultRebalance)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -116,20 +90,20 @@ func (c Config) validate() error {
 		return fmt.Errorf("exchange is %q; give a name of at most 127 bytes without * and #", c.Exchange)
 	case strings.HasPrefix(c.Exchange, "amq."):
 		return fmt.Errorf("exchange is %q; names that begin with amq. are the broker's own", c.Exchange)
-	case c.Partitions < 0 || c.Partitions > MaxPartitions:
-		return fmt.Errorf("partitions is %d; give 1 to %d, or 0 for the default %d", c.Partitions, MaxPartitions, DefaultPartitions)
-	case c.QueueType != "" && c.QueueType != Quorum && c.QueueType != Classic:
-		return fmt.Errorf("queue_type is %q; give %s (replicated) or %s", c.QueueType, Quorum, Classic)
+	case c.Partitions < 0 || c.Partitions > slots:
+		return fmt.Errorf("partitions is %d; give 1 to %d, or 0 for the default %d", c.Partitions, slots, defaultPartitions)
+	case c.QueueType != "" && c.QueueType != quorum && c.QueueType != classic:
+		return fmt.Errorf("queue_type is %q; give %s (replicated) or %s", c.QueueType, quorum, classic)
 	case c.Prefetch < 0 || c.Prefetch > maxPrefetch:
-		return fmt.Errorf("prefetch is %d; give 1 to %d, or 0 for the default %d", c.Prefetch, maxPrefetch, DefaultPrefetch)
+		return fmt.Errorf("prefetch is %d; give 1 to %d, or 0 for the default %d", c.Prefetch, maxPrefetch, defaultPrefetch)
 	case c.Heartbeat != 0 && (c.Heartbeat < time.Second || c.Heartbeat > time.Hour):
-		return fmt.Errorf("heartbeat is %s; give 1s to 1h, or 0 for the default %s", c.Heartbeat, DefaultHeartbeat)
+		return fmt.Errorf("heartbeat is %s; give 1s to 1h, or 0 for the default %s", c.Heartbeat, defaultHeartbeat)
 	case c.ConnectTimeout < 0:
-		return fmt.Errorf("connect_timeout is %s; give a positive duration, or 0 for the default %s", c.ConnectTimeout, DefaultConnectTimeout)
+		return fmt.Errorf("connect_timeout is %s; give a positive duration, or 0 for the default %s", c.ConnectTimeout, defaultConnect)
 	case c.ConfirmTimeout < 0:
-		return fmt.Errorf("confirm_timeout is %s; give a positive duration, or 0 for the default %s", c.ConfirmTimeout, DefaultConfirmTimeout)
+		return fmt.Errorf("confirm_timeout is %s; give a positive duration, or 0 for the default %s", c.ConfirmTimeout, defaultConfirm)
 	case c.Rebalance < 0:
-		return fmt.Errorf("Rebalance is %s; give a positive duration, or 0 for the default %s", c.Rebalance, DefaultRebalance)
+		return fmt.Errorf("Rebalance is %s; give a positive duration, or 0 for the default %s", c.Rebalance, defaultRebalance)
 	}
 	for group, types := range c.Bindings {
 		if len(types) == 0 {

@@ -13,7 +13,7 @@ import (
 // Watermill's TestReconnect reads messages while it still publishes them, so
 // TestRestartedBroker replaces it.
 func TestConformance(t *testing.T) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		t.Run(kind, func(t *testing.T) {
 			b := rabbit(t)
 			open := func(t *testing.T) *bus.Bus { return b.open(t, amqpbus.Config{}, "queue_type="+kind) }

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin for the groups that [driver.Lag] knows: AMQP cannot list
+// Groups implements driver.GroupAdmin for the groups that [driver.Lag] knows: AMQP cannot list
 // queues. A queue has no positions.
 func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	lags, err := d.Lag(ctx)
@@ -39,13 +39,10 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, err
 	return all, nil
 }
 
-// DeleteGroup implements bus.GroupAdmin: it deletes the group's queues, with the messages
+// DeleteGroup implements driver.GroupAdmin: it deletes the group's queues, with the messages
 // in them. The broker cannot refuse this for a consumer that starts at the same moment;
 // such a consumer is cancelled, and creates its queue again.
 func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
-	if d.isClosed() {
-		return errClosed
-	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	return translate("delete group", d.topology.remove(a, topic, group))

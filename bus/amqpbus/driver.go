@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is a bus on one vhost. It publishes on one connection and does everything else on
@@ -19,21 +20,20 @@ type driver struct {
 	topology  *topology
 	publisher *publisher
 
-	mu     sync.Mutex
-	closed bool
-	open   map[*source]struct{}
+	mu   sync.Mutex
+	open map[*source]struct{} // for Lag
 
 	closeOnce sync.Once
 	closeErr  error
 }
 
 var (
-	_ bus.Driver     = (*driver)(nil)
-	_ bus.Pinger     = (*driver)(nil)
-	_ bus.Lagger     = (*driver)(nil)
-	_ bus.Inspector  = (*driver)(nil)
-	_ bus.Pender     = (*driver)(nil)
-	_ bus.GroupAdmin = (*driver)(nil)
+	_ bus.Driver           = (*driver)(nil)
+	_ busdriver.Pinger     = (*driver)(nil)
+	_ busdriver.Lagger     = (*driver)(nil)
+	_ busdriver.Inspector  = (*driver)(nil)
+	_ busdriver.Pender     = (*driver)(nil)
+	_ busdriver.GroupAdmin = (*driver)(nil)
 )
 
 // open makes a driver. Its links connect at the first use.
@@ -46,7 +46,7 @@ func open(to endpoint, cfg Config) *driver {
 	return d
 }
 
-// Ping implements bus.Pinger: it opens a channel.
+// Ping implements driver.Pinger: it opens a channel.
 func (d *driver) Ping(ctx context.Context) error {
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
@@ -70,9 +70,6 @@ func (shared) Close() error { return nil }
 // Retention applies to that queue only, which drops older messages; the other queues keep
 // their messages until they are consumed. Replication is set by the cluster.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
-	if d.isClosed() {
-		return errClosed
-	}
 	for _, t := range topics {
 		if err := d.topology.declare(ctx, t); err != nil {
 			return translate("declare", err)
@@ -81,28 +78,8 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-// Close ends sources, publisher and connections.
+// Close ends publisher and connections.
 func (d *driver) Close() error {
-	d.closeOnce.Do(func() {
-		d.mu.Lock()
-		d.closed = true
-		var open []*source
-		for s := range d.open {
-			open = append(open, s)
-		}
-		d.mu.Unlock()
-		var wg sync.WaitGroup
-		for _, s := range open {
-			wg.Go(func() { s.Close() }) //nolint:errcheck // never fails
-		}
-		wg.Wait()
-		d.closeErr = translate("close", errors.Join(d.publisher.Close(), d.consuming.close()))
-	})
+	d.closeOnce.Do(func() { d.closeErr = translate("close", errors.Join(d.publisher.Close(), d.consuming.close())) })
 	return d.closeErr
-}
-
-func (d *driver) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
 }

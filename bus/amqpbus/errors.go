@@ -38,10 +38,7 @@ func translate(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err // the caller cancelled
 	}
-	if fault.Of(err, func(error) fault.Class { return fault.Infrastructure }) == fault.Infrastructure {
-		return fault.MarkInfrastructure(err)
-	}
-	return err
+	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }
 
 // is reports whether the broker closed the channel with one of the codes.

@@ -21,7 +21,7 @@ import (
 func TestRestartedBroker(t *testing.T) {
 	t.Parallel()
 	n := ownNode(t)
-	for kind, actions := range map[string][]string{amqpbus.Quorum: {"restart", "crash"}, amqpbus.Classic: {"crash"}} {
+	for kind, actions := range map[string][]string{"quorum": {"restart", "crash"}, "classic": {"crash"}} {
 		t.Run(kind, func(t *testing.T) {
 			const keys, each = 20, 300
 			b := onBroker(t, n.url)

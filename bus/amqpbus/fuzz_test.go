@@ -35,21 +35,21 @@ func FuzzDecode(f *testing.F) {
 				table[name] = text
 			}
 		}
-		m := decode(amqp.Delivery{Headers: table, MessageId: id, ContentType: contentType, Body: body})
-		if m == nil || m.Metadata == nil || string(m.Payload) != string(body) {
+		m := messageOf(amqp.Delivery{Headers: table, MessageId: id, ContentType: contentType, Body: body})
+		if m.Metadata == nil || string(m.Payload) != string(body) {
 			t.Fatalf("%v is read as %+v", table, m)
 		}
-		if table["_watermill_message_uuid"] == nil && m.UUID != id {
-			t.Fatalf("the message %q is called %q", id, m.UUID)
+		if table["_watermill_message_uuid"] == nil && m.ID != id {
+			t.Fatalf("the message %q is called %q", id, m.ID)
 		}
 		if contentType != "" && m.Metadata[event.ContentTypeHeader] == "" {
 			t.Fatalf("the content type %q is lost", contentType)
 		}
-		p, err := encode(m)
+		p, err := encode(m.Watermill())
 		if err != nil {
 			return // names that are too long for AMQP
 		}
-		if again := decode(amqp.Delivery{Headers: p.Headers, Body: p.Body}); again.UUID != m.UUID || len(again.Metadata) != len(m.Metadata) {
+		if again := messageOf(amqp.Delivery{Headers: p.Headers, Body: p.Body}); again.ID != m.ID || len(again.Metadata) != len(m.Metadata) {
 			t.Fatalf("%+v comes back as %+v", m, again)
 		}
 	})

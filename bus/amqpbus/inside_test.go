@@ -31,7 +31,7 @@ func TestLagCountsAMovingMessage(t *testing.T) {
 
 // Foreign publishers send headers of any type, and the broker adds its own.
 func TestDecodeForeign(t *testing.T) {
-	m := decode(amqp.Delivery{
+	m := messageOf(amqp.Delivery{
 		Headers: amqp.Table{
 			"text": "a", "bytes": []byte("b"), "number": int32(7), "flag": true,
 			"at":               time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
@@ -43,15 +43,15 @@ func TestDecodeForeign(t *testing.T) {
 		"text": "a", "bytes": "b", "number": "7", "flag": "true", "at": "2026-01-02T03:04:05Z",
 		event.ContentTypeHeader: "application/json",
 	}
-	if m.UUID != "id-1" || string(m.Payload) != "body" || len(m.Metadata) != len(want) {
-		t.Errorf("got %s %s %v", m.UUID, m.Payload, m.Metadata)
+	if m.ID != "id-1" || string(m.Payload) != "body" || len(m.Metadata) != len(want) {
+		t.Errorf("got %s %s %v", m.ID, m.Payload, m.Metadata)
 	}
 	for k, v := range want {
 		if m.Metadata[k] != v {
 			t.Errorf("%s is %q, want %q", k, m.Metadata[k], v)
 		}
 	}
-	if bare := decode(amqp.Delivery{}); bare.UUID != "" || len(bare.Metadata) != 0 {
+	if bare := messageOf(amqp.Delivery{}); bare.ID != "" || len(bare.Metadata) != 0 {
 		t.Errorf("a bare delivery became %v", bare)
 	}
 }
@@ -116,7 +116,7 @@ func FuzzKey(f *testing.F) {
 // Every slot belongs to exactly one queue of a group.
 func TestSlotsArePartitioned(t *testing.T) {
 	n := naming{exchange: "domain_events"}
-	for partitions := 1; partitions <= MaxPartitions; partitions++ {
+	for partitions := 1; partitions <= slots; partitions++ {
 		var all []string
 		for p := range partitions {
 			all = append(all, n.patterns("topic", "group", p, partitions)...)

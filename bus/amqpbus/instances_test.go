@@ -15,7 +15,7 @@ import (
 // messages flow. Order per key holds over every hand-over, and nothing is handled twice,
 // because an instance finishes its messages in flight before it releases a queue.
 func TestInstancesShareAndHandOver(t *testing.T) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			const keys = 24
@@ -64,7 +64,7 @@ func TestInstancesShareAndHandOver(t *testing.T) {
 // order, also when that consumer crashes too. With quorum queues this holds because all
 // have the same prefetch.
 func TestOrderAfterCrashesInARow(t *testing.T) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			const messages = 60
@@ -115,7 +115,7 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 
 // The broker drops nothing, however often it delivers.
 func TestManyRedeliveries(t *testing.T) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			b := rabbit(t)

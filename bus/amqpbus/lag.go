@@ -1,25 +1,20 @@
 package amqpbus
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Lag implements bus.Lagger for the groups that were declared or subscribed here; messages
+// Lag implements driver.Lagger for the groups that were declared or subscribed here; messages
 // in a topic's holding queue count for the redrive group. It counts the messages in the
 // queues and this process's unacknowledged ones. The broker does not report the messages
 // that other processes hold, so the count may be low by the prefetch of each queue they
 // consume. Oldest is known for messages of this process, and zero otherwise.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	if d.isClosed() {
-		return nil, errClosed
-	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	return lags(d.topology.known(), func(queue string) (int, error) {
@@ -53,20 +48,14 @@ func lags(groups []*group, inspect func(queue string) (int, error), take func() 
 		}
 		all = append(all, lag)
 	}
-	slices.SortFunc(all, func(a, b bus.Lag) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
-	})
 	return all, nil
 }
 
-// HasTopic implements bus.TopicFinder: a topic exists when its holding queue exists, or a
+// HasTopic implements driver.TopicFinder: a topic exists when its holding queue exists, or a
 // queue of a group that this process knows. Every topic of dead letters has a holding
 // queue, because a bus.Runner declares it for the redrive group. Another topic has one if
 // it was declared without groups.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
-	if d.isClosed() {
-		return false, errClosed
-	}
 	if err := checkTopic(name); err != nil {
 		return false, translate("topic", err)
 	}
@@ -84,7 +73,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return exists, nil
 }
 
-// Topics implements bus.TopicFinder: AMQP cannot list queues.
+// Topics implements driver.TopicFinder: AMQP cannot list queues.
 func (d *driver) Topics(context.Context) ([]string, error) {
 	return nil, fmt.Errorf("amqpbus: topics: %w", errors.ErrUnsupported)
 }

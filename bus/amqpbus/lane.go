@@ -16,7 +16,7 @@ import (
 type lane struct {
 	source  *source
 	queue   string
-	yield   chan struct{}           // capacity 1: release the queue to another instance
+	yield   kit.Signal              // release the queue to another instance
 	session atomic.Pointer[session] // nil: none is open
 
 	expected int           // how many messages the first session receives

@@ -8,7 +8,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -34,8 +33,8 @@ func encode(m *message.Message) (amqp.Publishing, error) {
 	p.Type = short(typeOf(m))
 	p.ContentType = short(m.Metadata[event.ContentTypeHeader])
 	limit := maxProperties
-	if !bus.IsLetter(m) {
-		limit -= bus.LetterBytes
+	if !busdriver.IsLetter(m) {
+		limit -= busdriver.LetterBytes
 	}
 	if size := propertiesSize(p); size > limit {
 		return p, fault.MarkPermanent(fmt.Errorf("message %s has %d bytes of metadata; RabbitMQ takes at most %d: put some of it into the payload", m.UUID, size, limit))
@@ -95,14 +94,6 @@ func messageOf(d amqp.Delivery) busdriver.Message {
 		m.Metadata[event.ContentTypeHeader] = d.ContentType
 	}
 	return m
-}
-
-// decode is messageOf for Watermill.
-func decode(d amqp.Delivery) *message.Message {
-	m := messageOf(d)
-	out := message.NewMessage(m.ID, m.Payload)
-	out.Metadata = m.Metadata
-	return out
 }
 
 // brokers reports whether RabbitMQ itself sets a header.

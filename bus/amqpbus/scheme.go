@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -60,7 +61,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 // parse reads a URL. The mode is empty for this package.
 func parse(u *url.URL, cfg Config) (to endpoint, _ Config, mode string, err error) {
 	secure := u.Scheme == "amqps"
-	params := bus.NewParams(u)
+	params := busdriver.NewParams(u)
 	mode = params.String("mode", "")
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Exchange = params.String("exchange", cfg.Exchange)

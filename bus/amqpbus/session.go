@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // session is one consumer on one channel. Its goroutine, run, receives messages and sends
@@ -21,9 +22,9 @@ type session struct {
 
 	ctx     context.Context // of its deliveries: ends when the session is lost
 	revoke  context.CancelCauseFunc
-	changed chan struct{} // capacity 1: run has something to do
-	due     *time.Timer   // of run: when to send acknowledgements to the broker
-	second  bool          // of run: a second consumer is there, see settled
+	changed kit.Signal  // run has something to do
+	due     *time.Timer // of run: when to send acknowledgements to the broker
+	second  bool        // of run: a second consumer is there, see settled
 
 	mu        sync.Mutex
 	flights   []*flight // taken and not acknowledged, or not all before them, in order
@@ -55,7 +56,7 @@ type flight struct {
 func newSession(l *lane, ch *amqp.Channel, deliveries <-chan amqp.Delivery, closed <-chan *amqp.Error) *session {
 	s := &session{
 		lane: l, channel: ch, deliveries: deliveries, closed: closed,
-		changed: make(chan struct{}, 1), due: time.NewTimer(tellEvery),
+		changed: kit.NewSignal(), due: time.NewTimer(tellEvery),
 	}
 	s.due.Stop()
 	s.ctx, s.revoke = context.WithCancelCause(l.source.base)
@@ -120,23 +121,15 @@ func (s *session) stop() int {
 }
 
 // kick makes Fetch look again.
-func (s *session) kick() { s.lane.source.tell() }
-
-// wake makes run look again.
-func (s *session) wake() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-}
+func (s *session) kick() { s.lane.source.ready.Send() }
 
 // pause stops handing over, or resumes it.
 func (s *session) pause(on bool) {
 	s.mu.Lock()
 	s.paused = on
 	s.mu.Unlock()
-	s.wake()
-	s.lane.source.tell()
+	s.changed.Send()
+	s.lane.source.ready.Send()
 }
 
 // idle reports whether the queue is to be released and no message is in flight.
@@ -159,7 +152,7 @@ func (s *session) take(d amqp.Delivery) {
 		s.lane.expected = 0
 		close(s.lane.arrived)
 	}
-	s.lane.source.tell()
+	s.lane.source.ready.Send()
 }
 
 // hand hands over messages up to the window's room: returned messages come before new ones.

@@ -39,7 +39,7 @@ func (s *session) settle(f *flight, done bool) {
 			return cmp.Compare(a.delivery.DeliveryTag, b.delivery.DeliveryTag)
 		})
 		s.again = slices.Insert(s.again, i, f)
-		s.lane.source.tell()
+		s.lane.source.ready.Send()
 	} else {
 		f.acked, f.round = true, s.round
 		s.fresh = append(s.fresh, f)
@@ -48,7 +48,7 @@ func (s *session) settle(f *flight, done bool) {
 		s.lane.source.window.Give(s)
 	}
 	if s.paused || s.news > 0 && (!s.gathering || s.many()) {
-		s.wake()
+		s.changed.Send()
 	}
 }
 

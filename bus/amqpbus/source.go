@@ -22,8 +22,8 @@ type source struct {
 	prefetch int
 	base     context.Context // its values are passed to the deliveries
 	window   *kit.Window[*session]
-	ready    chan struct{} // capacity 1: a lane has something to hand over
-	turn     int           // the lane that Fetch begins with
+	ready    kit.Signal // a lane has something to hand over
+	turn     int        // the lane that Fetch begins with
 
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -39,9 +39,6 @@ func (d *driver) Source(ctx context.Context, topic, name string, size int) (busd
 	if size < 1 {
 		return nil, fmt.Errorf("amqpbus: subscribe: the window is %d; give at least 1", size)
 	}
-	if d.isClosed() {
-		return nil, errClosed
-	}
 	g, err := d.topology.resolve(ctx, topic, name)
 	if err != nil {
 		return nil, translate("subscribe to "+topic, err)
@@ -54,10 +51,6 @@ func (d *driver) Source(ctx context.Context, topic, name string, size int) (busd
 		}
 	}
 	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		return nil, errClosed
-	}
 	d.open[s] = struct{}{}
 	d.mu.Unlock()
 	go s.run()
@@ -70,7 +63,7 @@ func (d *driver) Source(ctx context.Context, topic, name string, size int) (busd
 func newSource(ctx context.Context, d *driver, g *group, size int) *source {
 	s := &source{
 		driver: d, group: g, prefetch: d.cfg.Prefetch, base: context.WithoutCancel(ctx),
-		window: kit.NewWindow(size, (*session).kick), ready: make(chan struct{}, 1),
+		window: kit.NewWindow(size, (*session).kick), ready: kit.NewSignal(),
 		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if g.held() {
@@ -79,7 +72,7 @@ func newSource(ctx context.Context, d *driver, g *group, size int) *source {
 		s.prefetch = min(size, maxPrefetch)
 	}
 	for _, q := range g.queues {
-		s.lanes = append(s.lanes, &lane{source: s, queue: q, yield: make(chan struct{}, 1), arrived: make(chan struct{})})
+		s.lanes = append(s.lanes, &lane{source: s, queue: q, yield: kit.NewSignal(), arrived: make(chan struct{})})
 	}
 	return s
 }
@@ -98,14 +91,6 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 		}
 	}
 	return all
-}
-
-// tell signals that a lane has something to hand over.
-func (s *source) tell() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
 }
 
 // run lasts until Close.

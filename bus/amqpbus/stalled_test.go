@@ -14,7 +14,7 @@ import (
 // A broker that is slow while a consumer stops receives all acknowledgements in one burst, more
 // of them than a quorum queue takes from a channel at once. It loses none.
 func TestAnOrderlyStopBehindASlowBroker(t *testing.T) {
-	for _, kind := range []string{amqpbus.Quorum, amqpbus.Classic} {
+	for _, kind := range []string{"quorum", "classic"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			const messages = 400

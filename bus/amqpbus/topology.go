@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -72,8 +73,8 @@ func (t *topology) declare(ctx context.Context, want bus.Topic) error {
 	if err := checkTopic(want.Name); err != nil {
 		return err
 	}
-	if want.Partitions > MaxPartitions {
-		return fault.MarkPermanent(fmt.Errorf("topic %s: %d partitions; give at most %d", want.Name, want.Partitions, MaxPartitions))
+	if want.Partitions > slots {
+		return fault.MarkPermanent(fmt.Errorf("topic %s: %d partitions; give at most %d", want.Name, want.Partitions, slots))
 	}
 	t.declaring.Lock()
 	defer t.declaring.Unlock()
@@ -238,7 +239,7 @@ func (t *topology) queue(a *admin, name string, retention time.Duration) error {
 	if retention > 0 {
 		args["x-message-ttl"] = retention.Milliseconds()
 	}
-	if t.cfg.QueueType == Quorum && version(conn) >= 4 {
+	if t.cfg.QueueType == quorum && version(conn) >= 4 {
 		// From 4.0 on a quorum queue drops a message after 20 deliveries. Older brokers
 		// have no limit, and take -1 for "drop at the first redelivery".
 		args[deliveryLimit] = -1
@@ -283,9 +284,5 @@ func (t *topology) remember(g *group) *group {
 func (t *topology) known() []*group {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var groups []*group
-	for _, g := range t.groups {
-		groups = append(groups, g)
-	}
-	return groups
+	return slices.Collect(maps.Values(t.groups))
 }

@@ -308,7 +308,7 @@ func TestPrefixKeepsApart(t *testing.T) {
 	b := rabbit(t)
 	environment := unique("env")
 	prod, staging := b.open(t, amqpbus.Config{}, "prefix="+environment+"-prod."), b.open(t, amqpbus.Config{}, "prefix="+environment+"-staging.")
-	for _, topic := range []string{unique("topic"), amqpbus.DefaultExchange} {
+	for _, topic := range []string{unique("topic"), "domain_events"} {
 		for _, bs := range []*bus.Bus{prod, staging} {
 			declare(t, bs, bus.Topic{Name: topic, Groups: []string{"g"}}, bus.Topic{Name: topic + ".dlq"})
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/busprom"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -215,9 +216,11 @@ func TestBatchesAreCounted(t *testing.T) {
 // away is a transport that refuses to publish.
 type away struct{ bus.Driver }
 
-func (a away) Publisher() message.Publisher               { return a }
-func (away) Publish(string, ...*message.Message) error    { return errors.New("no broker") }
-func (a away) Lag(ctx context.Context) ([]bus.Lag, error) { return a.Driver.(bus.Lagger).Lag(ctx) }
+func (a away) Publisher() message.Publisher            { return a }
+func (away) Publish(string, ...*message.Message) error { return errors.New("no broker") }
+func (a away) Lag(ctx context.Context) ([]bus.Lag, error) {
+	return a.Driver.(busdriver.Lagger).Lag(ctx)
+}
 
 func TestFailedPublishesAreCounted(t *testing.T) {
 	s := newStand(t, func(d bus.Driver) bus.Driver { return away{d} }, busprom.Config{})

@@ -31,8 +31,8 @@ type broken struct {
 	closed  func() error
 	absent  func(error) error // the error of an absent server
 	groups  func([]bus.Group) []bus.Group
-	reset   func(next bus.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error)
-	delete  func(next bus.GroupAdmin, topic, group string) error
+	reset   func(next driver.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error)
+	delete  func(next driver.GroupAdmin, topic, group string) error
 	read    func(fn func(*message.Message) error) func(*message.Message) error
 
 	unordered bool // claims that it keeps no order
@@ -88,7 +88,7 @@ func (p absentPublisher) Publish(topic string, messages ...*message.Message) err
 
 // Ping calls the wrapped driver.
 func (b broken) Ping(ctx context.Context) error {
-	if p, ok := b.Driver.(bus.Pinger); ok {
+	if p, ok := b.Driver.(driver.Pinger); ok {
 		return p.Ping(ctx)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (b broken) Close() error {
 }
 
 func (b broken) Lag(ctx context.Context) ([]bus.Lag, error) {
-	all, err := b.Driver.(bus.Lagger).Lag(ctx)
+	all, err := b.Driver.(driver.Lagger).Lag(ctx)
 	if b.lag != nil {
 		all = b.lag(all)
 	}
@@ -131,7 +131,7 @@ func (b broken) Lag(ctx context.Context) ([]bus.Lag, error) {
 }
 
 func (b broken) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
-	all, err := b.Driver.(bus.Inspector).Browse(ctx, topic, limit)
+	all, err := b.Driver.(driver.Inspector).Browse(ctx, topic, limit)
 	if b.browse != nil {
 		all = b.browse(all)
 	}
@@ -139,7 +139,7 @@ func (b broken) Browse(ctx context.Context, topic string, limit int) ([]*message
 }
 
 func (b broken) HasTopic(ctx context.Context, name string) (bool, error) {
-	has, err := b.Driver.(bus.TopicFinder).HasTopic(ctx, name)
+	has, err := b.Driver.(driver.TopicFinder).HasTopic(ctx, name)
 	if b.finds != nil {
 		has = b.finds(has)
 	}
@@ -147,11 +147,11 @@ func (b broken) HasTopic(ctx context.Context, name string) (bool, error) {
 }
 
 func (b broken) Topics(ctx context.Context) ([]string, error) {
-	return b.Driver.(bus.TopicFinder).Topics(ctx)
+	return b.Driver.(driver.TopicFinder).Topics(ctx)
 }
 
 func (b broken) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
-	all, err := b.Driver.(bus.GroupAdmin).Groups(ctx, topics...)
+	all, err := b.Driver.(driver.GroupAdmin).Groups(ctx, topics...)
 	if b.groups != nil {
 		all = b.groups(all)
 	}
@@ -159,7 +159,7 @@ func (b broken) Groups(ctx context.Context, topics ...string) ([]bus.Group, erro
 }
 
 func (b broken) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
-	next := b.Driver.(bus.GroupResetter)
+	next := b.Driver.(driver.GroupResetter)
 	if b.reset != nil {
 		return b.reset(next, topic, group, to, dryRun)
 	}
@@ -167,7 +167,7 @@ func (b broken) ResetGroup(ctx context.Context, topic, group string, to bus.Plac
 }
 
 func (b broken) DeleteGroup(ctx context.Context, topic, group string) error {
-	next := b.Driver.(bus.GroupAdmin)
+	next := b.Driver.(driver.GroupAdmin)
 	if b.delete != nil {
 		return b.delete(next, topic, group)
 	}
@@ -178,7 +178,7 @@ func (b broken) Read(ctx context.Context, topic string, from bus.Place, fn func(
 	if b.read != nil {
 		fn = b.read(fn)
 	}
-	return b.Driver.(bus.Reader).Read(ctx, topic, from, fn)
+	return b.Driver.(driver.Reader).Read(ctx, topic, from, fn)
 }
 
 type brokenPublisher struct {
@@ -325,7 +325,7 @@ func changes(change func(*message.Message)) func(message.Publisher, string, []*m
 }
 
 // movesToTheEnd moves to the end, for any place.
-func movesToTheEnd(next bus.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func movesToTheEnd(next driver.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	moved, err := next.ResetGroup(context.Background(), topic, group, to, dryRun)
 	if err != nil || dryRun || to.Latest {
 		return moved, err
@@ -335,12 +335,12 @@ func movesToTheEnd(next bus.GroupResetter, topic, group string, to bus.Place, dr
 }
 
 // movesAlways also moves in a dry run.
-func movesAlways(next bus.GroupResetter, topic, group string, to bus.Place, _ bool) (bus.Moved, error) {
+func movesAlways(next driver.GroupResetter, topic, group string, to bus.Place, _ bool) (bus.Moved, error) {
 	return next.ResetGroup(context.Background(), topic, group, to, false)
 }
 
 // movesToTheBeginning moves to the beginning, for any place.
-func movesToTheBeginning(next bus.GroupResetter, topic, group string, _ bus.Place, dryRun bool) (bus.Moved, error) {
+func movesToTheBeginning(next driver.GroupResetter, topic, group string, _ bus.Place, dryRun bool) (bus.Moved, error) {
 	return next.ResetGroup(context.Background(), topic, group, bus.Place{}, dryRun)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 )
 
@@ -58,9 +59,11 @@ func faults() map[string]struct {
 		"moves in a dry run":                  {broken{reset: movesAlways}, []string{"AResetGroupGetsEverythingAgain"}},
 		"takes every place for the beginning": {broken{reset: movesToTheBeginning}, []string{"AResetGroupBeginsAtAPlace"}},
 		"says that it has reset any group": {broken{
-			reset: func(bus.GroupResetter, string, string, bus.Place, bool) (bus.Moved, error) { return bus.Moved{}, nil },
+			reset: func(busdriver.GroupResetter, string, string, bus.Place, bool) (bus.Moved, error) {
+				return bus.Moved{}, nil
+			},
 		}, []string{"ALiveGroupIsLeftAlone", "AGroupThatIsNotThereIsNotMade"}},
-		"deletes nothing": {broken{delete: func(bus.GroupAdmin, string, string) error { return nil }},
+		"deletes nothing": {broken{delete: func(busdriver.GroupAdmin, string, string) error { return nil }},
 			[]string{"ADeletedGroupBeginsAnew", "ALiveGroupIsLeftAlone", "AGroupThatIsNotThereIsNotMade"}},
 		"sees no members": {broken{groups: func(all []bus.Group) []bus.Group {
 			for i := range all {

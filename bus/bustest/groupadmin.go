@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -387,7 +388,7 @@ func readConsumesNothing(ctx context.Context, env Env) error {
 }
 
 func resets(b *bus.Bus) bool {
-	_, ok := b.Driver().(bus.GroupResetter)
+	_, ok := b.Driver().(driver.GroupResetter)
 	return ok
 }
 

@@ -322,7 +322,7 @@ type dying struct {
 }
 
 func (d dying) Lag(ctx context.Context) ([]bus.Lag, error) {
-	if l, ok := d.Driver.(bus.Lagger); ok {
+	if l, ok := d.Driver.(driver.Lagger); ok {
 		return l.Lag(ctx)
 	}
 	return nil, errors.ErrUnsupported

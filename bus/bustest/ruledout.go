@@ -1,6 +1,9 @@
 package bustest
 
-import "github.com/millrace-go/millrace/bus"
+import (
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+)
 
 // Rule says that a case does not apply to a transport without a capability.
 type Rule struct {
@@ -11,16 +14,16 @@ type Rule struct {
 
 // Flags beside the capabilities.
 const (
-	FlagRestart   = "RestartCommand"    // the option of that name was given
-	FlagServer    = "Absent"            // the option of that name was given
-	FlagLagger    = "bus.Lagger"        // the driver implements it
-	FlagInspector = "bus.Inspector"     // the driver implements it
-	FlagFinder    = "bus.TopicFinder"   // the driver implements it
-	FlagGroups    = "bus.GroupAdmin"    // the driver implements it
-	FlagResetter  = "bus.GroupResetter" // the driver implements it
-	FlagReader    = "bus.Reader"        // the driver implements it
-	FlagParallel  = "parallel keys"     // its capabilities have neither SerialGroups nor OneAtATime
-	FlagUnlocked  = "unlocked keys"     // its capabilities have no LocksKeys
+	FlagRestart   = "RestartCommand"       // the option of that name was given
+	FlagServer    = "Absent"               // the option of that name was given
+	FlagLagger    = "driver.Lagger"        // the driver implements it
+	FlagInspector = "driver.Inspector"     // the driver implements it
+	FlagFinder    = "driver.TopicFinder"   // the driver implements it
+	FlagGroups    = "driver.GroupAdmin"    // the driver implements it
+	FlagResetter  = "driver.GroupResetter" // the driver implements it
+	FlagReader    = "driver.Reader"        // the driver implements it
+	FlagParallel  = "parallel keys"        // its capabilities have neither SerialGroups nor OneAtATime
+	FlagUnlocked  = "unlocked keys"        // its capabilities have no LocksKeys
 )
 
 // RuledOut returns every case that may print n/a, and the reason.
@@ -70,12 +73,12 @@ func RuledOut() []Rule {
 // flags returns the flags of a bus.
 func flags(b *bus.Bus, o options) map[string]bool {
 	c := b.Capabilities()
-	_, lagger := b.Driver().(bus.Lagger)
-	_, inspector := b.Driver().(bus.Inspector)
-	_, finder := b.Driver().(bus.TopicFinder)
-	_, groups := b.Driver().(bus.GroupAdmin)
-	_, resetter := b.Driver().(bus.GroupResetter)
-	_, reader := b.Driver().(bus.Reader)
+	_, lagger := b.Driver().(driver.Lagger)
+	_, inspector := b.Driver().(driver.Inspector)
+	_, finder := b.Driver().(driver.TopicFinder)
+	_, groups := b.Driver().(driver.GroupAdmin)
+	_, resetter := b.Driver().(driver.GroupResetter)
+	_, reader := b.Driver().(driver.Reader)
 	return map[string]bool{
 		"Durable":           c.Durable,
 		"OrderedPerKey":     c.OrderedPerKey,

@@ -26,6 +26,8 @@ package driver
 import (
 	"context"
 	"errors"
+
+	"github.com/ThreeDotsLabs/watermill/message"
 )
 
 // ErrEnded is the error of [Source.Fetch] when the transport has ended the subscription by
@@ -41,6 +43,15 @@ type Message struct {
 	ID       string
 	Metadata map[string]string
 	Payload  []byte
+}
+
+// Watermill returns the message as Watermill's, which shares the metadata and the payload.
+func (m Message) Watermill() *message.Message {
+	out := message.NewMessage(m.ID, m.Payload)
+	if m.Metadata != nil {
+		out.Metadata = m.Metadata
+	}
+	return out
 }
 
 // Delivery is a fetched message. Done and Back do not wait, may be called from any goroutine,

@@ -16,7 +16,7 @@ const (
 	browseSteps = 6
 )
 
-// Browse implements bus.Inspector: the newest committed messages of all partitions, by the
+// Browse implements driver.Inspector: the newest committed messages of all partitions, by the
 // millisecond in which they were published. Compaction and aborted transactions leave
 // holes; behind long holes Browse shows fewer messages.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
@@ -24,7 +24,7 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 	return messages(found[max(0, len(found)-limit):]), wrap(err, "browse %s", topic)
 }
 
-// Pending implements bus.Pender: the committed messages that follow the group's offsets, by
+// Pending implements driver.Pender: the committed messages that follow the group's offsets, by
 // the millisecond in which they were published.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	var done map[string]map[int32]commit
@@ -121,10 +121,7 @@ func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 func messages(records []*kgo.Record) []*message.Message {
 	var all []*message.Message
 	for _, r := range records {
-		from := messageOf(r)
-		m := message.NewMessage(from.ID, from.Payload)
-		m.Metadata = from.Metadata
-		all = append(all, m)
+		all = append(all, messageOf(r).Watermill())
 	}
 	return all
 }

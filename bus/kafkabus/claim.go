@@ -62,7 +62,7 @@ func newClaim(s *source, partition int32) *claim {
 }
 
 // kick makes Fetch look again: the window may have room.
-func (c *claim) kick() { c.source.tell() }
+func (c *claim) kick() { c.source.ready.Send() }
 
 // fed reports whether enough is ahead, hungry whether more can be fetched and is needed,
 // and ended whether no more records are known. The source's mu is held, here and below.
@@ -160,7 +160,7 @@ func (f *flight) settle(done bool) {
 	case !c.stopped:
 		i, _ := slices.BinarySearchFunc(c.again, f, func(a, b *flight) int { return cmp.Compare(a.seq, b.seq) })
 		c.again = slices.Insert(c.again, i, f)
-		c.source.tell()
+		c.source.ready.Send()
 	}
 	if c.stopped && c.out == 0 {
 		close(c.idle)

@@ -2,6 +2,7 @@ package kafkabus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -288,11 +289,12 @@ func TestCloseWithoutBroker(t *testing.T) {
 	}
 	topic := name("topic")
 	publish(t, b, topic, keyed("k", "1"))
-	ch := subscribe(t, subscriber(t, b, name("group"), 10), topic)
+	sub := subscriber(t, b, name("group"), 10)
+	ch := subscribe(t, sub, topic)
 	expect(t, ch, "1")
 	c.Close()
 	start := time.Now()
-	err = b.Close()
+	err = errors.Join(sub.Close(), b.Close())
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("Close took %v", took)
 	}

@@ -2,7 +2,6 @@ package kafkabus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // driver is the bus on one cluster.
@@ -24,10 +24,8 @@ type driver struct {
 	publisher *publisher
 
 	mu        sync.Mutex
-	closed    bool
-	ended     bool           // no request may begin
-	calls     sync.WaitGroup // of request
-	sources   map[*source]struct{}
+	closed    bool                           // no request may begin
+	calls     sync.WaitGroup                 // of request
 	groups    map[string]map[string]struct{} // topic → groups that this process knows
 	instances map[string]bool                // static names in use
 
@@ -36,20 +34,20 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver        = (*driver)(nil)
-	_ bus.Pinger        = (*driver)(nil)
-	_ bus.Lagger        = (*driver)(nil)
-	_ bus.Inspector     = (*driver)(nil)
-	_ bus.Pender        = (*driver)(nil)
-	_ bus.GroupAdmin    = (*driver)(nil)
-	_ bus.GroupResetter = (*driver)(nil)
-	_ bus.Reader        = (*driver)(nil)
+	_ bus.Driver              = (*driver)(nil)
+	_ busdriver.Pinger        = (*driver)(nil)
+	_ busdriver.Lagger        = (*driver)(nil)
+	_ busdriver.Inspector     = (*driver)(nil)
+	_ busdriver.Pender        = (*driver)(nil)
+	_ busdriver.GroupAdmin    = (*driver)(nil)
+	_ busdriver.GroupResetter = (*driver)(nil)
+	_ busdriver.Reader        = (*driver)(nil)
 )
 
 // open makes a driver. Its clients connect at the first use.
 func open(set settings) (_ *driver, err error) {
 	d := &driver{
-		set: set, sources: map[*source]struct{}{},
+		set:    set,
 		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
 	}
 	if warning := set.security.exposed(); warning != "" {
@@ -76,7 +74,7 @@ func open(set settings) (_ *driver, err error) {
 	return d, nil
 }
 
-// Ping implements bus.Pinger. It asks each broker once until one answers.
+// Ping implements driver.Pinger. It asks each broker once until one answers.
 func (d *driver) Ping(ctx context.Context) error {
 	_, err := request(ctx, d, func(ctx context.Context) (_ kmsg.Response, err error) {
 		req := kmsg.NewPtrMetadataRequest()
@@ -124,30 +122,16 @@ func (d *driver) instance(group string) (name string, free func()) {
 	}
 }
 
-// Close ends sources, requests to the cluster, the publisher, and then the connections.
+// Close ends requests to the cluster, the publisher, and then the connections.
 func (d *driver) Close() error {
 	d.closeOnce.Do(func() {
-		d.mu.Lock()
-		d.closed = true
-		var open []*source
-		for s := range d.sources {
-			open = append(open, s)
-		}
-		d.mu.Unlock()
-		errs := make([]error, len(open))
-		var wg sync.WaitGroup
-		for i, s := range open {
-			wg.Go(func() { errs[i] = s.Close() })
-		}
-		wg.Wait()
 		// Calls of Publish that still look for their topic end with this client.
 		d.mu.Lock()
-		d.ended = true
+		d.closed = true
 		d.mu.Unlock()
 		d.client.Close()
 		d.calls.Wait()
-		errs = append(errs, d.publisher.Close())
-		d.closeErr = errors.Join(errs...)
+		d.closeErr = d.publisher.Close()
 	})
 	return d.closeErr
 }

@@ -42,13 +42,17 @@ func unknownTopic(err error) bool {
 
 // judged marks an error with the class that callers act on.
 func judged(err error) error {
-	switch {
-	case err == nil, errors.Is(err, context.Canceled): // a cancelled caller says nothing about the cluster
+	if errors.Is(err, context.Canceled) { // a cancelled caller says nothing about the cluster
 		return err
-	case permanent(err), errors.Is(err, ErrTopic), fault.Of(err) == fault.Permanent:
-		return fault.MarkPermanent(err)
 	}
-	return fault.MarkInfrastructure(err)
+	return fault.Mark(err, classify)
+}
+
+func classify(err error) fault.Class {
+	if permanent(err) || errors.Is(err, ErrTopic) {
+		return fault.Permanent
+	}
+	return fault.Infrastructure
 }
 
 func wrap(err error, format string, args ...any) error {

@@ -35,11 +35,6 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 func (d *driver) know(topic string, groups ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.knowLocked(topic, groups...)
-}
-
-// knowLocked is know, for a caller that holds mu.
-func (d *driver) knowLocked(topic string, groups ...string) {
 	if d.groups[topic] == nil {
 		d.groups[topic] = map[string]struct{}{}
 	}

@@ -1,7 +1,6 @@
 package kafkabus
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Lag implements bus.Lagger. It reports the groups that this process declared or
+// Lag implements driver.Lagger. It reports the groups that this process declared or
 // subscribed, on those topics; with ?lag=all, every group of the cluster on every topic
 // that it has offsets of.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
@@ -90,7 +89,6 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Group) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group)) })
 	return out, nil
 }
 

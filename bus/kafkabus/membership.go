@@ -155,5 +155,5 @@ func (s *source) drop(claims []*claim, told bool) {
 		c.revoke(busdriver.ErrRevoked)
 	}
 	s.feed()
-	s.tell()
+	s.ready.Send()
 }

@@ -68,7 +68,7 @@ func (d *prefixed) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return d.driver.Declare(ctx, topics...)
 }
 
-// Lag implements bus.Lagger. With ?lag=all it reports the groups with the prefix.
+// Lag implements driver.Lagger. With ?lag=all it reports the groups with the prefix.
 func (d *prefixed) Lag(ctx context.Context) ([]bus.Lag, error) {
 	all, err := d.driver.Lag(ctx)
 	var out []bus.Lag
@@ -83,12 +83,12 @@ func (d *prefixed) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, err
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *prefixed) HasTopic(ctx context.Context, name string) (bool, error) {
 	return d.driver.HasTopic(ctx, d.prefix+name)
 }
 
-// Topics implements bus.TopicFinder.
+// Topics implements driver.TopicFinder.
 func (d *prefixed) Topics(ctx context.Context) ([]string, error) {
 	all, err := d.driver.Topics(ctx)
 	var out []string
@@ -100,17 +100,17 @@ func (d *prefixed) Topics(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (d *prefixed) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	return d.driver.Browse(ctx, d.prefix+topic, limit)
 }
 
-// Pending implements bus.Pender.
+// Pending implements driver.Pender.
 func (d *prefixed) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	return d.driver.Pending(ctx, d.prefix+topic, d.prefix+group, limit)
 }
 
-// Groups implements bus.GroupAdmin: those with the prefix.
+// Groups implements driver.GroupAdmin: those with the prefix.
 func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	if len(topics) == 0 { // and not those of all environments
 		own, err := d.Topics(ctx)
@@ -136,17 +136,17 @@ func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, e
 	return out, err
 }
 
-// ResetGroup implements bus.GroupResetter.
+// ResetGroup implements driver.GroupResetter.
 func (d *prefixed) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	return d.driver.ResetGroup(ctx, d.prefix+topic, d.prefix+group, to, dryRun)
 }
 
-// DeleteGroup implements bus.GroupAdmin.
+// DeleteGroup implements driver.GroupAdmin.
 func (d *prefixed) DeleteGroup(ctx context.Context, topic, group string) error {
 	return d.driver.DeleteGroup(ctx, d.prefix+topic, d.prefix+group)
 }
 
-// Read implements bus.Reader.
+// Read implements driver.Reader.
 func (d *prefixed) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	return d.driver.Read(ctx, d.prefix+topic, from, fn)
 }

@@ -31,7 +31,7 @@ func request[T any](ctx context.Context, d *driver, ask func(context.Context) (T
 	}
 	done := make(chan result, 1)
 	d.mu.Lock()
-	if d.ended {
+	if d.closed {
 		d.mu.Unlock()
 		return answer, bus.ErrClosed
 	}

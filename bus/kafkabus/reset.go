@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin: every group of the cluster that has offsets of the
+// Groups implements driver.GroupAdmin: every group of the cluster that has offsets of the
 // topics. Positions are offsets; -1 is a partition without an offset of the group.
 func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	all, err := d.listed(ctx)
@@ -75,7 +75,7 @@ func (d *driver) group(ctx context.Context, topic, group string) (map[int32]comm
 	return committed[topic], nil
 }
 
-// ResetGroup implements bus.GroupResetter. It commits all offsets in one request, without
+// ResetGroup implements driver.GroupResetter. It commits all offsets in one request, without
 // notes: messages finished behind the old offsets are forgotten. The coordinator accepts
 // them only while the group has no members.
 func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
@@ -150,7 +150,7 @@ func (d *driver) find(ctx context.Context, topic string, p bus.Place, start, end
 	return at, nil
 }
 
-// DeleteGroup implements bus.GroupAdmin: it removes the group's offsets of the topic, and
+// DeleteGroup implements driver.GroupAdmin: it removes the group's offsets of the topic, and
 // the group with its last topic.
 func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
 	return refusal(d.remove(ctx, topic, group), "delete group")
@@ -195,7 +195,7 @@ func refusal(err error, format string, args ...any) error {
 	return wrap(err, format, args...)
 }
 
-// Read implements bus.Reader: the committed messages.
+// Read implements driver.Reader: the committed messages.
 func (d *driver) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	if err := checkTopic(topic); err != nil {
 		return wrap(err, "read")

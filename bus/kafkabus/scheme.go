@@ -1,6 +1,7 @@
 package kafkabus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -102,29 +104,15 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	setTime := func(p *time.Duration, d time.Duration) {
-		if *p == 0 {
-			*p = d
-		}
-	}
-	setInt := func(p *int, n int) {
-		if *p == 0 {
-			*p = n
-		}
-	}
-	setInt(&c.Partitions, 3)
-	setInt(&c.Replication, brokersDefault)
-	if c.ClientID == "" {
-		c.ClientID = "millrace"
-	}
-	setTime(&c.PublishTimeout, 30*time.Second)
-	setInt(&c.PublishBuffer, 32<<20)
-	setTime(&c.SessionTimeout, 10*time.Second)
-	setTime(&c.HandOverTimeout, 30*time.Second)
-	setTime(&c.CommitInterval, 500*time.Millisecond)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Partitions = cmp.Or(c.Partitions, 3)
+	c.Replication = cmp.Or(c.Replication, brokersDefault)
+	c.ClientID = cmp.Or(c.ClientID, "millrace")
+	c.PublishTimeout = cmp.Or(c.PublishTimeout, 30*time.Second)
+	c.PublishBuffer = cmp.Or(c.PublishBuffer, 32<<20)
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, 10*time.Second)
+	c.HandOverTimeout = cmp.Or(c.HandOverTimeout, 30*time.Second)
+	c.CommitInterval = cmp.Or(c.CommitInterval, 500*time.Millisecond)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -175,7 +163,7 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	if err != nil {
 		return set, err
 	}
-	p := bus.NewParams(u)
+	p := busdriver.NewParams(u)
 	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
 	cfg.Replication = p.Int("replication", cfg.Replication, brokersDefault)
 	cfg.Retention = p.Duration("retention", cfg.Retention)

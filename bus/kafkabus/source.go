@@ -27,17 +27,17 @@ type source struct {
 	span   int
 	window *kit.Window[*claim]
 	log    *slog.Logger
-	ready  chan struct{} // capacity 1: a partition has something to hand over
+	ready  kit.Signal // a partition has something to hand over
 
 	polling turn
-	commits sync.Mutex    // held for a commit, and while partitions are taken away
-	started chan struct{} // capacity 1: the first message of a partition has arrived
+	commits sync.Mutex // held for a commit, and while partitions are taken away
+	started kit.Signal // the first message of a partition has arrived
 
 	mu     sync.Mutex
-	claims []*claim      // of the partitions assigned to this member
-	ahead  int           // bytes of their records ahead
-	first  int           // the claim that Fetch begins with
-	hungry chan struct{} // capacity 1: poll should look again
+	claims []*claim   // of the partitions assigned to this member
+	ahead  int        // bytes of their records ahead
+	first  int        // the claim that Fetch begins with
+	hungry kit.Signal // poll should look again
 
 	lostClaims map[int32]*claim // the last of each partition that was lost
 
@@ -86,7 +86,7 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 	}
 	s := &source{
 		driver: d, topic: topic, base: context.WithoutCancel(ctx), span: max(maxSpan, size),
-		window: kit.NewWindow(size, (*claim).kick), ready: make(chan struct{}, 1), hungry: make(chan struct{}, 1), started: make(chan struct{}, 1),
+		window: kit.NewWindow(size, (*claim).kick), ready: kit.NewSignal(), hungry: kit.NewSignal(), started: kit.NewSignal(),
 		lostClaims: map[int32]*claim{},
 		log:        d.set.Logger.With(slog.String("topic", topic), slog.String("group", group)),
 		closing:    make(chan struct{}), ended: make(chan struct{}),
@@ -103,15 +103,7 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 		free()
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		free()
-		s.client.Close()
-		return nil, bus.ErrClosed
-	}
-	d.sources[s] = struct{}{}
-	d.knowLocked(topic, group)
+	d.know(topic, group)
 	go func() {
 		s.run()
 		free()
@@ -143,14 +135,6 @@ func (s *source) collect(most int) []busdriver.Delivery {
 	return all
 }
 
-// tell signals that a partition has something to hand over.
-func (s *source) tell() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-}
-
 // wants reports whether poll should continue at once: a partition with little ahead has
 // more to fetch, or every partition with enough is paused. s.mu is held, here and below.
 func (s *source) wants() bool {
@@ -164,10 +148,7 @@ func (s *source) feed() {
 		return
 	}
 	s.pace() // poll may be waiting for others
-	select {
-	case s.hungry <- struct{}{}:
-	default:
-	}
+	s.hungry.Send()
 }
 
 // Close is that of [busdriver.Source]: it commits finished messages and leaves the group.
@@ -175,9 +156,6 @@ func (s *source) feed() {
 func (s *source) Close() error {
 	s.closeOnce.Do(func() { close(s.closing) })
 	<-s.ended
-	s.driver.mu.Lock()
-	delete(s.driver.sources, s)
-	s.driver.mu.Unlock()
 	return s.err
 }
 
@@ -279,12 +257,9 @@ func (s *source) add(fetched kgo.Fetches) {
 	})
 	if some {
 		s.trouble.over(ofFetching)
-		s.tell()
+		s.ready.Send()
 		if len(s.uncounted()) > 0 {
-			select {
-			case s.started <- struct{}{}:
-			default:
-			}
+			s.started.Send()
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (s *source) count(ctx context.Context) error {
 		s.log.Warn("kafkabus: a partition was started again and again without progress; its messages are handled one alone at a time",
 			slog.Int("partition", int(c.partition)), slog.Int("starts", c.counts.starts))
 	}
-	s.tell()
+	s.ready.Send()
 	return nil
 }
 

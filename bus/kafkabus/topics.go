@@ -217,7 +217,7 @@ func (t *topics) retain(ctx context.Context, want bus.Topic) error {
 	return err
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	if internal(name) || checkTopic(name) != nil {
 		return false, nil
@@ -226,7 +226,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return found != nil, wrap(err, "topic %s", name)
 }
 
-// Topics implements bus.TopicFinder. It leaves out the brokers' internal topics.
+// Topics implements driver.TopicFinder. It leaves out the brokers' internal topics.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	all, err := d.existing(ctx)
 	return slices.DeleteFunc(all, internal), wrap(err, "topics")

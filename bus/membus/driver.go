@@ -1,13 +1,12 @@
 package membus
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -24,20 +23,18 @@ type transport struct {
 	store   *store
 	release func()
 
-	mu     sync.Mutex
-	closed bool
-	open   map[*source]struct{}
+	closed atomic.Bool
 }
 
 func newDriver(s *store, release func()) *transport {
-	return &transport{store: s, release: release, open: map[*source]struct{}{}}
+	return &transport{store: s, release: release}
 }
 
 func (d *transport) Capabilities() bus.Capabilities {
 	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
 
-// Ping implements bus.Pinger: there is no server that could be absent.
+// Ping implements driver.Pinger: there is no server that could be absent.
 func (d *transport) Ping(context.Context) error { return nil }
 
 func (d *transport) Publisher() message.Publisher { return publisher{d} }
@@ -52,26 +49,13 @@ func (d *transport) Source(ctx context.Context, topic, group string, window int)
 	case window < 1:
 		return nil, fmt.Errorf("membus: source: window is %d; give at least 1", window)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, bus.ErrClosed
-	}
-	s := newSource(ctx, d, d.store.topic(topic), group, window)
-	d.open[s] = struct{}{}
-	return s, nil
-}
-
-func (d *transport) forget(s *source) {
-	d.mu.Lock()
-	delete(d.open, s)
-	d.mu.Unlock()
+	return newSource(ctx, d.store.topic(topic), group, window), nil
 }
 
 // Declare makes topics and groups. Partitions and replication have no effect in one process;
 // retention is by count, see [Scheme].
 func (d *transport) Declare(_ context.Context, topics ...bus.Topic) error {
-	if d.isClosed() {
+	if d.closed.Load() {
 		return bus.ErrClosed
 	}
 	for _, want := range topics {
@@ -86,49 +70,34 @@ func (d *transport) Declare(_ context.Context, topics ...bus.Topic) error {
 }
 
 func (d *transport) Close() error {
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		return nil
+	if !d.closed.Swap(true) {
+		d.release()
 	}
-	d.closed = true
-	var open []*source
-	for s := range d.open {
-		open = append(open, s)
-	}
-	d.mu.Unlock()
-	for _, s := range open {
-		s.Close() //nolint:errcheck // never fails
-	}
-	d.release()
 	return nil
 }
 
-// Lag implements bus.Lagger.
+// Lag implements driver.Lagger.
 func (d *transport) Lag(context.Context) ([]bus.Lag, error) {
 	var lags []bus.Lag
 	for _, t := range d.store.all() {
 		lags = append(lags, t.lags()...)
 	}
-	slices.SortFunc(lags, func(a, b bus.Lag) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
-	})
 	return lags, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *transport) HasTopic(_ context.Context, name string) (bool, error) {
 	return d.store.find(name) != nil, nil
 }
 
-// Topics implements bus.TopicFinder.
+// Topics implements driver.TopicFinder.
 func (d *transport) Topics(context.Context) ([]string, error) {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.store.topics)), nil
 }
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*message.Message, error) {
 	t := d.store.find(topic)
 	if t == nil {
@@ -137,7 +106,7 @@ func (d *transport) Browse(_ context.Context, topic string, limit int) ([]*messa
 	return t.newest(limit), nil
 }
 
-// Pending implements bus.Pender.
+// Pending implements driver.Pender.
 func (d *transport) Pending(_ context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	t := d.store.find(topic)
 	if t == nil {
@@ -146,17 +115,11 @@ func (d *transport) Pending(_ context.Context, topic, group string, limit int) (
 	return t.unsettled(group, limit), nil
 }
 
-func (d *transport) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
-}
-
 type publisher struct{ driver *transport }
 
 // Publish appends all messages or none. It does not wait.
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
-	if p.driver.isClosed() {
+	if p.driver.closed.Load() {
 		return bus.ErrClosed
 	}
 	if err := p.driver.store.topic(topic).append(messages); err != nil {

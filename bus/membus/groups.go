@@ -1,7 +1,6 @@
 package membus
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
-// Groups implements bus.GroupAdmin. A position is the number of earlier messages of the topic.
+// Groups implements driver.GroupAdmin. A position is the number of earlier messages of the topic.
 func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, error) {
 	var all []bus.Group
 	for _, t := range d.store.all() {
@@ -25,13 +24,10 @@ func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, er
 		}
 		t.mu.Unlock()
 	}
-	slices.SortFunc(all, func(a, b bus.Group) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
-	})
 	return all, nil
 }
 
-// ResetGroup implements bus.GroupResetter.
+// ResetGroup implements driver.GroupResetter.
 func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	t := d.store.find(topic)
 	if t == nil {
@@ -67,7 +63,7 @@ func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Pla
 	return moved, nil
 }
 
-// DeleteGroup implements bus.GroupAdmin.
+// DeleteGroup implements driver.GroupAdmin.
 func (d *transport) DeleteGroup(_ context.Context, topic, name string) error {
 	t := d.store.find(topic)
 	if t == nil {
@@ -85,7 +81,7 @@ func (d *transport) DeleteGroup(_ context.Context, topic, name string) error {
 	return nil
 }
 
-// Read implements bus.Reader.
+// Read implements driver.Reader.
 func (d *transport) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	t := d.store.find(topic)
 	if t == nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // DefaultRetention is how many messages a topic keeps.
@@ -43,7 +44,7 @@ type scheme struct {
 func (s *scheme) Name() string { return "mem" }
 
 func (s *scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	params := bus.NewParams(u)
+	params := driver.NewParams(u)
 	retention := params.Int("retention", 0, 1)
 	if err := params.Err(); err != nil {
 		return nil, err

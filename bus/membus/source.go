@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // spanFactor is how many windows the newest delivered message may be beyond the oldest
@@ -16,13 +17,12 @@ const spanFactor = 24
 
 // source reads a topic for a group while it holds the group.
 type source struct {
-	driver  *transport
 	topic   *topic
 	group   *group
 	window  int
 	base    context.Context // of its deliveries; never ends
 	granted chan struct{}   // closed when this source holds the group
-	news    chan struct{}   // capacity 1: a message was settled
+	news    kit.Signal      // a message was settled
 	closed  chan struct{}
 	once    sync.Once
 
@@ -42,10 +42,10 @@ type flight struct {
 	again    bool // to be redelivered
 }
 
-func newSource(ctx context.Context, d *transport, t *topic, groupName string, window int) *source {
+func newSource(ctx context.Context, t *topic, groupName string, window int) *source {
 	s := &source{
-		driver: d, topic: t, window: window, base: context.WithoutCancel(ctx), next: -1,
-		granted: make(chan struct{}), news: make(chan struct{}, 1), closed: make(chan struct{}),
+		topic: t, window: window, base: context.WithoutCancel(ctx), next: -1,
+		granted: make(chan struct{}), news: kit.NewSignal(), closed: make(chan struct{}),
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +125,6 @@ func (s *source) Close() error {
 		s.topic.mu.Lock()
 		s.group.leave(s)
 		s.topic.mu.Unlock()
-		s.driver.forget(s)
 	})
 	return nil
 }
@@ -149,7 +148,7 @@ func (f *flight) Done() {
 	f.acked = true
 	s.unacked--
 	s.commit()
-	s.tell()
+	s.news.Send()
 }
 
 // Back implements driver.Delivery.
@@ -162,14 +161,7 @@ func (f *flight) Back() {
 	}
 	f.again = true
 	s.back++
-	s.tell()
-}
-
-func (s *source) tell() {
-	select {
-	case s.news <- struct{}{}:
-	default:
-	}
+	s.news.Send()
 }
 
 // commit moves the cursor over the longest acknowledged prefix. The caller holds topic.mu.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,11 +52,7 @@ func (s *store) find(name string) *topic {
 func (s *store) all() []*topic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	topics := make([]*topic, 0, len(s.topics))
-	for _, t := range s.topics {
-		topics = append(topics, t)
-	}
-	return topics
+	return slices.Collect(maps.Values(s.topics))
 }
 
 // entry is a published message. It is never changed.

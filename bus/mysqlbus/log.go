@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 )
 
@@ -16,12 +17,8 @@ import (
 // the application's pool is on the same database: the application's use of its connections
 // cannot prevent partitions from being read, leases from being renewed, or cursors from being
 // moved.
-func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
-	log, err := mysqllog.New(pool, tables)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	schema, err := migrations(log)
+func openLog(pool *sql.DB, cfg logbus.Settings) (bus.Driver, error) {
+	log, err := mysqllog.New(pool, logbus.Tables())
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -30,14 +27,10 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 		return nil, errors.Join(err, pool.Close())
 	}
 	d, err := logbus.Open(logbus.Parts{
-		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
+		Name: "mysqlbus", Log: log, Files: files, Dialect: migrate.MySQL, OneStatement: true,
 		DB: pool, App: cfg.DB, Same: same, Classify: mysqldb.Classify,
 		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
-		Close: func() error { return logbus.ClosePools(pool) },
-	}, logsub.Config{
-		Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
-		Holder: cfg.Holder, Logger: cfg.Logger,
-	})
+	}, cfg.Hub())
 	if err != nil {
 		return nil, err
 	}

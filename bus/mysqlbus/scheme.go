@@ -3,13 +3,12 @@ package mysqlbus
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 )
 
@@ -44,26 +43,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) validate() error {
-	switch {
-	case c.Connections < 0 || c.Connections == 1:
-		return fmt.Errorf("Config.Connections is %d; give at least 2, since one of them watches, or 0 for the default 16", c.Connections)
-	case c.Poll < 0:
-		return errors.New("Config.Poll is negative; give a positive duration, or 0 for the default")
-	}
-	return nil
-}
-
-func (c Config) withDefaults() Config {
-	if c.Connections == 0 {
-		c.Connections = 16
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	return c
-}
-
 // scheme opens mysql:// URLs.
 type scheme struct{ cfg Config }
 
@@ -85,41 +64,5 @@ func Parameters() []string {
 func (scheme) Name() string { return "mysql" }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	cfg := s.cfg
-	params := bus.NewParams(u)
-	mode := params.String("mode", "log")
-	cfg.Poll = params.Duration("poll", cfg.Poll)
-	if mode != "tx" {
-		cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
-		cfg.Retention = params.Duration("retention", cfg.Retention)
-	}
-	connection := url.Values{}
-	for _, name := range Parameters() {
-		if value := params.String(name, ""); value != "" {
-			connection.Set(name, value)
-		}
-	}
-	if err := params.Err(); err != nil {
-		return nil, err
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	cfg = cfg.withDefaults()
-	at := *u
-	at.Scheme, at.RawQuery, at.Fragment = "mysql", connection.Encode(), ""
-	pool, err := mysqldb.Open(at.String())
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(cfg.Connections)
-	switch mode {
-	case "log":
-		return openLog(pool, cfg)
-	case "tx":
-		return openTx(at.String(), pool, cfg)
-	}
-	return nil, errors.Join(
-		fmt.Errorf("parameter \"mode\" is %q; give log, or tx for Watermill SQL with its offset in the handler's transaction", mode),
-		pool.Close())
+	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "mysql", Parameters: Parameters(), Pool: mysqldb.Open, Log: openLog, Tx: openTx})
 }

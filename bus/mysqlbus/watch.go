@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/log/logbus"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 const (
@@ -32,7 +34,7 @@ type watcher struct {
 	log           *slog.Logger
 }
 
-func newWatcher(db *sql.DB, cfg Config) (*watcher, error) {
+func newWatcher(db *sql.DB, cfg logbus.Settings) (*watcher, error) {
 	w := &watcher{db: db, idle: cfg.Poll, log: cfg.Logger}
 	if w.idle == 0 {
 		w.idle = 100 * time.Millisecond
@@ -113,21 +115,15 @@ func (w *watcher) look(ctx context.Context, lanes []int) (map[int]state, error) 
 	for i, n := range lanes {
 		numbers[i] = strconv.Itoa(n)
 	}
-	rows, err := w.db.QueryContext(ctx, w.lanes+strings.Join(numbers, ",")+")")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	out := make(map[int]state, len(lanes))
-	for rows.Next() {
+	err := sqlrows.Each(ctx, w.db, func(rows *sql.Rows) error {
 		var lane int
 		var s state
-		if err := rows.Scan(&lane, &s.next, &s.unread); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&lane, &s.next, &s.unread)
 		out[lane] = s
-	}
-	return out, rows.Err()
+		return err
+	}, w.lanes+strings.Join(numbers, ",")+")")
+	return out, err
 }
 
 func (w *watcher) lookAtGroups(ctx context.Context) (m members, err error) {

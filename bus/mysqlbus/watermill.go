@@ -15,6 +15,7 @@ import (
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
 	"github.com/millrace-go/millrace/internal/onedb"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
@@ -253,21 +254,8 @@ func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int
 // fresh returns ids of committed messages without a position, ascending, up to the last id of an
 // earlier read.
 func fresh(ctx context.Context, tx *sql.Tx, topic string, upTo int64) ([]int64, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT `offset` FROM "+messages(topic)+" FORCE INDEX (`position`)"+
+	return sqlrows.Column[int64](ctx, tx, "SELECT `offset` FROM "+messages(topic)+" FORCE INDEX (`position`)"+
 		" WHERE `position` IS NULL AND `offset` <= ? ORDER BY `offset` LIMIT "+strconv.Itoa(passSize), upTo)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
 
 // sure returns the ids that two successive reads agree on: those that both saw, below the first

@@ -4,31 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
-	"strings"
 
-	"github.com/ThreeDotsLabs/watermill/message"
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
-func (watermillSQL) Topics(ctx context.Context, db *sql.DB) ([]string, error) {
-	rows, err := db.QueryContext(ctx, `SELECT table_name FROM information_schema.tables
-		WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY table_name`, strings.ReplaceAll(txbus.OffsetsTable(""), "_", `\_`)+"%")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var table string
-		if err := rows.Scan(&table); err != nil {
-			return nil, err
-		}
-		out = append(out, strings.TrimPrefix(table, txbus.OffsetsTable("")))
-	}
-	return out, rows.Err()
+func (watermillSQL) TablesQuery() string {
+	return `SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE ?`
 }
 
 func (w watermillSQL) Groups(ctx context.Context, db *sql.DB, topic string, limit int) ([]txbus.Backlog, error) {
@@ -59,55 +44,26 @@ type ackedGroup struct {
 }
 
 func (watermillSQL) acked(ctx context.Context, db *sql.DB, topic string) ([]ackedGroup, error) {
-	rows, err := db.QueryContext(ctx, "SELECT consumer_group, COALESCE(offset_acked, 0) FROM "+offsets(topic)+" ORDER BY consumer_group")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []ackedGroup
-	for rows.Next() {
-		var g ackedGroup
-		if err := rows.Scan(&g.name, &g.acked); err != nil {
-			return nil, err
-		}
-		out = append(out, g)
-	}
-	return out, rows.Err()
+	return sqlrows.All(ctx, db, func(rows *sql.Rows) (g ackedGroup, err error) {
+		err = rows.Scan(&g.name, &g.acked)
+		return g, err
+	}, "SELECT consumer_group, COALESCE(offset_acked, 0) FROM "+offsets(topic)+" ORDER BY consumer_group")
 }
 
-func (watermillSQL) Newest(ctx context.Context, db *sql.DB, topic string, limit int) ([]*message.Message, error) {
-	out, err := show(ctx, db, "SELECT uuid, payload, metadata FROM "+messages(topic)+" ORDER BY `offset` DESC LIMIT ?", limit)
-	slices.Reverse(out)
-	return out, err
+func (watermillSQL) NewestQuery(topic string, limit int) wmsql.Query {
+	return wmsql.Query{Query: "SELECT uuid, payload, metadata FROM " + messages(topic) + " ORDER BY `offset` DESC LIMIT ?", Args: []any{limit}}
 }
 
-func (watermillSQL) Pending(ctx context.Context, db *sql.DB, topic, group string, limit int) ([]*message.Message, error) {
-	placed, err := show(ctx, db, "SELECT uuid, payload, metadata FROM "+messages(topic)+" FORCE INDEX (`position`)"+
-		" WHERE `position` > COALESCE((SELECT offset_acked FROM "+offsets(topic)+" WHERE consumer_group = ?), 0)"+
-		" ORDER BY `position` LIMIT ?", group, limit)
-	if err != nil || len(placed) == limit {
-		return placed, err
-	}
-	fresh, err := show(ctx, db, "SELECT uuid, payload, metadata FROM "+messages(topic)+" FORCE INDEX (`position`)"+
-		" WHERE `position` IS NULL ORDER BY `offset` LIMIT ?", limit-len(placed))
-	return append(placed, fresh...), err
+func (watermillSQL) PendingQuery(topic, group string, limit int) wmsql.Query {
+	return wmsql.Query{Args: []any{group, limit, limit, limit}, Query: "(SELECT uuid, payload, metadata FROM " + messages(topic) + " FORCE INDEX (`position`)" +
+		" WHERE `position` > COALESCE((SELECT offset_acked FROM " + offsets(topic) + " WHERE consumer_group = ?), 0)" +
+		" ORDER BY `position` LIMIT ?) UNION ALL (SELECT uuid, payload, metadata FROM " + messages(topic) + " FORCE INDEX (`position`)" +
+		" WHERE `position` IS NULL ORDER BY `offset` LIMIT ?) LIMIT ?"}
 }
 
-// show runs a query for messages; a topic that does not exist has none.
-func show(ctx context.Context, db *sql.DB, query string, args ...any) ([]*message.Message, error) {
-	rows, err := db.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Messages checks it
-	if err != nil {
-		if isMissing(err) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	defer rows.Close()
-	return txbus.Messages(rows)
-}
-
-// isMissing reports whether the error is that a table does not exist.
-func isMissing(err error) bool { return is(err, 1146) }
+// IsMissing reports whether a table does not exist, or the column position or its index, which
+// only a topic of Watermill SQL alone lacks.
+func (watermillSQL) IsMissing(err error) bool { return is(err, 1146) || is(err, 1054) || is(err, 1176) }
 
 // isThere reports whether the error is that a column or an index exists: another process was
 // first.

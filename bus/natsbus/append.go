@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -23,67 +24,50 @@ const (
 // append is logdriver.Backend.Append. The entries of a topic go in one batch of JetStream,
 // so that the server stores them in order, and nothing behind one that it does not store;
 // more than fit go in several, one after the other.
-func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error {
-	var topics []string // in the order of their first entries
-	byTopic := make(map[string][]*nats.Msg)
-	for _, e := range entries {
-		m := l.message(e)
+func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b logdriver.Entry) int { return strings.Compare(a.Topic, b.Topic) })
+	messages := make([]*nats.Msg, len(entries))
+	for i, e := range entries {
+		m := s.message(e)
 		if e.MessageID != "" && !fits(e.MessageID) {
 			return fault.MarkPermanent(fmt.Errorf("the message's id %.80q is no header of NATS; give one without control characters, and without spaces at its ends", e.MessageID))
 		}
-		if m.Size() > int(l.conn.MaxPayload()) {
+		if m.Size() > int(s.conn.MaxPayload()) {
 			return fault.MarkPermanent(fmt.Errorf("message %s has %d bytes with its metadata: %w, which is %d; raise max_payload on the server, or publish less",
-				e.MessageID, m.Size(), nats.ErrMaxPayload, l.conn.MaxPayload()))
+				e.MessageID, m.Size(), nats.ErrMaxPayload, s.conn.MaxPayload()))
 		}
-		if _, ok := byTopic[e.Topic]; !ok {
-			topics = append(topics, e.Topic)
-		}
-		byTopic[e.Topic] = append(byTopic[e.Topic], m)
+		messages[i] = m
 	}
-	for _, topic := range topics {
-		for rest := byTopic[topic]; len(rest) > 0; {
-			n := batchOf(rest)
-			err := l.store(ctx, rest[:n])
-			if isGone(err) {
-				if _, lost := l.directory.make(ctx, topic); lost == nil {
-					err = l.store(ctx, rest[:n]) // no stream existed that could have stored it
-				}
+	for from := 0; from < len(entries); {
+		topic, to, bytes := entries[from].Topic, from, 0
+		for ; to < len(entries) && entries[to].Topic == topic; to++ {
+			if bytes += messages[to].Size(); to > from && (to-from == batchEntries || bytes > batchBytes) {
+				break
 			}
-			if err != nil {
-				return err
-			}
-			rest = rest[n:]
 		}
+		err := s.send(ctx, messages[from:to])
+		if isGone(err) {
+			if _, lost := s.made(ctx, topic); lost == nil {
+				err = s.send(ctx, messages[from:to]) // no stream existed that could have stored it
+			}
+		}
+		if err != nil {
+			return err
+		}
+		from = to
 	}
 	return nil
 }
 
-// batchOf returns how many of the messages fit in one batch.
-func batchOf(messages []*nats.Msg) int {
-	bytes := 0
-	for i, m := range messages {
-		if bytes += m.Size(); i > 0 && (i == batchEntries || bytes > batchBytes) {
-			return i
-		}
-	}
-	return len(messages)
-}
-
-// stored is a server's answer to a batch; while Type is set, it reports progress only.
-type stored struct {
-	Type  string              `json:"type"`
-	Count int                 `json:"count"`
-	Error *jetstream.APIError `json:"error"`
-}
-
-// store sends a batch and waits until the server has stored it. Each message's reply
+// send sends a batch and waits until the server has stored it. Each message's reply
 // subject contains its number in the batch. The token before that is the batch's id, by
 // which the server tells batches of a stream apart: the inbox's own, which no other has.
-func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
+func (s *store) send(ctx context.Context, batch []*nats.Msg) error {
 	const start, more, commit = 0, 1, 2
 	var trouble error
 	// The server answers to each message at most once, and twice to the first and the last.
-	return l.exchange(ctx, len(batch)+2, func(inbox string) error {
+	return s.exchange(ctx, len(batch)+2, func(inbox string) error {
 		for i, m := range batch {
 			op := more
 			switch i {
@@ -93,13 +77,17 @@ func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 				op = start
 			}
 			m.Reply = fmt.Sprintf("%s.%d.fail.%d.%d.$FI", inbox, batchEntries, i+1, op)
-			if err := l.conn.PublishMsg(m); err != nil {
+			if err := s.conn.PublishMsg(m); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, func(m *nats.Msg) (last bool, err error) {
-		var answer stored
+		var answer struct {
+			Type  string              `json:"type"` // while set, the answer reports progress only
+			Count int                 `json:"count"`
+			Error *jetstream.APIError `json:"error"`
+		}
 		if err := json.Unmarshal(m.Data, &answer); err != nil {
 			return false, fmt.Errorf("the server answered %.200q to a batch: %w", m.Data, err)
 		}
@@ -117,8 +105,8 @@ func (l *streamLog) store(ctx context.Context, batch []*nats.Msg) error {
 }
 
 // message is an entry on the wire: Watermill's form for NATS.
-func (l *streamLog) message(e logdriver.Entry) *nats.Msg {
-	m := &nats.Msg{Subject: l.subject(e.Topic, l.registry.partition(e.Lane).number), Data: e.Payload, Header: nats.Header{idHeader: {e.MessageID}}}
+func (s *store) message(e logdriver.Entry) *nats.Msg {
+	m := &nats.Msg{Subject: s.subject(e.Topic, s.lanes.Partition(e.Lane).N), Data: e.Payload, Header: nats.Header{idHeader: {e.MessageID}}}
 	for line := range strings.Lines(e.Headers) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		m.Header[name] = []string{value}

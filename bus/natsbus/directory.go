@@ -9,23 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
 )
-
-// directory is logdriver.Directory in NATS: topics are streams, and all else is in the bucket.
-type directory struct {
-	*link
-	registry *registry
-	replicas int
-	declared sync.Map // replicas (int) of the topics for which Declare named a number
-}
 
 // The keys of a topic in its stream's metadata.
 const (
@@ -34,95 +24,78 @@ const (
 	topicRetention  = "millrace_retention"
 )
 
-// maxPartitions is the limit of a declared topic: each partition takes memory here.
-const maxPartitions = 10_000
-
 // maxStream is the longest name that JetStream accepts.
 const maxStream = 255
 
-// config is the stream of a topic.
-func (d *directory) config(t logdriver.Topic) jetstream.StreamConfig {
-	replicas := d.replicas
-	if n, ok := d.declared.Load(t.Name); ok {
-		replicas = n.(int)
-	}
-	return jetstream.StreamConfig{
-		Name: d.stream(t.Name), Subjects: []string{d.subjects(t.Name)}, Description: "Millrace topic " + t.Name,
-		Storage: jetstream.FileStorage, Replicas: replicas, AllowDirect: true, AllowBatchPublish: true,
-		Metadata: map[string]string{
-			topicName: t.Name, topicPartitions: strconv.Itoa(t.Partitions), topicRetention: t.Retention.String(),
-		},
-	}
-}
-
 // topicOf is the topic of a stream.
-func (d *directory) topicOf(s jetstream.StreamInfo) (logdriver.Topic, error) {
-	meta := s.Config.Metadata
-	t := logdriver.Topic{Name: meta[topicName]}
+func (s *store) topicOf(info *jetstream.StreamInfo) (logdriver.Topic, error) {
+	c := info.Config
+	t := logdriver.Topic{Name: c.Metadata[topicName], Replication: c.Replicas}
 	var err, err2 error
-	t.Partitions, err = strconv.Atoi(meta[topicPartitions])
-	t.Retention, err2 = time.ParseDuration(meta[topicRetention])
-	if errors.Join(err, err2) != nil || t.Partitions < 1 || t.Partitions > maxPartitions || t.Retention < 0 ||
-		d.stream(t.Name) != s.Config.Name || !s.Config.AllowBatchPublish || !s.Config.AllowDirect {
-		return t, fault.MarkPermanent(fmt.Errorf("the stream %q is no topic of Millrace: its metadata or settings were changed; make it anew, or use another prefix", s.Config.Name))
+	t.Partitions, err = strconv.Atoi(c.Metadata[topicPartitions])
+	t.Retention, err2 = time.ParseDuration(c.Metadata[topicRetention])
+	if errors.Join(err, err2) != nil || t.Partitions < 1 || t.Partitions > logdriver.MaxPartitions || t.Retention < 0 ||
+		s.stream(t.Name) != c.Name || !c.AllowBatchPublish || !c.AllowDirect {
+		return t, fault.MarkPermanent(fmt.Errorf("the stream %q is no topic of Millrace: its metadata or settings were changed; create it again, or use another prefix", c.Name))
 	}
-	return d.registry.number(t, s.Created), nil
+	s.created.Store(t.Name, info.Created)
+	return s.lanes.Number(t), nil
 }
 
-// find is the stream of a topic.
-func (d *directory) find(ctx context.Context, topic string) (jetstream.StreamInfo, error) {
-	return d.info(ctx, d.stream(topic), "")
-}
-
-// make is find for a topic that this process knows: a lost stream is created again.
-func (d *directory) make(ctx context.Context, topic string) (s jetstream.StreamInfo, err error) {
-	s, err = d.find(ctx, topic)
-	if known, _, ok := d.registry.topic(topic); ok && errors.Is(err, jetstream.ErrStreamNotFound) {
-		if _, err := d.Ensure(ctx, known); err != nil {
-			return s, err
+// made is the stream of a topic that this process knows: a lost one is created again.
+func (s *store) made(ctx context.Context, topic string) (*jetstream.StreamInfo, error) {
+	info, err := s.info(ctx, s.stream(topic))
+	if known, ok := s.lanes.Topic(topic); ok && errors.Is(err, jetstream.ErrStreamNotFound) {
+		if _, err := s.Ensure(ctx, known); err != nil {
+			return nil, err
 		}
-		s, err = d.find(ctx, topic)
+		info, err = s.info(ctx, s.stream(topic))
 	}
-	return s, err
+	return info, err
 }
 
 // Ensure implements logdriver.Directory.
-func (d *directory) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Topic, error) {
-	if n := len(d.stream(want.Name)); n > maxStream {
-		return logdriver.Topic{}, fault.MarkPermanent(fmt.Errorf("its stream's name has %d characters and NATS takes %d; shorten the topic, or the prefix", n, maxStream))
+func (s *store) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Topic, error) {
+	if n := len(s.stream(want.Name)); n > maxStream {
+		return want, fault.MarkPermanent(fmt.Errorf("its stream's name has %d characters and NATS takes %d; shorten the topic, or the prefix", n, maxStream))
 	}
-	s, err := d.find(ctx, want.Name)
+	info, err := s.info(ctx, s.stream(want.Name))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = d.do(ctx, func(ctx context.Context) error {
-			_, err := d.js.CreateStream(ctx, d.config(want))
-			return err
+		err = s.create(ctx, jetstream.StreamConfig{
+			Name: s.stream(want.Name), Subjects: []string{s.subject(want.Name, "*")}, Description: "Millrace topic " + want.Name,
+			Storage: jetstream.FileStorage, Replicas: cmp.Or(want.Replication, s.replicas), AllowDirect: true, AllowBatchPublish: true,
+			Metadata: map[string]string{
+				topicName: want.Name, topicPartitions: strconv.Itoa(want.Partitions), topicRetention: want.Retention.String(),
+			},
 		})
-		if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another process
-			s, err = d.find(ctx, want.Name)
+		if err == nil {
+			info, err = s.info(ctx, s.stream(want.Name))
 		}
 	}
 	if err != nil {
-		return logdriver.Topic{}, refused(err)
+		return want, err
 	}
-	t, err := d.topicOf(s)
+	t, err := s.topicOf(info)
 	if err != nil || want.Retention == 0 || want.Retention == t.Retention {
 		return t, err
 	}
-	t.Retention, s.Config.Metadata[topicRetention] = want.Retention, want.Retention.String()
-	err = d.do(ctx, func(ctx context.Context) error {
-		_, err := d.js.UpdateStream(ctx, s.Config)
+	info.Config.Metadata[topicRetention] = want.Retention.String()
+	err = s.do(ctx, func(ctx context.Context) error {
+		_, err := s.js.UpdateStream(ctx, info.Config)
 		return err
 	})
-	return d.registry.number(t, s.Created), refused(err)
+	if err != nil {
+		return t, err
+	}
+	return s.topicOf(info)
 }
 
 // Topics implements logdriver.Directory.
-func (d *directory) Topics(ctx context.Context) (out []logdriver.Topic, err error) {
-	err = d.do(ctx, func(ctx context.Context) error {
-		out = nil
-		all := d.js.ListStreams(ctx, jetstream.WithStreamListSubject(string(d.names)+".>"))
-		for s := range all.Info() {
-			t, err := d.topicOf(*s)
+func (s *store) Topics(ctx context.Context) (out []logdriver.Topic, err error) {
+	err = s.do(ctx, func(ctx context.Context) error {
+		all := s.js.ListStreams(ctx, jetstream.WithStreamListSubject(string(s.names)+".>"))
+		for info := range all.Info() {
+			t, err := s.topicOf(info)
 			if err != nil {
 				return err
 			}
@@ -138,14 +111,14 @@ func (d *directory) Topics(ctx context.Context) (out []logdriver.Topic, err erro
 }
 
 // Groups implements logdriver.Directory.
-func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, error) {
-	s, err := d.info(ctx, d.bucket(), d.stored("cursor."+token(t.Name)+".*.*"))
+func (s *store) Groups(ctx context.Context, t logdriver.Topic) ([]string, error) {
+	info, err := s.info(ctx, s.bucket(), jetstream.WithSubjectFilter(s.cursor(t.Name, "*", "*")))
 	if err != nil {
 		return nil, err
 	}
 	on := make(map[string]int)
-	for subject := range s.State.Subjects {
-		group, err := untoken(subject[strings.LastIndexByte(subject, '.')+1:])
+	for subject := range info.State.Subjects {
+		group, err := untoken(subject)
 		if err != nil {
 			return nil, fmt.Errorf("the key %s has no group: %w", subject, err)
 		}
@@ -157,109 +130,58 @@ func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, er
 
 // member is a group's member in the bucket.
 type member struct {
-	ID     string        `json:"id"`
 	Joined int64         `json:"joined,omitempty"` // the first revision of the key; 0 in that one
 	TTL    time.Duration `json:"ttl"`              // in nanoseconds, since the key was written
 }
 
 // Beat implements logdriver.Directory.
-func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
-	calls := make([]func(context.Context) error, len(members))
-	for i, m := range members {
-		calls[i] = func(ctx context.Context) error {
-			_, _, err := change(ctx, d.link, memberKey(m), func(have *member, was found) error {
-				*have = member{ID: m.ID, Joined: cmp.Or(have.Joined, was.seq), TTL: ttl}
+func (s *store) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
+	for again := true; ; again = false {
+		err := each(members, func(m logdriver.Member) error {
+			_, err := change(ctx, s, s.member(m.Topic, m.Group, token(m.ID)), kept[member]{}, func(k *kept[member]) error {
+				k.value = member{Joined: cmp.Or(k.value.Joined, k.seq), TTL: ttl}
 				return nil
 			})
 			return err
+		})
+		if !again || !isGone(err) {
+			return err
+		}
+		if err := s.makeBucket(ctx); err != nil { // a server has lost its disk
+			return err
 		}
 	}
-	err := atOnce(ctx, calls)
-	if isGone(err) { // a server that has lost its disk
-		if err = d.makeBucket(ctx, d.replicas); err == nil {
-			err = atOnce(ctx, calls)
-		}
-	}
-	return err
 }
 
-// Members implements logdriver.Directory. A member has died when another one has written
-// its key after the first one's time was over, by the server's clock. Dead members are removed.
-func (d *directory) Members(ctx context.Context, topic, group string) (ids []string, err error) {
-	all, err := d.list(ctx, "member."+token(topic)+"."+token(group)+".*")
+// Members implements logdriver.Directory. The time of the server decides which members have
+// died; their keys are removed.
+func (s *store) Members(ctx context.Context, topic, group string) (ids []string, err error) {
+	all, err := list[member](ctx, s, s.member(topic, group, "*"), mostRead)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	newest := slices.MaxFunc(all, func(a, b found) int { return a.at.Compare(b.at) }).at
-	joined := make(map[string]int64)
-	for _, f := range all {
-		m, err := decode[member](f)
-		switch {
-		case err != nil:
+	info, err := s.info(ctx, s.bucket())
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b kept[member]) int {
+		return cmp.Compare(cmp.Or(a.value.Joined, a.seq), cmp.Or(b.value.Joined, b.seq))
+	})
+	for _, m := range all {
+		if !info.TimeStamp.Before(m.at.Add(m.value.TTL)) {
+			_, err = s.purge(ctx, s.bucket(), m.subject(), m.seq+1)
+		} else if id, wrong := untoken(m.subject()); wrong == nil {
+			ids = append(ids, id)
+		}
+		if err != nil {
 			return nil, err
-		case newest.Before(f.at.Add(m.TTL)):
-			ids = append(ids, m.ID)
-			joined[m.ID] = cmp.Or(m.Joined, f.seq)
-		default:
-			if _, err := d.purge(ctx, d.bucket(), f.Header.Get("Nats-Subject"), f.seq+1); err != nil {
-				return nil, err
-			}
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(joined[a], joined[b]) })
 	return ids, nil
 }
 
 // Leave implements logdriver.Directory.
-func (d *directory) Leave(ctx context.Context, m logdriver.Member) error {
-	_, err := d.purge(ctx, d.bucket(), d.stored(memberKey(m)), 0)
+func (s *store) Leave(ctx context.Context, m logdriver.Member) error {
+	_, err := s.purge(ctx, s.bucket(), s.member(m.Topic, m.Group, token(m.ID)), 0)
 	return err
-}
-
-// setStarts changes the traces of crashes and orderly stops of a cursor.
-func (d *directory) setStarts(ctx context.Context, c logdriver.Cursor, set func(*logdriver.Start)) (logdriver.Start, error) {
-	value, _, err := change(ctx, d.link, startsKey(d.registry.partition(c.Lane), c.Consumer), func(have *logdriver.Start, _ found) error {
-		set(have)
-		return nil
-	})
-	return value, err
-}
-
-// Started implements logdriver.Directory.
-func (d *directory) Started(ctx context.Context, cursors []logdriver.Cursor) (all []logdriver.Start, err error) {
-	for _, c := range cursors {
-		s, err := d.setStarts(ctx, c, func(s *logdriver.Start) { s.Starts++ })
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
-}
-
-// Alone implements logdriver.Directory.
-func (d *directory) Alone(ctx context.Context, c logdriver.Cursor, message string, times int) error {
-	_, err := d.setStarts(ctx, c, func(s *logdriver.Start) { s.Message, s.Times = message, times })
-	return err
-}
-
-// Progress implements logdriver.Directory.
-func (d *directory) Progress(ctx context.Context, cursors []logdriver.Cursor) error {
-	for _, c := range cursors {
-		if err := d.Stopped(ctx, c, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Stopped implements logdriver.Directory.
-func (d *directory) Stopped(ctx context.Context, c logdriver.Cursor, done string) error {
-	_, err := d.setStarts(ctx, c, func(s *logdriver.Start) { s.Starts, s.Done = 0, done })
-	return err
-}
-
-// isGone reports whether the stream that was written to does not exist.
-func isGone(err error) bool {
-	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound)
 }

@@ -34,6 +34,7 @@
 //	a lost answer loses no lease                                  TestLostAnswerLosesNoLease
 //	one of many members gets a free lease                         TestLeaseRush
 //	cursors move in parallel and independently                    TestCursorsMoveTogether
+//	traces of crashes are kept until the cursor moves             TestStarts
 //	a request ends when its connection breaks                     TestRequestEndsWithItsConnection
 //	another process's messages arrive without polling             TestOtherProcessWakes
 //	retention deletes only messages that all groups acknowledged  TestPrune
@@ -62,14 +63,12 @@
 // holder reads the partition's messages by sequence (Direct Get), hands out up to a window
 // of them, and writes the longest prefix that is acknowledged.
 //
-// Cursor and lease are one key of a KV bucket. Each write of the key names the revision
-// that it replaces, so that a holder whose lease was taken by another can write nothing:
-// the revision is the fencing token. A lease expires by the clock of the server that leads
-// the bucket: JetStream notes when the key was written, and a member that wants the lease
-// asks that server for its time. A member of a group counts as dead when another one has
-// written its key after the first one's time was over, and for operators by the server's
-// time. Clocks of clients do not matter. The clocks of a cluster's servers must not differ
-// by more than a part of LeaseTTL.
+// Cursor, lease and the traces of crashes are one key of a KV bucket. Each write of the key
+// names the revision that it replaces, so that a holder whose lease was taken by another can
+// write nothing: the revision is the fencing token. A lease expires, and a member of a group
+// is dead, by the clock of the server that leads the bucket: JetStream notes when a key was
+// written, and a reader asks that server for its time. Clocks of clients do not matter. The
+// clocks of a cluster's servers must not differ by more than a part of LeaseTTL.
 //
 // The duplicate window of JetStream is not used: a dead letter that is published again
 // keeps its id, and the window would drop it. A message with an unknown outcome may be
@@ -79,8 +78,7 @@
 //
 //	millrace+topic                    the stream of a topic; its metadata say partitions and retention
 //	millrace.topic.0 …                the subjects of its partitions
-//	KV_millrace                       the bucket: cursor.topic.0.group (cursor and lease),
-//	                                  starts.topic.0.group (crashes), member.topic.group.id
+//	KV_millrace                       the bucket: cursor.topic.0.group, member.topic.group.id
 //	millrace-wake, millrace-wake.…    core messages: a message, or a change in a group
 //
 // Bytes other than letters, digits, - and _ are written as =2E is for a dot. A message has

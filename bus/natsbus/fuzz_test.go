@@ -5,7 +5,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -32,8 +31,8 @@ func FuzzMetadata(f *testing.F) {
 			}
 			return
 		}
-		l := &streamLog{link: &link{names: "p"}, registry: newRegistry()}
-		l.registry.number(logsub.Topic{Name: "t", Partitions: 1}, time.Time{})
+		l := &store{link: &link{names: "p"}}
+		l.lanes.Number(logsub.Topic{Name: "t", Partitions: 1})
 		wire := "NATS/1.0\r\n"
 		for name, values := range l.message(log.Entry{Topic: "t", MessageID: "id", Headers: encoded}).Header {
 			wire += name + ": " + values[0] + "\r\n"
@@ -79,7 +78,7 @@ func FuzzURL(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, s := range strings.Split(all, ",") {
+		for _, s := range all {
 			address, ok := strings.CutPrefix(s, "nats://")
 			if host, port, err := net.SplitHostPort(address); !ok || err != nil || host == "" || port == "" {
 				t.Fatalf("%q names the server %q: %v", raw, s, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,14 +24,15 @@ const answerTimeout = 5 * time.Second
 const fastBatches = 4
 
 var (
-	errDisconnected = fault.MarkInfrastructure(errors.New("the connection broke before the answer came"))
-	errNoAnswer     = fault.MarkInfrastructure(fmt.Errorf("no answer within %s", answerTimeout))
+	errDisconnected = errors.New("the connection broke before the answer came")
+	errNoAnswer     = fmt.Errorf("no answer within %s", answerTimeout)
 )
 
 // link is the connection to NATS, once connect has made it. A request ends when its
 // connection breaks, because its answer cannot arrive then.
 type link struct {
 	names
+	client  nats.Options
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	changes chan nats.Status
@@ -41,44 +43,37 @@ type link struct {
 }
 
 // connect connects, and checks that this package can use the server.
-func (l *link) connect(ctx context.Context, servers string, options []nats.Option, logger *slog.Logger) (err error) {
-	options = append(options[:len(options):len(options)],
-		nats.Name("millrace"), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
-		nats.PingInterval(5*time.Second),
-		// A message that cannot be sent now fails now, or it would arrive after its caller
-		// got an error.
-		nats.ReconnectBufSize(-1),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			logger.Warn("bus: the connection to NATS has trouble", slog.Any("error", err))
-		}),
-	)
-	if l.conn, err = nats.Connect(servers, options...); err != nil {
+func (l *link) connect(ctx context.Context, logger *slog.Logger) (err error) {
+	o := l.client
+	o.Name, o.MaxReconnect, o.ReconnectWait, o.PingInterval = "millrace", -1, 100*time.Millisecond, 5*time.Second
+	o.ReconnectJitter, o.ReconnectJitterTLS = 100*time.Millisecond, 100*time.Millisecond
+	// A message that cannot be sent now fails now, or it would arrive after its caller got an
+	// error.
+	o.ReconnectBufSize = -1
+	o.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		logger.Warn("bus: the connection to NATS has trouble", slog.Any("error", err))
+	}
+	if l.conn, err = o.Connect(); err != nil {
 		return fault.MarkInfrastructure(err)
 	}
 	l.changes = l.conn.StatusChanged(nats.RECONNECTING, nats.CONNECTED)
 	l.unbroken, l.broke = context.WithCancel(context.Background())
-	defer func() {
-		if err != nil {
-			l.close()
-		}
-	}()
 	if l.js, err = jetstream.New(l.conn); err != nil {
 		return err
 	}
-	var account *jetstream.AccountInfo
-	err = l.do(ctx, func(ctx context.Context) error {
-		account, err = l.js.AccountInfo(ctx)
+	return l.do(ctx, func(ctx context.Context) error {
+		account, err := l.js.AccountInfo(ctx)
+		if err == nil && account.API.Level < fastBatches {
+			err = fault.MarkPermanent(fmt.Errorf("the server is NATS %s; 2.14 or later is needed", l.conn.ConnectedServerVersion()))
+		}
 		return err
 	})
-	if err == nil && account.API.Level < fastBatches {
-		err = fault.MarkPermanent(fmt.Errorf("the server is NATS %s; 2.14 or later is needed", l.conn.ConnectedServerVersion()))
-	}
-	return err
 }
 
-// watch notes when the connection breaks, and wakes all readers when there is another one:
-// wake-ups may have been missed.
+// watch passes on that a member of another process came or left. It notes when the connection
+// breaks, and wakes all readers when there is another one: wake-ups may have been missed.
 func (l *link) watch(ctx context.Context, hub *logdriver.Hub) {
+	l.conn.Subscribe(l.groups(), func(*nats.Msg) { hub.WakeGroups() }) //nolint:errcheck // it fails after Close
 	for {
 		select {
 		case now := <-l.changes:
@@ -109,9 +104,9 @@ func (l *link) do(ctx context.Context, request func(ctx context.Context) error) 
 	defer context.AfterFunc(unbroken, func() { broken(errDisconnected) })()
 	err := request(bounded)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return context.Cause(bounded)
+		err = context.Cause(bounded)
 	}
-	return err
+	return classed(err)
 }
 
 // exchange sends requests and receives at most most answers in an inbox. It passes the
@@ -143,8 +138,53 @@ func (l *link) exchange(ctx context.Context, most int, send func(inbox string) e
 	})
 }
 
-func (l *link) close() {
-	l.conn.Close()
-	l.conn.RemoveStatusListener(l.changes)
-	l.broke()
+// close ends the connection, if there is one.
+func (l *link) close() error {
+	if l.conn != nil {
+		l.conn.Close()
+		l.conn.RemoveStatusListener(l.changes)
+		l.broke()
+	}
+	return nil
+}
+
+// JetStream's codes that the client has no name for.
+const (
+	messageTooLarge jetstream.ErrorCode = 10054 // beyond the stream's own limit
+	tooFewServers   jetstream.ErrorCode = 10005 // for the replicas of a stream
+	noCluster       jetstream.ErrorCode = 10074 // and more than one replica
+)
+
+// classed gives the error of a request its class. Absent servers and leaders may come back, and
+// a lost stream is created again.
+func classed(err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
+	case isAPI(err, tooFewServers):
+		err = fmt.Errorf("%w; start the cluster's servers that are absent, or ask for fewer replicas", err)
+	case isAPI(err, noCluster):
+		return fault.MarkPermanent(fmt.Errorf("%w; ask for one replica, or make the server part of a cluster", err))
+	case errors.Is(err, nats.ErrMaxPayload), isAPI(err, messageTooLarge):
+		return fault.MarkPermanent(err)
+	case isBadRequest(err):
+		return err // what it means depends on the request
+	}
+	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure }) // unless it has a class
+}
+
+// isAPI reports whether JetStream refused a request for one of the reasons.
+func isAPI(err error, codes ...jetstream.ErrorCode) bool {
+	var answer *jetstream.APIError
+	return errors.As(err, &answer) && slices.Contains(codes, answer.ErrorCode)
+}
+
+func isBadRequest(err error) bool {
+	var answer *jetstream.APIError
+	return errors.As(err, &answer) && answer.Code == 400
+}
+
+// isGone reports whether the stream that was written to does not exist.
+func isGone(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound)
 }

@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
-	"github.com/millrace-go/millrace/fault"
 )
 
 // The limits of one read, beyond its first message. A server also lists no more keys than
@@ -40,29 +39,31 @@ type found struct {
 	at         time.Time
 }
 
+func (f found) subject() string { return f.Header.Get(jetstream.SubjectHeader) }
+
 // get reads the messages of a query. Servers send them without further requests, and each
 // names the message sent before it. Messages behind one that was lost on the way are left out.
-func (l *link) get(ctx context.Context, stream string, q query) (all []found, err error) {
+func (s *store) get(ctx context.Context, stream string, q query) (all []found, err error) {
 	q.Batch = min(q.Batch, mostRead)
 	request, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
 	last, broken := int64(0), false
-	err = l.exchange(ctx, q.Batch+2, func(inbox string) error {
-		return l.conn.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox+".r", request)
+	err = s.exchange(ctx, q.Batch+2, func(inbox string) error {
+		return s.conn.PublishRequest("$JS.API.DIRECT.GET."+stream, inbox+".r", request)
 	}, func(m *nats.Msg) (bool, error) {
 		switch status := status(m); status {
 		case "":
 		case "404", "204": // there is none; this is the end
 			return true, nil
 		default:
-			return true, fault.MarkInfrastructure(fmt.Errorf("read of %s: the server answered %s %s", stream, status, m.Header.Get("Description")))
+			return true, fmt.Errorf("read of %s: the server answered %s %s", stream, status, m.Header.Get("Description"))
 		}
 		f := found{Msg: m}
-		f.seq, err = strconv.ParseInt(m.Header.Get(placeHeader), 10, 64)
+		f.seq, err = strconv.ParseInt(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 		if err == nil {
-			f.at, err = time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
+			f.at, err = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer))
 		}
 		if err != nil {
 			return true, fmt.Errorf("read of %s: the server sent a message without its place: %w", stream, err)
@@ -79,41 +80,60 @@ func (l *link) get(ctx context.Context, stream string, q query) (all []found, er
 	return all, err
 }
 
-// Read implements logdriver.Log.
-func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
-	p := l.registry.partition(lane)
-	found, err := l.get(ctx, l.stream(p.topic), query{
-		Seq: after.ID + 1, Subject: l.subject(p.topic, p.number), Batch: max, MaxBytes: readBytes,
-	})
+// Read implements logdriver.Log. An entry may be of any writer.
+func (s *store) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
+	p := s.lanes.Partition(lane)
+	found, err := s.get(ctx, s.stream(p.Topic), query{Seq: after.ID + 1, Subject: s.subject(p.Topic, p.N), Batch: max, MaxBytes: readBytes})
 	if err != nil {
 		return nil, after, err
 	}
 	entries := make([]logdriver.Entry, len(found))
 	for i, f := range found {
 		after.ID = f.seq
-		entries[i] = entryOf(f)
-		entries[i].Lane, entries[i].Position = lane, after
+		entries[i] = logdriver.Entry{
+			ID: f.seq, Lane: lane, Position: after, CreatedAt: f.at, Payload: f.Data, Headers: linesOf(f.Header),
+			MessageID: cmp.Or(f.Header.Get(idHeader), strconv.FormatInt(f.seq, 10)),
+		}
 	}
 	return entries, after, nil
 }
 
-// entryOf reads an entry of any writer.
-func entryOf(f found) logdriver.Entry {
-	return logdriver.Entry{
-		ID: f.seq, CreatedAt: f.at, Payload: f.Data, Headers: linesOf(f.Header),
-		MessageID: cmp.Or(f.Header.Get(idHeader), strconv.FormatInt(f.seq, 10)),
+// newest is Newest of logdriver.Transport.
+func (s *store) newest(ctx context.Context, topic logdriver.Topic, limit int) (all []logdriver.Entry, err error) {
+	info, err := s.info(ctx, s.stream(topic.Name))
+	if err != nil {
+		return nil, err
+	}
+	// Sequences belong to other partitions, or are empty: the search goes back until it has
+	// enough.
+	first, last := int64(info.State.FirstSeq), int64(info.State.LastSeq)
+	for back := int64(limit); ; back *= 2 {
+		from := max(first, last-back+1)
+		all = all[:0]
+		for n := range topic.Partitions {
+			for at, more := (logdriver.Position{ID: from - 1}), true; more; {
+				var some []logdriver.Entry
+				if some, at, err = s.Read(ctx, topic.FirstLane+n, at, mostRead); err != nil {
+					return nil, err
+				}
+				all, more = append(all, some...), len(some) > 0
+			}
+		}
+		if len(all) >= limit || from <= first {
+			return all, nil
+		}
 	}
 }
 
 // Backlog implements logdriver.Log. The server counts.
-func (l *streamLog) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limit int) (int, time.Time, error) {
+func (s *store) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limit int) (int, time.Time, error) {
 	return logdriver.EachBacklog(c, lanes, func(c logdriver.Cursor) (int, time.Time, error) {
-		at, err := l.directory.position(ctx, c)
+		at, _, err := s.Place(ctx, c)
 		if err != nil {
 			return 0, time.Time{}, err
 		}
-		p := l.registry.partition(c.Lane)
-		next, err := l.get(ctx, l.stream(p.topic), query{Seq: at + 1, Subject: l.subject(p.topic, p.number), Batch: 1})
+		p := s.lanes.Partition(c.Lane)
+		next, err := s.get(ctx, s.stream(p.Topic), query{Seq: at.ID + 1, Subject: s.subject(p.Topic, p.N), Batch: 1})
 		if err != nil || len(next) == 0 {
 			return 0, time.Time{}, err
 		}
@@ -123,77 +143,30 @@ func (l *streamLog) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limi
 
 // Prune implements logdriver.Log. The server removes all messages before a sequence in one
 // step, so the limit is not needed.
-func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, _ int) (int, error) {
-	p := l.registry.partition(lane)
-	stream, subject := l.stream(p.topic), l.subject(p.topic, p.number)
-	s, err := l.directory.find(ctx, p.topic)
+func (s *store) Prune(ctx context.Context, lane int, before time.Time, _ int) (int, error) {
+	p := s.lanes.Partition(lane)
+	stream, subject := s.stream(p.Topic), s.subject(p.Topic, p.N)
+	info, err := s.info(ctx, stream)
 	if err != nil {
 		return 0, err
 	}
-	keep := int64(s.State.LastSeq) + 1
-	young, err := l.get(ctx, stream, query{From: &before, Subject: subject})
+	keep := int64(info.State.LastSeq) + 1
+	young, err := s.get(ctx, stream, query{From: &before, Subject: subject})
 	if err != nil {
 		return 0, err
 	}
 	if len(young) > 0 {
 		keep = min(keep, young[0].seq)
 	}
-	cursors, err := l.list(ctx, cursorKey(p, "*"))
+	cursors, err := list[cursor](ctx, s, s.cursor(p.Topic, p.N, "*"), mostRead)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range cursors {
-		c, err := decode[cursor](f)
-		if err != nil {
-			return 0, err
-		}
-		keep = min(keep, c.place(s.Created)+1)
+	for _, c := range cursors {
+		keep = min(keep, c.value.in(info.Created)+1)
 	}
-	if keep <= int64(s.State.FirstSeq) {
+	if keep <= int64(info.State.FirstSeq) {
 		return 0, nil
 	}
-	return l.purge(ctx, stream, subject, keep)
-}
-
-// collect reads up to max messages of a topic from a sequence on, in as many requests as
-// necessary.
-func (l *streamLog) collect(ctx context.Context, topic, subject string, from int64, max int) (all []found, err error) {
-	for len(all) < max {
-		some, err := l.get(ctx, l.stream(topic), query{Seq: from, Subject: subject, Batch: max - len(all), MaxBytes: readBytes})
-		if err != nil || len(some) == 0 {
-			return all, err
-		}
-		all = append(all, some...)
-		from = some[len(some)-1].seq + 1
-	}
-	return all, nil
-}
-
-// newest reads the newest messages of all partitions.
-func (l *streamLog) newest(ctx context.Context, topic string, limit int) ([]found, error) {
-	s, err := l.directory.find(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	first, last := int64(s.State.FirstSeq), int64(s.State.LastSeq)
-	// Some sequences are empty: the search goes back until it has enough.
-	for back := int64(limit); ; back *= 2 {
-		from := max(first, last-back+1)
-		all, err := l.collect(ctx, topic, l.subjects(topic), from, int(last-from)+1)
-		if err != nil || len(all) >= limit || from == first {
-			return all[max(0, len(all)-limit):], err
-		}
-	}
-}
-
-// messagesOf returns the messages as they were published. A message is worth showing even
-// without its metadata.
-func messagesOf(all []found) []*message.Message {
-	out := make([]*message.Message, len(all))
-	for i, f := range all {
-		e := entryOf(f)
-		out[i] = message.NewMessage(e.MessageID, e.Payload)
-		out[i].Metadata, _ = headers{}.Decode(e.Headers) //nolint:errcheck // see above
-	}
-	return out
+	return s.purge(ctx, stream, subject, keep)
 }

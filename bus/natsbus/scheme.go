@@ -1,8 +1,8 @@
 package natsbus
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -54,9 +55,7 @@ type Config struct {
 //	nats://token@host
 //	tls://host?ca=ca.pem&creds=app.creds
 //
-// Parameters: prefix (millrace), partitions (3), replicas (1), retention (72h), token
-// (none), creds (none: a file of credentials), tls (false), ca, cert and key (none: files
-// in PEM; each of them turns TLS on).
+// The parameters are in the documentation of the package.
 func Schemes(cfg Config) []bus.Scheme {
 	return []bus.Scheme{scheme{"nats", cfg}, scheme{"tls", cfg}}
 }
@@ -69,11 +68,15 @@ type scheme struct {
 func (s scheme) Name() string { return s.name }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	servers, cfg, err := parse(u, s.cfg)
+	client, cfg, err := parse(u, s.cfg)
 	if err != nil {
 		return nil, err
 	}
-	return open(servers, cfg)
+	_, d, err := open(client, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Connect connects for other uses, such as administration: to the servers of a nats:// or
@@ -84,52 +87,15 @@ func Connect(rawURL string, cfg Config) (*nats.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("natsbus: %w", err)
 	}
-	servers, cfg, err := parse(u, cfg)
+	client, _, err := parse(u, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("natsbus: %w", kit.HideURL(err, rawURL))
 	}
-	conn, err := nats.Connect(servers, cfg.Options...)
+	conn, err := client.Connect()
 	if err != nil {
 		return nil, fmt.Errorf("natsbus: %w", fault.MarkInfrastructure(err))
 	}
 	return conn, nil
-}
-
-// parse returns the servers of a URL, and the configuration with the URL's parameters.
-func parse(u *url.URL, cfg Config) (string, Config, error) {
-	params := bus.NewParams(u)
-	cfg.Prefix = params.String("prefix", cfg.Prefix)
-	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
-	cfg.Replicas = params.Int("replicas", cfg.Replicas, 1)
-	cfg.Retention = params.Duration("retention", cfg.Retention)
-	sign := signIn{
-		tls: params.Bool("tls", u.Scheme == "tls"), ca: params.String("ca", ""), cert: params.String("cert", ""), key: params.String("key", ""),
-		token: params.String("token", ""), creds: params.String("creds", ""),
-	}
-	if err := params.Err(); err != nil {
-		return "", cfg, err
-	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "millrace"
-	}
-	switch {
-	case len(cfg.Prefix) > maxPrefix || token(cfg.Prefix) != cfg.Prefix:
-		return "", cfg, fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
-	case cfg.Replicas < 0 || cfg.Replicas > maxReplicas:
-		return "", cfg, fmt.Errorf("replicas is %d; give 1, 3 or 5", cfg.Replicas)
-	case u.Path != "" && u.Path != "/":
-		return "", cfg, fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
-	}
-	servers, err := servers(u)
-	if err != nil {
-		return "", cfg, err
-	}
-	options, err := sign.options(u)
-	if err != nil {
-		return "", cfg, err
-	}
-	cfg.Options = append(cfg.Options[:len(cfg.Options):len(cfg.Options)], options...)
-	return servers, cfg, nil
 }
 
 const (
@@ -137,67 +103,74 @@ const (
 	maxReplicas = 5 // the limit of JetStream
 )
 
-// servers lists host:port of each server, in the client's form.
-func servers(u *url.URL) (string, error) {
-	hosts := strings.Split(u.Host, ",")
-	for i, host := range hosts {
-		one := url.URL{Host: host}
-		if one.Hostname() == "" {
-			return "", errors.New("the URL names no host, or an empty one; write nats://host:4222 or nats://h1:4222,h2:4222")
-		}
-		if one.Port() == "" {
-			host += ":4222"
-		}
-		hosts[i] = "nats://" + host
-	}
-	return strings.Join(hosts, ","), nil
-}
-
-// signIn holds the credentials of the URL, and the authorities to trust.
-type signIn struct {
-	tls           bool
-	ca, cert, key string
-	token, creds  string
-}
-
-// options checks the settings that can be checked without a server.
-func (s signIn) options(u *url.URL) (options []nats.Option, err error) {
-	if (s.cert == "") != (s.key == "") {
-		return nil, errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")
-	}
-	for name, file := range map[string]string{"ca": s.ca, "cert": s.cert, "key": s.key, "creds": s.creds} {
-		if file == "" {
-			continue
-		}
-		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("parameter %q: %w", name, err)
-		}
-	}
-	if s.cert != "" {
-		if _, err := tls.LoadX509KeyPair(s.cert, s.key); err != nil {
-			return nil, fmt.Errorf("parameters \"cert\" and \"key\": %w", err)
-		}
-	}
-	if s.tls {
-		options = append(options, nats.Secure())
-	}
-	if s.ca != "" {
-		options = append(options, nats.RootCAs(s.ca))
-	}
-	if s.cert != "" {
-		options = append(options, nats.ClientCert(s.cert, s.key))
-	}
-	password, both := u.User.Password()
+// parse returns the client of a URL, and the configuration with the URL's parameters. It checks
+// all that can be checked without a server.
+func parse(u *url.URL, cfg Config) (nats.Options, Config, error) {
+	client := nats.GetDefaultOptions()
+	p := busdriver.NewParams(u)
+	cfg.Prefix = cmp.Or(p.String("prefix", cfg.Prefix), "millrace")
+	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
+	cfg.Replicas = p.Int("replicas", cfg.Replicas, 1)
+	cfg.Retention = p.Duration("retention", cfg.Retention)
+	secure, ca, cert, key := p.Bool("tls", u.Scheme == "tls"), p.String("ca", ""), p.String("cert", ""), p.String("key", "")
+	secret, creds := p.String("token", ""), p.String("creds", "")
 	name := u.User.Username()
+	password, both := u.User.Password()
+	err := p.Err()
 	switch {
-	case s.token != "" && name != "", s.creds != "" && name != "", s.creds != "" && s.token != "":
-		return nil, errors.New("the URL signs in more than once; give a user, or \"token\", or \"creds\"")
-	case both:
-		options = append(options, nats.UserInfo(name, password))
-	case name != "" || s.token != "": // a user alone is a token, as in NATS's own URLs
-		options = append(options, nats.Token(name+s.token))
-	case s.creds != "":
-		options = append(options, nats.UserCredentials(s.creds))
+	case err != nil:
+	case len(cfg.Prefix) > maxPrefix || token(cfg.Prefix) != cfg.Prefix:
+		err = fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
+	case cfg.Replicas < 0 || cfg.Replicas > maxReplicas:
+		err = fmt.Errorf("replicas is %d; give 1, 3 or 5", cfg.Replicas)
+	case u.Path != "" && u.Path != "/":
+		err = fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
+	case (cert == "") != (key == ""):
+		err = errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")
+	case secret != "" && name != "", creds != "" && name+secret != "":
+		err = errors.New("the URL signs in more than once; give a user, or \"token\", or \"creds\"")
+	case creds != "":
+		if _, missing := os.Stat(creds); missing != nil { // the client reads it whenever it connects
+			err = fmt.Errorf("parameter \"creds\": %w", missing)
+		}
 	}
-	return options, nil
+	if err == nil {
+		client.Servers, err = servers(u)
+	}
+	for _, o := range cfg.Options {
+		if err == nil && o != nil {
+			err = o(&client)
+		}
+	}
+	for _, o := range []struct {
+		name   string
+		given  bool
+		option nats.Option
+	}{
+		{`parameter "tls"`, secure, nats.Secure()},
+		{`parameter "ca"`, ca != "", nats.RootCAs(ca)},
+		{`parameters "cert" and "key"`, cert != "", nats.ClientCert(cert, key)},
+		{`parameter "creds"`, creds != "", nats.UserCredentials(creds)},
+		{"the user", both, nats.UserInfo(name, password)},
+		{"the token", !both && name+secret != "", nats.Token(name + secret)}, // a user alone is a token, as in NATS's own URLs
+	} {
+		if err == nil && o.given {
+			if err = o.option(&client); err != nil {
+				err = fmt.Errorf("%s: %w", o.name, err)
+			}
+		}
+	}
+	return client, cfg, err
+}
+
+// servers lists the servers, in the client's form.
+func servers(u *url.URL) (all []string, err error) {
+	for host := range strings.SplitSeq(u.Host, ",") {
+		address, ok := kit.Address(host, "4222")
+		if !ok {
+			return nil, errors.New("the URL names no host, or an empty one; write nats://host:4222 or nats://h1:4222,h2:4222")
+		}
+		all = append(all, "nats://"+address)
+	}
+	return all, nil
 }

@@ -140,4 +140,11 @@ func TestDeclare(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, jetstream.FileStorage, stream.CachedInfo().Config.Storage)
 	require.Equal(t, "2h0m0s", stream.CachedInfo().Config.Metadata["millrace_retention"])
+	changed := stream.CachedInfo().Config
+	changed.AllowDirect = false
+	_, err = js.UpdateStream(t.Context(), changed)
+	require.NoError(t, err)
+	_, err = b.Lag(t.Context())
+	require.ErrorContains(t, err, "is no topic of Millrace")
+	require.Equal(t, fault.Permanent, fault.Of(err))
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
@@ -42,26 +41,6 @@ type Config struct {
 	Connections int
 	// Logger logs background errors; slog.Default() by default.
 	Logger *slog.Logger
-}
-
-func (c Config) validate() error {
-	switch {
-	case c.Connections < 0 || c.Connections == 1:
-		return fmt.Errorf("Config.Connections is %d; give at least 2, since one of them listens, or 0 for the default 16", c.Connections)
-	case c.Poll < 0:
-		return errors.New("Config.Poll is negative; give a positive duration, or 0 for the default")
-	}
-	return nil
-}
-
-func (c Config) withDefaults() Config {
-	if c.Connections == 0 {
-		c.Connections = 16
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	return c
 }
 
 // scheme opens postgres:// URLs.
@@ -97,46 +76,8 @@ func Parameters() []string {
 func (s scheme) Name() string { return s.name }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	cfg := s.cfg
-	params := bus.NewParams(u)
-	mode := params.String("mode", "log")
-	cfg.Poll = params.Duration("poll", cfg.Poll)
-	if mode != "tx" {
-		cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
-		cfg.Retention = params.Duration("retention", cfg.Retention)
-	}
-	connection := url.Values{}
-	for _, name := range Parameters() {
-		if value := params.String(name, ""); value != "" {
-			connection.Set(name, value)
-		}
-	}
-	if err := params.Err(); err != nil {
-		return nil, err
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	if u.Host == "" && !connection.Has("host") || len(u.Path) < 2 {
+	if u.Host == "" || len(u.Path) < 2 {
 		return nil, errors.New("the URL names no host or no database; write postgres://user:password@host:5432/database")
 	}
-	cfg = cfg.withDefaults()
-	at := *u
-	// In libpq's URLs, and so pgx's, a plus is not a space.
-	query := strings.ReplaceAll(connection.Encode(), "+", "%20")
-	at.Scheme, at.RawQuery, at.Fragment = "postgres", query, ""
-	pool, err := pgdb.Open(at.String())
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(cfg.Connections)
-	switch mode {
-	case "log":
-		return openLog(pool, cfg)
-	case "tx":
-		return openTx(at.String(), pool, cfg)
-	}
-	return nil, errors.Join(
-		fmt.Errorf("parameter \"mode\" is %q; give log, or tx for Watermill SQL with its offset in the handler's transaction", mode),
-		pool.Close())
+	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "postgres", Parameters: Parameters(), Pool: pgdb.Open, Log: openLog, Tx: openTx})
 }

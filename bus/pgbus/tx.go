@@ -12,15 +12,18 @@ import (
 
 // openTx starts Watermill SQL on the database. Deliveries have a pool of their own: each holds a
 // connection while its handler works, and must not take the connections of publishers.
-func openTx(url string, pool *sql.DB, cfg Config) (bus.Driver, error) {
+func openTx(url string, pool *sql.DB, cfg logbus.Settings) (bus.Driver, error) {
 	deliveries, err := pgdb.Open(url)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
 	deliveries.SetMaxOpenConns(0) // there are no more than consumers
-	return txbus.Open(txbus.Parts{
+	d, err := txbus.Open(txbus.Parts{
 		Name: "pgbus", Dialect: watermillSQL{}, DB: pool, Deliveries: deliveries, App: cfg.DB,
 		Classify: pgdb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
-		Close: func() error { return logbus.ClosePools(deliveries, pool) },
-	}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }

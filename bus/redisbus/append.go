@@ -57,7 +57,7 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 			if byLane[lane] = rest[n:]; len(rest) == n {
 				delete(byLane, lane)
 			}
-			p := l.registry.partition(lane)
+			p := l.lanes.partition(lane)
 			calls, sizes, into = append(calls, l.appending(p, rest[:n])), append(sizes, n), append(into, p)
 		}
 		if err := l.send(ctx, calls, sizes, into); err != nil {
@@ -71,7 +71,7 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 // of the script. It reports whether the stream existed.
 func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool, err error) {
 	err = l.client.XAdd(ctx, &redis.XAddArgs{
-		Stream: l.registry.partition(e.Lane).stream, NoMkStream: true,
+		Stream: l.lanes.partition(e.Lane).stream, NoMkStream: true,
 		Values: []any{idField, e.MessageID, metadataField, e.Headers, payloadField, e.Payload},
 	}).Err()
 	if errors.Is(err, redis.Nil) {
@@ -120,7 +120,7 @@ func (l *streamLog) send(ctx context.Context, calls []*call, sizes []int, into [
 		}
 		if length == sizes[i] {
 			// The stream is new, or was lost: the topic may be lost too.
-			if err := l.directory.restore(ctx, into[i].topic); err != nil {
+			if err := l.directory.restore(ctx, into[i].Topic); err != nil {
 				return err
 			}
 		}

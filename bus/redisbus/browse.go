@@ -2,66 +2,39 @@ package redisbus
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// Browse implements bus.Inspector.
-func (d *driver) Browse(ctx context.Context, name string, limit int) ([]*message.Message, error) {
-	found, err := d.look(ctx, name, limit, func(stream string) ([]redis.XMessage, error) {
-		newest, err := d.client.XRevRangeN(ctx, stream, "+", "-", int64(limit)).Result()
-		slices.Reverse(newest)
-		return newest, err
-	})
-	if err != nil {
-		return nil, translate(fmt.Errorf("browse %s: %w", name, err))
-	}
-	return messagesOf(found[max(0, len(found)-limit):]), nil
-}
-
-// Pending implements bus.Pender: it reads as the group would, without a lease.
-func (d *driver) Pending(ctx context.Context, name, group string, limit int) ([]*message.Message, error) {
-	found, err := d.look(ctx, name, limit, func(stream string) ([]redis.XMessage, error) {
-		from := "-"
-		b, err := d.log.behind(ctx, stream, group)
-		switch {
-		case err != nil:
-			return nil, err
-		case b.group && b.oldest == "":
-			return nil, nil
-		case b.group:
-			from = b.oldest
-		}
-		return d.client.XRangeN(ctx, stream, from, "+", int64(limit)).Result()
-	})
-	if err != nil {
-		return nil, translate(fmt.Errorf("pending of %s in %s: %w", group, name, err))
-	}
-	return messagesOf(found[:min(limit, len(found))]), nil
-}
-
-// look collects the messages that read finds in each partition of an existing topic. The
-// order within a partition stays; times interleave the partitions.
-func (d *driver) look(ctx context.Context, name string, limit int, read func(stream string) ([]redis.XMessage, error)) ([]redis.XMessage, error) {
-	topic, ok, err := d.hub.Topic(ctx, name)
-	if err != nil || !ok || limit <= 0 {
-		return nil, err
-	}
-	var found []redis.XMessage
-	for i := range topic.Partitions {
-		part, err := read(d.keys.stream(name, i, topic.Partitions))
+// newest is Newest of logdriver.Transport.
+func (l *streamLog) newest(ctx context.Context, topic logdriver.Topic, limit int) (all []logdriver.Entry, err error) {
+	for n := range topic.Partitions {
+		newest, err := l.client.XRevRangeN(ctx, l.keys.stream(topic.Name, n, topic.Partitions), "+", "-", int64(limit)).Result()
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, part...)
+		all = append(all, entriesOf(newest)...)
 	}
-	slices.SortStableFunc(found, func(a, b redis.XMessage) int { return int(millis(a.ID) - millis(b.ID)) })
-	return found, nil
+	return all, nil
+}
+
+// ahead is Ahead of logdriver.Transport: messages that a consumer of XREADGROUP has not
+// acknowledged come before the group's place.
+func (l *streamLog) ahead(ctx context.Context, c logdriver.Cursor, limit int) ([]logdriver.Entry, error) {
+	stream, from := l.lanes.partition(c.Lane).stream, "-"
+	b, err := l.behind(ctx, stream, c.Consumer)
+	switch {
+	case err != nil, b.group && b.oldest == "":
+		return nil, err
+	case b.group:
+		from = b.oldest
+	}
+	found, err := l.client.XRangeN(ctx, stream, from, "+", int64(limit)).Result()
+	return entriesOf(found), err
 }
 
 // millis is the time in an id.
@@ -71,18 +44,10 @@ func millis(id string) int64 {
 	return n
 }
 
-func messagesOf(found []redis.XMessage) []*message.Message {
-	out := make([]*message.Message, len(found))
+func entriesOf(found []redis.XMessage) []logdriver.Entry {
+	out := make([]logdriver.Entry, len(found))
 	for i, m := range found {
-		e := entryOf(m)
-		out[i] = message.NewMessage(e.MessageID, e.Payload)
-		if e.Headers == "" {
-			continue
-		}
-		// The message is worth showing even without its metadata.
-		if metadata, err := (headers{}).Decode(e.Headers); err == nil {
-			out[i].Metadata = metadata
-		}
+		out[i] = entryOf(m)
 	}
 	return out
 }

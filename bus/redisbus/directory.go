@@ -17,11 +17,11 @@ import (
 
 // directory is logdriver.Directory in Redis.
 type directory struct {
-	client   redis.UniversalClient
-	keys     keys
-	scripts  scripts
-	registry *registry
-	logger   *slog.Logger
+	client  redis.UniversalClient
+	keys    keys
+	scripts scripts
+	lanes   *lanes
+	logger  *slog.Logger
 }
 
 // stored is a topic in the hash of topics.
@@ -30,15 +30,12 @@ type stored struct {
 	Retention  time.Duration `json:"retention,omitempty"` // nanoseconds
 }
 
-// maxPartitions is the limit of a declared topic: each partition that the hash names costs memory.
-const maxPartitions = 10_000
-
 func (d *directory) topicOf(name, text string) (logdriver.Topic, error) {
 	var s stored
-	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Partitions < 1 || s.Partitions > maxPartitions {
+	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Partitions < 1 || s.Partitions > logdriver.MaxPartitions {
 		return logdriver.Topic{}, fmt.Errorf("field %q of %s is %.80q, which describes no topic", name, d.keys.topics(), text)
 	}
-	return d.registry.number(logdriver.Topic{Name: name, Partitions: s.Partitions, Retention: s.Retention}), nil
+	return d.lanes.Number(logdriver.Topic{Name: name, Partitions: s.Partitions, Retention: s.Retention}), nil
 }
 
 func (d *directory) put(ctx context.Context, t logdriver.Topic, replace bool) error {
@@ -74,13 +71,13 @@ func (d *directory) Ensure(ctx context.Context, want logdriver.Topic) (logdriver
 	if err := d.put(ctx, t, true); err != nil {
 		return logdriver.Topic{}, err
 	}
-	return d.registry.number(t), nil
+	return d.lanes.Number(t), nil
 }
 
 // restore writes a topic again when Redis has lost it, for instance by FLUSHALL, while this
 // process uses it.
 func (d *directory) restore(ctx context.Context, name string) error {
-	t, ok := d.registry.topic(name)
+	t, ok := d.lanes.Topic(name)
 	if !ok {
 		return nil
 	}
@@ -174,7 +171,7 @@ func (d *directory) Leave(ctx context.Context, m logdriver.Member) error {
 const startsKept = 7 * 24 * time.Hour
 
 func (d *directory) starts(c logdriver.Cursor) string {
-	return d.keys.starts(d.registry.partition(c.Lane).stream, c.Consumer)
+	return d.keys.starts(d.lanes.partition(c.Lane).stream, c.Consumer)
 }
 
 func (d *directory) Started(ctx context.Context, cursors []logdriver.Cursor) ([]logdriver.Start, error) {

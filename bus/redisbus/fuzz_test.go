@@ -7,6 +7,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
 // An entry of any writer is delivered with the fields that it has; metadata of ours comes
@@ -63,16 +65,19 @@ func FuzzTopic(f *testing.F) {
 	f.Add("", `{"partitions":0}`)
 	f.Add("{x}", `[]`)
 	f.Fuzz(func(t *testing.T, name, text string) {
-		d := &directory{keys: "p:", registry: newRegistry("p:")}
+		d := &directory{keys: "p:", lanes: &lanes{keys: "p:"}}
 		topic, err := d.topicOf(name, text)
 		if err != nil {
-			if len(d.registry.lanes) != 0 {
-				t.Fatalf("%q is refused (%v) and has %d lanes", text, err, len(d.registry.lanes))
+			if known, ok := d.lanes.Topic(name); ok {
+				t.Fatalf("%q is refused (%v) and known as %+v", text, err, known)
 			}
 			return
 		}
-		if topic.Name != name || topic.Partitions < 1 || topic.Partitions > maxPartitions || len(d.registry.lanes) != topic.Partitions {
-			t.Fatalf("%q is read as %+v with %d lanes", text, topic, len(d.registry.lanes))
+		if topic.Name != name || topic.Partitions < 1 || topic.Partitions > logdriver.MaxPartitions || topic.FirstLane != 0 {
+			t.Fatalf("%q is read as %+v", text, topic)
+		}
+		if last := d.lanes.partition(topic.Partitions - 1); last.Topic != name || last.N != topic.Partitions-1 {
+			t.Fatalf("%q has the last lane %+v", text, last)
 		}
 	})
 }

@@ -8,15 +8,9 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// Live implements logdriver.Places.
-func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
-	members, err := d.Members(ctx, topic, group)
-	return len(members) > 0, err
-}
-
 // Place implements logdriver.Places.
 func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Position, int64, error) {
-	b, err := behind(ctx, d.client, d.scripts, d.registry.partition(c.Lane).stream, c.Consumer)
+	b, err := behind(ctx, d.client, d.scripts, d.lanes.partition(c.Lane).stream, c.Consumer)
 	if err != nil || !b.group {
 		return logdriver.Position{}, 0, err
 	}
@@ -30,7 +24,7 @@ func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Po
 // Forget implements logdriver.Places.
 func (d *directory) Forget(ctx context.Context, topic logdriver.Topic, leases []logdriver.Lease) error {
 	for _, l := range leases {
-		stream := d.registry.partition(l.Lane).stream
+		stream := d.lanes.partition(l.Lane).stream
 		there, err := d.scripts.forget.Run(ctx, d.client,
 			[]string{stream, d.keys.lease(stream, l.Consumer)}, l.Holder, l.Token, l.Consumer).Bool()
 		if err == nil && !there {

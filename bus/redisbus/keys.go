@@ -3,7 +3,6 @@ package redisbus
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
@@ -56,55 +55,20 @@ func checkTopic(name string) error {
 	return nil
 }
 
+// lanes are the partitions that this process uses, with their streams.
+type lanes struct {
+	logdriver.Lanes
+	keys keys
+}
+
 // partition is one stream of a topic.
 type partition struct {
-	topic  string
-	number int
+	logdriver.Partition
 	stream string
 }
 
-// registry numbers the partitions that this process uses. The numbers are its own:
-// processes share the names of the keys only.
-type registry struct {
-	keys keys
-
-	mu     sync.Mutex
-	topics map[string]logdriver.Topic
-	lanes  []partition
-}
-
-func newRegistry(k keys) *registry {
-	return &registry{keys: k, topics: make(map[string]logdriver.Topic)}
-}
-
-// number returns the topic with its lanes in this process.
-func (r *registry) number(t logdriver.Topic) logdriver.Topic {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known, ok := r.topics[t.Name]
-	// Another number of partitions than before: the topic was deleted, and created again.
-	if !ok || known.Partitions != t.Partitions {
-		known = logdriver.Topic{Name: t.Name, FirstLane: len(r.lanes), Partitions: t.Partitions}
-		for n := range t.Partitions {
-			r.lanes = append(r.lanes, partition{t.Name, n, r.keys.stream(t.Name, n, t.Partitions)})
-		}
-	}
-	known.Retention = t.Retention
-	r.topics[t.Name] = known
-	return known
-}
-
-// topic returns a topic that was numbered.
-func (r *registry) topic(name string) (logdriver.Topic, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t, ok := r.topics[name]
-	return t, ok
-}
-
 // partition returns the partition with that number.
-func (r *registry) partition(lane int) partition {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lanes[lane]
+func (l *lanes) partition(lane int) partition {
+	p := l.Partition(lane)
+	return partition{p, l.keys.stream(p.Topic, p.N, p.Of)}
 }

@@ -22,7 +22,7 @@ type streamLog struct {
 	client    redis.UniversalClient
 	keys      keys
 	scripts   scripts
-	registry  *registry
+	lanes     *lanes
 	directory *directory
 	cfg       Config
 	logger    *slog.Logger
@@ -32,7 +32,7 @@ var _ logdriver.Log = (*streamLog)(nil)
 
 // Lease implements logdriver.Log.
 func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string, ttl time.Duration) (logdriver.Lease, error) {
-	p := l.registry.partition(c.Lane)
+	p := l.lanes.partition(c.Lane)
 	answer, err := l.scripts.lease.Run(ctx, l.client,
 		[]string{p.stream, l.keys.lease(p.stream, c.Consumer)}, c.Consumer, holder, ttl.Milliseconds()).Slice()
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *streamLog) Lease(ctx context.Context, c logdriver.Cursor, holder string
 	if got.made {
 		// A new group, or one that Redis has lost, perhaps with more.
 		l.logger.Debug("bus: a consumer group was made", slog.String("stream", p.stream), slog.String("group", c.Consumer))
-		if err := l.directory.restore(ctx, p.topic); err != nil {
+		if err := l.directory.restore(ctx, p.Topic); err != nil {
 			return logdriver.Lease{}, err
 		}
 	}
@@ -67,11 +67,11 @@ func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...logd
 // Release implements logdriver.Log. Inside begin all leases are released in one round trip,
 // after the cursors have moved.
 func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
-	p := l.registry.partition(lease.Lane)
+	p := l.lanes.partition(lease.Lane)
 	c := &call{
 		script: l.scripts.release,
 		keys:   []string{l.keys.lease(p.stream, lease.Consumer)},
-		args:   []any{lease.Holder, lease.Token, l.keys.channel(p.topic)},
+		args:   []any{lease.Holder, lease.Token, l.keys.channel(p.Topic)},
 	}
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
 		b.releases = append(b.releases, c)
@@ -104,7 +104,7 @@ func (l *streamLog) advance(lease logdriver.Lease, p logdriver.Position, ttl tim
 
 // extend extends the lease, and moves the cursor unless id is "".
 func (l *streamLog) extend(lease logdriver.Lease, id string, count int64, ttl time.Duration) *call {
-	part := l.registry.partition(lease.Lane)
+	part := l.lanes.partition(lease.Lane)
 	return &call{
 		script: l.scripts.advance,
 		keys:   []string{part.stream, l.keys.lease(part.stream, lease.Consumer)},
@@ -155,7 +155,7 @@ func (l *streamLog) Rebase(context.Context, logdriver.Cursor, time.Time) error {
 
 // Prune implements logdriver.Log.
 func (l *streamLog) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
-	return l.scripts.prune.Run(ctx, l.client, []string{l.registry.partition(lane).stream}, before.UnixMilli(), limit).Int()
+	return l.scripts.prune.Run(ctx, l.client, []string{l.lanes.partition(lane).stream}, before.UnixMilli(), limit).Int()
 }
 
 // Backlog implements logdriver.Log.
@@ -164,7 +164,7 @@ func (l *streamLog) Backlog(ctx context.Context, c logdriver.Cursor, lanes, limi
 }
 
 func (l *streamLog) backlog(ctx context.Context, c logdriver.Cursor, limit int) (int, time.Time, error) {
-	stream := l.registry.partition(c.Lane).stream
+	stream := l.lanes.partition(c.Lane).stream
 	b, err := l.behind(ctx, stream, c.Consumer)
 	if err != nil || b.oldest == "" {
 		return 0, time.Time{}, err

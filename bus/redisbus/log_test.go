@@ -31,9 +31,9 @@ func newLog(t *testing.T) (*streamLog, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRegistry(k)
-	d := &directory{client: client, keys: k, scripts: scripts, registry: r, logger: slog.New(slog.DiscardHandler)}
-	l := &streamLog{client: client, keys: k, scripts: scripts, registry: r, directory: d, logger: d.logger}
+	r := &lanes{keys: k}
+	d := &directory{client: client, keys: k, scripts: scripts, lanes: r, logger: slog.New(slog.DiscardHandler)}
+	l := &streamLog{client: client, keys: k, scripts: scripts, lanes: r, directory: d, logger: d.logger}
 	if _, err := d.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ const (
 
 // Read implements logdriver.Log.
 func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
-	found, err := l.client.XRangeN(ctx, l.registry.partition(lane).stream, start(after), "+", int64(max)).Result()
+	found, err := l.client.XRangeN(ctx, l.lanes.partition(lane).stream, start(after), "+", int64(max)).Result()
 	if err != nil {
 		return nil, after, err
 	}
@@ -38,8 +38,7 @@ func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position
 			after.ID++
 		}
 		entries[i] = entryOf(m)
-		entries[i].ID, entries[i].Lane, entries[i].Position = number(m.ID), lane, after
-		entries[i].CreatedAt = time.UnixMilli(millis(m.ID))
+		entries[i].Lane, entries[i].Position = lane, after
 	}
 	return entries, after, nil
 }
@@ -70,7 +69,10 @@ func entryOf(m redis.XMessage) logdriver.Entry {
 		s, _ := m.Values[field].(string) //nolint:errcheck // without it, it is empty
 		return s
 	}
-	e := logdriver.Entry{MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField))}
+	e := logdriver.Entry{
+		ID: number(m.ID), CreatedAt: time.UnixMilli(millis(m.ID)),
+		MessageID: m.ID, Headers: text(metadataField), Payload: []byte(text(payloadField)),
+	}
 	if _, ok := m.Values[idField]; ok {
 		e.MessageID = text(idField)
 	}

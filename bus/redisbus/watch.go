@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,8 +24,8 @@ func (l *streamLog) wake(ctx context.Context, c logdriver.Change) error {
 	}
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, lane := range c.Lanes {
-			p := l.registry.partition(lane)
-			pipe.Publish(ctx, l.keys.channel(p.topic), p.number)
+			p := l.lanes.partition(lane)
+			pipe.Publish(ctx, l.keys.channel(p.Topic), p.N)
 		}
 		return nil
 	})
@@ -38,35 +37,27 @@ func (l *streamLog) wake(ctx context.Context, c logdriver.Change) error {
 // stream. Polling finds the messages of signals that a broken connection lost, so a lost
 // signal costs only time.
 type watcher struct {
-	pubsub   *redis.PubSub
-	registry *registry
-	logger   *slog.Logger
-
-	mu     sync.Mutex
-	topics map[string]struct{}
-}
-
-func newWatcher(ctx context.Context, client redis.UniversalClient, registry *registry, logger *slog.Logger) *watcher {
-	return &watcher{pubsub: client.Subscribe(ctx), registry: registry, logger: logger, topics: make(map[string]struct{})}
+	client redis.UniversalClient
+	lanes  *lanes
+	logger *slog.Logger
+	pubsub *redis.PubSub // made at the first use
 }
 
 // follow subscribes to a topic's signals.
-func (w *watcher) follow(ctx context.Context, topic string) {
-	w.mu.Lock()
-	_, known := w.topics[topic]
-	w.topics[topic] = struct{}{}
-	w.mu.Unlock()
-	if known {
-		return
+func (w *watcher) follow(ctx context.Context, _ *logdriver.Hub, topic string) error {
+	if checkTopic(topic) != nil {
+		return nil // it will be refused
 	}
 	// The client remembers the channel, and subscribes to it when it is back.
-	if err := w.pubsub.Subscribe(ctx, w.registry.keys.channel(topic)); err != nil {
+	if err := w.pubsub.Subscribe(ctx, w.lanes.keys.channel(topic)); err != nil {
 		w.logger.Warn("bus: no wake-ups until Redis is back; polling meanwhile", slog.String("topic", topic), slog.Any("error", err))
 	}
+	return nil
 }
 
-// run forwards signals until the connection is closed.
-func (w *watcher) run(hub *logdriver.Hub) {
+// run forwards signals until ctx ends.
+func (w *watcher) run(ctx context.Context, hub *logdriver.Hub) {
+	defer context.AfterFunc(ctx, func() { w.pubsub.Close() })() //nolint:errcheck // its connection may be broken
 	for heard := range w.pubsub.ChannelWithSubscriptions() {
 		switch heard := heard.(type) {
 		case *redis.Subscription:
@@ -84,11 +75,7 @@ func (w *watcher) signal(hub *logdriver.Hub, heard *redis.Message) {
 		hub.WakeGroups()
 		return
 	}
-	topic, ok := w.registry.topic(strings.TrimPrefix(heard.Channel, w.registry.keys.channel("")))
-	n, err := strconv.Atoi(heard.Payload)
-	if ok && err == nil && n >= 0 && n < topic.Partitions {
-		hub.Wake(topic.FirstLane + n)
+	if n, err := strconv.Atoi(heard.Payload); err == nil {
+		w.lanes.Wake(hub, strings.TrimPrefix(heard.Channel, w.lanes.keys.channel("")), n)
 	}
 }
-
-func (w *watcher) close() error { return w.pubsub.Close() }

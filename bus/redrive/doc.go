@@ -70,11 +70,11 @@
 //     pass waits for Config.Wait at its end.
 //   - bus.RunnerConfig.DeadLetterRetention is the retention of letters: on Kafka they are
 //     deleted after it; the SQL logs and mem:// keep pending letters of any age.
-//   - Without bus.Pender, List reads up to Config.Window letters and hands them back. That takes
+//   - Without driver.Pender, List reads up to Config.Window letters and hands them back. That takes
 //     a consumer group's joining time, counts as a delivery where a transport counts, and misses
 //     the letters that another pass holds.
 //   - With the capability LocksKeys a List sees the first few letters of a key, and with
-//     SerialGroups or OneAtATime and no bus.Pender the first letter; a Redrive or Drop reaches
+//     SerialGroups or OneAtATime and no driver.Pender the first letter; a Redrive or Drop reaches
 //     all of them. A selection is slow there: it moves the letters before it, after a wait for
 //     more.
 package redrive

@@ -31,7 +31,7 @@ var errKilled = errors.New("killed")
 
 func (m mortal) alive() bool { return m.left.Add(-1) >= 0 }
 
-func (m mortal) Lag(ctx context.Context) ([]bus.Lag, error) { return m.Driver.(bus.Lagger).Lag(ctx) }
+func (m mortal) Lag(ctx context.Context) ([]bus.Lag, error) { return m.Driver.(driver.Lagger).Lag(ctx) }
 
 func (m mortal) Publisher() message.Publisher { return mortalPublisher{m.Driver.Publisher(), m} }
 

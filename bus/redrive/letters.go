@@ -1,6 +1,7 @@
 package redrive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -21,7 +22,7 @@ var (
 // Config configures [Letters]. The zero value works.
 type Config struct {
 	// Window is how many letters a pass holds at once; 4096 by default. It bounds the memory of
-	// a pass, and the letters of a List on a transport without bus.Pender.
+	// a pass, and the letters of a List on a transport without driver.Pender.
 	Window int
 	// Wait is how long a pass waits for the next letter while the transport reports more; 15 s
 	// by default, which is longer than a transport takes to move the partitions of a killed tool
@@ -54,15 +55,9 @@ func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
 	case cfg.Wait < 0:
 		return nil, fmt.Errorf("redrive: Wait is %s; give a positive duration, or 0 for the default 15s", cfg.Wait)
 	}
-	if cfg.Window == 0 {
-		cfg.Window = 4096
-	}
-	if cfg.Wait == 0 {
-		cfg.Wait = 15 * time.Second
-	}
-	if cfg.Group == "" {
-		cfg.Group = bus.RedriveGroup
-	}
+	cfg.Window = cmp.Or(cfg.Window, 4096)
+	cfg.Wait = cmp.Or(cfg.Wait, 15*time.Second)
+	cfg.Group = cmp.Or(cfg.Group, bus.RedriveGroup)
 	return &Letters{bus: b, topic: topic, cfg: cfg}, nil
 }
 

@@ -22,7 +22,7 @@ type Listing struct {
 }
 
 // List returns the letters selected by the filter, at most limit of them, or all when limit is
-// 0. It settles nothing. On a transport with bus.Pender it does not disturb other readers; on
+// 0. It settles nothing. On a transport with driver.Pender it does not disturb other readers; on
 // another transport it reads as the group and hands the letters back, so that a concurrent pass
 // sees only a part.
 func (l *Letters) List(ctx context.Context, f Filter, limit int) (Listing, error) {

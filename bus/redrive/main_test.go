@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
@@ -44,7 +45,7 @@ func memBus(t *testing.T) *bus.Bus {
 // plain is membus without its unique ability to show pending messages.
 type plain struct{ bus.Driver }
 
-func (p plain) Lag(ctx context.Context) ([]bus.Lag, error) { return p.Driver.(bus.Lagger).Lag(ctx) }
+func (p plain) Lag(ctx context.Context) ([]bus.Lag, error) { return p.Driver.(driver.Lagger).Lag(ctx) }
 
 // blind is membus that cannot tell its lag either.
 type blind struct{ bus.Driver }

@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -223,7 +224,7 @@ type refusing struct {
 }
 
 func (r refusing) Lag(ctx context.Context) ([]bus.Lag, error) {
-	if l, ok := r.Driver.(bus.Lagger); ok {
+	if l, ok := r.Driver.(driver.Lagger); ok {
 		return l.Lag(ctx)
 	}
 	return nil, errors.ErrUnsupported

@@ -29,7 +29,7 @@ func (i *individual) Capabilities() bus.Capabilities {
 }
 
 func (i *individual) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
-	all, err := i.Driver.(bus.Pender).Pending(ctx, topic, group, limit)
+	all, err := i.Driver.(driver.Pender).Pending(ctx, topic, group, limit)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var left []*message.Message

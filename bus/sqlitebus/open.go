@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/sqlitelog"
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
@@ -27,17 +28,13 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	log, err := sqlitelog.New(p.db, tables)
+	log, err := sqlitelog.New(p.db, logbus.Tables())
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	log = log.WithReader(p.reader)
-	schema, err := migrations(log)
-	if err != nil {
-		return nil, errors.Join(err, p.close())
-	}
 	d, err := logbus.Open(logbus.Parts{
-		Name: "sqlitebus", Log: log, SQL: statements(), Schema: schema,
+		Name: "sqlitebus", Log: log, Files: files, Dialect: migrate.SQLite,
 		DB: p.db, Reader: p.reader, App: p.db, LeasesTogether: true,
 		Classify: classify,
 		Watch:    func(ctx context.Context, hub *logsub.Hub) { watch(ctx, log, p.watched, hub) },

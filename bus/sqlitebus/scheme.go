@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
 
@@ -60,7 +61,7 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return nil, err
 	}
 	cfg := s.cfg
-	params := bus.NewParams(u)
+	params := driver.NewParams(u)
 	cfg.Partitions = params.Int("partitions", cfg.Partitions, 1)
 	cfg.Retention = params.Duration("retention", cfg.Retention)
 	synchronous := params.String("synchronous", "full")

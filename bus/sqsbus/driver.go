@@ -3,14 +3,11 @@ package sqsbus
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -31,21 +29,17 @@ type driver struct {
 	queues    *queues
 	groups    *groups
 	publisher *publisher
-
-	mu     sync.Mutex
-	closed bool
-	open   map[*source]struct{}
 }
 
 var (
-	_ bus.Driver = (*driver)(nil)
-	_ bus.Pinger = (*driver)(nil)
-	_ bus.Lagger = (*driver)(nil)
+	_ bus.Driver       = (*driver)(nil)
+	_ busdriver.Pinger = (*driver)(nil)
+	_ busdriver.Lagger = (*driver)(nil)
 )
 
 // open makes a driver; with notify, topics are those of SNS.
 func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, error) {
-	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify), open: make(map[*source]struct{})}
+	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify)}
 	notifier := cfg.SNS
 	if d.client == nil {
 		var err error
@@ -62,7 +56,7 @@ func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, er
 	return d, nil
 }
 
-// Ping implements bus.Pinger by a request that finds no queue. It also checks the credentials.
+// Ping implements driver.Pinger by a request that finds no queue. It also checks the credentials.
 func (d *driver) Ping(ctx context.Context) error {
 	probe := d.cfg.Prefix + "millrace"
 	_, err := d.client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &probe})
@@ -141,7 +135,7 @@ var counts = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-// Lag implements bus.Lagger for the topics that this process has declared, published to, or
+// Lag implements driver.Lagger for the topics that this process has declared, published to, or
 // subscribed to. The numbers are Amazon's approximations, and the age of the oldest message
 // is unknown.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
@@ -172,13 +166,10 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 			out = append(out, lag)
 		}
 	}
-	slices.SortFunc(out, func(a, b bus.Lag) int {
-		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Group, b.Group))
-	})
 	return out, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	if d.topics != nil {
 		of, err := d.topics.name(name)
@@ -202,7 +193,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// Topics implements bus.TopicFinder. A queue, or a topic of SNS, has the name of its topic
+// Topics implements driver.TopicFinder. A queue, or a topic of SNS, has the name of its topic
 // with dots as dashes. Its tag holds the topic; the tags of the first hundred are read.
 func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	if d.topics != nil {
@@ -238,33 +229,11 @@ func (d *driver) Topics(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Close ends sources, publisher and the connections that Open made.
+// Close ends the publisher and the connections that Open made.
 func (d *driver) Close() error {
-	d.mu.Lock()
-	d.closed = true
-	open := slices.Collect(maps.Keys(d.open))
-	d.mu.Unlock()
-	errs := make([]error, len(open))
-	var wg sync.WaitGroup
-	for i, s := range open {
-		wg.Go(func() { errs[i] = s.Close() })
-	}
-	wg.Wait()
-	errs = append(errs, d.publisher.Close())
+	err := d.publisher.Close()
 	if d.transport != nil {
 		d.transport.CloseIdleConnections()
 	}
-	return errors.Join(errs...)
-}
-
-func (d *driver) forget(s *source) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.open, s)
-}
-
-func (d *driver) isClosed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closed
+	return err
 }

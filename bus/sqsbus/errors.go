@@ -52,13 +52,7 @@ func translate(what string, err error) error {
 	if errors.Is(err, bus.ErrClosed) {
 		return err
 	}
-	switch fault.Of(err, classify) {
-	case fault.Permanent:
-		return fault.MarkPermanent(err)
-	case fault.Infrastructure:
-		return fault.MarkInfrastructure(err)
-	}
-	return err
+	return fault.Mark(err, classify)
 }
 
 // isCode reports whether an answer has one of the codes.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -28,7 +30,7 @@ const (
 // hands them back, and extends the time until SQS would give them to another consumer.
 type keeper struct {
 	source *source
-	kick   chan struct{} // capacity 1
+	kick   kit.Signal
 	over   chan struct{} // closed by end
 
 	mu       sync.Mutex
@@ -38,7 +40,7 @@ type keeper struct {
 }
 
 func newKeeper(s *source) *keeper {
-	return &keeper{source: s, kick: make(chan struct{}, 1), over: make(chan struct{}), held: make(map[*taken]struct{})}
+	return &keeper{source: s, kick: kit.NewSignal(), over: make(chan struct{}), held: make(map[*taken]struct{})}
 }
 
 func (k *keeper) keep(t *taken) {
@@ -57,14 +59,14 @@ func (k *keeper) delete(t *taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.deletes = append(k.deletes, t)
-	signal(k.kick)
+	k.kick.Send()
 }
 
 func (k *keeper) release(t *taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.releases = append(k.releases, t)
-	signal(k.kick)
+	k.kick.Send()
 }
 
 // end lets run finish its work.
@@ -101,7 +103,7 @@ func (k *keeper) run(ctx context.Context) {
 		case <-k.over:
 		}
 		timer.Stop()
-		signal(k.kick)
+		k.kick.Send()
 	}
 }
 
@@ -218,10 +220,7 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 func (k *keeper) extend(ctx context.Context) {
 	visibility := k.source.driver.cfg.Visibility
 	k.mu.Lock()
-	all := make([]*taken, 0, len(k.held))
-	for t := range k.held {
-		all = append(all, t)
-	}
+	all := slices.Collect(maps.Keys(k.held))
 	k.mu.Unlock()
 	for len(all) > 0 {
 		batch := all[:min(batchSize, len(all))]

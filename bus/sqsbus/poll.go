@@ -203,6 +203,6 @@ func (s *source) add(batch []*taken) {
 		s.waiting = append(s.waiting, t)
 	}
 	if len(batch) > 0 {
-		signal(s.ready)
+		s.ready.Send()
 	}
 }

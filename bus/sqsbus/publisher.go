@@ -80,8 +80,8 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 	all := make([]entry, len(messages))
 	for i, msg := range messages {
 		limit := p.cfg.MaxBytes
-		if !bus.IsLetter(msg) {
-			limit -= bus.LetterBytes
+		if !busdriver.IsLetter(msg) {
+			limit -= busdriver.LetterBytes
 		}
 		e, err := encode(msg, limit)
 		if err != nil {

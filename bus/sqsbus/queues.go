@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -226,9 +228,5 @@ func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second))
 func (q *queues) all() []queue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	out := make([]queue, 0, len(q.known))
-	for _, found := range q.known {
-		out = append(out, found)
-	}
-	return out
+	return slices.Collect(maps.Values(q.known))
 }

@@ -1,6 +1,7 @@
 package sqsbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
@@ -48,20 +50,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field *time.Duration
-		def   time.Duration
-	}{{&c.Visibility, 30 * time.Second}, {&c.Wait, 2 * time.Second}, {&c.Retention, maxRetention}} {
-		if *f.field == 0 {
-			*f.field = f.def
-		}
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = 256 << 10
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Visibility = cmp.Or(c.Visibility, 30*time.Second)
+	c.Wait = cmp.Or(c.Wait, 2*time.Second)
+	c.Retention = cmp.Or(c.Retention, maxRetention)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 256<<10)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -141,7 +134,7 @@ func (s scheme) Name() string {
 
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
-	params := bus.NewParams(u)
+	params := busdriver.NewParams(u)
 	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
 	role, externalID := params.String("role", ""), params.String("external_id", "")
 	ca := params.String("cacertfile", "")

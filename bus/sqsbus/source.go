@@ -39,8 +39,8 @@ type source struct {
 	stop     chan struct{} // closed by Close: end the intake
 	stopOnce sync.Once
 	done     chan struct{} // closed after run
-	ready    chan struct{} // capacity 1: Fetch has something to look at
-	room     chan struct{} // capacity 1: poll may have room
+	ready    kit.Signal    // Fetch has something to look at
+	room     kit.Signal    // poll may have room
 
 	mu       sync.Mutex
 	ended    bool                // the intake has ended
@@ -56,17 +56,9 @@ func (d *driver) Source(ctx context.Context, topic, group string, size int) (bus
 	if size < 1 {
 		return nil, fault.MarkPermanent(fmt.Errorf("sqsbus: the window of group %s is %d; give at least 1", group, size))
 	}
-	if d.isClosed() {
-		return nil, translate("subscribe to "+topic, bus.ErrClosed)
-	}
 	q, err := d.queues.get(ctx, topic, group)
 	if err != nil {
 		return nil, translate("subscribe to "+topic, err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, translate("subscribe to "+topic, bus.ErrClosed)
 	}
 	if err := d.groups.join(topic, group); err != nil {
 		return nil, translate("subscribe to "+topic, err)
@@ -75,19 +67,11 @@ func (d *driver) Source(ctx context.Context, topic, group string, size int) (bus
 		driver: d, queue: q, group: group, size: size, base: context.WithoutCancel(ctx),
 		log:  d.cfg.Logger.With(slog.String("topic", topic), slog.String("group", group)),
 		stop: make(chan struct{}), done: make(chan struct{}),
-		ready: make(chan struct{}, 1), room: make(chan struct{}, 1), out: make(map[*taken]struct{}),
+		ready: kit.NewSignal(), room: kit.NewSignal(), out: make(map[*taken]struct{}),
 	}
 	s.keeper = newKeeper(s)
-	d.open[s] = struct{}{}
 	go s.run()
 	return s, nil
-}
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // Fetch is that of [busdriver.Source].
@@ -162,7 +146,6 @@ func (s *source) endIntake() {
 func (s *source) Close() error {
 	s.stopOnce.Do(func() { close(s.stop) })
 	<-s.done
-	s.driver.forget(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return translate("close", s.err)
@@ -184,5 +167,5 @@ func (s *source) handBack(t *taken) {
 // settle ends the handling of a message in this source; s.mu is held.
 func (s *source) settle() {
 	s.open--
-	signal(s.room)
+	s.room.Send()
 }

@@ -364,6 +364,7 @@ func testSecondGroup(t *testing.T, p place) {
 	}
 	join := func(group, topic string) error {
 		sub := sourcetest.Subscriber(b.Driver(), group, 1)
+		t.Cleanup(func() { sub.Close() })
 		_, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
 		return err
 	}

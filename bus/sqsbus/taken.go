@@ -58,7 +58,7 @@ func (t *taken) Back() {
 		wait := nackDelay.Delay(t.backs)
 		t.due = time.Now().Add(wait)
 		s.returned = append(s.returned, t)
-		time.AfterFunc(wait, func() { signal(s.ready) })
+		time.AfterFunc(wait, s.ready.Send)
 	})
 }
 

@@ -64,7 +64,7 @@
 //
 // Close waits for adapter calls whose callers no longer wait.
 //
-// A driver that embeds [Driver] may add [bus.Lagger] and the other optional interfaces. Without
+// A driver that embeds [Driver] may add [driver.Lagger] and the other optional interfaces. Without
 // a Lagger, a redrive cannot know when it has seen all letters, and waits for
 // redrive.Config.Wait at its end.
 package watermillbus

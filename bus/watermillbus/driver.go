@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -30,8 +32,8 @@ type Driver struct {
 }
 
 var (
-	_ bus.Driver = (*Driver)(nil)
-	_ bus.Pinger = (*Driver)(nil)
+	_ bus.Driver    = (*Driver)(nil)
+	_ driver.Pinger = (*Driver)(nil)
 )
 
 var errClosed = fmt.Errorf("watermillbus: %w", bus.ErrClosed)
@@ -97,7 +99,7 @@ func (d *Driver) initialize(ctx context.Context, t bus.Topic) error {
 	return nil
 }
 
-// Ping implements bus.Pinger. The error is errors.ErrUnsupported without Config.Ping.
+// Ping implements driver.Pinger. The error is errors.ErrUnsupported without Config.Ping.
 func (d *Driver) Ping(ctx context.Context) error {
 	if d.cfg.Ping == nil {
 		return errors.ErrUnsupported
@@ -112,10 +114,7 @@ func (d *Driver) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()
 		d.closed = true
-		var open []*owned
-		for s := range d.open {
-			open = append(open, s)
-		}
+		open := slices.Collect(maps.Keys(d.open))
 		d.mu.Unlock()
 		errs := make([]error, len(open), len(open)+2)
 		var wg sync.WaitGroup
@@ -144,15 +143,8 @@ func (d *Driver) judge(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.MarkInfrastructure(err)
 	}
-	classify := d.cfg.Classify
-	if classify == nil {
-		classify = func(error) fault.Class { return fault.Unclassified }
+	if d.cfg.Classify != nil {
+		err = fault.Mark(err, d.cfg.Classify)
 	}
-	switch fault.Of(err, classify, func(error) fault.Class { return fault.Infrastructure }) {
-	case fault.Transient:
-		return fault.MarkTransient(err)
-	case fault.Permanent:
-		return fault.MarkPermanent(err)
-	}
-	return fault.MarkInfrastructure(err)
+	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Scheme returns a scheme whose URLs open a Watermill Pub/Sub. open reads the URL, with
-// [bus.NewParams] for its query, and does not connect.
+// [driver.NewParams] for its query, and does not connect.
 func Scheme(name string, open func(ctx context.Context, u *url.URL) (Config, error)) bus.Scheme {
 	return scheme{name, func(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		cfg, err := open(ctx, u)

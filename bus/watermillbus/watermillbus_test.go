@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -37,9 +38,9 @@ func (unclosed) Close() error { return nil }
 // looking is a transport that shows its messages, as its broker's own tools can.
 type looking struct {
 	*watermillbus.Driver
-	bus.Lagger
-	bus.Inspector
-	bus.TopicFinder
+	driver.Lagger
+	driver.Inspector
+	driver.TopicFinder
 }
 
 func TestConformance(t *testing.T) {
@@ -49,12 +50,12 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := bus.New("in-memory", looking{d, store.(bus.Lagger), store.(bus.Inspector), store.(bus.TopicFinder)})
+		b := bus.New("in-memory", looking{d, store.(driver.Lagger), store.(driver.Inspector), store.(driver.TopicFinder)})
 		stores[b] = store
 		return b
 	}
 	scheme := watermillbus.Scheme("in-memory", func(_ context.Context, u *url.URL) (watermillbus.Config, error) {
-		p := bus.NewParams(u)
+		p := driver.NewParams(u)
 		p.String("known", "")
 		return watermillbus.Config{}, p.Err()
 	})

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -34,7 +35,7 @@ func Scheme(options ...option.ClientOption) bus.Scheme {
 		if u.Host == "" {
 			return watermillbus.Config{}, errors.New("the URL names no project; write pubsub://project")
 		}
-		return config(u.Host, options), bus.NewParams(u).Err()
+		return config(u.Host, options), driver.NewParams(u).Err()
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill-googlecloud/v2/pkg/googlecloud"
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -23,7 +23,7 @@ type wire struct {
 
 func (w wire) Marshal(topic string, m *message.Message) (*pubsub.Message, error) {
 	out, err := w.DefaultMarshalerUnmarshaler.Marshal(topic, m)
-	if err == nil && !bus.IsLetter(m) {
+	if err == nil && !driver.IsLetter(m) {
 		// Dead letters have no order. With a key, a letter would hide the later letters of the
 		// key from a redrive.
 		out.OrderingKey = cmp.Or(event.Key(m), keyless)

@@ -16,28 +16,10 @@ import (
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
-// Subscriber returns a subscriber of a group, each of whose subscriptions is a source. If a
-// transport has subscribers under its sources, it returns one of them.
+// Subscriber returns a subscriber of a group, each of whose subscriptions is a source.
 func Subscriber(d bus.Driver, group string, window int) message.Subscriber {
-	if own, ok := d.(interface {
-		Subscriber(group string, window int) (message.Subscriber, error)
-	}); ok {
-		s, err := own.Subscriber(group, window)
-		if err != nil {
-			return refusing{err}
-		}
-		return s
-	}
 	return &subscriber{driver: d, group: group, window: window}
 }
-
-// refusing is a subscriber that could not be made.
-type refusing struct{ err error }
-
-func (r refusing) Subscribe(context.Context, string) (<-chan *message.Message, error) {
-	return nil, r.err
-}
-func (r refusing) Close() error { return nil }
 
 // Source returns a source of a driver whose messages go through another subscriber.
 func Source(ctx context.Context, d bus.Driver, topic, group string, window int, through func(message.Subscriber) message.Subscriber) (driver.Source, error) {

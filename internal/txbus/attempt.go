@@ -18,7 +18,7 @@ const (
 	undo      = "ROLLBACK TO SAVEPOINT millrace_attempt"
 )
 
-// WrapHandler implements bus.HandlerWrapper. A consumer runs a handler again after a failure, in
+// WrapHandler implements driver.HandlerWrapper. A consumer runs a handler again after a failure, in
 // the same transaction. So each run has a savepoint, and the writes of a failed run are undone.
 // In the handler, package sqltx finds the transaction.
 func (d *Driver) WrapHandler(next message.HandlerFunc) message.HandlerFunc {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
-	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/internal/onedb"
 )
@@ -25,17 +24,19 @@ type Dialect interface {
 	Prepare(ctx context.Context, db *sql.DB, topic string) error
 	// Join makes the group's row of the topic, at the beginning. It is idempotent.
 	Join(ctx context.Context, db *sql.DB, topic, group string) error
-	// Topics lists the topics that have tables.
-	Topics(ctx context.Context, db *sql.DB) ([]string, error)
+	// TablesQuery lists the names of the database's tables that are LIKE its argument.
+	TablesQuery() string
 	// Groups lists the groups of a topic with the number of their unacknowledged messages,
 	// counted up to limit, and the time at which the oldest was published.
 	Groups(ctx context.Context, db *sql.DB, topic string, limit int) ([]Backlog, error)
-	// Newest returns the newest messages of a topic, newest last, and none for a topic that does
-	// not exist.
-	Newest(ctx context.Context, db *sql.DB, topic string, limit int) ([]*message.Message, error)
-	// Pending returns the oldest unacknowledged messages of a group, or of the topic if the
-	// group does not exist, and none for a topic that does not exist.
-	Pending(ctx context.Context, db *sql.DB, topic, group string, limit int) ([]*message.Message, error)
+	// NewestQuery selects uuid, payload and metadata of the newest messages of a topic, newest
+	// first.
+	NewestQuery(topic string, limit int) wmsql.Query
+	// PendingQuery selects the same of the oldest unacknowledged messages of a group, or of the
+	// topic if the group does not exist, oldest first.
+	PendingQuery(topic, group string, limit int) wmsql.Query
+	// IsMissing reports whether the error of a query is that the topic was not prepared.
+	IsMissing(err error) bool
 	// Arrange prepares committed messages for reading, and returns how many. It is called when a
 	// group has found no message.
 	Arrange(ctx context.Context, db *sql.DB, topic string) (int, error)

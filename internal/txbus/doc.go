@@ -2,8 +2,8 @@
 // Watermill SQL v3's own publisher and subscriber, in which the offset of a message is part of
 // the transaction in which its handler works.
 //
-// A transport's package adds a [Dialect]: Watermill SQL's adapters for its database, and the
-// queries for operators.
+// It stands on package watermillbus, as every ?mode=watermill does. A transport's package adds a
+// [Dialect]: Watermill SQL's adapters for its database, and the queries for operators.
 //
 //	Publish ─ Watermill's publisher, on the pool or in the transaction of the context
 //

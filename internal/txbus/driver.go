@@ -1,17 +1,18 @@
 package txbus
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
-	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
@@ -25,9 +26,11 @@ type Parts struct {
 	// Dialect is the database's SQL.
 	Dialect Dialect
 	// DB is the pool for publishing outside transactions, for making tables and for queries.
+	// [Driver.Close] closes it.
 	DB *sql.DB
 	// Deliveries is the pool for the transactions of messages: one connection for each consumer
 	// at work. It must not wait for connections that are only returned by users of DB.
+	// [Driver.Close] closes it.
 	Deliveries *sql.DB
 	// App is the application's pool. If it is on the same database, which is checked at the
 	// first use, it replaces Deliveries. Optional.
@@ -38,58 +41,63 @@ type Parts struct {
 	Poll time.Duration
 	// Logger logs background errors.
 	Logger *slog.Logger
-	// Close closes the resources that the package opened. [Driver.Close] calls it.
-	Close func() error
 }
 
 // Driver is Watermill SQL on one database.
 type Driver struct {
+	*watermillbus.Driver
 	Parts
+
 	pools   *onedb.Pools
 	checked *lazy.Value[struct{}]
 	known   topics
-
-	mu          sync.Mutex
-	closed      bool
-	subscribers map[*subscriber]struct{}
-	publishing  sync.WaitGroup
-
-	closeOnce sync.Once
-	closeErr  error
 }
 
 var (
-	_ bus.Driver         = (*Driver)(nil)
-	_ bus.Pinger         = (*Driver)(nil)
-	_ bus.Lagger         = (*Driver)(nil)
-	_ bus.Inspector      = (*Driver)(nil)
-	_ bus.Pender         = (*Driver)(nil)
-	_ bus.HandlerWrapper = (*Driver)(nil)
+	_ bus.Driver            = (*Driver)(nil)
+	_ driver.Pinger         = (*Driver)(nil)
+	_ driver.Lagger         = (*Driver)(nil)
+	_ driver.Inspector      = (*Driver)(nil)
+	_ driver.Pender         = (*Driver)(nil)
+	_ driver.HandlerWrapper = (*Driver)(nil)
 )
 
 // Open makes a Driver. It sends nothing to the database: the first use checks for required
 // features. Tables are made when topics are used.
-func Open(p Parts) *Driver {
-	if p.Poll == 0 {
-		p.Poll = 200 * time.Millisecond
+func Open(p Parts) (*Driver, error) {
+	p.Poll = cmp.Or(p.Poll, 200*time.Millisecond)
+	d := &Driver{Parts: p, pools: onedb.New(p.DB, p.App, p.Dialect.Same), known: topics{made: make(map[string]struct{})}}
+	d.checked = lazy.New(fmt.Errorf("%s: %w", p.Name, bus.ErrClosed), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, p.Dialect.Check(ctx, p.DB)
+	})
+	var err error
+	d.Driver, err = watermillbus.New(watermillbus.Config{
+		Publisher:    func(context.Context) (message.Publisher, error) { return publisher{d}, nil },
+		Subscriber:   d.subscriber,
+		Capabilities: bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true, SerialGroups: true},
+		Declare:      d.declare,
+		Ping:         p.DB.PingContext,
+		Classify:     p.Classify,
+		Close:        d.shut,
+	})
+	if err != nil {
+		return nil, errors.Join(err, d.shut())
 	}
-	d := &Driver{
-		Parts: p, pools: onedb.New(p.DB, p.App, p.Dialect.Same),
-		known: topics{made: make(map[string]struct{})}, subscribers: make(map[*subscriber]struct{}),
-	}
-	d.checked = lazy.New(errClosed, func(ctx context.Context) (struct{}, error) { return struct{}{}, p.Dialect.Check(ctx, p.DB) })
-	return d
+	return d, nil
+}
+
+// shut closes the pools. Their errors only report that an idle connection had died.
+func (d *Driver) shut() error {
+	d.checked.Close()
+	d.Deliveries.Close() //nolint:errcheck // see above
+	d.DB.Close()         //nolint:errcheck // see above
+	return nil
 }
 
 // ready checks once whether the database has the required features.
 func (d *Driver) ready(ctx context.Context) error {
 	_, err := d.checked.Get(ctx)
 	return err
-}
-
-// Ping implements bus.Pinger.
-func (d *Driver) Ping(ctx context.Context) error {
-	return d.translate(d.DB.PingContext(ctx))
 }
 
 // deliveries returns the pool for the transactions of messages.
@@ -104,73 +112,32 @@ func (d *Driver) deliveries(ctx context.Context) (*sql.DB, error) {
 	return d.Deliveries, nil
 }
 
-// Capabilities implements bus.Driver.
-func (d *Driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true, SerialGroups: true}
-}
-
-// Publisher implements bus.Driver.
+// Publisher implements bus.Driver. A call of Publish publishes all of its messages or none,
+// which the publisher of package watermillbus does not.
 func (d *Driver) Publisher() message.Publisher { return publisher{d} }
 
-// Source implements bus.Driver.
-func (d *Driver) Source(ctx context.Context, topic, group string, window int) (busdriver.Source, error) {
-	s, err := d.Subscriber(group, window)
-	if err != nil {
-		return nil, err
+// declare makes a topic and its groups. A topic is one lane and is kept for ever, as in
+// Watermill SQL, so partitions and retention have no effect.
+func (d *Driver) declare(ctx context.Context, t bus.Topic) error {
+	if err := d.prepare(ctx, t.Name); err != nil {
+		return err
 	}
-	return watermillbus.Source(ctx, s, topic)
-}
-
-// Subscriber implements bus.Driver. The window has no effect: a group handles one message at a
-// time.
-func (d *Driver) Subscriber(group string, _ int) (message.Subscriber, error) {
-	if err := checkGroup(group); err != nil {
-		return nil, d.translate(err)
-	}
-	s := &subscriber{driver: d, group: group, subs: make(map[*subscription]struct{})}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, d.translate(errClosed)
-	}
-	d.subscribers[s] = struct{}{}
-	return s, nil
-}
-
-// Declare implements bus.Driver. A topic is one lane and is kept for ever, as in Watermill SQL,
-// so partitions and retention have no effect.
-func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
-	for _, t := range topics {
-		if err := d.prepare(ctx, t.Name); err != nil {
-			return d.translate(err)
-		}
-		for _, group := range t.Groups {
-			if err := d.join(ctx, t.Name, group); err != nil {
-				return d.translate(err)
-			}
+	for _, group := range t.Groups {
+		if err := d.join(ctx, t.Name, group); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Close closes subscribers, publisher and pools.
-func (d *Driver) Close() error {
-	d.closeOnce.Do(func() {
-		d.mu.Lock()
-		d.closed = true
-		subs := make([]*subscriber, 0, len(d.subscribers))
-		for s := range d.subscribers {
-			subs = append(subs, s)
-		}
-		d.mu.Unlock()
-		var wg sync.WaitGroup
-		for _, s := range subs {
-			wg.Go(func() { s.Close() }) //nolint:errcheck // it returns nil
-		}
-		wg.Wait()
-		d.checked.Close()
-		d.publishing.Wait()
-		d.closeErr = d.translate(d.Parts.Close())
-	})
-	return d.closeErr
+// translate gives an error the package's name, and the class that the database's driver knows.
+func (d *Driver) translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s: %w", d.Name, err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.MarkInfrastructure(err)
+	}
+	return fault.Mark(err, d.Classify)
 }

@@ -1,25 +1,29 @@
 package txbus
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 
+	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
-// Messages makes messages of rows of uuid, payload and metadata. A message is also returned if
+// show runs a query for messages; a topic without tables has none. A message is also returned if
 // its metadata cannot be decoded.
-func Messages(rows *sql.Rows) ([]*message.Message, error) {
-	var out []*message.Message
-	for rows.Next() {
+func (d *Driver) show(ctx context.Context, q wmsql.Query) ([]*message.Message, error) {
+	all, err := sqlrows.All(ctx, d.DB, func(rows *sql.Rows) (*message.Message, error) {
 		var id string
 		var payload, metadata []byte
-		if err := rows.Scan(&id, &payload, &metadata); err != nil {
-			return nil, err
-		}
-		out = append(out, messageOf(id, payload, metadata))
+		err := rows.Scan(&id, &payload, &metadata)
+		return messageOf(id, payload, metadata), err
+	}, q.Query, q.Args...)
+	if err != nil && d.Dialect.IsMissing(err) {
+		return nil, nil
 	}
-	return out, rows.Err()
+	return all, err
 }
 
 func messageOf(id string, payload, metadata []byte) *message.Message {

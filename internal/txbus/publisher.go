@@ -32,15 +32,6 @@ type publisher struct{ *Driver }
 // Publish returns when the messages are committed, all of them or none, or when
 // they are part of the transaction that the first message's context carries.
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return p.translate(errClosed)
-	}
-	p.publishing.Add(1)
-	p.mu.Unlock()
-	defer p.publishing.Done()
-
 	if len(messages) == 0 {
 		return nil
 	}

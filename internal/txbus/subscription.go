@@ -24,13 +24,13 @@ const (
 // again is how long a message that was handed back waits for its next delivery.
 var again = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
-// subscription is one Subscribe. It runs Watermill's subscriber, one message per transaction,
-// and restarts it to roll a transaction back: Watermill itself would hand a nacked message out
-// again in the same transaction, with the writes of its handler.
+// subscription is one reader of a topic for a group. It runs Watermill's subscriber, one message
+// per transaction, and restarts it to roll a transaction back: Watermill itself would hand a
+// nacked message out again in the same transaction, with the writes of its handler.
 type subscription struct {
 	driver *Driver
 	group  string
-	topic  string
+	topic  string // "" before Subscribe
 	log    *slog.Logger
 
 	out       chan *message.Message
@@ -40,12 +40,42 @@ type subscription struct {
 	done      chan struct{} // closed when everything has ended
 }
 
-func newSubscription(s *subscriber, topic string) *subscription {
-	return &subscription{
-		driver: s.driver, group: s.group, topic: topic,
-		log: s.driver.Logger.With(slog.String("topic", topic), slog.String("group", s.group)),
-		out: make(chan *message.Message), closing: make(chan struct{}), done: make(chan struct{}),
+// subscriber makes the subscriber of one subscription.
+func (d *Driver) subscriber(_ context.Context, group string) (message.Subscriber, error) {
+	if err := checkGroup(group); err != nil {
+		return nil, err
 	}
+	return &subscription{
+		driver: d, group: group, log: d.Logger.With(slog.String("group", group)),
+		out: make(chan *message.Message), closing: make(chan struct{}), done: make(chan struct{}),
+	}, nil
+}
+
+// Subscribe joins the group. When ctx is done the channel is closed, and messages that are out
+// can be acknowledged until Close.
+func (s *subscription) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	if err := s.driver.join(ctx, topic, s.group); err != nil {
+		return nil, err
+	}
+	if _, err := s.driver.deliveries(ctx); err != nil {
+		return nil, err
+	}
+	s.topic, s.log = topic, s.log.With(slog.String("topic", topic))
+	go func() {
+		defer close(s.done)
+		s.run(ctx)
+	}()
+	return s.out, nil
+}
+
+// Close stops the intake and closes the channel. Acknowledged messages are committed; those that
+// are out are rolled back and redelivered.
+func (s *subscription) Close() error {
+	s.closeOnce.Do(func() { close(s.closing) })
+	if s.topic != "" {
+		<-s.done
+	}
+	return nil
 }
 
 // run runs until ctx is done or Close is called.

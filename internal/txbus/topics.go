@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 const (
@@ -94,11 +95,11 @@ func (d *Driver) join(ctx context.Context, topic, group string) error {
 	return nil
 }
 
-// Lag implements bus.Lagger. A backlog is counted up to 10,000.
+// Lag implements driver.Lagger. A backlog is counted up to 10,000.
 func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	topics, err := d.Dialect.Topics(ctx, d.DB)
+	topics, err := d.Topics(ctx)
 	if err != nil {
-		return nil, d.translate(fmt.Errorf("lag: %w", err))
+		return nil, err
 	}
 	var out []bus.Lag
 	for _, topic := range topics {
@@ -113,40 +114,50 @@ func (d *Driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	return out, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	all, err := d.Topics(ctx)
 	return slices.Contains(all, name), err
 }
 
-// Topics implements bus.TopicFinder.
+// Topics implements driver.TopicFinder.
 func (d *Driver) Topics(ctx context.Context) ([]string, error) {
-	all, err := d.Dialect.Topics(ctx, d.DB)
-	if err != nil {
-		return nil, d.translate(fmt.Errorf("topics: %w", err))
-	}
+	all, err := d.prepared(ctx)
 	slices.Sort(all)
-	return all, nil
+	if err != nil {
+		err = fmt.Errorf("topics: %w", err)
+	}
+	return all, d.translate(err)
 }
 
-// Browse implements bus.Inspector.
+// prepared returns the topics that have tables.
+func (d *Driver) prepared(ctx context.Context) (topics []string, err error) {
+	topics, err = sqlrows.Column[string](ctx, d.DB, d.Dialect.TablesQuery(), strings.ReplaceAll(OffsetsTable(""), "_", `\_`)+"%")
+	for i, table := range topics {
+		topics[i] = strings.TrimPrefix(table, OffsetsTable(""))
+	}
+	return topics, err
+}
+
+// Browse implements driver.Inspector.
 func (d *Driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	if limit <= 0 || checkTopic(topic) != nil {
 		return nil, nil // there can be none
 	}
-	found, err := d.Dialect.Newest(ctx, d.DB, topic, limit)
+	found, err := d.show(ctx, d.Dialect.NewestQuery(topic, limit))
+	slices.Reverse(found)
 	if err != nil {
 		return nil, d.translate(fmt.Errorf("browse %s: %w", topic, err))
 	}
 	return found, nil
 }
 
-// Pending implements bus.Pender.
+// Pending implements driver.Pender.
 func (d *Driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	if limit <= 0 || checkTopic(topic) != nil {
 		return nil, nil // there can be none
 	}
-	found, err := d.Dialect.Pending(ctx, d.DB, topic, group, limit)
+	found, err := d.show(ctx, d.Dialect.PendingQuery(topic, group, limit))
 	if err != nil {
 		return nil, d.translate(fmt.Errorf("pending of %s in %s: %w", group, topic, err))
 	}

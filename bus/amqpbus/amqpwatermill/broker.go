@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -30,10 +31,10 @@ type broker struct {
 type group struct{ topic, name string }
 
 var (
-	_ bus.Lagger      = (*broker)(nil)
-	_ bus.TopicFinder = (*broker)(nil)
-	_ bus.Inspector   = (*broker)(nil)
-	_ bus.Pender      = (*broker)(nil)
+	_ busdriver.Lagger      = (*broker)(nil)
+	_ busdriver.TopicFinder = (*broker)(nil)
+	_ busdriver.Inspector   = (*broker)(nil)
+	_ busdriver.Pender      = (*broker)(nil)
 )
 
 // hold adds n to a group's messages in flight.
@@ -104,7 +105,7 @@ func (b *broker) declare(ctx context.Context, t bus.Topic) error {
 	})
 }
 
-// Lag implements bus.Lagger: messages in the queues of the groups that are known here, and
+// Lag implements driver.Lagger: messages in the queues of the groups that are known here, and
 // this process's messages in flight.
 func (b *broker) Lag(ctx context.Context) ([]bus.Lag, error) {
 	b.mu.Lock()
@@ -142,7 +143,7 @@ func inspect(conn *amqp.Connection, queue string) (q amqp.Queue, err error) {
 	return q, ch.Close()
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (b *broker) HasTopic(ctx context.Context, name string) (has bool, err error) {
 	err = b.ask(ctx, func(conn *amqp.Connection) error {
 		settings := b.settings("")
@@ -166,7 +167,7 @@ func (b *broker) HasTopic(ctx context.Context, name string) (has bool, err error
 	return false, fault.MarkInfrastructure(fmt.Errorf("amqpwatermill: topic %s: %w", name, err))
 }
 
-// Topics implements bus.TopicFinder: RabbitMQ's protocol cannot list exchanges.
+// Topics implements driver.TopicFinder: RabbitMQ's protocol cannot list exchanges.
 func (b *broker) Topics(context.Context) ([]string, error) { return nil, errors.ErrUnsupported }
 
 func is(err error, code int) bool {

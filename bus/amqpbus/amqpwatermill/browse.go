@@ -17,13 +17,13 @@ import (
 // looked is the limit of messages that Browse reads from a queue.
 const looked = 2000
 
-// Browse implements bus.Inspector for messages of the redrive group.
+// Browse implements driver.Inspector for messages of the redrive group.
 func (b *broker) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	all, err := b.look(ctx, topic, looked)
 	return all[max(0, len(all)-max(limit, 0)):], err
 }
 
-// Pending implements bus.Pender for the redrive group.
+// Pending implements driver.Pender for the redrive group.
 func (b *broker) Pending(ctx context.Context, topic, name string, limit int) ([]*message.Message, error) {
 	if name != bus.RedriveGroup {
 		return nil, fmt.Errorf("amqpwatermill: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)

@@ -13,6 +13,7 @@
 //	property                                                      proven by
 //	delays grow up to their limit, jitter included                TestDelayGrows, TestDelayJitter
 //	no error shows the URL; a host has a name and a port          TestParseErrors, TestHide, TestAddress
+//	a signal is kept until it is received                         TestSignal
 //	a window is never exceeded, and each partition has its part   TestWindow
 //	a prefix ends before the first message that is not done       TestTracker
 //	a value is made once, and again after a failure               TestOnce, TestRetried

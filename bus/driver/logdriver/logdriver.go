@@ -4,11 +4,13 @@
 //
 // It is for authors of drivers whose server keeps a log and compares a revision when it writes.
 // Package kit documents the rules of compatibility. A driver implements a [Log] and a
-// [Directory], and gets publishers and sources:
+// [Directory], and gets a [Driver]:
 //
-//	hub, err := logdriver.New(logdriver.Backend{Log: log, Directory: dir, Append: append, Begin: begin}, logdriver.Config{})
-//	go hub.Run(ctx)
-//	source, err := hub.Source(ctx, "payment.events", "event-payment-consumer", 1024)
+//	d, err := logdriver.NewDriver(logdriver.Parts{
+//		Name:    "natsbus",
+//		Backend: logdriver.Backend{Log: log, Directory: dir, Append: append, Begin: begin},
+//		Start:   connect, Ping: ping, Watch: watch, Wake: wake, Newest: newest, Close: close,
+//	})
 //
 //	property                                                  proven by
 //	a transport in a module of its own builds on it           package natsbus, TestModulesImportNothingInternal
@@ -19,7 +21,6 @@
 package logdriver
 
 import (
-	"context"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -70,40 +71,27 @@ type (
 
 // The types that a driver uses.
 type (
-	// Backend is the driver's part of a [Hub].
+	// Backend is the server's log and state, as a [Driver] uses them.
 	Backend = logsub.Backend
-	// Config of a [Hub]. The zero value works.
+	// Config of a [Driver]. The zero value works.
 	Config = logsub.Config
-	// Hub is the part of one process: it makes the publisher and the sources, and its Run does
-	// their shared work.
+	// Hub is the part of one process, which a driver wakes when other processes have changed
+	// something.
 	Hub = logsub.Hub
-	// Publisher appends messages; of [Hub].Publisher.
-	Publisher = logsub.Publisher
-	// Source is a member of a group; of [Hub].Source.
-	Source = logsub.Source
-	// Spec describes a topic to be declared.
-	Spec = logsub.Spec
-	// Admin lists, moves and deletes groups for the driver that embeds it.
-	Admin = logsub.Admin
-	// Bell notifies the other processes of changes, at most once a tick.
-	Bell = logsub.Bell
-	// Change is the content of such a notification.
+	// Driver is a bus.Driver on a log.
+	Driver = logsub.Driver
+	// Parts are the transport's parts of a [Driver].
+	Parts = logsub.Parts
+	// Lanes numbers partitions for a server that knows them by their names only.
+	Lanes = logsub.Lanes
+	// Partition is a partition of a topic; of [Lanes].
+	Partition = logsub.Partition
+	// Change is what other processes are told.
 	Change = logsub.Change
 )
 
-// ErrClosed is returned by calls after Close.
-var ErrClosed = logsub.ErrClosed
+// MaxPartitions is the most partitions of a topic.
+const MaxPartitions = logsub.MaxPartitions
 
-// New makes a Hub. It sends nothing; call Run.
-func New(b Backend, cfg Config) (*Hub, error) { return logsub.New(b, cfg) }
-
-// NewAdmin makes the Admin of a driver. ready is called before each call, and translate maps the
-// errors of the log to the driver's.
-func NewAdmin(h *Hub, ready func(context.Context) error, translate func(error) error) Admin {
-	return logsub.NewAdmin(h, ready, translate)
-}
-
-// NewBell returns a Bell that calls send at most once a tick.
-func NewBell(tick time.Duration, send func(context.Context, Change) error) *Bell {
-	return logsub.NewBell(tick, send)
-}
+// NewDriver makes a Driver. It sends nothing to the server before the first use.
+func NewDriver(p Parts) (*Driver, error) { return logsub.NewDriver(p) }

@@ -14,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/fault"
@@ -28,10 +29,10 @@ type driver struct {
 
 // shows is the native transport's features beside publishing and consuming.
 type shows interface {
-	bus.Lagger
-	bus.TopicFinder
-	bus.Inspector
-	bus.Pender
+	busdriver.Lagger
+	busdriver.TopicFinder
+	busdriver.Inspector
+	busdriver.Pender
 }
 
 func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Config, cfg Config) (*driver, error) {
@@ -53,7 +54,7 @@ func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Conf
 	if v := u.Query().Get("autocreate"); v != "" {
 		topics.make, _ = strconv.ParseBool(v) //nolint:errcheck // the native transport has read it
 	}
-	ping := native.(bus.Pinger).Ping
+	ping := native.(busdriver.Pinger).Ping
 	logger := watermill.NewSlogLoggerWithLevelMapping(settings.Logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	d, err := watermillbus.New(watermillbus.Config{
 		Publisher: func(ctx context.Context) (message.Publisher, error) {

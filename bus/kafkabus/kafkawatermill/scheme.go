@@ -1,6 +1,7 @@
 package kafkawatermill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -48,9 +49,7 @@ func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (
 	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
-	if native.Logger == nil {
-		native.Logger = slog.Default()
-	}
+	native.Logger = cmp.Or(native.Logger, slog.Default())
 	to, err := addressOf(u, native)
 	if err != nil {
 		return nil, err

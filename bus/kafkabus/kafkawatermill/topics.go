@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // topics creates topics that are used before they are declared, as the native transport
@@ -26,7 +27,7 @@ func (t *topics) ensure(ctx context.Context, name string, groups ...string) erro
 		return nil
 	}
 	if !t.make {
-		switch has, err := t.native.(bus.TopicFinder).HasTopic(ctx, name); {
+		switch has, err := t.native.(busdriver.TopicFinder).HasTopic(ctx, name); {
 		case err != nil:
 			return err
 		case !has:

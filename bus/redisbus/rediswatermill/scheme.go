@@ -1,6 +1,7 @@
 package rediswatermill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/rediskit"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
@@ -51,7 +53,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	if err := watermillbus.Refuse(u, without); err != nil {
 		return nil, err
 	}
-	params := bus.NewParams(u)
+	params := busdriver.NewParams(u)
 	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read when the client is made
 	}
@@ -61,15 +63,11 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 	if cfg.MaxIdle < 0 {
 		return nil, errors.New("Config.MaxIdle is negative; give a positive duration, or 0 for a minute")
 	}
-	if cfg.MaxIdle == 0 {
-		cfg.MaxIdle = redisstream.DefaultMaxIdleTime
-	}
+	cfg.MaxIdle = cmp.Or(cfg.MaxIdle, redisstream.DefaultMaxIdleTime)
 	if cfg.Marshaller == nil {
 		cfg.Marshaller = lenient{}
 	}
-	if native.Logger == nil {
-		native.Logger = slog.Default()
-	}
+	native.Logger = cmp.Or(native.Logger, slog.Default())
 	s := &server{client: native.Client, log: native.Logger, cfg: cfg, groups: map[group]struct{}{}}
 	shut := func() error { return nil }
 	if s.client == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -34,10 +35,10 @@ type server struct {
 type group struct{ topic, name string }
 
 var (
-	_ bus.Lagger      = (*server)(nil)
-	_ bus.TopicFinder = (*server)(nil)
-	_ bus.Inspector   = (*server)(nil)
-	_ bus.Pender      = (*server)(nil)
+	_ busdriver.Lagger      = (*server)(nil)
+	_ busdriver.TopicFinder = (*server)(nil)
+	_ busdriver.Inspector   = (*server)(nil)
+	_ busdriver.Pender      = (*server)(nil)
 )
 
 func (s *server) know(topic, name string) {
@@ -58,7 +59,7 @@ func (s *server) declare(ctx context.Context, t bus.Topic) error {
 	return nil
 }
 
-// Lag implements bus.Lagger. It counts up to 10,000 messages: those in flight, and then
+// Lag implements driver.Lagger. It counts up to 10,000 messages: those in flight, and then
 // those that are not delivered.
 func (s *server) Lag(ctx context.Context) ([]bus.Lag, error) {
 	s.mu.Lock()
@@ -118,7 +119,7 @@ func (s *server) pending(ctx context.Context, g group, limit int) (delivered []s
 	return delivered, behind, err
 }
 
-// Pending implements bus.Pender.
+// Pending implements driver.Pender.
 func (s *server) Pending(ctx context.Context, topic, name string, limit int) ([]*message.Message, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -139,7 +140,7 @@ func (s *server) Pending(ctx context.Context, topic, name string, limit int) ([]
 	return s.messages(append(all, behind...))
 }
 
-// Browse implements bus.Inspector.
+// Browse implements driver.Inspector.
 func (s *server) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -164,7 +165,7 @@ func (s *server) messages(found []redis.XMessage) ([]*message.Message, error) {
 	return all, nil
 }
 
-// HasTopic implements bus.TopicFinder.
+// HasTopic implements driver.TopicFinder.
 func (s *server) HasTopic(ctx context.Context, name string) (bool, error) {
 	kind, err := s.client.Type(ctx, name).Result()
 	if err != nil {
@@ -173,7 +174,7 @@ func (s *server) HasTopic(ctx context.Context, name string) (bool, error) {
 	return kind == "stream", nil
 }
 
-// Topics implements bus.TopicFinder: streams of other programs look the same.
+// Topics implements driver.TopicFinder: streams of other programs look the same.
 func (s *server) Topics(context.Context) ([]string, error) { return nil, errors.ErrUnsupported }
 
 func (s *server) failed(what string, err error) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -30,7 +31,7 @@ func loadStatements(files fs.FS) (s statements, err error) {
 		"position": &s.position, "lock_topics": &s.lockTopics, "browse_new": &s.browseNew,
 		"forget": &s.forget, "forget_starts": &s.forgetStarts,
 	} {
-		text, err := fs.ReadFile(files, name+".sql")
+		text, err := fs.ReadFile(files, "sql/"+name+".sql")
 		if errors.Is(err, fs.ErrNotExist) && (into == &s.lockTopics || into == &s.browseNew) {
 			continue
 		}
@@ -72,20 +73,7 @@ func (d *directory) Ensure(ctx context.Context, want logsub.Topic) (logsub.Topic
 }
 
 func (d *directory) Topics(ctx context.Context) ([]logsub.Topic, error) {
-	rows, err := d.reader.QueryContext(ctx, d.sql.topics)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []logsub.Topic
-	for rows.Next() {
-		t, err := scanTopic(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	return out, rows.Err()
+	return sqlrows.All(ctx, d.reader, func(rows *sql.Rows) (logsub.Topic, error) { return scanTopic(rows) }, d.sql.topics)
 }
 
 func scanTopic(row interface{ Scan(...any) error }) (t logsub.Topic, err error) {
@@ -96,28 +84,11 @@ func scanTopic(row interface{ Scan(...any) error }) (t logsub.Topic, err error) 
 }
 
 func (d *directory) Groups(ctx context.Context, t logsub.Topic) ([]string, error) {
-	return texts(ctx, d.reader, d.sql.groups, t.FirstLane, t.FirstLane+t.Partitions, t.Partitions)
+	return sqlrows.Column[string](ctx, d.reader, d.sql.groups, t.FirstLane, t.FirstLane+t.Partitions, t.Partitions)
 }
 
 func (d *directory) Members(ctx context.Context, topic, group string) ([]string, error) {
-	return texts(ctx, d.reader, d.sql.members, topic, group)
-}
-
-func texts(ctx context.Context, db *sql.DB, query string, args ...any) ([]string, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, rows.Err()
+	return sqlrows.Column[string](ctx, d.reader, d.sql.members, topic, group)
 }
 
 func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logsub.Member) error {
@@ -180,29 +151,26 @@ func (d *directory) Stopped(ctx context.Context, c log.Cursor, done string) erro
 	})
 }
 
-// newest returns the newest entries of a lane, in no particular order.
-func (d *directory) newest(ctx context.Context, lane, limit int) ([]log.Entry, error) {
-	found, err := d.entries(ctx, d.sql.browse, lane, limit)
-	if err != nil || d.sql.browseNew == "" {
-		return found, err
+// newest implements Newest of [logsub.Parts].
+func (d *directory) newest(ctx context.Context, topic logsub.Topic, limit int) (all []log.Entry, err error) {
+	for i := range topic.Partitions {
+		for _, query := range []string{d.sql.browse, d.sql.browseNew} {
+			if query == "" {
+				continue
+			}
+			some, err := d.entries(ctx, query, topic.FirstLane+i, limit)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
 	}
-	unread, err := d.entries(ctx, d.sql.browseNew, lane, limit)
-	return append(found, unread...), err
+	return all, nil
 }
 
 func (d *directory) entries(ctx context.Context, query string, args ...any) ([]log.Entry, error) {
-	rows, err := d.reader.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []log.Entry
-	for rows.Next() {
-		var e log.Entry
-		if err := rows.Scan(&e.ID, &e.MessageID, &e.Headers, &e.Payload); err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, rows.Err()
+	return sqlrows.All(ctx, d.reader, func(rows *sql.Rows) (e log.Entry, err error) {
+		err = rows.Scan(&e.ID, &e.MessageID, &e.Headers, &e.Payload)
+		return e, err
+	}, query, args...)
 }

@@ -4,7 +4,8 @@
 //
 // A transport's package adds the parts that depend on the database: the pools, the log, the
 // schema, the statements of the directory, the classification of the driver's errors, and the
-// wake-ups between processes. Its sql folder has
+// wake-ups between processes. The URLs and settings of database servers are the same. Its sql
+// folder has
 //
 //	topics.sql        all topics: name, first lane, partitions, retention in µs
 //	topic.sql         the same of one: name
@@ -26,7 +27,6 @@
 //	Publish joins the application's transactions, if they are of
 //	the same database and no other                                logbustest: Transactions, OtherDatabase
 //	where Append is one statement, Publish is one round trip      TestAppend
-//	errors have a class and a sentinel                            TestTranslate
 //	opening sends nothing; the first use migrates                 bustest: AnAbsentServerIsWaitedFor
 //	a half-opened transport closes its resources                  TestOpenFails
 //

@@ -11,12 +11,6 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Live implements logsub.Places.
-func (d *directory) Live(ctx context.Context, topic, group string) (bool, error) {
-	members, err := d.Members(ctx, topic, group)
-	return len(members) > 0, err
-}
-
 // Place implements logsub.Places.
 func (d *directory) Place(ctx context.Context, c log.Cursor) (p log.Position, number int64, err error) {
 	err = d.reader.QueryRowContext(ctx, d.sql.position, c.Consumer, c.Lane).Scan(&p.From, &p.To, &p.End, &p.Floor, &p.ID)

@@ -6,12 +6,13 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// Admin implements [bus.GroupAdmin], [bus.GroupResetter] and [bus.Reader] for the driver that
-// embeds it. A reset moves all partitions in one transaction where the backend has transactions.
-// Elsewhere it moves each partition separately; after a crash in between, the same reset moves
-// the rest.
+// Admin makes topics, lists topics and lags, and implements [driver.GroupAdmin],
+// [driver.GroupResetter] and [driver.Reader] for the driver that embeds it. A reset moves all
+// partitions in one transaction where the backend has transactions. Elsewhere it moves each
+// partition separately; after a crash in between, the same reset moves the rest.
 type Admin struct {
 	hub       *Hub
 	ready     func(context.Context) error // the driver's preparation before its first use
@@ -19,9 +20,11 @@ type Admin struct {
 }
 
 var (
-	_ bus.GroupAdmin    = Admin{}
-	_ bus.GroupResetter = Admin{}
-	_ bus.Reader        = Admin{}
+	_ driver.Lagger        = Admin{}
+	_ driver.TopicFinder   = Admin{}
+	_ driver.GroupAdmin    = Admin{}
+	_ driver.GroupResetter = Admin{}
+	_ driver.Reader        = Admin{}
 )
 
 // NewAdmin makes the Admin of a driver.
@@ -29,7 +32,53 @@ func NewAdmin(h *Hub, ready func(context.Context) error, translate func(error) e
 	return Admin{h, ready, translate}
 }
 
-// Groups implements [bus.GroupAdmin].
+// Declare implements Declare of [bus.Driver].
+func (a Admin) Declare(ctx context.Context, topics ...bus.Topic) error {
+	if err := a.ready(ctx); err != nil {
+		return err
+	}
+	for _, t := range topics {
+		if err := a.hub.Declare(ctx, t); err != nil {
+			return a.translate(err)
+		}
+	}
+	return nil
+}
+
+// Lag implements [driver.Lagger]. A partition's backlog is counted up to 10,000.
+func (a Admin) Lag(ctx context.Context) ([]bus.Lag, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	all, err := a.hub.Lag(ctx)
+	return all, a.translate(err)
+}
+
+// HasTopic implements [driver.TopicFinder].
+func (a Admin) HasTopic(ctx context.Context, name string) (bool, error) {
+	_, ok, err := a.Topic(ctx, name)
+	return ok, err
+}
+
+// Topic returns a topic without making it; ok reports whether it exists.
+func (a Admin) Topic(ctx context.Context, name string) (t Topic, ok bool, err error) {
+	if err := a.ready(ctx); err != nil {
+		return Topic{}, false, err
+	}
+	t, ok, err = a.hub.Topic(ctx, name)
+	return t, ok, a.translate(err)
+}
+
+// Topics implements [driver.TopicFinder].
+func (a Admin) Topics(ctx context.Context) ([]string, error) {
+	if err := a.ready(ctx); err != nil {
+		return nil, err
+	}
+	names, err := a.hub.Topics(ctx)
+	return names, a.translate(err)
+}
+
+// Groups implements [driver.GroupAdmin].
 func (a Admin) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
@@ -38,7 +87,7 @@ func (a Admin) Groups(ctx context.Context, topics ...string) ([]bus.Group, error
 	return all, a.translate(err)
 }
 
-// ResetGroup implements [bus.GroupResetter].
+// ResetGroup implements [driver.GroupResetter].
 func (a Admin) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
 	if err := a.ready(ctx); err != nil {
 		return bus.Moved{}, err
@@ -47,7 +96,7 @@ func (a Admin) ResetGroup(ctx context.Context, topic, group string, to bus.Place
 	return moved, a.translate(err)
 }
 
-// DeleteGroup implements [bus.GroupAdmin].
+// DeleteGroup implements [driver.GroupAdmin].
 func (a Admin) DeleteGroup(ctx context.Context, topic, group string) error {
 	if err := a.ready(ctx); err != nil {
 		return err
@@ -55,7 +104,7 @@ func (a Admin) DeleteGroup(ctx context.Context, topic, group string) error {
 	return a.translate(a.hub.Delete(ctx, topic, group))
 }
 
-// Read implements [bus.Reader]. An error of fn is returned unchanged.
+// Read implements [driver.Reader]. An error of fn is returned unchanged.
 func (a Admin) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	if err := a.ready(ctx); err != nil {
 		return err

@@ -67,6 +67,13 @@ func (b Backend) announce(c Change) {
 // joins calls Joins, which may be nil.
 func (b Backend) joins(ctx context.Context) bool { return b.Joins != nil && b.Joins(ctx) }
 
+func (b Backend) classifiers() []fault.Classifier {
+	if b.Classify == nil {
+		return nil
+	}
+	return []fault.Classifier{b.Classify}
+}
+
 func (b Backend) headers() Headers {
 	if b.Headers == nil {
 		return jsonHeaders{}
@@ -134,6 +141,9 @@ type Topic struct {
 	FirstLane  int
 	Partitions int
 	Retention  time.Duration // 0: the hub's default
+	// Replication is how many copies a cluster keeps; 0: its own default. It is used when the
+	// topic is made.
+	Replication int
 }
 
 // Member is one subscription of a group, in one process.

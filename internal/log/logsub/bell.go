@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -17,11 +18,11 @@ const ringTimeout = 5 * time.Second
 
 // Bell notifies the other processes of changes: the first change of a burst at once, then all
 // changes of a tick together, so that the rate of notifications does not follow the rate of
-// messages. [Bell.Ring] is a [Backend.Announce].
+// messages. Its Ring is a [Backend.Announce].
 type Bell struct {
 	tick time.Duration
 	send func(context.Context, Change) error
-	rung chan struct{}
+	rung kit.Signal
 
 	mu     sync.Mutex
 	lanes  map[int]struct{}
@@ -30,7 +31,7 @@ type Bell struct {
 
 // NewBell returns a bell that calls send at most once a tick. The lanes it sends are sorted.
 func NewBell(tick time.Duration, send func(context.Context, Change) error) *Bell {
-	return &Bell{tick: tick, send: send, rung: make(chan struct{}, 1), lanes: make(map[int]struct{})}
+	return &Bell{tick: tick, send: send, rung: kit.NewSignal(), lanes: make(map[int]struct{})}
 }
 
 // Ring records a change. It never blocks.
@@ -41,10 +42,7 @@ func (b *Bell) Ring(c Change) {
 	}
 	b.groups = b.groups || c.Groups
 	b.mu.Unlock()
-	select {
-	case b.rung <- struct{}{}:
-	default:
-	}
+	b.rung.Send()
 }
 
 // Run sends the recorded changes until ctx is done, and then the rest.

@@ -34,17 +34,6 @@ func encode(topic Topic, msg *message.Message, headers Headers) (log.Entry, erro
 	return e, nil
 }
 
-// Decode makes a message of an entry with headers in JSON. If the headers are not a JSON object,
-// which only a foreign writer can cause, Decode returns an error and the message.
-func Decode(e log.Entry) (*message.Message, error) {
-	m, err := decode(e, jsonHeaders{})
-	msg := message.NewMessage(m.ID, m.Payload)
-	if m.Metadata != nil {
-		msg.Metadata = m.Metadata
-	}
-	return msg, err
-}
-
 func decode(e log.Entry, headers Headers) (driver.Message, error) {
 	m := driver.Message{ID: e.MessageID, Payload: e.Payload}
 	if e.Headers == "" {

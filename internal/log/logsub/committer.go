@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/log"
 )
@@ -20,7 +21,7 @@ import (
 type committer struct {
 	b        Backend
 	cfg      Config
-	progress chan struct{} // capacity 1
+	progress kit.Signal // a lane has a position to write
 
 	// moving serializes writes to cursors: an older position must not overtake a newer one, nor
 	// follow the release of the lease.
@@ -33,7 +34,7 @@ type committer struct {
 
 func newCommitter(b Backend, cfg Config) committer {
 	return committer{
-		b: b, cfg: cfg, progress: make(chan struct{}, 1),
+		b: b, cfg: cfg, progress: kit.NewSignal(),
 		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
 	}
 }
@@ -62,14 +63,6 @@ func (c *committer) held() []int {
 	return slices.Compact(numbers)
 }
 
-// signal reports that a lane has a position to write.
-func (c *committer) signal() {
-	select {
-	case c.progress <- struct{}{}:
-	default:
-	}
-}
-
 func (c *committer) run(ctx context.Context) {
 	renew := time.NewTicker(c.cfg.LeaseTTL / 3)
 	defer renew.Stop()
@@ -96,7 +89,7 @@ func (c *committer) run(ctx context.Context) {
 		if backoff.Sleep(ctx, retry.Delay(failures)) != nil {
 			return
 		}
-		c.signal()
+		c.progress.Send()
 	}
 }
 

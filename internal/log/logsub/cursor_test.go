@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -183,7 +184,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, logsub.Config{})
 		ctx := t.Context()
-		spec := logsub.Spec{Name: topic, Partitions: 2, Retention: 10 * time.Minute, Groups: []string{group, "slow"}}
+		spec := bus.Topic{Name: topic, Partitions: 2, Retention: 10 * time.Minute, Groups: []string{group, "slow"}}
 		for range 2 {
 			if err := i.Declare(ctx, spec); err != nil {
 				t.Fatal(err)
@@ -198,7 +199,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		if err := i.Declare(ctx, other); err != nil {
 			t.Errorf("declaring without a number: %v", err)
 		}
-		for _, bad := range []logsub.Spec{{}, {Name: "t", Partitions: -1}, {Name: "t", Partitions: 1 << 20}, {Name: "t", Retention: -1}, {Name: "t", Groups: []string{""}}, {Name: "\xff"}} {
+		for _, bad := range []bus.Topic{{}, {Name: "t", Partitions: -1}, {Name: "t", Partitions: 1 << 20}, {Name: "t", Retention: -1}, {Name: "t", Groups: []string{""}}, {Name: "\xff"}} {
 			if i.Declare(ctx, bad) == nil {
 				t.Errorf("%+v was accepted", bad)
 			}
@@ -230,7 +231,7 @@ func TestDeclareAndPrune(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.SortFunc(lags, func(a, b logsub.Lag) int { return b.Messages - a.Messages })
+		slices.SortFunc(lags, func(a, b bus.Lag) int { return b.Messages - a.Messages })
 		if len(lags) != 2 || lags[0].Messages != 1 || lags[0].Oldest.IsZero() {
 			t.Errorf("the lags are %+v", lags)
 		}

@@ -1,6 +1,6 @@
-// Package logsub makes a message bus of an append-only log: a publisher and sources for package
-// bus over any log.Log, on any database. The transports sqlite://, postgres://, mysql:// and
-// redis:// are this package with a log and a [Directory] of their own.
+// Package logsub makes a message bus of an append-only log: a [Driver] for package bus over any
+// log.Log, on any database. The transports sqlite://, postgres://, mysql://, redis:// and nats://
+// are this package with a log and a [Directory] of their own.
 //
 // A topic is a range of lanes of one log, its partitions. The key of a message (event.Key)
 // determines the partition, and messages without a key go to the first. A group has a cursor on
@@ -14,6 +14,7 @@
 //	the end of a message's context ends the call, and messages
 //	that may still be published are reported as unknown             TestPublishHeedsContexts
 //	a write that panics fails its own calls                         TestPublishSurvivesAPanic
+//	a driver's errors have its name, a class and a sentinel         TestTranslate
 //	a refused message fails alone                                   TestPublishErrorsReachTheRightCaller
 //	order per key, also while members join and leave                TestHandOverKeepsOrder
 //	no repeats without a crash                                      TestHandOverKeepsOrder
@@ -67,6 +68,7 @@
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      reports the process's members as alive; pruning
 //	groups         lists, moves and deletes groups; places finds positions
+//	Driver         a bus.Driver of all of these, which a transport returns or embeds; browse shows messages
 //
 // # Failure modes
 //

@@ -15,8 +15,6 @@ type Places interface {
 	// entry before it, see log.Entry.Number: 0 for none, -1 when it is not known. A cursor that
 	// does not exist is at the zero Position.
 	Place(ctx context.Context, c log.Cursor) (p log.Position, number int64, err error)
-	// Live reports whether the group has members. A killed member counts until its time is over.
-	Live(ctx context.Context, topic, group string) (bool, error)
 	// Forget removes the cursors of the leases and everything that the directory stores for
 	// them. It fails with log.ErrLeaseLost when one of the leases is lost. In SQL all are
 	// removed or none.
@@ -45,14 +43,14 @@ func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error)
 	if err != nil {
 		return nil, err
 	}
-	lags, err := h.lag(ctx, topics)
+	lags, err := h.Lag(ctx, topics...)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]bus.Group, len(lags))
 	for i, lag := range lags {
 		g := &all[i]
-		g.Lag = bus.Lag(lag)
+		g.Lag = lag
 		topic, _, err := h.Topic(ctx, lag.Topic)
 		if err != nil {
 			return nil, err
@@ -67,9 +65,11 @@ func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error)
 				g.Positions[n] = -1
 			}
 		}
-		if g.Live, err = places.Live(ctx, lag.Topic, lag.Group); err != nil {
+		members, err := h.b.Directory.Members(ctx, lag.Topic, lag.Group)
+		if err != nil {
 			return nil, fmt.Errorf("logsub: members of group %s of %s: %w", lag.Group, lag.Topic, err)
 		}
+		g.Live = len(members) > 0
 	}
 	return all, nil
 }
@@ -86,7 +86,7 @@ func (h *Hub) group(ctx context.Context, name, group string) (Topic, error) {
 	return topic, err
 }
 
-// Reset implements ResetGroup of [bus.GroupResetter]. It first searches for the place, which may
+// Reset implements ResetGroup of [driver.GroupResetter]. It first searches for the place, which may
 // take long, and then moves all cursors under their leases.
 func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
 	places, err := h.places()
@@ -156,7 +156,7 @@ func (h *Hub) move(ctx context.Context, l log.Lease, to log.Position) error {
 	return h.b.Log.Advance(ctx, l, to, h.cfg.LeaseTTL)
 }
 
-// Delete implements DeleteGroup of [bus.GroupAdmin].
+// Delete implements DeleteGroup of [driver.GroupAdmin].
 func (h *Hub) Delete(ctx context.Context, name, group string) error {
 	places, err := h.places()
 	if err != nil {
@@ -171,14 +171,10 @@ func (h *Hub) Delete(ctx context.Context, name, group string) error {
 	})
 }
 
-// vacant fails when a group has members.
+// vacant fails when a group has members. A killed member counts until its time is over.
 func (h *Hub) vacant(ctx context.Context, topic Topic, group string) error {
-	places, err := h.places()
-	if err != nil {
-		return err
-	}
-	live, err := places.Live(ctx, topic.Name, group)
-	if err == nil && live {
+	members, err := h.b.Directory.Members(ctx, topic.Name, group)
+	if err == nil && len(members) > 0 {
 		err = bus.ErrGroupLive
 	}
 	return err

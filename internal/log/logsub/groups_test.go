@@ -97,7 +97,7 @@ func TestMembersAndLeasesAreLive(t *testing.T) {
 			m := newMemory()
 			i := start(t, m, one)
 			i.publish(series("k", 1, 3)...)
-			if err := i.Declare(t.Context(), logsub.Spec{Name: topic, Groups: []string{group}}); err != nil {
+			if err := i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
 				t.Fatal(err)
 			}
 			live(m, i)
@@ -213,7 +213,7 @@ func TestPlacesThatATopicDoesNotHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)
 		i.publish(series("k", 1, 3)...)
-		if err := i.Declare(t.Context(), logsub.Spec{Name: topic, Groups: []string{group}}); err != nil {
+		if err := i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
 			t.Fatal(err)
 		}
 		nowhere := bus.Place{Positions: map[int]int64{7: 1}}

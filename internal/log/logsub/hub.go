@@ -1,10 +1,13 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -64,33 +67,21 @@ func (c Config) validate() error {
 	if len(c.Holder) > maxHolder || !utf8.ValidString(c.Holder) {
 		return fmt.Errorf("logsub: Config.Holder is no name; give at most %d bytes of UTF-8", maxHolder)
 	}
-	if c.Partitions > maxPartitions {
-		return fmt.Errorf("logsub: Config.Partitions is %d; at most %d are possible", c.Partitions, maxPartitions)
+	if c.Partitions > MaxPartitions {
+		return fmt.Errorf("logsub: Config.Partitions is %d; at most %d are possible", c.Partitions, MaxPartitions)
 	}
 	return nil
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field *time.Duration
-		def   time.Duration
-	}{
-		{&c.Retention, 72 * time.Hour}, {&c.LeaseTTL, 10 * time.Second}, {&c.PollInterval, time.Second},
-		{&c.CommitInterval, 20 * time.Millisecond}, {&c.PruneInterval, time.Minute},
-	} {
-		if *f.field == 0 {
-			*f.field = f.def
-		}
-	}
-	if c.Partitions == 0 {
-		c.Partitions = 3
-	}
-	if c.Span == 0 {
-		c.Span = 25_000
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Partitions = cmp.Or(c.Partitions, 3)
+	c.Retention = cmp.Or(c.Retention, 72*time.Hour)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, 10*time.Second)
+	c.PollInterval = cmp.Or(c.PollInterval, time.Second)
+	c.CommitInterval = cmp.Or(c.CommitInterval, 20*time.Millisecond)
+	c.PruneInterval = cmp.Or(c.PruneInterval, time.Minute)
+	c.Span = cmp.Or(c.Span, 25_000)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -170,10 +161,7 @@ func (h *Hub) Publisher() *Publisher { return h.publisher }
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
-	var sources []*Source
-	for s := range h.sources {
-		sources = append(sources, s)
-	}
+	sources := slices.Collect(maps.Keys(h.sources))
 	h.mu.Unlock()
 
 	errs := make([]error, len(sources)+1)

@@ -22,7 +22,7 @@ func TestShare(t *testing.T) {
 }
 
 func TestConfigRejects(t *testing.T) {
-	for _, cfg := range []Config{{Partitions: -1}, {Partitions: maxPartitions + 1}, {Retention: -1}, {LeaseTTL: -1}, {PollInterval: -1}, {CommitInterval: -1}, {PruneInterval: -1}, {Span: -1}} {
+	for _, cfg := range []Config{{Partitions: -1}, {Partitions: MaxPartitions + 1}, {Retention: -1}, {LeaseTTL: -1}, {PollInterval: -1}, {CommitInterval: -1}, {PruneInterval: -1}, {Span: -1}} {
 		if cfg.validate() == nil {
 			t.Errorf("%+v was accepted", cfg)
 		}
@@ -38,9 +38,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"a":1}`, []byte{0xff})
 	f.Add(`null`, []byte{})
 	f.Fuzz(func(t *testing.T, headers string, payload []byte) {
-		msg, err := Decode(log.Entry{MessageID: "id", Headers: headers, Payload: payload})
+		msg := (&Hub{}).message(log.Entry{MessageID: "id", Headers: headers, Payload: payload})
 		if msg == nil || msg.Metadata == nil || string(msg.Payload) != string(payload) {
-			t.Fatalf("%q: the message is %+v (%v)", headers, msg, err)
+			t.Fatalf("%q: the message is %+v", headers, msg)
 		}
 		msg.Metadata.Set("x", "writable")
 	})

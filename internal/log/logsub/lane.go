@@ -37,7 +37,7 @@ type lane struct {
 	ctx     context.Context // of deliveries: ends when the lease is lost
 	revoke  context.CancelCauseFunc
 	stop    context.CancelFunc // ends the intake
-	kicked  chan struct{}      // capacity 1: check again
+	kicked  kit.Signal         // check again
 	over    chan struct{}      // closed: wait for no more acknowledgements
 	settled chan struct{}      // closed: the intake has ended and nothing is open
 
@@ -68,7 +68,7 @@ type place struct {
 func newLane(s *Source, held log.Lease, asked time.Time, stop context.CancelFunc) *lane {
 	l := &lane{
 		sub: s, lease: held, term: lease.NewTerm(s.hub.cfg.LeaseTTL, 0), stop: stop,
-		kicked: make(chan struct{}, 1), over: make(chan struct{}), settled: make(chan struct{}),
+		kicked: kit.NewSignal(), over: make(chan struct{}), settled: make(chan struct{}),
 		committed: held.Position,
 	}
 	l.term.Extended(asked)
@@ -98,12 +98,7 @@ func (l *lane) run(ctx context.Context) error {
 }
 
 // kick makes read check again.
-func (l *lane) kick() {
-	select {
-	case l.kicked <- struct{}{}:
-	default:
-	}
-}
+func (l *lane) kick() { l.kicked.Send() }
 
 // stopIntake stops the intake; the lane is released once it is settled.
 func (l *lane) stopIntake() {
@@ -176,7 +171,7 @@ func (l *lane) take(all []driver.Delivery, most int) []driver.Delivery {
 	}
 	now := time.Now()
 	if !l.term.Valid(now) {
-		l.sub.hub.committer.signal()
+		l.sub.hub.committer.progress.Send()
 		return all
 	}
 	for len(all) < most {
@@ -226,7 +221,7 @@ func (l *lane) finish(d *delivery) {
 	full := l.room() <= 0
 	l.tracker.Done(d.seq)
 	l.sub.window.Give(l)
-	l.sub.hub.committer.signal()
+	l.sub.hub.committer.progress.Send()
 	if full {
 		l.kick()
 	}
@@ -251,7 +246,7 @@ func (l *lane) nack(d *delivery) {
 	d.due = time.Now().Add(wait)
 	i, _ := slices.BinarySearchFunc(l.nacked, d.seq, func(other *delivery, seq int64) int { return cmp.Compare(other.seq, seq) })
 	l.nacked = slices.Insert(l.nacked, i, d)
-	time.AfterFunc(wait, l.sub.tell)
+	time.AfterFunc(wait, l.sub.ready.Send)
 }
 
 // room is how many more messages the lane may have ahead of an unacknowledged one; l.mu is held.
@@ -296,6 +291,6 @@ func (l *lane) moved(p log.Position, asked time.Time) {
 func (l *lane) extended(asked time.Time) {
 	expired := !l.term.Valid(time.Now())
 	if l.term.Extended(asked); expired {
-		l.sub.tell()
+		l.sub.ready.Send()
 	}
 }

@@ -400,11 +400,6 @@ func (d directory) Place(ctx context.Context, c log.Cursor) (log.Position, int64
 	return log.Position{ID: last}, last, nil
 }
 
-func (d directory) Live(ctx context.Context, topic, group string) (bool, error) {
-	members, err := d.Members(ctx, topic, group)
-	return len(members) > 0, err
-}
-
 func (d directory) Forget(ctx context.Context, _ logsub.Topic, leases []log.Lease) error {
 	return d.begin(ctx, func(ctx context.Context) error {
 		for _, l := range leases {

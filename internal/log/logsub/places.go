@@ -77,7 +77,7 @@ func (h *Hub) waiting(ctx context.Context, c log.Cursor) (int64, error) {
 	return int64(n), err
 }
 
-// Read implements [bus.Reader] for the hub's topics; a topic that does not exist has no
+// Read implements [driver.Reader] for the hub's topics; a topic that does not exist has no
 // messages.
 func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*message.Message) error) error {
 	topic, ok, err := h.Topic(ctx, name)
@@ -98,13 +98,7 @@ func (h *Hub) Read(ctx context.Context, name string, from bus.Place, fn func(*me
 			if !begun {
 				return nil
 			}
-			// The message is useful even without its metadata.
-			m, _ := decode(e, h.b.headers())
-			msg := message.NewMessage(m.ID, m.Payload)
-			if m.Metadata != nil {
-				msg.Metadata = m.Metadata
-			}
-			return fn(msg)
+			return fn(h.message(e))
 		})
 		if err != nil {
 			return fmt.Errorf("logsub: read partition %d of %s: %w", n, name, err)

@@ -101,7 +101,7 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 		return driver.Unknown, err
 	case errors.Is(err, batch.ErrNotSent), sqltx.IsConflict(err): // the conflict was rolled back
 		return driver.NotSent, err
-	case fault.Of(err, p.classifiers()...) == fault.Permanent:
+	case fault.Of(err, p.hub.b.classifiers()...) == fault.Permanent:
 		return driver.Refused, err
 	}
 	return driver.Unknown, err
@@ -116,20 +116,13 @@ func (p *Publisher) commit(ctx context.Context, calls [][]log.Entry) ([]error, e
 		return outcomes, nil
 	}
 	err := p.write(ctx, slices.Concat(calls...))
-	if err == nil || fault.Of(err, p.classifiers()...) != fault.Permanent {
+	if err == nil || fault.Of(err, p.hub.b.classifiers()...) != fault.Permanent {
 		return outcomes, err
 	}
 	for i, entries := range calls {
 		outcomes[i] = p.write(ctx, entries)
 	}
 	return outcomes, nil
-}
-
-func (p *Publisher) classifiers() []fault.Classifier {
-	if p.hub.b.Classify == nil {
-		return nil
-	}
-	return []fault.Classifier{p.hub.b.Classify}
 }
 
 func bytesOf(entries []log.Entry) (n int) {

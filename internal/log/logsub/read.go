@@ -81,7 +81,7 @@ func (l *lane) prepare(entries []log.Entry) {
 	l.mu.Lock()
 	l.ready = append(l.ready, made...)
 	l.mu.Unlock()
-	l.sub.tell()
+	l.sub.ready.Send()
 }
 
 func (l *lane) batch() int { return min(max(l.sub.window.Size(), minReadBatch), maxReadBatch) }

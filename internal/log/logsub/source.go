@@ -36,8 +36,8 @@ type Source struct {
 	log    *slog.Logger
 	base   context.Context // its values are passed to the deliveries
 	window *kit.Window[*lane]
-	nudge  chan struct{} // capacity 1: a lane has ended
-	ready  chan struct{} // capacity 1: a lane has a message to hand over
+	nudge  kit.Signal // a lane has ended
+	ready  kit.Signal // a lane has a message to hand over
 
 	joined      bool          // used by coordinate: the group knows this member
 	stop        chan struct{} // closed by Close: end the intake
@@ -84,7 +84,7 @@ func (h *Hub) Source(ctx context.Context, topic, group string, size int) (*Sourc
 		hub: h, topic: t, me: h.names.take(t.Name, group), base: context.WithoutCancel(ctx),
 		log:    h.cfg.Logger.With(slog.String("topic", t.Name), slog.String("group", group)),
 		window: kit.NewWindow(size, (*lane).kick),
-		nudge:  make(chan struct{}, 1), ready: make(chan struct{}, 1),
+		nudge:  kit.NewSignal(), ready: kit.NewSignal(),
 		stop: make(chan struct{}), coordinated: make(chan struct{}), done: make(chan struct{}),
 		lanes: make(map[int]*lane),
 	}
@@ -109,14 +109,6 @@ func (s *Source) collect(most int) (all []driver.Delivery) {
 		}
 	}
 	return all
-}
-
-// tell signals that a lane has a message to hand over.
-func (s *Source) tell() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
 }
 
 // run runs until Close.
@@ -345,10 +337,7 @@ func (s *Source) start(ctx context.Context, lease log.Lease, asked time.Time) {
 		delete(s.lanes, lease.Lane)
 		s.err = errors.Join(s.err, err)
 		s.mu.Unlock()
-		select {
-		case s.nudge <- struct{}{}:
-		default:
-		}
+		s.nudge.Send()
 		s.hub.groupsChanged()
 	})
 }

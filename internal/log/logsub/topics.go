@@ -7,17 +7,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-const (
-	maxPartitions = 10_000
-	maxName       = 255
-)
+// MaxPartitions is the most partitions of a topic: each takes memory in every process.
+const MaxPartitions = 10_000
+
+const maxName = 255
 
 // ErrPartitions is returned by Declare for a topic that exists with another number of
 // partitions: its keys are already distributed over them.
@@ -90,24 +90,17 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	return cursors(ctx)
 }
 
-// Spec describes a topic to be declared.
-type Spec struct {
-	Name       string
-	Partitions int           // 0: unchanged, or the hub's default for a new topic
-	Retention  time.Duration // 0: unchanged
-	Groups     []string      // groups that must exist
-}
-
 // Declare makes a topic and its groups. It is idempotent. A number of partitions other than the
-// topic's is ErrPartitions; another retention replaces the present one.
-func (h *Hub) Declare(ctx context.Context, spec Spec) error {
+// topic's is ErrPartitions; another retention replaces the present one. The number is that of
+// the Config for a new topic that is declared without one.
+func (h *Hub) Declare(ctx context.Context, spec bus.Topic) error {
 	switch {
-	case spec.Partitions < 0 || spec.Partitions > maxPartitions:
-		return fault.MarkPermanent(fmt.Errorf("logsub: declare %s: %d partitions; give 1 to %d, or 0 for the default", spec.Name, spec.Partitions, maxPartitions))
+	case spec.Partitions < 0 || spec.Partitions > MaxPartitions:
+		return fault.MarkPermanent(fmt.Errorf("logsub: declare %s: %d partitions; give 1 to %d, or 0 for the default", spec.Name, spec.Partitions, MaxPartitions))
 	case spec.Retention < 0:
 		return fault.MarkPermanent(fmt.Errorf("logsub: declare %s: the retention is negative", spec.Name))
 	}
-	want := Topic{Name: spec.Name, Partitions: spec.Partitions, Retention: spec.Retention}
+	want := Topic{Name: spec.Name, Partitions: spec.Partitions, Retention: spec.Retention, Replication: spec.Replication}
 	if want.Partitions == 0 {
 		want.Partitions = h.cfg.Partitions
 	}
@@ -127,26 +120,16 @@ func (h *Hub) Declare(ctx context.Context, spec Spec) error {
 	return nil
 }
 
-// Lag tells how far a group is behind on a topic.
-type Lag struct {
-	Topic, Group string
-	Messages     int // at most lagLimit a partition
-	Oldest       time.Time
-}
-
-// lagLimit bounds how far a backlog is counted.
+// lagLimit bounds how far the backlog of a partition is counted.
 const lagLimit = 10_000
 
-// Lag returns the lag of every group on every topic.
-func (h *Hub) Lag(ctx context.Context) ([]Lag, error) { return h.lag(ctx, nil) }
-
-// lag returns the lag for the given topics, or for all.
-func (h *Hub) lag(ctx context.Context, of []string) ([]Lag, error) {
+// Lag returns the lag of every group on the given topics, or on all.
+func (h *Hub) Lag(ctx context.Context, of ...string) ([]bus.Lag, error) {
 	all, err := h.b.Directory.Topics(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("logsub: lag: %w", err)
 	}
-	var out []Lag
+	var out []bus.Lag
 	for _, topic := range all {
 		if len(of) > 0 && !slices.Contains(of, topic.Name) {
 			continue
@@ -160,7 +143,7 @@ func (h *Hub) lag(ctx context.Context, of []string) ([]Lag, error) {
 			if err != nil {
 				return nil, fmt.Errorf("logsub: lag of %s: %w", topic.Name, err)
 			}
-			out = append(out, Lag{Topic: topic.Name, Group: group, Messages: n, Oldest: oldest})
+			out = append(out, bus.Lag{Topic: topic.Name, Group: group, Messages: n, Oldest: oldest})
 		}
 	}
 	return out, nil

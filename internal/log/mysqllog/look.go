@@ -3,10 +3,12 @@ package mysqllog
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // view is the result of one look at a lane.
@@ -89,21 +91,12 @@ type seen struct {
 
 // lookAgain returns all rows up to the last, in a later snapshot, ascending.
 func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]seen, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingAgain, againArgs(lane, v)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	again := make([]seen, 0, len(v.ids))
-	for rows.Next() {
-		var s seen
-		if err := rows.Scan(&s.id, &s.message); err != nil {
-			return nil, err
-		}
-		again = append(again, s)
-	}
+	again, err := sqlrows.All(ctx, l.db, func(rows *sql.Rows) (s seen, err error) {
+		err = rows.Scan(&s.id, &s.message)
+		return s, err
+	}, l.sql.pendingAgain, againArgs(lane, v)...)
 	slices.SortFunc(again, func(a, b seen) int { return cmp.Compare(a.id, b.id) })
-	return again, rows.Err()
+	return again, err
 }
 
 // lookAtRows is lookAgain with the whole rows.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // Prune implements [log.Log].
@@ -61,17 +62,12 @@ func (l *Log) prunedUpTo(lane int, server string) int64 {
 // old returns the old rows among the first ones between two places, and the place up to which
 // all are old; 0 when there is none.
 func (l *Log) old(ctx context.Context, lane int, from, to int64, before time.Time, limit int) (ids []int64, upTo int64, err error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.old, before.UnixMicro(), lane, from, to, limit)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
 	young := false
-	for rows.Next() {
+	err = sqlrows.Each(ctx, l.db, func(rows *sql.Rows) error {
 		var id, place int64
 		var old bool
 		if err := rows.Scan(&id, &place, &old); err != nil {
-			return nil, 0, err
+			return err
 		}
 		if young = young || !old; !young {
 			upTo = place
@@ -79,8 +75,9 @@ func (l *Log) old(ctx context.Context, lane int, from, to int64, before time.Tim
 		if old {
 			ids = append(ids, id)
 		}
-	}
-	return ids, upTo, rows.Err()
+		return nil
+	}, l.sql.old, before.UnixMicro(), lane, from, to, limit)
+	return ids, upTo, err
 }
 
 // Rebase implements [log.Log]. Committed rows first get their places, so that a time can be

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // Read implements [log.Log]. At the end of the lane it first gives places to newly committed
@@ -121,19 +122,8 @@ func (l *Log) behind(ctx context.Context, behind []int, consumer string, from, l
 		args = append(args, from+i)
 	}
 	query := strings.Replace(l.sql.behind, "(SELECT ? AS lane)", "(SELECT ? AS lane"+strings.Repeat(" UNION ALL SELECT ?", lanes-1)+")", 1)
-	rows, err := l.db.QueryContext(ctx, query, append(args, consumer)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	for rows.Next() {
-		var lane int
-		if err := rows.Scan(&lane); err != nil {
-			return nil, err
-		}
-		behind = append(behind, lane)
-	}
-	return behind, rows.Err()
+	more, err := sqlrows.Column[int](ctx, l.db, query, append(args, consumer)...)
+	return append(behind, more...), err
 }
 
 func (l *Log) backlog(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 const (
@@ -97,7 +98,7 @@ func (l *Log) tipsOf(ctx context.Context, lanes []int) (out map[int]tip, count i
 		args = append(args, lane, lane)
 	}
 	out = map[int]tip{}
-	err = l.each(ctx, text, args, func(rows *sql.Rows) error {
+	err = sqlrows.Each(ctx, l.db, func(rows *sql.Rows) error {
 		var lane int
 		var t tip
 		if err := rows.Scan(&lane, &t.next, &t.unread); err != nil {
@@ -109,34 +110,17 @@ func (l *Log) tipsOf(ctx context.Context, lanes []int) (out map[int]tip, count i
 			out[lane] = t
 		}
 		return nil
-	})
+	}, text, args...)
+	if err != nil {
+		err = fmt.Errorf("mysqllog: lanes: %w", err)
+	}
 	return out, count, err
 }
 
-func (l *Log) lanes(ctx context.Context) (lanes []int, err error) {
-	err = l.each(ctx, l.sql.lanes, nil, func(rows *sql.Rows) error {
-		var lane int
-		err := rows.Scan(&lane)
-		lanes = append(lanes, lane)
-		return err
-	})
-	return lanes, err
-}
-
-// each calls row for the rows of a query.
-func (l *Log) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := l.db.QueryContext(ctx, query, args...)
+func (l *Log) lanes(ctx context.Context) ([]int, error) {
+	lanes, err := sqlrows.Column[int](ctx, l.db, l.sql.lanes)
 	if err != nil {
-		return fmt.Errorf("mysqllog: lanes: %w", err)
+		err = fmt.Errorf("mysqllog: lanes: %w", err)
 	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return fmt.Errorf("mysqllog: lanes: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("mysqllog: lanes: %w", err)
-	}
-	return nil
+	return lanes, err
 }

@@ -2,34 +2,27 @@ package sqlitelog
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // Read implements [log.Log].
 func (l *Log) Read(ctx context.Context, lane int, after log.Position, max int) ([]log.Entry, log.Position, error) {
-	rows, err := l.reader.QueryContext(ctx, l.sql.read, lane, after.ID, max)
-	if err != nil {
-		return nil, after, fmt.Errorf("sqlitelog: read: %w", err)
-	}
-	defer rows.Close()
-
-	var entries []log.Entry
 	next := after
-	for rows.Next() {
+	entries, err := sqlrows.All(ctx, l.reader, func(rows *sql.Rows) (log.Entry, error) {
 		e := log.Entry{Lane: lane}
 		var created int64
-		if err := rows.Scan(&e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &created); err != nil {
-			return nil, after, fmt.Errorf("sqlitelog: read: %w", err)
-		}
+		err := rows.Scan(&e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &created)
 		e.CreatedAt = time.UnixMicro(created).UTC()
 		e.Position = log.Position{ID: e.ID}
 		next = e.Position
-		entries = append(entries, e)
-	}
-	if err := rows.Err(); err != nil {
+		return e, err
+	}, l.sql.read, lane, after.ID, max)
+	if err != nil {
 		return nil, after, fmt.Errorf("sqlitelog: read: %w", err)
 	}
 	return entries, next, nil

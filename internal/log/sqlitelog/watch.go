@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // WatchInterval is the polling interval of [Watch]. A poll reads no table: SQLite compares a
@@ -61,21 +62,15 @@ func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, er
 // LanesAfter returns the lanes that have entries with an id above after, and the greatest id in
 // the log.
 func (l *Log) LanesAfter(ctx context.Context, after int64) (lanes []int, last int64, err error) {
-	rows, err := l.reader.QueryContext(ctx, l.sql.lanesAfter, after)
-	if err != nil {
-		return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
-	}
-	defer rows.Close()
 	last = after
-	for rows.Next() {
+	err = sqlrows.Each(ctx, l.reader, func(rows *sql.Rows) error {
 		var lane int
 		var id int64
-		if err := rows.Scan(&lane, &id); err != nil {
-			return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
-		}
+		err := rows.Scan(&lane, &id)
 		lanes, last = append(lanes, lane), max(last, id)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, l.sql.lanesAfter, after)
+	if err != nil {
 		return nil, after, fmt.Errorf("sqlitelog: lanes: %w", err)
 	}
 	return lanes, last, nil

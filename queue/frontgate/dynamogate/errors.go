@@ -42,17 +42,7 @@ func Classify(err error) fault.Class {
 
 // failed wraps an error with its class.
 func failed(what string, err error) error {
-	class := Classify(err)
-	err = fmt.Errorf("dynamogate: %s: %w", what, err)
-	switch class {
-	case fault.Permanent:
-		return fault.MarkPermanent(err)
-	case fault.Transient:
-		return fault.MarkTransient(err)
-	case fault.Infrastructure:
-		return fault.MarkInfrastructure(err)
-	}
-	return err
+	return fault.Mark(fmt.Errorf("dynamogate: %s: %w", what, err), Classify)
 }
 
 // refusedAs is the item at the time when a condition did not hold; false for other

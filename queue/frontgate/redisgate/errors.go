@@ -19,11 +19,5 @@ func failed(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	switch Classify(err) {
-	case fault.Infrastructure:
-		return fault.MarkInfrastructure(err)
-	case fault.Permanent:
-		return fault.MarkPermanent(err)
-	}
-	return err
+	return fault.Mark(err, Classify)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
@@ -20,7 +20,7 @@ func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place
 		what := "the topic " + c.Name
 		by := "kafka-topics.sh --delete --topic " + c.Name + ", and kafka-consumer-groups.sh --delete --group " + c.Name
 		// The settings of the URL include the number of copies of a topic.
-		set := bus.NewParams(u)
+		set := driver.NewParams(u)
 		copies := int16(set.Int("replication", 1, 1))
 		err := c.askKafka(rawURL, func(admin *kadm.Client) error {
 			groups, err := admin.ListGroups(ctx)

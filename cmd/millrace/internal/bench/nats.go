@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/natsbus"
 )
 
@@ -31,7 +31,7 @@ func (c Config) inNATS(rawURL string, u *url.URL) func(context.Context) (*place,
 		what := "the streams " + bucket + " and " + topic
 		refused := taken(what, "nats stream rm "+bucket+", and nats stream rm "+topic)
 		// The settings of the URL include the number of copies of a stream.
-		replicas := bus.NewParams(u).Int("replicas", 1, 1)
+		replicas := driver.NewParams(u).Int("replicas", 1, 1)
 		err = c.askNATS(rawURL, func(js jetstream.JetStream) error {
 			if _, err := js.Stream(ctx, topic); !errors.Is(err, jetstream.ErrStreamNotFound) {
 				if err == nil {

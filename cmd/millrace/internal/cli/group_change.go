@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // placeFlags set where a group begins.
@@ -151,7 +152,7 @@ func (a *app) groupReset(ctx context.Context, b *bus.Bus, g groupFlags, to bus.P
 
 // canMove is the error about a transport whose groups cannot be moved.
 func canMove(b *bus.Bus) error {
-	if _, ok := b.Driver().(bus.GroupResetter); !ok {
+	if _, ok := b.Driver().(driver.GroupResetter); !ok {
 		return fmt.Errorf("%s has no way to move a group", b.Name())
 	}
 	return nil

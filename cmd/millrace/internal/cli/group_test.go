@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
@@ -42,11 +43,11 @@ func TestGroups(t *testing.T) {
 		on := func(line string) run {
 			return tool(t, append(strings.Fields(line), "--topic", topic, "--group", group, "--bus", rawURL)...)
 		}
-		if _, ok := b.Driver().(bus.GroupResetter); !ok {
+		if _, ok := b.Driver().(driver.GroupResetter); !ok {
 			on("group reset --to earliest --yes").want(t, 1, "has no way to move a group")
 			on("replay --since 1h --yes").want(t, 1, "has no way to move a group")
 			tool(t, "group", "list", "--bus", rawURL).want(t, 1, "has no way to list its groups")
-			if _, ok := b.Driver().(bus.GroupAdmin); ok {
+			if _, ok := b.Driver().(driver.GroupAdmin); ok {
 				on("group delete --yes").want(t, 0, "deleted")
 				on("group delete --yes").want(t, 1, "the topic has no such group")
 			}

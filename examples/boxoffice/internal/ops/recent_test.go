@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
@@ -84,12 +85,12 @@ func (h *hung) question() {
 
 func (h *hung) Lag(ctx context.Context) ([]bus.Lag, error) {
 	h.question()
-	return h.Driver.(bus.Lagger).Lag(ctx)
+	return h.Driver.(driver.Lagger).Lag(ctx)
 }
 
 func (h *hung) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
 	h.question()
-	return h.Driver.(bus.Pender).Pending(ctx, topic, group, limit)
+	return h.Driver.(driver.Pender).Pending(ctx, topic, group, limit)
 }
 
 // onHung is a desk whose transport may hang; it is released before the figures end.
@@ -171,11 +172,11 @@ func TestTransportHangsFromTheStart(t *testing.T) {
 // blind is a transport that never knows its lag.
 type blind struct {
 	bus.Driver
-	bus.Pender
+	driver.Pender
 }
 
 func TestTransportThatCannotTell(t *testing.T) {
-	d := newDesk(t, func(c *ops.Config) { c.Bus = bus.New("blind", blind{c.Bus.Driver(), c.Bus.Driver().(bus.Pender)}) })
+	d := newDesk(t, func(c *ops.Config) { c.Bus = bus.New("blind", blind{c.Bus.Driver(), c.Bus.Driver().(driver.Pender)}) })
 	d.bury(t, 2)
 	d.run(t)
 	d.reports(t, `"lag":{"state":"unsupported","ageSeconds":null,"error":""}`, `"lag":null`, `"topic":"dlq.payment","count":2,"recent":[{"id":"letter-1"`)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/bus/natsbus"
@@ -139,7 +140,7 @@ func (p refusingPublisher) Publish(topic string, all ...*message.Message) error 
 		for k, v := range m.Metadata {
 			size += len(k) + len(v)
 		}
-		if size > p.most && bus.IsLetter(m) {
+		if size > p.most && driver.IsLetter(m) {
 			return fault.MarkPermanent(fmt.Errorf("the letter has %d bytes; at most %d can be", size, p.most))
 		}
 	}
@@ -288,7 +289,7 @@ func (f *flow) largest(p poisonPlace) *message.Message {
 		}
 	}
 	f.t.Logf("the transport takes %d bytes", low)
-	return filled(low - bus.LetterBytes)
+	return filled(low - driver.LetterBytes)
 }
 
 func threePoisons(t *testing.T, p poisonPlace) {
@@ -309,7 +310,7 @@ func threePoisons(t *testing.T, p poisonPlace) {
 	if p.bounded != "" {
 		check(t, "declare the scratch topic", b.Declare(t.Context(), bus.Topic{Name: scratch(topic)}))
 	} else {
-		told.Refuse = bus.LetterBytes
+		told.Refuse = driver.LetterBytes
 	}
 	for _, kind := range kinds {
 		m := step{Key: kind, N: poisonAt}.message(t)

@@ -11,7 +11,7 @@ import (
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
@@ -62,7 +62,7 @@ func openSQLite(raw string) (writer, reader *sql.DB, err error) {
 }
 
 func checkSQLite(u *url.URL) error {
-	if err := bus.NewParams(u).Err(); err != nil {
+	if err := busdriver.NewParams(u).Err(); err != nil {
 		return err
 	}
 	if u.Host+u.Path+u.Opaque == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -91,7 +91,7 @@ func parse(raw string) (address, error) {
 }
 
 func ofFile(u *url.URL) (address, error) {
-	if err := bus.NewParams(u).Err(); err != nil {
+	if err := driver.NewParams(u).Err(); err != nil {
 		return address{}, err
 	}
 	if u.Host != "" || !filepath.IsAbs(u.Path) {
@@ -101,7 +101,7 @@ func ofFile(u *url.URL) (address, error) {
 }
 
 func ofS3(u *url.URL) (a address, err error) {
-	params := bus.NewParams(u)
+	params := driver.NewParams(u)
 	endpoint := params.String("endpoint", "")
 	a.region = params.String("region", "")
 	a.timeout = params.Duration("timeout", 10*time.Second)
