@@ -39,12 +39,12 @@ var beside = []string{
 	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",
 	"./examples/boxoffice/internal/admissions", "./examples/boxoffice/internal/catalog/rediscopy", "./examples/boxoffice/internal/heldseats",
 	"./deploy/...", "./examples/migrating",
-	"./bench/batchbench", "./bench/busbench", "./bench/cheats", "./bench/doorbench", "./bench/kafkabench", "./bench/limitbench",
-	"./bench/environment", "./bench/gatebench", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
+	"./proof/batchbench", "./proof/busbench", "./proof/cheats", "./proof/doorbench", "./proof/kafkabench", "./proof/limitbench",
+	"./proof/environment", "./proof/gatebench", "./proof/onsale", "./proof/outboxbench", "./proof/place", "./proof/queuebench", "./proof/redisserver",
 }
 
 // alone are packages that kill servers, or want a transport to themselves.
-var alone = []string{"./internal/wholetest/faulttest", "./examples/boxoffice/internal/mirrorrun", "./bench/bookingbench"}
+var alone = []string{"./internal/wholetest/faulttest", "./examples/boxoffice/internal/mirrorrun", "./proof/bookingbench"}
 
 // business are packages that run once more on each database server.
 var business = []string{
