@@ -73,10 +73,10 @@ rolling: ## upgrade a working service from an older release (FROM=636e1c5) and b
 	MILLRACE_ROLLING_FROM=$(or $(FROM),636e1c5) ./scripts/with-services.sh postgres mariadb redis kafka rabbitmq -- $(GO) test -count=1 -v ./internal/wholetest/rollingtest
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
-	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
+	$(GO) run ./proof/cmd/chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
 
 limit-proof: ## the rate limiter against an upstream that bans: every window measured, a table (needs redis-server)
-	$(GO) run ./examples/boxoffice limit-proof
+	$(GO) run ./proof/cmd/limit-proof
 
 mirror: ## the artist mirror at its budget for SECONDS (60), on embedded defaults or BOXOFFICE_DB_URL, _BUS_URL and _REDIS_URL
 	$(GO) run ./examples/boxoffice mirror-run --seconds $(or $(SECONDS),60)

@@ -79,6 +79,7 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/millrace-go/millrace/bus/natsbus v0.1.0 // indirect
 	github.com/millrace-go/millrace/bus/sqsbus v0.1.0 // indirect
+	github.com/millrace-go/millrace/examples v0.1.0
 	github.com/nats-io/nats.go v1.55.0 // indirect
 	github.com/nats-io/nkeys v0.4.17 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect

@@ -1,6 +1,7 @@
 package batchbench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -19,17 +20,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Single, 2000}, {&c.Many, 20_000}, {&c.Rounds, 5}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Prefix == "" {
-		c.Prefix = "bench"
-	}
+	c.Single = cmp.Or(c.Single, 2000)
+	c.Many = cmp.Or(c.Many, 20_000)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Prefix = cmp.Or(c.Prefix, "bench")
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 var (
@@ -59,13 +60,12 @@ func bookBare(ctx context.Context, cfg Config, at place.Place, connections int) 
 		return 0, err
 	}
 	// The connections are made, and the statements prepared, before the time begins.
-	if err := share(make([]seat, connections), connections, func(int, seat) error { return db.PingContext(ctx) }); err != nil {
+	if err := together.Share(connections, connections, func(int) error { return db.PingContext(ctx) }); err != nil {
 		return 0, err
 	}
 	start := time.Now()
-	err = share(seats(cfg.Bookings), connections, func(i int, s seat) error {
-		return bare(ctx, db, member(i), s)
-	})
+	all := seats(cfg.Bookings)
+	err = together.Share(len(all), connections, func(i int) error { return bare(ctx, db, member(i), all[i]) })
 	return float64(cfg.Bookings) / time.Since(start).Seconds(), err
 }
 

@@ -138,7 +138,7 @@ func TestAProcessThatEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := withOffice(t.Context(), Config{Program: script}, office{dir: t.TempDir(), processes: 1}, func(*office) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "the gateway ended (exit status 3): it is on fire") {
+	if err == nil || !strings.Contains(err.Error(), "gateway ended early (exit status 3):\nit is on fire") {
 		t.Errorf("%v", err)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/report"
 )
@@ -73,34 +73,19 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if cfg.Program == "" {
-		if cfg.Program, err = build(ctx, dir); err != nil {
+		if cfg.Program, err = launch.Build(ctx, dir, launch.Boxoffice); err != nil {
 			return err
 		}
 	}
-	all := map[int][]result{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for _, n := range cfg.Processes {
-			got, err := measure(ctx, cfg, filepath.Join(dir, fmt.Sprintf("%d-%d", round, n)), n)
-			if err != nil {
-				return fmt.Errorf("round %d, %d processes: %w", round, n, err)
-			}
-			all[n] = append(all[n], got)
-			fmt.Fprintf(out, "round %d  %d processes  %7.0f bookings/s  %7.0f published/s  %7.0f/s by bare SQL  p50 %s ms\n", round, n, got.booked, got.published, got.bare, report.MS(got.p50))
-		}
+	all, err := report.Interleave(out, cfg.Rounds, cfg.Processes, func(round, n int) (result, string, error) {
+		got, err := measure(ctx, cfg, filepath.Join(dir, fmt.Sprintf("%d-%d", round, n)), n)
+		return got, fmt.Sprintf("%d processes  %7.0f bookings/s  %7.0f published/s  %7.0f/s by bare SQL  p50 %s ms", n, got.booked, got.published, got.bare, report.MS(got.p50)), err
+	})
+	if err != nil {
+		return err
 	}
 	cfg.record(all, out)
 	return nil
-}
-
-// build builds the box office.
-func build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "boxoffice")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/millrace-go/millrace/examples/boxoffice")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the box office: %w: %s", err, out)
-	}
-	return path, nil
 }
 
 // deadline bounds one measurement, processes' start included.

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // shows and the seats of each, as the box office has them.
@@ -106,9 +105,9 @@ func book(ctx context.Context, cfg Config, o *office, got *result) error {
 	defer client.CloseIdleConnections()
 	all := seats(cfg.Bookings)
 	visitors := make([]*visitor, len(all))
-	if err := share(all, callers, func(i int, s seat) error {
+	if err := together.Share(len(all), callers, func(i int) error {
 		visitors[i] = &visitor{url: o.urls[i%len(o.urls)], client: client}
-		return visitors[i].arrive(ctx, member(i), s.show)
+		return visitors[i].arrive(ctx, member(i), all[i].show)
 	}); err != nil {
 		return err
 	}
@@ -118,9 +117,9 @@ func book(ctx context.Context, cfg Config, o *office, got *result) error {
 	}
 	took := make([]time.Duration, len(all))
 	start := time.Now()
-	if err := share(all, callers, func(i int, s seat) error {
+	if err := together.Share(len(all), callers, func(i int) error {
 		before := time.Now()
-		err := visitors[i].book(ctx, s)
+		err := visitors[i].book(ctx, all[i])
 		took[i] = time.Since(before)
 		return err
 	}); err != nil {
@@ -131,8 +130,7 @@ func book(ctx context.Context, cfg Config, o *office, got *result) error {
 		return fmt.Errorf("after the sale: %w", err)
 	}
 	got.published = float64(cfg.Bookings) / time.Since(start).Seconds()
-	slices.Sort(took)
-	got.p50, got.p99 = took[len(took)/2], took[len(took)*99/100]
+	got.p50, got.p99 = percentile.Of(took, 0.5), percentile.Of(took, 0.99)
 	return nil
 }
 
@@ -158,21 +156,4 @@ func (v *visitor) rest(ctx context.Context, published int) error {
 			return fmt.Errorf("%d events wait, and %d of %d were published: %w", seen.Outbox.Backlog, seen.Outbox.Published, published, ctx.Err())
 		}
 	}
-}
-
-// share has callers take the seats in turn, each one seat at a time. fn gets the number of
-// the seat.
-func share(all []seat, callers int, fn func(i int, s seat) error) error {
-	var next atomic.Int64
-	errs := make([]error, callers)
-	var wg sync.WaitGroup
-	for c := range callers {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(all) && errs[c] == nil; i = int(next.Add(1)) - 1 {
-				errs[c] = fn(i, all[i])
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package busbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,20 +25,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Size, 500}, {&c.Backlog, 20_000}, {&c.Rounds, 5}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Window == 0 {
-		c.Window = time.Second
-	}
-	if c.Prefix == "" {
-		c.Prefix = "bench"
-	}
+	c.Size = cmp.Or(c.Size, 500)
+	c.Backlog = cmp.Or(c.Backlog, 20_000)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Window = cmp.Or(c.Window, time.Second)
+	c.Prefix = cmp.Or(c.Prefix, "bench")
 	return c
 }
 

@@ -1,6 +1,7 @@
 package cheats
 
 import (
+	"cmp"
 	"errors"
 	"time"
 )
@@ -23,24 +24,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	def(&c.People, 5000)
-	def(&c.For, 10*time.Minute)
-	def(&c.Threshold, 60)
-	def(&c.Stay, 5*time.Second)
-	def(&c.Active, 20*time.Second)
-	def(&c.Kill, 15*time.Second)
-	def(&c.Promote, time.Minute)
-	def(&c.Lose, time.Second)
-	def(&c.Seed, 1)
+	c.People = cmp.Or(c.People, 5000)
+	c.For = cmp.Or(c.For, 10*time.Minute)
+	c.Threshold = cmp.Or(c.Threshold, 60)
+	c.Stay = cmp.Or(c.Stay, 5*time.Second)
+	c.Active = cmp.Or(c.Active, 20*time.Second)
+	c.Kill = cmp.Or(c.Kill, 15*time.Second)
+	c.Promote = cmp.Or(c.Promote, time.Minute)
+	c.Lose = cmp.Or(c.Lose, time.Second)
+	c.Seed = cmp.Or(c.Seed, 1)
 	return c
-}
-
-// def sets a default where the field is zero.
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (c Config) validate() error {

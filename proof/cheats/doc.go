@@ -29,5 +29,5 @@
 //
 // Failure modes: an honest person that polls more than a second late, because the machine is
 // busy or no instance answers, is silent in the sense of package queue, and is not judged by
-// the order of entrance. The report counts them, and more than one in ten is [ErrSlow].
+// the order of entrance. The report counts them, and more than one in ten is [judge.ErrNoProof].
 package cheats

@@ -1,20 +1,18 @@
 package cheats
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 	"github.com/millrace-go/millrace/proof/redisserver"
 )
@@ -41,9 +39,7 @@ type grounds struct {
 // instance is a process that serves the room.
 type instance struct {
 	address string
-	cmd     *exec.Cmd
-	said    bytes.Buffer
-	ended   chan struct{}
+	process *launch.Process
 }
 
 func open(ctx context.Context, cfg Config) (g *grounds, err error) {
@@ -57,9 +53,8 @@ func open(ctx context.Context, cfg Config) (g *grounds, err error) {
 		return g, err
 	}
 	if g.room == "" {
-		g.room = filepath.Join(g.folder, "room")
-		if said, err := exec.CommandContext(ctx, "go", "build", "-o", g.room, "github.com/millrace-go/millrace/proof/cmd/room").CombinedOutput(); err != nil {
-			return g, fmt.Errorf("build the room: %w: %s", err, said)
+		if g.room, err = launch.Build(ctx, g.folder, "github.com/millrace-go/millrace/proof/cmd/room"); err != nil {
+			return g, err
 		}
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -68,14 +63,14 @@ func open(ctx context.Context, cfg Config) (g *grounds, err error) {
 	if g.master, err = redisserver.Open(ctx, ""); err != nil {
 		return g, err
 	}
-	if g.proxy, err = tcpproxy.Start(hostOf(g.master)); err != nil {
+	if g.proxy, err = tcpproxy.Start(g.master.Addr()); err != nil {
 		return g, err
 	}
 	if err := g.follow(ctx); err != nil {
 		return g, err
 	}
 	for i := range g.instances {
-		free, err := tcpproxy.Vacant()
+		free, err := launch.FreeAddr()
 		if err != nil {
 			return g, err
 		}
@@ -87,44 +82,23 @@ func open(ctx context.Context, cfg Config) (g *grounds, err error) {
 	return g, nil
 }
 
-func hostOf(s *redisserver.Server) string {
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Host
-}
-
 // start runs an instance, and returns when it listens.
-func (g *grounds) start(ctx context.Context, i *instance) error {
-	i.said.Reset()
-	i.cmd = exec.Command(g.room, i.address, "redis://"+g.proxy.Addr()+"/0", strconv.Itoa(g.cfg.Threshold+g.cfg.more), g.cfg.Active.String())
-	i.cmd.Stdout, i.cmd.Stderr, i.ended = &i.said, &i.said, make(chan struct{})
-	if err := i.cmd.Start(); err != nil {
+func (g *grounds) start(ctx context.Context, i *instance) (err error) {
+	i.process, err = launch.Start(launch.Spec{
+		Name: "an instance", Path: g.room, Env: os.Environ(),
+		Args: []string{i.address, "redis://" + g.proxy.Addr() + "/0", strconv.Itoa(g.cfg.Threshold + g.cfg.more), g.cfg.Active.String()},
+	})
+	if err != nil {
 		return err
 	}
-	go func(cmd *exec.Cmd, ended chan struct{}) {
-		defer close(ended)
-		_ = cmd.Wait() // it is killed
-	}(i.cmd, i.ended)
-	return until(ctx, "an instance listens", func() error {
-		select {
-		case <-i.ended:
-			return fmt.Errorf("it has ended: %s", &i.said)
-		default:
-		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", i.address)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return i.process.Listens(ctx, i.address)
 }
 
 func (i *instance) kill() {
-	if i != nil && i.cmd != nil && i.cmd.Process != nil {
-		_ = i.cmd.Process.Kill() // it may have ended
-		<-i.ended
+	if i != nil && i.process != nil {
+		i.process.Kill()
 	}
 }
 
@@ -143,20 +117,26 @@ func (g *grounds) follow(ctx context.Context) error {
 	if err := master.ConfigSet(ctx, "repl-diskless-sync-delay", "0").Err(); err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(hostOf(g.master))
+	host, port, err := net.SplitHostPort(g.master.Addr())
 	if err != nil {
 		return err
 	}
 	if err := client.Do(ctx, "REPLICAOF", host, port).Err(); err != nil {
 		return err
 	}
-	return until(ctx, "the replica has all data", func() error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	err = launch.Until(ctx, func(ctx context.Context) error {
 		info, err := client.Info(ctx, "replication").Result()
 		if err == nil && !strings.Contains(info, "master_link_status:up") {
-			err = errors.New("it has not")
+			err = errors.New("its link is not up")
 		}
 		return err
 	})
+	if err != nil {
+		return fmt.Errorf("the replica does not get all data: %w", err)
+	}
+	return nil
 }
 
 // promote has the replica take over without the last writes, and makes another replica. lost
@@ -181,7 +161,7 @@ func (g *grounds) promote(ctx context.Context, lost func()) error {
 	g.mu.Lock()
 	g.master, g.replica = g.replica, nil
 	g.mu.Unlock()
-	g.proxy.Redirect(hostOf(g.master))
+	g.proxy.Redirect(g.master.Addr())
 	g.proxy.Cut()
 	return g.follow(ctx)
 }
@@ -199,23 +179,4 @@ func (g *grounds) close() (err error) {
 		}
 	}
 	return errors.Join(err, os.RemoveAll(g.folder))
-}
-
-// until tries again until it succeeds.
-func until(ctx context.Context, what string, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, err)
-		}
-	}
 }

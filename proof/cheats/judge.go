@@ -1,18 +1,11 @@
 package cheats
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
-)
 
-// Errors of a run.
-var (
-	ErrBroken = errors.New("cheats: a promise is broken")
-	ErrSlow   = errors.New("cheats: too many people polled late to judge the order; give the machine fewer people, or more time")
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 )
 
 // tardy is how late a poll may be answered of a person who is judged by the order.
@@ -22,18 +15,9 @@ const tardy = time.Second
 // how late a poll may be.
 const tolerance = 3500*time.Millisecond + tardy
 
-// finding is one of the promises.
-type finding struct {
-	what   string
-	broken int
-	saw    string
-	err    error // when broken
-}
-
-// judge reads the logs of all people, at the end of the run.
-func judge(cfg Config, people []*person, losses []span, end time.Duration) []finding {
-	most := peak(people, end)
-	over := max(0, most-cfg.Threshold)
+// findings reads the logs of all people, at the end of the run.
+func findings(cfg Config, people []*person, losses []span, end time.Duration) []judge.Check {
+	most := judge.Peak(inside(people, end))
 	all, judged, late := 0, 0, 0
 	behind, lost, twice := 0, 0, 0
 	example := ""
@@ -73,12 +57,12 @@ func judge(cfg Config, people []*person, losses []span, end time.Duration) []fin
 			example = fmt.Sprintf("; %s, who came at %s, was passed by %s at %s", p.name, p.arrival.to.Round(time.Millisecond), o, in.Round(time.Millisecond))
 		}
 	}
-	return []finding{
-		{"no more than the threshold are inside", over, fmt.Sprintf("at most %d of %d", most, cfg.Threshold), ErrBroken},
-		{"no honest person is behind the arrival", behind, fmt.Sprintf("%d of %d%s", behind, judged, example), ErrBroken},
-		{"no honest person is lost", lost, fmt.Sprintf("%d of %d", lost, all), ErrBroken},
-		{"no honest person is let in twice", twice, fmt.Sprintf("%d of %d", twice, all), ErrBroken},
-		{"the machine is fast enough to judge", max(0, late-all/10), fmt.Sprintf("%d of %d polled late", late, all), ErrSlow},
+	return []judge.Check{
+		judge.That("no more than the threshold are inside", most <= cfg.Threshold, "at most %d of %d", most, cfg.Threshold),
+		judge.That("no honest person is behind the arrival", behind == 0, "%d of %d%s", behind, judged, example),
+		judge.That("no honest person is lost", lost == 0, "%d of %d", lost, all),
+		judge.That("no honest person is let in twice", twice == 0, "%d of %d", twice, all),
+		judge.Control("the machine is fast enough to judge", late <= all/10, "%d of %d polled late; give it fewer people, or more time", late, all),
 	}
 }
 
@@ -101,13 +85,8 @@ func overtaken(p *person, people []*person, end time.Duration) (by string, in ti
 	return "", 0
 }
 
-// peak is the highest number of people who knew at the same time that they were inside.
-func peak(people []*person, end time.Duration) (most int) {
-	type step struct {
-		at   time.Duration
-		more int
-	}
-	var steps []step
+// inside are the times at which people knew that they were inside.
+func inside(people []*person, end time.Duration) (stays []judge.Span) {
 	for _, p := range people {
 		for _, s := range p.stays {
 			if s.lost {
@@ -118,29 +97,9 @@ func peak(people []*person, end time.Duration) (most int) {
 				to = min(end, p.until)
 			}
 			if to > s.from {
-				steps = append(steps, step{s.from, 1}, step{to, -1})
+				stays = append(stays, judge.Span{From: s.from, To: to})
 			}
 		}
 	}
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
-	inside := 0
-	for _, s := range steps {
-		inside += s.more
-		most = max(most, inside)
-	}
-	return most
-}
-
-// verdict writes the findings.
-func verdict(findings []finding, out io.Writer) error {
-	fmt.Fprintln(out)
-	var err error
-	for _, f := range findings {
-		mark := "ok"
-		if f.broken > 0 {
-			mark, err = "BROKEN", cmp.Or(err, f.err)
-		}
-		fmt.Fprintf(out, "  %-42s  %-6s  %s\n", f.what, mark, f.saw)
-	}
-	return err
+	return stays
 }

@@ -2,11 +2,12 @@ package cheats
 
 import (
 	"fmt"
-	"io"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 )
 
 const end = 100 * time.Second
@@ -92,18 +93,25 @@ func TestJudge(t *testing.T) {
 			people := sound()
 			c.change(people)
 			var broken []int
-			findings := judge(cfg, people, []span{{60 * time.Second, 61 * time.Second}}, end)
-			for _, f := range findings {
-				broken = append(broken, f.broken)
+			checks := findings(cfg, people, []span{{60 * time.Second, 61 * time.Second}}, end)
+			for _, check := range checks {
+				n, most := 0, 0
+				if _, err := fmt.Sscanf(check.Detail, "at most %d of %d", &most, &n); err == nil {
+					n = max(0, most-n)
+				} else if _, err := fmt.Sscanf(check.Detail, "%d", &n); err != nil {
+					t.Fatal(err)
+				}
+				require.Equal(t, n == 0, check.OK, "%+v", check)
+				broken = append(broken, n)
 			}
-			require.Equal(t, c.want, fmt.Sprint(broken), "%+v", findings)
-			switch err := verdict(findings, io.Discard); c.want {
+			require.Equal(t, c.want, fmt.Sprint(broken), "%+v", checks)
+			switch err := judge.Verdict(checks); c.want {
 			case "[0 0 0 0 0]":
 				require.NoError(t, err)
 			case "[0 0 0 0 1]":
-				require.ErrorIs(t, err, ErrSlow)
+				require.ErrorIs(t, err, judge.ErrNoProof)
 			default:
-				require.ErrorIs(t, err, ErrBroken)
+				require.ErrorIs(t, err, judge.ErrBroken)
 			}
 		})
 	}

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 )
 
 // run is a run.
@@ -45,7 +48,7 @@ func (r *run) lost(at, after time.Duration) bool {
 }
 
 // Run lets the crowd come, and writes what happens every 10 s and the verdict at the end. It
-// returns [ErrBroken] when a promise was broken. It leaves nothing behind.
+// returns [judge.ErrBroken] when a promise was broken. It leaves nothing behind.
 func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -83,7 +86,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		}
 	}
 	r.report(out)
-	return verdict(judge(cfg, r.people, r.losses, cfg.For), out)
+	return judge.Conclude(screen.New(out, true), findings(cfg, r.people, r.losses, cfg.For))
 }
 
 // every does something again and again until the run is over.

@@ -1,10 +1,12 @@
 package doorbench
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,17 +25,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Emits, 2000}, {&c.Events, 5000}, {&c.Rounds, 5}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Prefix == "" {
-		c.Prefix = "bench"
-	}
+	c.Emits = cmp.Or(c.Emits, 2000)
+	c.Events = cmp.Or(c.Events, 5000)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Prefix = cmp.Or(c.Prefix, "bench")
 	return c
 }
 
@@ -76,17 +71,16 @@ type result struct {
 // Run measures and writes the report. It leaves nothing behind.
 func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
-	all := map[string][]result{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for _, w := range ways {
-			r, err := w.measure(ctx, cfg)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-			all[w.name] = append(all[w.name], r)
-			fmt.Fprintf(out, "round %d  %-18s %9.0f emits/s %9.0f handled/s\n", round, w.name, r.emits, r.handles)
-		}
+	names := make([]string, len(ways))
+	for i, w := range ways {
+		names[i] = w.name
+	}
+	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (result, string, error) {
+		r, err := ways[slices.Index(names, name)].measure(ctx, cfg)
+		return r, fmt.Sprintf("%-18s %9.0f emits/s %9.0f handled/s", name, r.emits, r.handles), err
+	})
+	if err != nil {
+		return err
 	}
 	out.Title("medians of %d rounds; %d transactions of a row and an event, %d events relayed in memory and handled in a transaction each", cfg.Rounds, cfg.Emits, cfg.Events)
 	fmt.Fprintf(out, "%-18s %10s %12s %12s %12s\n", "", "emits/s", "CPU µs each", "handled/s", "CPU µs each")

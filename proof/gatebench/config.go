@@ -1,6 +1,7 @@
 package gatebench
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -16,17 +17,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Rate, 1000}, {&c.Conns, 64}, {&c.People, 1_000_000}, {&c.Rounds, 5}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Span == 0 {
-		c.Span = 4 * time.Second
-	}
+	c.Rate = cmp.Or(c.Rate, 1000)
+	c.Conns = cmp.Or(c.Conns, 64)
+	c.People = cmp.Or(c.People, 1_000_000)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Span = cmp.Or(c.Span, 4*time.Second)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/proof/redisserver"
 )
 
@@ -22,11 +23,11 @@ type waiting struct {
 
 // crowd fills the room of a gate, in memory or on Redis.
 func (g grounds) crowd(ctx context.Context, people int, v visitors, redis string) (got waiting, err error) {
-	at, err := free()
+	at, err := launch.FreeAddr()
 	if err != nil {
 		return got, err
 	}
-	operators, err := free()
+	operators, err := launch.FreeAddr()
 	if err != nil {
 		return got, err
 	}
@@ -38,8 +39,8 @@ func (g grounds) crowd(ctx context.Context, people int, v visitors, redis string
 	if err != nil {
 		return got, err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	if got.empty, err = p.resident(); err != nil {
+	defer func() { err = errors.Join(err, p.Stop(startTimeout)) }()
+	if got.empty, err = p.Resident(); err != nil {
 		return got, err
 	}
 	start := time.Now()
@@ -47,7 +48,7 @@ func (g grounds) crowd(ctx context.Context, people int, v visitors, redis string
 		return got, err
 	}
 	got.took = time.Since(start)
-	if got.full, err = p.resident(); err != nil {
+	if got.full, err = p.Resident(); err != nil {
 		return got, err
 	}
 	return got, stand(ctx, operators, people-1) // the first one is inside

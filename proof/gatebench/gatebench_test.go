@@ -75,13 +75,3 @@ func TestPace(t *testing.T) {
 		t.Errorf("it went on to %d", n)
 	}
 }
-
-func TestPercentile(t *testing.T) {
-	var all []time.Duration
-	for i := range 1000 {
-		all = append(all, time.Duration(i))
-	}
-	if of(all, 0.5) != 500 || of(all, 0.99) != 990 || of(all, 1) != 999 || of(nil, 0.5) != 0 {
-		t.Error(of(all, 0.5), of(all, 0.99), of(all, 1))
-	}
-}

@@ -132,11 +132,3 @@ func pace(requests int, every time.Duration, make func(due time.Time) bool) {
 		}
 	}
 }
-
-// of is a percentile of sorted latencies.
-func of(sorted []time.Duration, share float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
-}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
 // The names of those that are measured.
@@ -48,9 +49,8 @@ func prepare(ctx context.Context) (g grounds, err error) {
 			err = errors.Join(err, os.RemoveAll(g.folder))
 		}
 	}()
-	g.millrace = filepath.Join(g.folder, "millrace")
-	if said, err := exec.CommandContext(ctx, "go", "build", "-o", g.millrace, "github.com/millrace-go/millrace/cmd/millrace").CombinedOutput(); err != nil {
-		return g, fmt.Errorf("build millrace: %w: %s", err, said)
+	if g.millrace, err = launch.Build(ctx, g.folder, "github.com/millrace-go/millrace/cmd/millrace"); err != nil {
+		return g, err
 	}
 	return g, os.WriteFile(filepath.Join(g.folder, "secret"), []byte(secret), 0o600)
 }
@@ -81,18 +81,9 @@ func (g grounds) versions(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(strings.TrimSpace(string(n)), "nginx version: ") + ", Caddy " + version, nil
 }
 
-// free is an address of the loopback interface that nothing listens at.
-func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 // proxy starts a contender before the origin.
-func (g grounds) proxy(ctx context.Context, name, origin string) (at string, p *process, err error) {
-	if at, err = free(); err != nil {
+func (g grounds) proxy(ctx context.Context, name, origin string) (at string, p *launch.Process, err error) {
+	if at, err = launch.FreeAddr(); err != nil {
 		return "", nil, err
 	}
 	switch name {
@@ -113,7 +104,7 @@ func (g grounds) proxy(ctx context.Context, name, origin string) (at string, p *
 }
 
 // gate starts the program.
-func (g grounds) gate(ctx context.Context, at string, flags ...string) (*process, error) {
+func (g grounds) gate(ctx context.Context, at string, flags ...string) (*launch.Process, error) {
 	return start(ctx, g.folder, at, append([]string{g.millrace, "gate", "--listen", at, "--event", event, "--active", "2h", "--secret-file", filepath.Join(g.folder, "secret")}, flags...)...)
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
 	"github.com/millrace-go/millrace/proof/part"
 	"github.com/millrace-go/millrace/proof/report"
 )
@@ -60,7 +62,7 @@ func (g grounds) rounds(ctx context.Context, cfg Config, v visitors, out *report
 	if err != nil {
 		return nil, err
 	}
-	at, processes := map[string]string{direct: origin}, map[string]*process{}
+	at, processes := map[string]string{direct: origin}, map[string]*launch.Process{}
 	for _, name := range contenders {
 		if name == direct {
 			continue
@@ -69,31 +71,21 @@ func (g grounds) rounds(ctx context.Context, cfg Config, v visitors, out *report
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		defer func() { err = errors.Join(err, p.close()) }()
+		defer func() { err = errors.Join(err, p.Stop(startTimeout)) }()
 		at[name], processes[name] = address, p
 	}
 	requests, err := v.enter(ctx, at[gated], cfg.Conns)
 	if err != nil {
 		return nil, err
 	}
-	all = map[string][]result{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for i := range contenders {
-			name := contenders[(i+round-1)%len(contenders)]
-			got, err := measure(ctx, cfg, at[name], requests, processes[name])
-			if err != nil {
-				return nil, fmt.Errorf("round %d: %s: %w", round, name, err)
-			}
-			all[name] = append(all[name], got)
-			fmt.Fprintf(out, "round %d  %-18s p50 %6s ms  p99 %6s ms  %8.0f requests/s flat out, %6.1f µs CPU each\n", round, name, report.MS(got.p50), report.MS(got.p99), got.rate, report.Micros(got.flatCPU))
-		}
-	}
-	return all, nil
+	return report.Interleave(out, cfg.Rounds, contenders, func(_ int, name string) (result, string, error) {
+		got, err := measure(ctx, cfg, at[name], requests, processes[name])
+		return got, fmt.Sprintf("%-18s p50 %6s ms  p99 %6s ms  %8.0f requests/s flat out, %6.1f µs CPU each", name, report.MS(got.p50), report.MS(got.p99), got.rate, report.Micros(got.flatCPU)), err
+	})
 }
 
 // measure loads one contender. Without a process it is the origin itself.
-func measure(ctx context.Context, cfg Config, at string, requests [][]byte, p *process) (got result, err error) {
+func measure(ctx context.Context, cfg Config, at string, requests [][]byte, p *launch.Process) (got result, err error) {
 	l, err := open(ctx, at, requests)
 	if err != nil {
 		return got, err
@@ -106,7 +98,7 @@ func measure(ctx context.Context, cfg Config, at string, requests [][]byte, p *p
 		if p == nil {
 			return 0, nil
 		}
-		return p.cpu()
+		return p.CPU()
 	}
 	before, err := used()
 	if err != nil {
@@ -127,7 +119,7 @@ func measure(ctx context.Context, cfg Config, at string, requests [][]byte, p *p
 	}
 	lasted := time.Since(start)
 	after, err := used()
-	got.p50, got.p99 = of(took, 0.5), of(took, 0.99)
+	got.p50, got.p99 = percentile.Of(took, 0.5), percentile.Of(took, 0.99)
 	got.openCPU, got.flatCPU = (between-before)/time.Duration(max(1, len(took))), (after-between)/time.Duration(max(1, n))
 	got.rate = float64(n) / lasted.Seconds()
 	return got, err

@@ -1,10 +1,12 @@
 package kafkabench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,17 +28,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Rows, 100_000}, {&c.Size, 500}, {&c.Rounds, 5}, {&c.Lone, 2000}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Prefix == "" {
-		c.Prefix = "bench"
-	}
+	c.Rows = cmp.Or(c.Rows, 100_000)
+	c.Size = cmp.Or(c.Size, 500)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Lone = cmp.Or(c.Lone, 2000)
+	c.Prefix = cmp.Or(c.Prefix, "bench")
 	return c
 }
 
@@ -92,17 +88,16 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 			return c.oneByOne(topic, messages)
 		}},
 	}
-	all := map[string][]result{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for _, r := range runs {
-			got, err := c.measure(ctx, r)
-			if err != nil {
-				return fmt.Errorf("%s: %w", r.name, err)
-			}
-			all[r.name] = append(all[r.name], got)
-			fmt.Fprintf(out, "round %d  %-58s %9.0f messages/s\n", round, r.name, got.rate)
-		}
+	names := make([]string, len(runs))
+	for i, r := range runs {
+		names[i] = r.name
+	}
+	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (result, string, error) {
+		got, err := c.measure(ctx, runs[slices.Index(names, name)])
+		return got, fmt.Sprintf("%-58s %9.0f messages/s", name, got.rate), err
+	})
+	if err != nil {
+		return err
 	}
 	out.Title("medians of %d rounds; %d messages of %d B, %d one by one; acks of all replicas, idempotent, zstd, %d partitions",
 		cfg.Rounds, cfg.Rows, cfg.Size, lone, partitions)

@@ -1,6 +1,7 @@
 package limitbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,18 +34,10 @@ func (g Growth) withDefaults() Growth {
 	if g.Processes == nil {
 		g.Processes = []int{1, 2, 4, 8}
 	}
-	if g.Span == 0 {
-		g.Span = time.Second
-	}
-	if g.Rounds == 0 {
-		g.Rounds = 3
-	}
-	if g.PoolSize == 0 {
-		g.PoolSize = 10 * runtime.GOMAXPROCS(0)
-	}
-	if g.Prefix == "" {
-		g.Prefix = "grow"
-	}
+	g.Span = cmp.Or(g.Span, time.Second)
+	g.Rounds = cmp.Or(g.Rounds, 3)
+	g.PoolSize = cmp.Or(g.PoolSize, 10*runtime.GOMAXPROCS(0))
+	g.Prefix = cmp.Or(g.Prefix, "grow")
 	return g
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/redisserver"
-	"github.com/millrace-go/millrace/proof/report"
 )
 
 // herd decides which of many callers refreshes a key.
@@ -91,26 +90,13 @@ func (h herd) run(ctx context.Context, s *redisserver.Server, pool, herds, reque
 	if err := gather(prefix + "warm"); err != nil {
 		return result{}, err
 	}
-	before, err := s.Used(ctx)
-	if err != nil {
-		return result{}, err
-	}
-	cpu, start := report.CPU(), time.Now()
-	for i := range herds {
-		if err := gather(fmt.Sprint(prefix, i)); err != nil {
-			return result{}, err
+	cost, err := s.Cost(ctx, h.commands, func() (int64, error) {
+		for i := range herds {
+			if err := gather(fmt.Sprint(prefix, i)); err != nil {
+				return 0, err
+			}
 		}
-	}
-	took := time.Since(start)
-	cpu = report.CPU() - cpu
-	after, err := s.Used(ctx)
-	if err != nil {
-		return result{}, err
-	}
-	n := herds * requests
-	redis, calls := after.Since(before, h.commands)
-	return result{
-		rate: float64(n) / took.Seconds(), redis: redis / time.Duration(n), process: cpu / time.Duration(n),
-		calls: float64(calls) / float64(n), total: calls,
-	}, nil
+		return int64(herds * requests), nil
+	})
+	return result{Cost: cost}, err
 }

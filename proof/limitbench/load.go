@@ -2,25 +2,19 @@ package limitbench
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
 	"github.com/millrace-go/millrace/proof/redisserver"
-	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
-// result is the result of one contender's run.
+// result is the result of one contender's run, of the decisions that are asked for.
 type result struct {
-	rate    float64       // of the decisions that are asked for, per second
-	others  float64       // share of decisions that came out the other way
-	redis   time.Duration // processor time of Redis, per decision
-	process time.Duration // of this process, per decision
-	calls   float64       // of Redis, per decision
-	total   int64         // calls of Redis
+	redisserver.Cost
+	others float64 // share of decisions that came out the other way
 }
 
 // deadline bounds one measurement beyond its time.
@@ -28,66 +22,34 @@ const deadline = time.Minute
 
 // load makes callers ask as fast as they are answered, for a time. It counts the
 // decisions that were allowed, or refused when denied.
-func load(ctx context.Context, s *redisserver.Server, callers int, span time.Duration, denied bool, ask decide) (result, error) {
+func load(ctx context.Context, s *redisserver.Server, callers int, span time.Duration, denied bool, ask decide) (got result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, span+deadline)
 	defer cancel()
-	before, err := s.Used(ctx)
-	if err != nil {
-		return result{}, err
-	}
-	cpu, start := report.CPU(), time.Now()
 	var counted, others atomic.Int64
-	if err := together(callers, func(over *atomic.Bool) error {
-		n, m := int64(0), int64(0)
-		defer func() { counted.Add(n); others.Add(m) }()
-		for !over.Load() {
-			allowed, err := ask(ctx)
-			if err != nil {
-				return err
+	got.Cost, err = s.Cost(ctx, scripted, func() (int64, error) {
+		err := together.For(callers, span, func(_ int, over *atomic.Bool) error {
+			n, m := int64(0), int64(0)
+			defer func() { counted.Add(n); others.Add(m) }()
+			for !over.Load() {
+				allowed, err := ask(ctx)
+				if err != nil {
+					return err
+				}
+				if allowed != denied {
+					n++
+				} else {
+					m++
+				}
 			}
-			if allowed != denied {
-				n++
-			} else {
-				m++
-			}
-		}
-		return nil
-	}, span); err != nil {
-		return result{}, err
-	}
-	took := time.Since(start)
-	cpu = report.CPU() - cpu
-	after, err := s.Used(ctx)
-	if err != nil {
-		return result{}, err
-	}
-	n := counted.Load()
-	if n == 0 {
-		return result{}, fmt.Errorf("none of %d decisions came out as was to be", others.Load())
-	}
-	redis, calls := after.Since(before, scripted)
-	return result{
-		rate: float64(n) / took.Seconds(), others: float64(others.Load()) / float64(n+others.Load()),
-		redis: redis / time.Duration(n), process: cpu / time.Duration(n), calls: float64(calls) / float64(n), total: calls,
-	}, nil
-}
-
-// together runs fn in so many goroutines, until the time is over or one fails.
-func together(callers int, fn func(over *atomic.Bool) error, span time.Duration) error {
-	var over atomic.Bool
-	stop := time.AfterFunc(span, func() { over.Store(true) })
-	defer stop.Stop()
-	errs := make([]error, callers)
-	var wg sync.WaitGroup
-	for i := range callers {
-		wg.Go(func() {
-			if errs[i] = fn(&over); errs[i] != nil {
-				over.Store(true)
-			}
+			return nil
 		})
+		return counted.Load(), err
+	})
+	if err != nil {
+		return got, fmt.Errorf("%d decisions came out the other way: %w", others.Load(), err)
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	got.others = float64(others.Load()) / float64(got.N+others.Load())
+	return got, nil
 }
 
 // warm asks until the budget is full, or used up when denied, and the callers'
@@ -105,14 +67,14 @@ func warm(ctx context.Context, callers int, denied bool, ask decide) error {
 			return fmt.Errorf("no decision came out as was to be within %v", deadline)
 		}
 	}
-	return together(callers, func(over *atomic.Bool) error {
+	return together.For(callers, 200*time.Millisecond, func(_ int, over *atomic.Bool) error {
 		for !over.Load() {
 			if _, err := ask(ctx); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, 200*time.Millisecond)
+	})
 }
 
 // lone measures one caller's waits, of all contenders in turn, so that disturbances
@@ -133,8 +95,7 @@ func lone(ctx context.Context, decisions int, asks []decide) ([]time.Duration, e
 	}
 	medians := make([]time.Duration, len(asks))
 	for i := range took {
-		slices.Sort(took[i])
-		medians[i] = took[i][len(took[i])/2]
+		medians[i] = percentile.Of(took[i], 0.5)
 	}
 	return medians, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/proof/part"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // Part is the first argument of this program when it is one of the processes that
@@ -81,7 +82,7 @@ func command(ctx context.Context, line string, asks map[string]decide) (string, 
 	}
 	cpu, start := report.CPU(), time.Now()
 	var granted atomic.Int64
-	err := together(callers, func(over *atomic.Bool) error {
+	err := together.For(callers, time.Duration(ms)*time.Millisecond, func(_ int, over *atomic.Bool) error {
 		n := int64(0)
 		defer func() { granted.Add(n) }()
 		for !over.Load() {
@@ -94,7 +95,7 @@ func command(ctx context.Context, line string, asks map[string]decide) (string, 
 			}
 		}
 		return nil
-	}, time.Duration(ms)*time.Millisecond)
+	})
 	return fmt.Sprint(granted.Load(), " ", int64(time.Since(start)), " ", int64(report.CPU()-cpu)), err
 }
 

@@ -1,6 +1,7 @@
 package limitbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,20 +25,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Lone, 10_000}, {&c.Herds, 50}, {&c.Rounds, 5}, {&c.PoolSize, 10 * runtime.GOMAXPROCS(0)}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Span == 0 {
-		c.Span = 2 * time.Second
-	}
-	if c.Prefix == "" {
-		c.Prefix = "bench"
-	}
+	c.Lone = cmp.Or(c.Lone, 10_000)
+	c.Herds = cmp.Or(c.Herds, 50)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.PoolSize = cmp.Or(c.PoolSize, 10*runtime.GOMAXPROCS(0))
+	c.Span = cmp.Or(c.Span, 2*time.Second)
+	c.Prefix = cmp.Or(c.Prefix, "bench")
 	return c
 }
 
@@ -114,7 +107,7 @@ func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, 
 				return err
 			}
 			f.loads[l] = append(f.loads[l], got)
-			fmt.Fprintf(out, "round %d  %-8s %4d callers  %-14s %10.0f decisions/s\n", round, l.what, l.n, l.name, got.rate)
+			fmt.Fprintf(out, "round %d  %-8s %4d callers  %-14s %10.0f decisions/s\n", round, l.what, l.n, l.name, got.Rate)
 			return nil
 		}); err != nil {
 			return fmt.Errorf("%s, %s, %d callers: %w", l.name, l.what, l.n, err)
@@ -129,7 +122,7 @@ func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, 
 			return fmt.Errorf("a herd, %s: %w", h.name, err)
 		}
 		f.herds[h.name] = append(f.herds[h.name], got)
-		fmt.Fprintf(out, "round %d  herds of %d requests   %-14s %10.0f decisions/s\n", round, requests, h.name, got.rate)
+		fmt.Fprintf(out, "round %d  herds of %d requests   %-14s %10.0f decisions/s\n", round, requests, h.name, got.Rate)
 	}
 	return nil
 }
@@ -180,10 +173,10 @@ func (f *figures) table(cfg Config, out *report.Recorder) {
 		"", "callers", "limiter", "decisions/s", "Redis CPU µs", "CPU µs", "calls/decision", "others")
 	row := func(what, callers, name string, all []result) {
 		fmt.Fprintf(out, "%-8s %8s  %-14s %12.0f %14.3f %12.3f %14.4f %9.2f%%\n", what, callers, name,
-			report.Median(all, func(r result) float64 { return r.rate }),
-			report.Median(all, func(r result) float64 { return report.Micros(r.redis) }),
-			report.Median(all, func(r result) float64 { return report.Micros(r.process) }),
-			report.Median(all, func(r result) float64 { return r.calls }),
+			report.Median(all, func(r result) float64 { return r.Rate }),
+			report.Median(all, func(r result) float64 { return report.Micros(r.Redis) }),
+			report.Median(all, func(r result) float64 { return report.Micros(r.Process) }),
+			report.Median(all, func(r result) float64 { return r.Calls }),
 			report.Median(all, func(r result) float64 { return 100 * r.others }))
 	}
 	chart := func(name, title string, all []result, who string) {
@@ -195,9 +188,9 @@ func (f *figures) table(cfg Config, out *report.Recorder) {
 			f.charted[name] = true
 			out.Chart(report.Chart{Name: name, Title: title, Unit: "decisions/s", Note: "one hot key of Redis"})
 		}
-		out.Figure(report.Figure{Chart: name, Name: who, Role: role, Rounds: report.Rounds(all, func(r result) float64 { return r.rate }),
-			CPU:       report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.process) })),
-			EngineCPU: report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.redis) }))})
+		out.Figure(report.Figure{Chart: name, Name: who, Role: role, Rounds: report.Rounds(all, func(r result) float64 { return r.Rate }),
+			CPU:       report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.Process) })),
+			EngineCPU: report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.Redis) }))})
 	}
 	for _, l := range lines() {
 		row(l.what, fmt.Sprint(l.n), l.name, f.loads[l])

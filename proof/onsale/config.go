@@ -1,6 +1,7 @@
 package onsale
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -31,28 +32,20 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	def(&c.People, 200_000)
-	def(&c.Arrive, 10*time.Second)
-	def(&c.Window, 75*time.Second)
-	def(&c.Instances, 4)
-	def(&c.Threshold, 1000)
-	def(&c.Batch, 500)
-	def(&c.Hold, 4*time.Second)
-	def(&c.NoShow, 20*time.Second)
-	def(&c.Crash, 0.02)
-	def(&c.Leave, 0.01)
-	def(&c.Workers, 1024)
-	def(&c.Seed, 1)
-	def(&c.Event, "on-sale")
+	c.People = cmp.Or(c.People, 200_000)
+	c.Arrive = cmp.Or(c.Arrive, 10*time.Second)
+	c.Window = cmp.Or(c.Window, 75*time.Second)
+	c.Instances = cmp.Or(c.Instances, 4)
+	c.Threshold = cmp.Or(c.Threshold, 1000)
+	c.Batch = cmp.Or(c.Batch, 500)
+	c.Hold = cmp.Or(c.Hold, 4*time.Second)
+	c.NoShow = cmp.Or(c.NoShow, 20*time.Second)
+	c.Crash = cmp.Or(c.Crash, 0.02)
+	c.Leave = cmp.Or(c.Leave, 0.01)
+	c.Workers = cmp.Or(c.Workers, 1024)
+	c.Seed = cmp.Or(c.Seed, 1)
+	c.Event = cmp.Or(c.Event, "on-sale")
 	return c
-}
-
-// def sets a default where the field is zero.
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (c Config) validate() error {

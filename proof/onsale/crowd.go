@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/queue"
 )
@@ -26,14 +27,14 @@ type sale struct {
 
 	check, heartbeat, done, leaving action
 
-	checks, polls meter // the times of the calls that line a person up, and of the others
+	checks, polls percentile.Meter // the times of the calls that line a person up, and of the others
 	arrived       atomic.Int64
-	entered       atomic.Int64 // people who know that they are inside
-	ended         atomic.Int64 // people who were inside
-	failures      atomic.Int64 // calls without an answer
-	forgotten     atomic.Int64 // people who wait or are inside, and were told that they do not
-	unsealed      atomic.Int64 // people inside without a token
-	waits         meter        // from the arrival until inside
+	entered       atomic.Int64     // people who know that they are inside
+	ended         atomic.Int64     // people who were inside
+	failures      atomic.Int64     // calls without an answer
+	forgotten     atomic.Int64     // people who wait or are inside, and were told that they do not
+	unsealed      atomic.Int64     // people inside without a token
+	waits         percentile.Meter // from the arrival until inside
 
 	mu     sync.Mutex
 	failed map[string]int // by the answer
@@ -76,7 +77,7 @@ func (s *sale) act(ctx context.Context, n int32) (again time.Duration) {
 		s.fail(err)
 		return after + retry
 	}
-	timed.add(after - now)
+	timed.Add(after - now)
 	if p.stage == coming {
 		p.first.to = after
 		s.arrived.Add(1)
@@ -97,7 +98,7 @@ func (s *sale) act(ctx context.Context, n int32) (again time.Duration) {
 		if p.stage != inside {
 			p.stage, p.stay.from = inside, after
 			s.entered.Add(1)
-			s.waits.add(after - p.first.from)
+			s.waits.Add(after - p.first.from)
 		}
 		// A person inside polls as told, or leaves when all is bought.
 		return min(after+a.next(), p.stay.from+p.hold)

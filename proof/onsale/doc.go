@@ -39,7 +39,6 @@
 //	of its answer, and from lost answers                 TestInOrder, TestUnanswered
 //	a leaving person may just have been admitted         TestLeftUnawares
 //	people act when they are due                         TestSchedule, TestLateness
-//	times are counted to 7 %                             TestMeter, TestBuckets
 //	told waits are within a factor of two of the truth
 //	for nine of ten people                               TestWaits
 //	a small on-sale holds, and one on a broken store

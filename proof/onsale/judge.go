@@ -1,26 +1,14 @@
 package onsale
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/queue"
 )
-
-// finding is one of the invariants.
-type finding struct {
-	what string
-	saw  string
-	ok   bool
-}
-
-func found(what string, ok bool, format string, args ...any) finding {
-	return finding{what, fmt.Sprintf(format, args...), ok}
-}
 
 // standing is a person's state in the store at the end.
 type standing struct {
@@ -65,26 +53,26 @@ type evidence struct {
 	forgotten, unsealed int64
 }
 
-// judge checks the whole on-sale.
-func judge(e evidence) []finding {
+// findings checks the whole on-sale.
+func findings(e evidence) []judge.Check {
 	right, inverted, example := fairness(e.turns())
 	twice := e.twice()
-	known := crowded(e.known())
-	taken := crowded(e.taken())
+	known := judge.Peak(e.known())
+	taken := judge.Peak(e.taken())
 	unheard := e.unheard()
 	lost, back, waits := e.missing()
-	return []finding{
-		found("places taken beyond the threshold, by each answer of the store", e.over <= 0, "%d in %d answers (at most %d of %d taken)", max(0, e.over), e.answers, e.cfg.Threshold+e.over, e.cfg.Threshold),
-		found("people inside beyond the threshold, by what they were told", known <= e.cfg.Threshold, "%d (at most %d at once)", max(0, known-e.cfg.Threshold), known),
-		found("places taken beyond it, by who took one when", taken <= e.cfg.Threshold, "%d (at most %d at once)", max(0, taken-e.cfg.Threshold), taken),
-		found("admissions in the order of arrival", inverted == 0, "Kendall tau %.6f: %d of %d pairs that did not overlap are inverted%s", tau(right, inverted), inverted, right+inverted, e.pair(inverted, example)),
-		found("inside without an admission", unheard == 0 || e.unanswered > 0, "%d, and %d calls of the store that got no answer", unheard, e.unanswered),
-		found("admitted twice", twice == 0, "%d of %d admissions", twice, len(e.entries)),
-		found("lost: alive, and neither in line nor inside at the end", lost == 0, "%d", lost),
-		found("still there although they have left", back == 0, "%d", back),
-		found("places in line that changed, or were forgotten", e.moved == 0 && e.forgotten == 0 && waits == 0, "%d changed, %d answers forgot somebody, %d stand elsewhere at the end", e.moved, e.forgotten, waits),
-		found("the length of the line is how many stand in it", e.state.Waiting == e.standing(queue.Waiting), "%d and %d", e.state.Waiting, e.standing(queue.Waiting)),
-		found("inside without an entry token", e.unsealed == 0, "%d", e.unsealed),
+	return []judge.Check{
+		judge.That("places taken beyond the threshold, by each answer of the store", e.over <= 0, "%d in %d answers (at most %d of %d taken)", max(0, e.over), e.answers, e.cfg.Threshold+e.over, e.cfg.Threshold),
+		judge.That("people inside beyond the threshold, by what they were told", known <= e.cfg.Threshold, "%d (at most %d at once)", max(0, known-e.cfg.Threshold), known),
+		judge.That("places taken beyond it, by who took one when", taken <= e.cfg.Threshold, "%d (at most %d at once)", max(0, taken-e.cfg.Threshold), taken),
+		judge.That("admissions in the order of arrival", inverted == 0, "Kendall tau %.6f: %d of %d pairs that did not overlap are inverted%s", tau(right, inverted), inverted, right+inverted, e.pair(inverted, example)),
+		judge.That("inside without an admission", unheard == 0 || e.unanswered > 0, "%d, and %d calls of the store that got no answer", unheard, e.unanswered),
+		judge.That("admitted twice", twice == 0, "%d of %d admissions", twice, len(e.entries)),
+		judge.That("lost: alive, and neither in line nor inside at the end", lost == 0, "%d", lost),
+		judge.That("still there although they have left", back == 0, "%d", back),
+		judge.That("places in line that changed, or were forgotten", e.moved == 0 && e.forgotten == 0 && waits == 0, "%d changed, %d answers forgot somebody, %d stand elsewhere at the end", e.moved, e.forgotten, waits),
+		judge.That("the length of the line is how many stand in it", e.state.Waiting == e.standing(queue.Waiting), "%d and %d", e.state.Waiting, e.standing(queue.Waiting)),
+		judge.That("inside without an entry token", e.unsealed == 0, "%d", e.unsealed),
 	}
 }
 
@@ -178,11 +166,11 @@ func (e evidence) twice() (n int) {
 
 // known is when people were inside by their own account, which lies within the
 // store's account: from the answer that says so to the call that ends it.
-func (e evidence) known() []span {
-	var stays []span
+func (e evidence) known() []judge.Span {
+	var stays []judge.Span
 	for _, p := range e.people {
 		if p.stay.from > 0 {
-			stays = append(stays, p.stay)
+			stays = append(stays, judge.Span{From: p.stay.from, To: p.stay.to})
 		}
 	}
 	return stays
@@ -190,38 +178,12 @@ func (e evidence) known() []span {
 
 // taken is when places were taken: from the answer of the store that gives one, to the
 // call that ends it.
-func (e evidence) taken() []span {
-	var spans []span
+func (e evidence) taken() []judge.Span {
+	var spans []judge.Span
 	for _, a := range e.places {
-		spans = append(spans, span{a.heard, e.people[a.person].stay.to})
+		spans = append(spans, judge.Span{From: a.heard, To: e.people[a.person].stay.to})
 	}
 	return spans
-}
-
-// crowded is the greatest number of overlapping spans. Those without an end go on.
-func crowded(spans []span) (most int) {
-	type step struct {
-		at time.Duration
-		by int
-	}
-	var all []step
-	for _, s := range spans {
-		if s.to != 0 && s.to <= s.from {
-			continue // it was over before the answer that began it came
-		}
-		all = append(all, step{s.from, 1})
-		if s.to != 0 {
-			all = append(all, step{s.to, -1})
-		}
-	}
-	// At the same moment leavers come first: a moment has no length.
-	slices.SortFunc(all, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
-	n := 0
-	for _, s := range all {
-		n += s.by
-		most = max(most, n)
-	}
-	return most
 }
 
 // missing counts the absent among the living, those present although they have

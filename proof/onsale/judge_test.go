@@ -79,9 +79,9 @@ func TestJudge(t *testing.T) {
 		e := fine()
 		c.do(&e)
 		var broken []string
-		for _, f := range judge(e) {
-			if !f.ok {
-				broken = append(broken, f.what)
+		for _, f := range findings(e) {
+			if !f.OK {
+				broken = append(broken, f.Name)
 			}
 		}
 		if len(broken) != len(c.broken) || !slices.EqualFunc(broken, c.broken, strings.Contains) {
@@ -116,9 +116,9 @@ func TestUnanswered(t *testing.T) {
 
 func judgeFine(t *testing.T, e evidence) {
 	t.Helper()
-	for _, f := range judge(e) {
-		if !f.ok {
-			t.Errorf("%s: %s", f.what, f.saw)
+	for _, f := range findings(e) {
+		if !f.OK {
+			t.Errorf("%s: %s", f.Name, f.Detail)
 		}
 	}
 }
@@ -130,20 +130,4 @@ func TestLeftUnawares(t *testing.T) {
 	e.last[1] = standing{}
 	e.entries = append(e.entries, admission{person: 2, order: 103, began: 11 * second, heard: 11 * second})
 	judgeFine(t, e)
-}
-
-func TestCrowded(t *testing.T) {
-	for _, c := range []struct {
-		spans []span
-		want  int
-	}{
-		{nil, 0},
-		{[]span{{1, 2}, {2, 3}, {3, 0}}, 1},
-		{[]span{{1, 3}, {2, 4}, {5, 5}}, 2},
-		{[]span{{1, 0}, {2, 0}, {3, 0}}, 3},
-	} {
-		if got := crowded(c.spans); got != c.want {
-			t.Errorf("%v: %d at once, want %d", c.spans, got, c.want)
-		}
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
 	"github.com/millrace-go/millrace/queue"
@@ -32,7 +34,7 @@ type look struct {
 	arrived int64
 	state   queue.State
 	calls   int64
-	polls   []int64 // buckets of how long they took
+	polls   percentile.Counts // how long they took
 	cpu     time.Duration
 	redis   redisserver.Used
 	heap    uint64 // bytes in use
@@ -50,8 +52,8 @@ func (m *monitor) begin(ctx context.Context) error {
 
 func (m *monitor) look(ctx context.Context) (l look, err error) {
 	s := m.sale
-	l = look{at: s.schedule.now(), arrived: s.arrived.Load(), calls: s.checks.count() + s.polls.count(), cpu: report.CPU()}
-	l.polls, _ = s.polls.since(nil)
+	l = look{at: s.schedule.now(), arrived: s.arrived.Load(), calls: s.checks.Count() + s.polls.Count(), cpu: report.CPU()}
+	l.polls = s.polls.Counts()
 	s.record.mu.Lock()
 	l.state = s.record.last
 	s.record.mu.Unlock()
@@ -102,21 +104,17 @@ func (m *monitor) see(l look, out io.Writer) {
 	if before.state.Waiting > 0 {
 		m.rates = append(m.rates, entered)
 	}
-	took, polls := make([]int64, len(l.polls)), int64(0)
-	for i := range took {
-		took[i] = l.polls[i] - before.polls[i]
-		polls += took[i]
-	}
+	polls := l.polls.Since(before.polls)
 	late := s.schedule.lateness()
 	m.late = max(m.late, late)
 	line := fmt.Sprintf("%3.0f s  arrived %s  waiting %s  inside %s, their turn %s  let in %s (%.0f/s)  polls %.0f/s p99 %s ms  CPU %.2f",
-		l.at.Seconds(), thousands(l.arrived), thousands(int64(l.state.Waiting)), thousands(int64(l.state.Active)), thousands(int64(l.state.Entitled)),
-		thousands(l.state.Entered), entered, float64(polls)/passed, report.MS(at(took, polls, 0.99)), (l.cpu-before.cpu).Seconds()/passed)
+		l.at.Seconds(), screen.Thousands(l.arrived), screen.Thousands(int64(l.state.Waiting)), screen.Thousands(int64(l.state.Active)), screen.Thousands(int64(l.state.Entitled)),
+		screen.Thousands(l.state.Entered), entered, float64(polls.Count())/passed, report.MS(polls.Of(0.99)), (l.cpu-before.cpu).Seconds()/passed)
 	if s.redis != nil {
 		line += fmt.Sprintf(" + Redis %.2f", (l.redis.CPU-before.redis.CPU).Seconds()/passed)
 	}
 	if n := s.failures.Load(); n > 0 {
-		line += fmt.Sprintf("  %s refused", thousands(n))
+		line += fmt.Sprintf("  %s refused", screen.Thousands(n))
 	}
 	if late > lateEnough {
 		line += fmt.Sprintf("  late by %s", late.Round(time.Millisecond))
@@ -136,13 +134,13 @@ func (s *sale) preface() string {
 		where = "the given Redis, whose figures count what others do"
 	}
 	return fmt.Sprintf("%s people come within %s to %d instances, whose line is in %s; %s may be inside, up to %d enter each second and stay about %s\n",
-		thousands(int64(s.cfg.People)), s.cfg.Arrive, s.cfg.Instances, where, thousands(int64(s.cfg.Threshold)), s.cfg.Batch, s.cfg.Hold)
+		screen.Thousands(int64(s.cfg.People)), s.cfg.Arrive, s.cfg.Instances, where, screen.Thousands(int64(s.cfg.Threshold)), s.cfg.Batch, s.cfg.Hold)
 }
 
 // report writes the results.
 func (m *monitor) report(out io.Writer) {
 	s, end := m.sale, m.last
-	fmt.Fprintf(out, "\nthe on-sale: %s people in %s\n\n", thousands(int64(s.cfg.People)), s.cfg.Window)
+	fmt.Fprintf(out, "\nthe on-sale: %s people in %s\n\n", screen.Thousands(int64(s.cfg.People)), s.cfg.Window)
 	row := func(what, format string, args ...any) {
 		fmt.Fprintf(out, "  %-22s %s\n", what, fmt.Sprintf(format, args...))
 	}
@@ -151,29 +149,29 @@ func (m *monitor) report(out io.Writer) {
 		last = max(last, p.first.to)
 	}
 	if last > 0 {
-		row("arrivals", "%s, %.0f/s until the last was answered; callers were late by at most %s ms", thousands(s.arrived.Load()), float64(s.arrived.Load())/last.Seconds(), report.MS(m.late))
+		row("arrivals", "%s, %.0f/s until the last was answered; callers were late by at most %s ms", screen.Thousands(s.arrived.Load()), float64(s.arrived.Load())/last.Seconds(), report.MS(m.late))
 	}
-	row("a check took", "p50 %s  p99 %s  at most %s ms", report.MS(s.checks.quantile(0.5)), report.MS(s.checks.quantile(0.99)), report.MS(s.checks.max()))
-	row("a poll took", "p50 %s  p99 %s  at most %s ms; %s of them", report.MS(s.polls.quantile(0.5)), report.MS(s.polls.quantile(0.99)), report.MS(s.polls.max()), thousands(s.polls.count()))
+	row("a check took", "p50 %s  p99 %s  at most %s ms", report.MS(s.checks.Of(0.5)), report.MS(s.checks.Of(0.99)), report.MS(s.checks.Max()))
+	row("a poll took", "p50 %s  p99 %s  at most %s ms; %s of them", report.MS(s.polls.Of(0.5)), report.MS(s.polls.Of(0.99)), report.MS(s.polls.Max()), screen.Thousands(s.polls.Count()))
 	var counts queue.Counts
 	for _, i := range s.instances {
 		c := i.room.Stats().Counts
 		counts.Snapshot, counts.Store, counts.Calls, counts.Beats = counts.Snapshot+c.Snapshot, counts.Store+c.Store, counts.Calls+c.Calls, counts.Beats+c.Beats
 	}
-	row("answered", "%s from snapshots, %s by the store, in %s calls with %s signs of life", thousands(counts.Snapshot), thousands(counts.Store), thousands(counts.Calls), thousands(counts.Beats))
-	row("let in", "%s, %.0f/s in the middle; %s know it, half of them after %s s", thousands(end.state.Entered), report.Median(m.rates, func(r float64) float64 { return r }), thousands(s.entered.Load()), strconv.FormatFloat(s.waits.quantile(0.5).Seconds(), 'f', 1, 64))
-	row("gone", "%s were done, %s did not come in time, %s left the line, %s crashed", thousands(s.ended.Load()), thousands(end.state.NoShows), thousands(s.staged(left)), thousands(s.staged(crashed)))
+	row("answered", "%s from snapshots, %s by the store, in %s calls with %s signs of life", screen.Thousands(counts.Snapshot), screen.Thousands(counts.Store), screen.Thousands(counts.Calls), screen.Thousands(counts.Beats))
+	row("let in", "%s, %.0f/s in the middle; %s know it, half of them after %s s", screen.Thousands(end.state.Entered), report.Median(m.rates, func(r float64) float64 { return r }), screen.Thousands(s.entered.Load()), strconv.FormatFloat(s.waits.Of(0.5).Seconds(), 'f', 1, 64))
+	row("gone", "%s were done, %s did not come in time, %s left the line, %s crashed", screen.Thousands(s.ended.Load()), screen.Thousands(end.state.NoShows), screen.Thousands(s.staged(left)), screen.Thousands(s.staged(crashed)))
 	if n := s.failures.Load(); n > 0 {
-		row("refused", "%s calls, which were made again:", thousands(n))
+		row("refused", "%s calls, which were made again:", screen.Thousands(n))
 		for what, n := range s.failed {
-			row("", "%s times %s", thousands(int64(n)), strings.TrimSpace(what))
+			row("", "%s times %s", screen.Thousands(int64(n)), strings.TrimSpace(what))
 		}
 	}
 	row("this process", "%.0f MB at most, %.0f MB of it before the first arrival (the crowd); CPU %.1f s, %.1f µs a call with the caller's part",
 		float64(m.heap)/1e6, float64(m.base.heap)/1e6, (end.cpu - m.base.cpu).Seconds(), report.Micros(end.cpu-m.base.cpu)/float64(max(1, end.calls)))
 	if s.redis != nil && m.full.state.Waiting > 0 {
 		row("Redis", "%.0f B for each of %s who waited; CPU %.1f s, %.1f µs a call",
-			float64(m.full.redis.Memory-m.base.redis.Memory)/float64(m.full.state.Waiting), thousands(int64(m.full.state.Waiting)),
+			float64(m.full.redis.Memory-m.base.redis.Memory)/float64(m.full.state.Waiting), screen.Thousands(int64(m.full.state.Waiting)),
 			(end.redis.CPU - m.base.redis.CPU).Seconds(), report.Micros(end.redis.CPU-m.base.redis.CPU)/float64(max(1, end.calls)))
 	}
 }
@@ -185,13 +183,4 @@ func (s *sale) staged(what stage) (n int64) {
 		}
 	}
 	return n
-}
-
-// thousands groups digits.
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
@@ -15,9 +17,6 @@ import (
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
-
-// ErrBroken says that an invariant does not hold.
-var ErrBroken = errors.New("onsale: an invariant is broken")
 
 // Run simulates an on-sale and writes its samples, each second and at the end. It
 // leaves nothing behind.
@@ -49,7 +48,7 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		return fmt.Errorf("onsale: count who is where: %w", err)
 	}
 	m.report(out)
-	return verdict(judge(e), out)
+	return judge.Conclude(screen.New(out, true), findings(e))
 }
 
 func newSale(cfg Config) *sale {
@@ -158,21 +157,4 @@ func (s *sale) evidence() evidence {
 	e.places = s.record.places
 	e.answers, e.unanswered, e.over, e.orders, e.moved = s.record.answers, s.record.lost, s.record.over, s.record.orders, s.record.moved
 	return e
-}
-
-// verdict writes the invariants.
-func verdict(findings []finding, out io.Writer) error {
-	fmt.Fprintln(out)
-	broken := false
-	for _, f := range findings {
-		mark := "ok"
-		if !f.ok {
-			mark, broken = "BROKEN", true
-		}
-		fmt.Fprintf(out, "  %-62s  %-6s  %s\n", f.what, mark, f.saw)
-	}
-	if broken {
-		return ErrBroken
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package onsale
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -46,9 +47,9 @@ func AllWaits(seed uint64) []Waits {
 	}
 	for i := range all {
 		w := &all[i]
-		def(&w.Threshold, 1000)
-		def(&w.People, 8000)
-		def(&w.Batch, 100)
+		w.Threshold = cmp.Or(w.Threshold, 1000)
+		w.People = cmp.Or(w.People, 8000)
+		w.Batch = cmp.Or(w.Batch, 100)
 		w.Arrive, w.Active, w.Seed = 10*time.Second, 10*time.Minute, seed
 	}
 	return all

@@ -1,6 +1,7 @@
 package outboxbench
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,15 +33,9 @@ func (g Growth) withDefaults() Growth {
 	if g.Shards == nil {
 		g.Shards = []int{1, 2, 4, 8}
 	}
-	if g.Size == 0 {
-		g.Size = 200
-	}
-	if g.Rounds == 0 {
-		g.Rounds = 3
-	}
-	if g.Prefix == "" {
-		g.Prefix = "grow"
-	}
+	g.Size = cmp.Or(g.Size, 200)
+	g.Rounds = cmp.Or(g.Rounds, 3)
+	g.Prefix = cmp.Or(g.Prefix, "grow")
 	return g
 }
 

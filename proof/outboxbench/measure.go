@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
+	"github.com/millrace-go/millrace/proof/part"
 	"github.com/millrace-go/millrace/proof/report"
 )
 
@@ -126,7 +126,7 @@ func latency(ctx context.Context, s system, key string, cfg Config) (Latency, er
 		all = append(all, max(published[id].Sub(at), 0))
 	}
 	slices.Sort(all)
-	return Latency{P50: all[len(all)/2], P99: all[len(all)*99/100], Max: all[len(all)-1], Events: len(all)}, nil
+	return Latency{P50: percentile.Of(all, 0.5), P99: percentile.Of(all, 0.99), Max: all[len(all)-1], Events: len(all)}, nil
 }
 
 // until polls cond every 20 ms.
@@ -146,15 +146,12 @@ func until(ctx context.Context, cond func() bool) error {
 // appendInChild runs this program's appender and returns when each event was
 // committed, by the machine's clock, which both processes share.
 func appendInChild(ctx context.Context, key string, cfg Config) (map[string]time.Time, error) {
-	cmd := exec.CommandContext(ctx, os.Args[0], "appender", cfg.Prefix, key,
-		strconv.Itoa(cfg.Rate), strconv.Itoa(cfg.Seconds), strconv.Itoa(cfg.Size))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	out, err := part.Output(ctx, "appender", cfg.Prefix, key, strconv.Itoa(cfg.Rate), strconv.Itoa(cfg.Seconds), strconv.Itoa(cfg.Size))
 	if err != nil {
-		return nil, fmt.Errorf("appender: %w", err)
+		return nil, err
 	}
 	committed := make(map[string]time.Time, cfg.Rate*cfg.Seconds)
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		id, nanos, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok {
 			continue

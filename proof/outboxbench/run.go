@@ -1,6 +1,7 @@
 package outboxbench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,17 +27,13 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Rows, 50_000}, {&c.Size, 500}, {&c.Rounds, 5}, {&c.Rate, 500}, {&c.Seconds, 5}, {&c.Bookings, 2000}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Prefix == "" {
-		c.Prefix = "bench"
-	}
+	c.Rows = cmp.Or(c.Rows, 50_000)
+	c.Size = cmp.Or(c.Size, 500)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Rate = cmp.Or(c.Rate, 500)
+	c.Seconds = cmp.Or(c.Seconds, 5)
+	c.Bookings = cmp.Or(c.Bookings, 2000)
+	c.Prefix = cmp.Or(c.Prefix, "bench")
 	return c
 }
 

@@ -41,17 +41,12 @@ func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 		return err
 	}
 	defer p.Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurements
-	all := map[string][]whole{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for _, name := range names {
-			w, err := runs[name](ctx, p, cfg)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			all[name] = append(all[name], w)
-			fmt.Fprintf(out, "round %d  %-64s %9.0f events/s\n", round, name, w.rate)
-		}
+	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (whole, string, error) {
+		w, err := runs[name](ctx, p, cfg)
+		return w, fmt.Sprintf("%-64s %9.0f events/s", name, w.rate), err
+	})
+	if err != nil {
+		return err
 	}
 	out.Title("medians of %d rounds; %d rows of %d B into a publisher that counts, until every row is marked or gone", cfg.Rounds, cfg.Rows, cfg.Size)
 	fmt.Fprintf(out, "%-66s %10s %12s\n", "relay", "drain /s", "CPU µs/event")

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
 // Patience bounds the wait for each answer of a part.
@@ -21,35 +22,57 @@ const Patience = 2 * time.Minute
 // ends with its input. One goroutine uses it at a time.
 type Part struct {
 	what     string
-	cmd      *exec.Cmd
-	in       io.WriteCloser
+	process  *launch.Process
+	in       *os.File
 	lines    chan string
-	errs     bytes.Buffer
+	alone    func() bool // it lives longer than the context
 	patience time.Duration
 }
 
-// Start starts a part. name is the first argument, by which main knows it.
+// Start starts a part, which is killed when ctx ends. name is the first argument, by
+// which main knows it.
 func Start(ctx context.Context, name string, args ...string) (*Part, error) {
-	p := &Part{what: strings.Join(args, " "), lines: make(chan string, 1), patience: Patience}
-	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{name}, args...)...)
-	p.cmd.Stderr = &p.errs
-	out, err := p.cmd.StdoutPipe()
+	theirs, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
+	defer theirs.Close() //nolint:errcheck // the part has its own
+	out, to, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
+	defer to.Close() //nolint:errcheck // the part has its own
+	p := &Part{what: strings.Join(args, " "), in: in, lines: make(chan string, 1), patience: Patience}
+	if p.process, err = run(name, args, theirs, to); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
 	}
+	p.alone = context.AfterFunc(ctx, func() { p.process.Kill() })
 	go func() {
 		defer close(p.lines)
+		defer out.Close() //nolint:errcheck // it was read to its end
 		for in := bufio.NewScanner(out); in.Scan(); {
 			p.lines <- in.Text()
 		}
 	}()
 	return p, nil
+}
+
+func run(name string, args []string, in io.Reader, out io.Writer) (*launch.Process, error) {
+	return launch.Start(launch.Spec{
+		Name: name, Path: os.Args[0], Args: append([]string{name}, args...), Env: os.Environ(), Stdin: in, Stdout: out,
+	})
+}
+
+// Output is the output of a part without input, once it has ended.
+func Output(ctx context.Context, name string, args ...string) (string, error) {
+	var out bytes.Buffer
+	process, err := run(name, args, nil, &out)
+	if err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { process.Kill() })()
+	err = process.Wait()
+	return out.String(), err
 }
 
 // Next is the next line of the part.
@@ -75,7 +98,7 @@ func (p *Part) Next(ctx context.Context) (string, error) {
 // Ask sends a line, and reads the numbers of the answer.
 func (p *Part) Ask(ctx context.Context, format string, args ...any) ([]float64, error) {
 	if _, err := fmt.Fprintf(p.in, format+"\n", args...); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", p.what, err, &p.errs)
+		return nil, fmt.Errorf("%s: %w: %s", p.what, err, p.process.Tail())
 	}
 	line, err := p.Next(ctx)
 	if err != nil {
@@ -100,9 +123,8 @@ func (p *Part) Close() error {
 	err := p.in.Close()
 	for range p.lines { // until it has ended
 	}
-	if failed := p.cmd.Wait(); failed != nil {
-		err = errors.Join(err, fmt.Errorf("%s: %w: %s", p.what, failed, &p.errs))
-	}
+	err = errors.Join(err, p.process.Wait())
+	p.alone()
 	return err
 }
 

@@ -15,6 +15,10 @@ import (
 
 // TestMain is also the part.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "speaks" {
+		fmt.Println("one line")
+		os.Exit(len(os.Args) - 2)
+	}
 	if len(os.Args) > 1 && os.Args[1] == "the-part" {
 		if err := Answer(context.Background(), os.Stdin, os.Stdout, answer); err != nil {
 			os.Exit(1)
@@ -112,5 +116,14 @@ func TestLate(t *testing.T) {
 	end()
 	if err := p.Close(); err == nil {
 		t.Error("a killed part has ended well")
+	}
+}
+
+func TestOutput(t *testing.T) {
+	if out, err := Output(t.Context(), "speaks"); err != nil || out != "one line\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := Output(t.Context(), "speaks", "and fails"); err == nil {
+		t.Error("a part that fails has ended well")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/millrace-go/millrace/proof/redisserver"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 const (
@@ -110,7 +111,7 @@ func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config,
 				from = to - share
 			}
 			if from >= int64(len(crowd)) {
-				return errAll
+				return together.ErrDone
 			}
 			from++
 			return ask(ctx, crowd[from-1])

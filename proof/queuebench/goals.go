@@ -41,16 +41,16 @@ func (f *figures) table(cfg Config, all []*contender, out *report.Recorder) {
 			if len(got) == 0 {
 				continue
 			}
-			out.Figure(report.Figure{Chart: chart, Name: c.name, Role: role(c), Rounds: report.Rounds(got, func(r result) float64 { return r.rate }),
-				CPU:       report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.process) })),
-				EngineCPU: report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.redis) }))})
+			out.Figure(report.Figure{Chart: chart, Name: c.name, Role: role(c), Rounds: report.Rounds(got, func(r result) float64 { return r.Rate }),
+				CPU:       report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.Process) })),
+				EngineCPU: report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.Redis) }))})
 			fmt.Fprintf(out, "%-20s %-14s %12.0f %9.1f %9.1f %13.3f %9.3f %9.4f %9.2f\n", what, c.name,
-				report.Median(got, func(r result) float64 { return r.rate }),
+				report.Median(got, func(r result) float64 { return r.Rate }),
 				report.Median(got, func(r result) float64 { return report.Micros(r.p50) }),
 				report.Median(got, func(r result) float64 { return report.Micros(r.p99) }),
-				report.Median(got, func(r result) float64 { return report.Micros(r.redis) }),
-				report.Median(got, func(r result) float64 { return report.Micros(r.process) }),
-				report.Median(got, func(r result) float64 { return r.calls }),
+				report.Median(got, func(r result) float64 { return report.Micros(r.Redis) }),
+				report.Median(got, func(r result) float64 { return report.Micros(r.Process) }),
+				report.Median(got, func(r result) float64 { return r.Calls }),
 				report.Median(got, func(r result) float64 { return r.told }))
 		}
 	}
@@ -86,7 +86,7 @@ func halting(cfg Config) []string {
 // goals writes the ratios, of figures that were measured in the same round, with
 // their goals.
 func (f *figures) goals(cfg Config, out *report.Recorder) {
-	rate := func(r result) float64 { return r.rate }
+	rate := func(r result) float64 { return r.Rate }
 	out.Mark(poll, "10 × the plain scripts", 10*report.Median(f.loads[line{poll, peer}], rate))
 	out.Mark(join, "3 × the plain scripts", 3*report.Median(f.loads[line{join, peer}], rate))
 	out.Mark("blocked", "at most", 5)
@@ -94,7 +94,7 @@ func (f *figures) goals(cfg Config, out *report.Recorder) {
 	out.AtLeast("share of polls, as signs of life, that Redis was told", report.Value(report.Median(f.loads[line{poll, millrace}], func(r result) float64 { return r.told }), ""), 0.99)
 	out.Told("polls/s without ticket, millrace / plain scripts", f.ratio(byName, poll, rate, "polls/s"))
 	out.AtLeast("joins/s, millrace / plain scripts", f.ratio(join, join, rate, "joins/s"), 3)
-	redis := func(r result) float64 { return report.Micros(r.redis) }
+	redis := func(r result) float64 { return report.Micros(r.Redis) }
 	out.Told("Redis CPU per poll, millrace / plain scripts", f.ratio(poll, poll, redis, "µs"))
 	out.Told("Redis CPU per join, millrace / plain scripts", f.ratio(join, join, redis, "µs"))
 	out.AtMost("B of Redis per person, millrace", report.Value(f.memory[millrace], "B"), 160)

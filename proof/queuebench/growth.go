@@ -1,6 +1,7 @@
 package queuebench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // Growth sizes a run of [RunGrowth]. The zero value is the published one.
@@ -31,20 +33,11 @@ func (g Growth) withDefaults() Growth {
 	if g.People == nil {
 		g.People = []int{1000, 10_000, 100_000, 1_000_000}
 	}
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&g.Admitted, 100}, {&g.Rounds, 3}, {&g.PoolSize, 10 * runtime.GOMAXPROCS(0)}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if g.Span == 0 {
-		g.Span = 2 * time.Second
-	}
-	if g.Event == "" {
-		g.Event = "grow"
-	}
+	g.Admitted = cmp.Or(g.Admitted, 100)
+	g.Rounds = cmp.Or(g.Rounds, 3)
+	g.PoolSize = cmp.Or(g.PoolSize, 10*runtime.GOMAXPROCS(0))
+	g.Span = cmp.Or(g.Span, 2*time.Second)
+	g.Event = cmp.Or(g.Event, "grow")
 	return g
 }
 
@@ -94,19 +87,14 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) (err error
 		lines = append(lines, waiting{n, c})
 		fmt.Fprintf(out, "%d people have lined up\n", n)
 	}
-	all := map[int][]grown{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		draw := rand.New(rand.NewPCG(uint64(round), 7))
-		for _, w := range lines {
-			got, err := w.grow(ctx, s, cfg, draw)
-			if err != nil {
-				return fmt.Errorf("round %d, %d people: %w", round, w.people, err)
-			}
-			all[w.people] = append(all[w.people], got)
-			fmt.Fprintf(out, "round %d  %8d wait  %10.0f polls/s  %10.0f PINGs/s (%.0f deep)  a tick takes %6.2f ms, an empty script %5.3f ms\n",
-				round, w.people, got.polls.rate, got.pings, got.depth, ms(got.admit), ms(got.empty))
-		}
+	all, err := report.Interleave(out, cfg.Rounds, cfg.People, func(round, people int) (grown, string, error) {
+		w := lines[slices.Index(cfg.People, people)]
+		got, err := w.grow(ctx, s, cfg, rand.New(rand.NewPCG(uint64(round), uint64(people))))
+		return got, fmt.Sprintf("%8d wait  %10.0f polls/s  %10.0f PINGs/s (%.0f deep)  a tick takes %6.2f ms, an empty script %5.3f ms",
+			people, got.polls.Rate, got.pings, got.depth, ms(got.admit), ms(got.empty)), err
+	})
+	if err != nil {
+		return err
 	}
 	cfg.record(all, out)
 	return nil
@@ -120,8 +108,8 @@ func (w waiting) grow(ctx context.Context, s *redisserver.Server, cfg Growth, dr
 		return got, fmt.Errorf("polls: %w", err)
 	}
 	got.depth = 1
-	if got.polls.calls > 0 {
-		got.depth = max(1, 1/got.polls.calls)
+	if got.polls.Calls > 0 {
+		got.depth = max(1, 1/got.polls.Calls)
 	}
 	if got.pings, err = pings(ctx, s, int(got.depth+0.5), cfg.Span/2); err != nil {
 		return got, fmt.Errorf("PING: %w", err)
@@ -150,22 +138,22 @@ func (w waiting) grow(ctx context.Context, s *redisserver.Server, cfg Growth, dr
 func (w waiting) passes(ctx context.Context, s *redisserver.Server, cfg Growth, draw *rand.Rand) (all result, err error) {
 	const most = 200
 	calls, told := 0.0, 0.0
-	for pass := 0; pass < most && all.passed < cfg.Span; pass++ {
+	for pass := 0; pass < most && all.Passed < cfg.Span; pass++ {
 		got, _, err := w.load(ctx, s, Config{Span: cfg.Span, Event: cfg.Event}, poll, draw)
 		if err != nil {
 			return all, err
 		}
-		all.process = (all.process*time.Duration(all.n) + got.process*time.Duration(got.n)) / time.Duration(all.n+got.n)
-		all.redis = (all.redis*time.Duration(all.n) + got.redis*time.Duration(got.n)) / time.Duration(all.n+got.n)
+		all.Process = (all.Process*time.Duration(all.N) + got.Process*time.Duration(got.N)) / time.Duration(all.N+got.N)
+		all.Redis = (all.Redis*time.Duration(all.N) + got.Redis*time.Duration(got.N)) / time.Duration(all.N+got.N)
 		// Each Room first got a sign of life from each caller, told once.
-		got.told *= float64(got.n+callers) / float64(got.n)
-		calls, told = calls+got.calls*float64(got.n), told+got.told*float64(got.n)
-		all.n, all.passed = all.n+got.n, all.passed+got.passed
+		got.told *= float64(got.N+callers) / float64(got.N)
+		calls, told = calls+got.Calls*float64(got.N), told+got.told*float64(got.N)
+		all.N, all.Passed = all.N+got.N, all.Passed+got.Passed
 	}
-	if all.n == 0 || all.passed == 0 {
+	if all.N == 0 || all.Passed == 0 {
 		return all, errors.New("nobody polled")
 	}
-	all.rate, all.calls, all.told = float64(all.n)/all.passed.Seconds(), calls/float64(all.n), told/float64(all.n)
+	all.Rate, all.Calls, all.told = float64(all.N)/all.Passed.Seconds(), calls/float64(all.N), told/float64(all.N)
 	if all.told < 0.99 {
 		return all, fmt.Errorf("of the polls %.1f %% were told to Redis, want 99 %%: they would be cheap", 100*all.told)
 	}
@@ -179,7 +167,7 @@ func pings(ctx context.Context, s *redisserver.Server, depth int, span time.Dura
 	defer func() { err = errors.Join(err, client.Close()) }()
 	var n atomic.Int64
 	start := time.Now()
-	err = together(clients, span, func(_ int, over *atomic.Bool) error {
+	err = together.For(clients, span, func(_ int, over *atomic.Bool) error {
 		for !over.Load() {
 			_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 				for range depth {
@@ -222,9 +210,9 @@ func (g Growth) record(all map[int][]grown, out *report.Recorder) {
 		add := func(chart, name string, role report.Role, colour int, of func(grown) float64) {
 			out.Figure(report.Figure{Chart: chart, Name: name, Role: role, Colour: colour, X: x, Rounds: report.Rounds(got, of)})
 		}
-		out.Figure(report.Figure{Chart: "polls", Name: "polls", Role: report.Ours, X: x, Rounds: report.Rounds(got, func(v grown) float64 { return v.polls.rate }),
-			CPU:       report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.process) })),
-			EngineCPU: report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.redis) }))})
+		out.Figure(report.Figure{Chart: "polls", Name: "polls", Role: report.Ours, X: x, Rounds: report.Rounds(got, func(v grown) float64 { return v.polls.Rate }),
+			CPU:       report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.Process) })),
+			EngineCPU: report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.Redis) }))})
 		add("polls", "limit: PING in pipelines as deep", report.Limit, -1, func(v grown) float64 { return v.pings })
 		add("admit", "a tick", report.Ours, 0, func(v grown) float64 { return ms(v.admit) })
 		add("admit", "of it, Redis serves nobody else", report.Ours, 1, func(v grown) float64 { return ms(v.blocked) })
@@ -234,7 +222,7 @@ func (g Growth) record(all map[int][]grown, out *report.Recorder) {
 		polls := make([]float64, len(all[n]))
 		limits := make([]float64, len(all[n]))
 		for i, v := range all[n] {
-			polls[i], limits[i] = v.polls.rate, v.pings
+			polls[i], limits[i] = v.polls.Rate, v.pings
 		}
 		out.Told(fmt.Sprintf("polls/s, %d wait / PINGs/s", n), report.Between(polls, limits, func(v float64) float64 { return v }, "1/s"))
 		out.Told(fmt.Sprintf("polls that a call of Redis tells, %d wait", n), report.Value(report.Median(all[n], func(v grown) float64 { return v.depth }), "polls"))

@@ -1,6 +1,7 @@
 package queuebench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,23 +29,15 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.People, 1_000_000}, {&c.Dead, 300_000}, {&c.Rounds, 5}, {&c.PoolSize, 10 * runtime.GOMAXPROCS(0)}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
+	c.People = cmp.Or(c.People, 1_000_000)
+	c.Dead = cmp.Or(c.Dead, 300_000)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.PoolSize = cmp.Or(c.PoolSize, 10*runtime.GOMAXPROCS(0))
 	if c.Ticks == nil {
 		c.Ticks = []int{100, 1000, 10_000}
 	}
-	if c.Span == 0 {
-		c.Span = 1500 * time.Millisecond
-	}
-	if c.Event == "" {
-		c.Event = "bench"
-	}
+	c.Span = cmp.Or(c.Span, 1500*time.Millisecond)
+	c.Event = cmp.Or(c.Event, "bench")
 	return c
 }
 
@@ -156,7 +149,7 @@ func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, 
 			}
 			if ok {
 				f.loads[line{what, c.name}] = append(f.loads[line{what, c.name}], got)
-				fmt.Fprintf(out, "round %d  %-20s %-14s %10.0f /s\n", round, what, c.name, got.rate)
+				fmt.Fprintf(out, "round %d  %-20s %-14s %10.0f /s\n", round, what, c.name, got.Rate)
 			}
 		}
 	}

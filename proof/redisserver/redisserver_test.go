@@ -71,7 +71,7 @@ func TestGiven(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := other.ready(t.Context()); err != nil {
+	if err := other.admin.Ping(t.Context()).Err(); err != nil {
 		t.Errorf("the given server was ended: %v", err)
 	}
 	if err := other.Close(); err != nil {
@@ -139,5 +139,30 @@ func TestBlockedFails(t *testing.T) {
 	cancel()
 	if _, err := s.Blocked(ended, func() error { return nil }); err == nil {
 		t.Error("a measurement without a server has a result")
+	}
+}
+
+// A server that keeps its state finds it again after a kill.
+func TestRestart(t *testing.T) {
+	own(t).Close() //nolint:errcheck // there is a program
+	for _, keep := range []bool{false, true} {
+		s, err := Start(t.Context(), Config{Dir: t.TempDir(), Keep: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := s.Client(1)
+		if err := client.Do(t.Context(), "SET", "key", 1).Err(); err != nil {
+			t.Fatal(err)
+		}
+		s.Kill()
+		if err := s.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := client.Exists(t.Context(), "key").Result(); err != nil || n == 1 != keep {
+			t.Errorf("keep %v: %d keys, %v", keep, n, err)
+		}
+		if err := errors.Join(client.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -4,22 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
-// Server is the Redis that is measured. Make one with [Open].
+// Server is the Redis that is measured. Make one with [Open], [Start] or [Connect].
 type Server struct {
 	URL string
 	Own bool // no other program uses it
 
 	options *redis.Options // of the clients, without a pool size
 	admin   *redis.Client
-	end     func() error
+	cfg     Config
+	process *launch.Process // nil unless Own
+	remove  string          // the folder that is not needed any more
+}
+
+// Config of a server that is started.
+type Config struct {
+	Program string    // redis-server; a path, or a name in PATH
+	Dir     string    // of its data; one of its own when empty
+	Keep    bool      // an append-only file: after Kill it finds a state that is not much older
+	Log     io.Writer // of its output; may be nil
 }
 
 // startTimeout bounds how long a redis-server takes until it answers.
@@ -28,86 +41,95 @@ const startTimeout = 30 * time.Second
 // Open starts a redis-server on a free port of the loopback interface, or takes
 // that of the URL when there is none in PATH. Close it when done.
 func Open(ctx context.Context, url string) (*Server, error) {
-	program, err := exec.LookPath("redis-server")
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		return Start(ctx, Config{})
+	}
+	if url == "" {
+		return nil, errors.New("there is neither a redis-server in PATH nor a URL of one; install it or give a URL")
+	}
+	return Connect(url)
+}
+
+// Start starts a redis-server on a free port of the loopback interface, and waits until
+// it answers. Close it when done.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	addr, err := launch.FreeAddr()
 	if err != nil {
-		if url == "" {
-			return nil, errors.New("there is neither a redis-server in PATH nor a URL of one; install it or give a URL")
+		return nil, err
+	}
+	s, err := Connect("redis://" + addr + "/0")
+	if err != nil {
+		return nil, err
+	}
+	s.Own, s.cfg = true, cfg
+	if s.cfg.Program == "" {
+		s.cfg.Program = "redis-server"
+	}
+	if s.cfg.Dir == "" {
+		if s.cfg.Dir, err = os.MkdirTemp("", "millrace-redis-*"); err != nil {
+			return nil, errors.Join(err, s.Close())
 		}
-		return Connect(url)
+		s.remove = s.cfg.Dir
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "millrace-bench-*")
-	if err != nil {
-		return nil, err
-	}
-	process := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no")
-	if err := process.Start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	end := func() error {
-		err := process.Process.Kill()
-		var killed *exec.ExitError
-		if e := process.Wait(); e != nil && !errors.As(e, &killed) {
-			err = errors.Join(err, e)
-		}
-		return errors.Join(err, os.RemoveAll(dir))
-	}
-	s, err := connect("redis://"+address+"/0", true, end)
-	if err != nil {
-		return nil, errors.Join(err, end())
-	}
-	if err := s.ready(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("redis-server does not answer within %v: %w", startTimeout, err), s.Close())
+	if err := s.Restart(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// Connect takes the server of a URL, which is already running.
-func Connect(url string) (*Server, error) {
-	return connect(url, false, func() error { return nil })
+// Restart starts a server that was killed, and waits until it answers.
+func (s *Server) Restart(ctx context.Context) error {
+	host, port, err := net.SplitHostPort(s.options.Addr)
+	if err != nil {
+		return err
+	}
+	keep := "no"
+	if s.cfg.Keep {
+		keep = "yes"
+	}
+	s.process, err = launch.Start(launch.Spec{
+		Name: "redis-server", Path: s.cfg.Program, Dir: s.cfg.Dir, Env: os.Environ(), Log: s.cfg.Log,
+		Args: []string{"--port", port, "--bind", host, "--dir", s.cfg.Dir, "--save", "", "--appendonly", keep},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return s.process.Until(ctx, "answering", func(ctx context.Context) error { return s.admin.Ping(ctx).Err() })
 }
 
-func connect(url string, own bool, end func() error) (*Server, error) {
+// Kill ends a server that was started, as kill -9 does.
+func (s *Server) Kill() { s.process.Kill() }
+
+// Connect takes the server of a URL, which is already running.
+func Connect(url string) (*Server, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, errors.New("the Redis URL does not parse; write redis://host:6379/0") // the parser's error may quote a password
 	}
 	admin := *options
 	admin.PoolSize = 1
-	return &Server{URL: url, Own: own, options: options, admin: redis.NewClient(&admin), end: end}, nil
+	return &Server{URL: url, options: options, admin: redis.NewClient(&admin)}, nil
 }
 
-func (s *Server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := s.admin.Ping(ctx).Err()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return err
-		}
+// Addr is the server's address.
+func (s *Server) Addr() string { return s.options.Addr }
+
+// Close ends the server if it was started.
+func (s *Server) Close() error {
+	err := s.admin.Close()
+	if s.process != nil {
+		s.Kill()
 	}
+	if s.remove != "" {
+		err = errors.Join(err, os.RemoveAll(s.remove))
+	}
+	if err != nil {
+		return fmt.Errorf("redis-server: %w", err)
+	}
+	return nil
 }
-
-// Close ends the server if Open started it.
-func (s *Server) Close() error { return errors.Join(s.admin.Close(), s.end()) }
 
 // Client makes a client with go-redis' defaults. Close it when done.
 func (s *Server) Client(pool int) *redis.Client {

@@ -5,6 +5,7 @@
 //	property                                                  proven by
 //	a goal that is missed, or was not measured, is never met  TestGoals, TestNothingIsNoRatio
 //	a figure is the median of its rounds                      TestFigure, TestMedian
+//	each begins a round in its turn, an error names it        TestInterleave
 //	saved results are read back, not-a-number too             TestSaveAndLoad
 //	one section is replaced and no other                      TestSaveReplacesOne
 //	an interrupted save leaves the old result                 TestSaveReplacesOne

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -193,5 +195,28 @@ func TestCPU(t *testing.T) {
 		if time.Since(start) > 10*time.Second {
 			t.Fatal("no processor time was counted")
 		}
+	}
+}
+
+func TestInterleave(t *testing.T) {
+	var said bytes.Buffer
+	var order []string
+	broken := errors.New("broken")
+	measure := func(round int, name string) (int, string, error) {
+		order = append(order, name)
+		if round == 4 {
+			return 0, "", broken
+		}
+		return round, "of " + name, nil
+	}
+	got, err := Interleave(To(&said), 3, []string{"a", "b"}, measure)
+	if err != nil || !reflect.DeepEqual(got, map[string][]int{"a": {1, 2, 3}, "b": {1, 2, 3}}) || strings.Join(order, "") != "abbaab" {
+		t.Errorf("%v, %v, in the order %v", got, err, order)
+	}
+	if !strings.HasPrefix(said.String(), "round 1  of a\nround 1  of b\nround 2  of b\n") {
+		t.Error(said.String())
+	}
+	if _, err := Interleave(To(&said), 4, []string{"a", "b"}, measure); !errors.Is(err, broken) || !strings.Contains(err.Error(), "round 4: b: ") {
+		t.Error(err)
 	}
 }

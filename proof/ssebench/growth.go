@@ -1,6 +1,7 @@
 package ssebench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +26,7 @@ func (g Growth) withDefaults() Growth {
 	if g.Streams == nil {
 		g.Streams = []int{1000, 5000, 10_000, 25_000, 50_000}
 	}
-	if g.Rounds == 0 {
-		g.Rounds = 3
-	}
+	g.Rounds = cmp.Or(g.Rounds, 3)
 	return g
 }
 
@@ -54,20 +53,18 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) error {
 	if cfg.Most < 1 || cfg.Size < minSize {
 		return fmt.Errorf("a process may have %d streams, and an event has %d bytes; give at least 1 and %d", cfg.Most, cfg.Size, minSize)
 	}
-	all := map[at][]grown{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for _, n := range cfg.Streams {
-			for i := range growers { // each begins in its turn
-				who := growers[(i+round-1)%len(growers)]
-				got, err := grow(ctx, cfg, who, n)
-				if err != nil {
-					return fmt.Errorf("round %d: %s, %d streams: %w", round, who, n, err)
-				}
-				all[at{who, n}] = append(all[at{who, n}], got)
-				fmt.Fprintf(out, "round %d  %6d streams  %-18s %6.2f kB a stream  %6.0f k/s\n", round, n, who, got.idle/1e3, got.pace.rate/1e3)
-			}
+	var places []at
+	for _, n := range cfg.Streams {
+		for _, who := range growers {
+			places = append(places, at{who, n})
 		}
+	}
+	all, err := report.Interleave(out, cfg.Rounds, places, func(_ int, p at) (grown, string, error) {
+		got, err := grow(ctx, cfg, p.who, p.streams)
+		return got, fmt.Sprintf("%6d streams  %-18s %6.2f kB a stream  %6.0f k/s", p.streams, p.who, got.idle/1e3, got.pace.rate/1e3), err
+	})
+	if err != nil {
+		return err
 	}
 	cfg.record(all, out)
 	return nil

@@ -1,6 +1,7 @@
 package ssebench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,20 +24,15 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, f := range []struct {
-		field   *int
-		initial int
-	}{{&c.Conns, 10_000}, {&c.Size, 200}, {&c.Burst, 30}, {&c.Rounds, 5}, {&c.Held, 50_000}, {&c.Pings, 2}, {&c.Most, mostFiles() - spareFiles}} {
-		if *f.field == 0 {
-			*f.field = f.initial
-		}
-	}
-	if c.Span == 0 {
-		c.Span = 2 * time.Second
-	}
-	if c.Ping == 0 {
-		c.Ping = 20 * time.Second
-	}
+	c.Conns = cmp.Or(c.Conns, 10_000)
+	c.Size = cmp.Or(c.Size, 200)
+	c.Burst = cmp.Or(c.Burst, 30)
+	c.Rounds = cmp.Or(c.Rounds, 5)
+	c.Held = cmp.Or(c.Held, 50_000)
+	c.Pings = cmp.Or(c.Pings, 2)
+	c.Most = cmp.Or(c.Most, mostFiles()-spareFiles)
+	c.Span = cmp.Or(c.Span, 2*time.Second)
+	c.Ping = cmp.Or(c.Ping, 20*time.Second)
 	return c
 }
 
@@ -68,19 +64,18 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	if err := cfg.validate(); err != nil {
 		return err
 	}
-	f := figures{}
-	for round := 1; round <= cfg.Rounds; round++ {
-		out.Round(round, cfg.Rounds)
-		for i := range contenders { // each begins a round in its turn
-			name := contenders[(i+round-1)%len(contenders)].name
-			got, err := measure(ctx, cfg, name)
-			if err != nil {
-				return fmt.Errorf("round %d: %s: %w", round, name, err)
-			}
-			f[name] = append(f[name], got)
-			fmt.Fprintf(out, "round %d  %-18s %6.2f kB a stream  %6.0f k/s  %6.0f k/s in bursts\n", round, name, got.idle/1e3, got.single.rate/1e3, got.burst.rate/1e3)
-		}
+	names := make([]string, len(contenders))
+	for i, c := range contenders {
+		names[i] = c.name
 	}
+	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (result, string, error) {
+		got, err := measure(ctx, cfg, name)
+		return got, fmt.Sprintf("%-18s %6.2f kB a stream  %6.0f k/s  %6.0f k/s in bursts", name, got.idle/1e3, got.single.rate/1e3, got.burst.rate/1e3), err
+	})
+	if err != nil {
+		return err
+	}
+	f := figures(all)
 	f.table(cfg, out)
 	f.goals(cfg, out)
 	for _, name := range []string{lean, portable} {

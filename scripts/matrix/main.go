@@ -36,10 +36,10 @@ var beside = []string{
 	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
-	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",
+	"./examples/boxoffice/internal/meter",
 	"./examples/boxoffice/internal/admissions", "./examples/boxoffice/internal/catalog/rediscopy", "./examples/boxoffice/internal/heldseats",
 	"./deploy/...", "./examples/migrating",
-	"./proof/batchbench", "./proof/busbench", "./proof/cheats", "./proof/doorbench", "./proof/kafkabench", "./proof/limitbench",
+	"./proof/batchbench", "./proof/busbench", "./proof/cheats", "./proof/doorbench", "./proof/kafkabench", "./proof/limitbench", "./proof/limitproof",
 	"./proof/environment", "./proof/gatebench", "./proof/onsale", "./proof/outboxbench", "./proof/place", "./proof/queuebench", "./proof/redisserver",
 }
 

@@ -10,29 +10,22 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 	"github.com/millrace-go/millrace/proof/cheats"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var cfg cheats.Config
-	flag.IntVar(&cfg.People, "people", 5000, "number of people, half of which cheat")
-	flag.DurationVar(&cfg.For, "for", 10*time.Minute, "time from the first arrival to the end")
-	flag.IntVar(&cfg.Threshold, "threshold", 60, "number of people who may be inside at once")
-	flag.DurationVar(&cfg.Kill, "kill", 15*time.Second, "time between two kills of an instance")
-	flag.DurationVar(&cfg.Promote, "promote", time.Minute, "time between two promotions of the replica")
-	flag.Uint64Var(&cfg.Seed, "seed", 1, "seed of the random choices")
-	flag.StringVar(&cfg.Room, "room", "", "program of an instance, made from proof/cmd/room; built when empty")
-	flag.Parse()
-	if err := cheats.Run(ctx, cfg, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	flags := flag.NewFlagSet("cheats", flag.ContinueOnError)
+	flags.IntVar(&cfg.People, "people", 5000, "number of people, half of which cheat")
+	flags.DurationVar(&cfg.For, "for", 10*time.Minute, "time from the first arrival to the end")
+	flags.IntVar(&cfg.Threshold, "threshold", 60, "number of people who may be inside at once")
+	flags.DurationVar(&cfg.Kill, "kill", 15*time.Second, "time between two kills of an instance")
+	flags.DurationVar(&cfg.Promote, "promote", time.Minute, "time between two promotions of the replica")
+	flags.Uint64Var(&cfg.Seed, "seed", 1, "seed of the random choices")
+	flags.StringVar(&cfg.Room, "room", "", "program of an instance, made from proof/cmd/room; built when empty")
+	os.Exit(command.Run(flags, os.Args[1:], func(ctx context.Context) error { return cheats.Run(ctx, cfg, os.Stdout) }))
 }

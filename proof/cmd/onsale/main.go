@@ -16,36 +16,31 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 	"github.com/millrace-go/millrace/proof/onsale"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	cfg := onsale.Config{URL: os.Getenv("MILLRACE_REDIS_URL")}
-	flag.IntVar(&cfg.People, "people", 200_000, "who want tickets")
-	flag.DurationVar(&cfg.Arrive, "arrive", 10*time.Second, "within which all of them come")
-	flag.DurationVar(&cfg.Window, "window", 75*time.Second, "from the first arrival to the end")
-	flag.IntVar(&cfg.Instances, "instances", 4, "that serve them")
-	flag.IntVar(&cfg.Threshold, "threshold", 1000, "who may be inside at once")
-	flag.IntVar(&cfg.Batch, "batch", 500, "admissions each second, over all instances")
-	flag.DurationVar(&cfg.Hold, "hold", 4*time.Second, "how long people stay inside, more or less")
-	flag.DurationVar(&cfg.NoShow, "noshow", 20*time.Second, "how long a place is kept for who does not come")
-	flag.IntVar(&cfg.Workers, "workers", 1024, "calls at once")
-	flag.Uint64Var(&cfg.Seed, "seed", 1, "of what chance decides")
-	flag.BoolVar(&cfg.Memory, "memory", false, "keep the line in the memory of this process")
-	flag.Parse()
-	err := onsale.Run(ctx, cfg, os.Stdout)
-	if err == nil {
+	flags := flag.NewFlagSet("onsale", flag.ContinueOnError)
+	flags.IntVar(&cfg.People, "people", 200_000, "who want tickets")
+	flags.DurationVar(&cfg.Arrive, "arrive", 10*time.Second, "within which all of them come")
+	flags.DurationVar(&cfg.Window, "window", 75*time.Second, "from the first arrival to the end")
+	flags.IntVar(&cfg.Instances, "instances", 4, "that serve them")
+	flags.IntVar(&cfg.Threshold, "threshold", 1000, "who may be inside at once")
+	flags.IntVar(&cfg.Batch, "batch", 500, "admissions each second, over all instances")
+	flags.DurationVar(&cfg.Hold, "hold", 4*time.Second, "how long people stay inside, more or less")
+	flags.DurationVar(&cfg.NoShow, "noshow", 20*time.Second, "how long a place is kept for who does not come")
+	flags.IntVar(&cfg.Workers, "workers", 1024, "calls at once")
+	flags.Uint64Var(&cfg.Seed, "seed", 1, "of what chance decides")
+	flags.BoolVar(&cfg.Memory, "memory", false, "keep the line in the memory of this process")
+	os.Exit(command.Run(flags, os.Args[1:], func(ctx context.Context) error {
+		if err := onsale.Run(ctx, cfg, os.Stdout); err != nil {
+			return err
+		}
 		fmt.Println()
-		err = onsale.WaitsTable(ctx, cfg.Seed, os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+		return onsale.WaitsTable(ctx, cfg.Seed, os.Stdout)
+	}))
 }

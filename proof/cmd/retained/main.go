@@ -12,13 +12,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
@@ -39,30 +43,32 @@ const slow = 100 * time.Millisecond
 const late = 500
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	rows := flag.Int("rows", 20_000_000, "events that were published and are kept")
-	backlog := flag.Int("backlog", 4_000_000, "events that wait")
-	flag.Parse()
-	names := flag.Args()
-	if len(names) == 0 {
-		names = []string{"postgres", "mysql"}
-	}
-	var failed error
-	for _, name := range names {
-		d, err := open(ctx, name)
-		if err == nil {
-			err = run(ctx, d, *rows, *backlog)
-			err = errors.Join(err, d.close(context.WithoutCancel(ctx)))
+	flags := flag.NewFlagSet("retained", flag.ContinueOnError)
+	rows := flags.Int("rows", 20_000_000, "events that were published and are kept")
+	backlog := flags.Int("backlog", 4_000_000, "events that wait")
+	os.Exit(command.Run(flags, os.Args[1:], func(ctx context.Context) error {
+		names := flags.Args()
+		if len(names) == 0 {
+			names = []string{"postgres", "mysql"}
 		}
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
+		var checks []judge.Check
+		for _, name := range names {
+			d, err := open(ctx, name)
+			if err == nil {
+				var some []judge.Check
+				some, err = run(ctx, d, *rows, *backlog)
+				checks = append(checks, some...)
+				err = errors.Join(err, d.close(context.WithoutCancel(ctx)))
+			}
+			if err != nil {
+				checks = append(checks, judge.Control(name+": the run came to its end", false, "%v", err))
+			}
 		}
-	}
-	if failed != nil {
-		fmt.Fprintln(os.Stderr, "retained:", failed)
-		os.Exit(1)
-	}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return judge.Conclude(screen.New(os.Stdout, true), checks)
+	}))
 }
 
 // store is the interface of the outboxes of both databases.
@@ -94,33 +100,33 @@ type statement struct {
 	read      float64 // buffers or rows per call
 }
 
-func run(ctx context.Context, d *database, rows, backlog int) error {
+func run(ctx context.Context, d *database, rows, backlog int) ([]judge.Check, error) {
 	if err := d.store.Migrate(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	seen := &counter{seen: make([]uint64, (rows+backlog)/64+1), last: make([]int, keys)}
 	box, err := outbox.New(d.store, outbox.Config{Topic: "events"})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer box.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the run is over
 	origin, err := appendOne(ctx, d.db, box)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	held, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer held.Rollback() //nolint:errcheck // committed below
 	for i := range late {
 		e, err := event.New("Late", "/retained", i)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		e.AggregateID = "late"
 		if err := box.Append(ctx, held, e); err != nil {
-			return err
+			return nil, err
 		}
 	}
 
@@ -128,17 +134,17 @@ func run(ctx context.Context, d *database, rows, backlog int) error {
 	stop := relay(d.store, seen, -1)
 	err = errors.Join(fill(ctx, d, origin, 0, rows, "retained"), seen.wait(ctx, rows, 1))
 	if err = errors.Join(err, stop()); err != nil {
-		return err
+		return nil, err
 	}
 	fmt.Printf("%s: %d events appended and published in %s beside the open transaction\n", d.title, rows, time.Since(start).Round(time.Second))
 	if err := fill(ctx, d, origin, rows, backlog, "backlog"); err != nil {
-		return err
+		return nil, err
 	}
 	if err := held.Commit(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.forget(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	start = time.Now()
 	stop = relay(d.store, seen, time.Second)
@@ -149,15 +155,15 @@ func run(ctx context.Context, d *database, rows, backlog int) error {
 	took := time.Since(start)
 	end()
 	if err = errors.Join(err, <-looked, stop()); err != nil {
-		return err
+		return nil, err
 	}
 	all, err := d.spent(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Printf("%s: a backlog of %d and %d rows of the late transaction published in %s, %.0f a second; lost %d, doubled %d, out of order %d\n\n",
-		d.title, backlog, late, took.Round(100*time.Millisecond), float64(backlog)/took.Seconds(), seen.lost(rows+backlog), seen.doubled, seen.inverted)
-	return errors.Join(print(all), seen.judge(rows+backlog))
+	fmt.Printf("%s: a backlog of %d and %d rows of the late transaction published in %s, %.0f a second\n\n",
+		d.title, backlog, late, took.Round(100*time.Millisecond), float64(backlog)/took.Seconds())
+	return append(seen.judge(d.title, rows+backlog), fast(d.title, all)), print(all)
 }
 
 // appendOne appends the event whose row is copied.
@@ -284,25 +290,29 @@ func (c *counter) wait(ctx context.Context, want, wantOthers int) error {
 	}
 }
 
-func (c *counter) lost(want int) int { return want - c.n }
-
-func (c *counter) judge(want int) error {
-	if c.lost(want) != 0 || c.doubled > 0 || c.inverted > 0 || c.others != late+1 {
-		return fmt.Errorf("lost %d, doubled %d, out of order %d; of the late transaction %d of %d", c.lost(want), c.doubled, c.inverted, c.others-1, late)
+func (c *counter) judge(title string, want int) []judge.Check {
+	return []judge.Check{
+		judge.That(title+": each event is published once and in order", c.n == want && c.doubled+c.inverted == 0,
+			"lost %d, doubled %d, out of order %d", want-c.n, c.doubled, c.inverted),
+		judge.That(title+": the late transaction is published", c.others == late+1, "%d of %d", c.others-1, late),
 	}
-	return nil
 }
 
-// print writes the table, and returns an error for slow statements.
+// print writes the table.
 func print(all []statement) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "calls\tmean ms\tmax ms\tread per call\tstatement")
-	var failed error
 	for _, s := range all {
 		fmt.Fprintf(w, "%d\t%.2f\t%.1f\t%.0f\t%s\n", s.calls, float64(s.mean)/1e6, float64(s.max)/1e6, s.read, s.text)
-		if s.max > slow {
-			failed = errors.Join(failed, fmt.Errorf("a statement took %s, over %s: %s", s.max.Round(time.Millisecond), slow, s.text))
-		}
 	}
-	return errors.Join(failed, w.Flush())
+	return w.Flush()
+}
+
+// fast finds the slowest statement.
+func fast(title string, all []statement) judge.Check {
+	if len(all) == 0 {
+		return judge.Control(title+": the server tells the times of statements", false, "it has none")
+	}
+	worst := slices.MaxFunc(all, func(a, b statement) int { return cmp.Compare(a.max, b.max) })
+	return judge.That(title+": no statement is slow", worst.max <= slow, "the slowest took %s, at most %s: %s", worst.max.Round(time.Millisecond), slow, worst.text)
 }

@@ -8,15 +8,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/pair"
 	"github.com/millrace-go/millrace/outbox"
@@ -37,37 +37,44 @@ const (
 )
 
 // runFaults is the stress with relays and servers that fail.
-func runFaults(ctx context.Context, cfg outboxtest.StressConfig) error {
+func runFaults(ctx context.Context, cfg outboxtest.StressConfig) (checks []judge.Check) {
 	fmt.Printf("\nThe same on a primary with a replica and three relay processes: one stopped (SIGSTOP) for twice its lease,\n")
 	fmt.Printf("one killed, then a failover to a replica that lags. Repeated: published again after these faults.\n\n")
 	fmt.Printf("%-12s %9s %6s %9s %9s %9s %10s\n", "database", "committed", "lost", "ghosts", "inverted", "repeated", "undone")
-	var errs []error
 	for _, name := range []string{"postgres", "mariadb", "mysql"} {
-		if err := faults(ctx, name, cfg); err != nil {
-			errs = append(errs, fmt.Errorf("%s with faults: %w", name, err))
+		title := name + " with faults"
+		r, undone, err := faults(ctx, name, cfg)
+		if err != nil {
+			checks = append(checks, unfinished(title, err))
+			continue
 		}
+		fmt.Printf("%-12s %9d %6d %9d %9d %9d %10d\n", name, r.Appended, r.Lost, r.Uncommitted, r.Inverted, r.Duplicated, undone)
+		checks = append(checks,
+			judge.That(title+": each commit that lasts is published, in order", r.Lost+r.Uncommitted+r.Inverted == 0,
+				"lost %d, not committed %d, inverted %d", r.Lost, r.Uncommitted, r.Inverted),
+			committed(title, r), judge.Control(title+": the failover undoes commits", undone > 0, "%d", undone))
 	}
-	return errors.Join(errs...)
+	return checks
 }
 
-func faults(ctx context.Context, name string, cfg outboxtest.StressConfig) (err error) {
+func faults(ctx context.Context, name string, cfg outboxtest.StressConfig) (r outboxtest.StressResult, undone int, err error) {
 	p, err := pair.Start(ctx, name)
 	if err != nil {
-		return err
+		return r, 0, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	db, err := p.Open(p.URL)
 	if err != nil {
-		return err
+		return r, 0, err
 	}
 	defer db.Close() //nolint:errcheck // the run is over
 	db.SetMaxOpenConns(cfg.Writers + 8)
 	store, err := open(name, db)
 	if err != nil {
-		return err
+		return r, 0, err
 	}
 	if err := store.Migrate(ctx); err != nil {
-		return err
+		return r, 0, err
 	}
 	f := &fleet{pair: p, store: store}
 	cfg.Store, cfg.DB, cfg.Unrelated, cfg.Naive = store, db, db, false
@@ -76,20 +83,8 @@ func faults(ctx context.Context, name string, cfg outboxtest.StressConfig) (err 
 		Strike:    func(ctx context.Context) error { return f.strike(ctx, cfg.Duration) },
 		Committed: func(ctx context.Context) ([]string, error) { return messageIDs(ctx, p) },
 	}
-	r, err := outboxtest.Stress(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%-12s %9d %6d %9d %9d %9d %10d\n", name, r.Appended, r.Lost, r.Uncommitted, r.Inverted, r.Duplicated, f.undone)
-	switch {
-	case r.Appended == 0:
-		return errors.New("nothing was committed")
-	case r.Lost+r.Uncommitted+r.Inverted > 0:
-		return fmt.Errorf("a promise is broken: %v", r)
-	case f.undone == 0:
-		return errors.New("the failover undid no commit, so the run proves nothing")
-	}
-	return nil
+	r, err = outboxtest.Stress(ctx, cfg)
+	return r, f.undone, err
 }
 
 // migrated is a store that makes its tables, of either database.
@@ -136,7 +131,7 @@ type fleet struct {
 	undone int
 
 	mu    sync.Mutex
-	relay map[string]*exec.Cmd // by holder
+	relay map[string]*launch.Process // those that live, by holder
 }
 
 // run starts the relays and reads what they publish until ctx is done. They share
@@ -147,21 +142,23 @@ func (f *fleet) run(ctx context.Context, published func(id, aggregate string, ve
 		return err
 	}
 	f.mu.Lock()
-	f.relay = map[string]*exec.Cmd{}
+	f.relay = map[string]*launch.Process{}
 	for i := range 3 {
 		name := fmt.Sprint("relay-", i+1)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), relayEnv+"="+name, urlEnv+"="+f.pair.URL, kindEnv+"="+f.pair.Name)
-		cmd.ExtraFiles, cmd.Stderr = []*os.File{w}, os.Stderr
-		if err = cmd.Start(); err != nil {
+		if f.relay[name], err = launch.Start(launch.Spec{
+			Name: name, Path: os.Args[0], Files: []*os.File{w}, Log: os.Stderr,
+			Env: append(os.Environ(), relayEnv+"="+name, urlEnv+"="+f.pair.URL, kindEnv+"="+f.pair.Name),
+		}); err != nil {
+			delete(f.relay, name)
 			break
 		}
-		f.relay[name] = cmd
 	}
 	f.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() { f.each(func(cmd *exec.Cmd) { _ = cmd.Process.Signal(os.Interrupt) }) })
-	defer stop()
 	_ = w.Close() // the children have it
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	stopped := make(chan error, 1)
+	go func() { <-ctx.Done(); stopped <- f.stop() }()
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		var id, aggregate string
@@ -172,37 +169,41 @@ func (f *fleet) run(ctx context.Context, published func(id, aggregate string, ve
 		}
 		published(id, aggregate, version)
 	}
-	err = errors.Join(err, lines.Err(), r.Close())
-	f.each(func(cmd *exec.Cmd) {
-		var exit *exec.ExitError
-		if bad := cmd.Wait(); bad != nil && (!errors.As(bad, &exit) || exit.ExitCode() != -1) {
-			err = errors.Join(err, fmt.Errorf("relay: %w", bad)) // -1: by a signal
-		}
-	})
-	return err
+	end() // all relays have ended, or wrote what they should not
+	return errors.Join(err, lines.Err(), r.Close(), <-stopped)
 }
 
-func (f *fleet) each(do func(*exec.Cmd)) {
+// stop ends the relays that live. One that ended by itself is an error.
+func (f *fleet) stop() (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, cmd := range f.relay {
-		do(cmd)
+	for _, p := range f.relay {
+		err = errors.Join(err, p.Stop(30*time.Second))
 	}
+	return err
 }
 
 // strike stops, kills and fails over, a quarter of the run after one another.
 func (f *fleet) strike(ctx context.Context, span time.Duration) error {
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error {
-			return f.holder(ctx, func(p *os.Process) error {
-				if err := p.Signal(syscall.SIGSTOP); err != nil {
+			return f.holder(ctx, func(_ string, p *launch.Process) error {
+				if err := p.Suspend(); err != nil {
 					return err
 				}
 				_ = backoff.Sleep(ctx, 2*leaseTTL) // the length of the fault
-				return p.Signal(syscall.SIGCONT)
+				return p.Resume()
 			})
 		},
-		func(ctx context.Context) error { return f.holder(ctx, (*os.Process).Kill) },
+		func(ctx context.Context) error {
+			return f.holder(ctx, func(name string, p *launch.Process) error {
+				p.Kill()
+				f.mu.Lock()
+				delete(f.relay, name)
+				f.mu.Unlock()
+				return nil
+			})
+		},
 		f.failover,
 	}
 	for _, step := range steps {
@@ -218,15 +219,15 @@ func (f *fleet) strike(ctx context.Context, span time.Duration) error {
 }
 
 // holder does something to the process that holds the lease.
-func (f *fleet) holder(ctx context.Context, do func(*os.Process) error) error {
+func (f *fleet) holder(ctx context.Context, do func(name string, p *launch.Process) error) error {
 	for {
 		stats, err := f.store.Stats(ctx)
 		if err == nil {
 			f.mu.Lock()
-			cmd := f.relay[stats[0].Holder]
+			p := f.relay[stats[0].Holder]
 			f.mu.Unlock()
-			if cmd != nil {
-				return do(cmd.Process)
+			if p != nil {
+				return do(stats[0].Holder, p)
 			}
 		}
 		if backoff.Sleep(ctx, 50*time.Millisecond) != nil {

@@ -18,183 +18,152 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/mysqldb"
-	"github.com/millrace-go/millrace/internal/pgdb"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
-	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
-	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/proof/place"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	var cfg outboxtest.StressConfig
-	flag.DurationVar(&cfg.Duration, "duration", 20*time.Second, "how long the writers write, on each database")
-	flag.IntVar(&cfg.Writers, "writers", 16, "concurrent writers")
-	flag.Parse()
-	if name := os.Getenv(relayEnv); name != "" {
-		if err := relayProcess(ctx, name); err != nil {
-			fmt.Fprintln(os.Stderr, "stress: relay:", err)
-			os.Exit(1)
+	flags := flag.NewFlagSet("stress", flag.ContinueOnError)
+	flags.DurationVar(&cfg.Duration, "duration", 20*time.Second, "how long the writers write, on each database")
+	flags.IntVar(&cfg.Writers, "writers", 16, "concurrent writers")
+	os.Exit(command.Run(flags, os.Args[1:], func(ctx context.Context) error {
+		if name := os.Getenv(relayEnv); name != "" {
+			return relayProcess(ctx, name)
 		}
-		return
-	}
-	if err := errors.Join(run(ctx, cfg), runFaults(ctx, cfg)); err != nil {
-		fmt.Fprintln(os.Stderr, "stress:", err)
-		os.Exit(1)
-	}
+		checks := append(run(ctx, cfg), runFaults(ctx, cfg)...)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return judge.Conclude(screen.New(os.Stdout, true), checks)
+	}))
 }
 
-func run(ctx context.Context, cfg outboxtest.StressConfig) error {
-	urls := map[string]string{}
-	for _, name := range []string{"MILLRACE_POSTGRES_URL", "MILLRACE_MARIADB_URL", "MILLRACE_MYSQL_URL"} {
-		if urls[name] = os.Getenv(name); urls[name] == "" {
-			return errors.New(name + " is not set; `make stress` starts the server and sets it")
-		}
-	}
+// run is the stress on each database, with the control beside it.
+func run(ctx context.Context, cfg outboxtest.StressConfig) (checks []judge.Check) {
 	cfg.Naive = true
 	fmt.Printf("%d writers for %s on each database, a tenth rolled back, beside an unrelated 5 s transaction\n\n", cfg.Writers, cfg.Duration)
 	fmt.Printf("%-12s %9s %6s %11s %9s %9s %10s\n", "database", "committed", "lost", "duplicated", "inverted", "p50/p99", "naive lost")
-	return errors.Join(postgres(ctx, urls["MILLRACE_POSTGRES_URL"], cfg), mysql(ctx, "MariaDB", urls["MILLRACE_MARIADB_URL"], cfg),
-		mysql(ctx, "MySQL", urls["MILLRACE_MYSQL_URL"], cfg), sqlite(ctx, cfg))
-}
-
-const schema = "millrace_stress"
-
-func postgres(ctx context.Context, base string, cfg outboxtest.StressConfig) error {
-	u, err := url.Parse(base)
-	if err != nil {
-		return errors.New("MILLRACE_POSTGRES_URL does not parse")
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	db, err := pgdb.Open(u.String())
-	if err != nil {
-		return err
-	}
-	defer db.Close() //nolint:errcheck // the run is over
-	db.SetMaxOpenConns(cfg.Writers + 8)
-	const drop = "DROP SCHEMA IF EXISTS " + schema + " CASCADE"
-	for _, s := range []string{drop, "CREATE SCHEMA " + schema} {
-		if _, err := db.ExecContext(ctx, s); err != nil {
-			return err
+	// Ids of servers are not in the order of commits, so the control has to lose events.
+	servers := limits{p99: time.Second, naiveLoses: true}
+	for _, d := range []struct {
+		title string
+		limits
+		stress func(ctx context.Context, cfg outboxtest.StressConfig) (outboxtest.StressResult, error)
+	}{
+		{"PostgreSQL", servers, onServer("postgres", "MILLRACE_POSTGRES_URL", place.Postgres)},
+		{"MariaDB", servers, onServer("mariadb", "MILLRACE_MARIADB_URL", place.MariaDB)},
+		{"MySQL", servers, onServer("mysql", "MILLRACE_MYSQL_URL", place.MariaDB)},
+		// Writers queue for SQLite's only write lock, the relay's cursor included.
+		{"SQLite", limits{p99: 3 * time.Second}, onSQLite},
+	} {
+		r, err := d.stress(ctx, cfg)
+		if err != nil {
+			checks = append(checks, unfinished(d.title, err))
+			continue
 		}
+		fmt.Printf("%-12s %9d %6d %11d %9d %4.1f/%-4.1f %10d\n", d.title, r.Appended, r.Lost, r.Duplicated, r.Inverted,
+			float64(r.P50)/1e6, float64(r.P99)/1e6, r.NaiveLost)
+		checks = append(checks, d.judge(d.title, r)...)
 	}
-	defer db.ExecContext(context.WithoutCancel(ctx), drop) //nolint:errcheck // best effort after the run
-	store, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		return err
-	}
-	if err := store.Migrate(ctx); err != nil {
-		return err
-	}
-	cfg.Store, cfg.DB, cfg.Unrelated = store, db, db
-	return stress(ctx, "PostgreSQL", cfg, limits{p99: time.Second, naiveLoses: true})
+	return checks
 }
 
-func mysql(ctx context.Context, name, base string, cfg outboxtest.StressConfig) error {
-	u, err := url.Parse(base)
-	if err != nil {
-		return errors.New("the URL of " + name + " does not parse")
-	}
-	admin, err := mysqldb.Open(base)
-	if err != nil {
-		return err
-	}
-	defer admin.Close() //nolint:errcheck // the run is over
-	const drop = "DROP DATABASE IF EXISTS " + schema
-	for _, s := range []string{drop, "CREATE DATABASE " + schema} {
-		if _, err := admin.ExecContext(ctx, s); err != nil {
-			return err
+// unfinished is a run that ended with an error.
+func unfinished(title string, err error) judge.Check {
+	return judge.Control(title+": the run came to its end", false, "%v", err)
+}
+
+// onServer is the stress in a schema or database of its own.
+func onServer(kind, variable string, at func(server, name string) (place.Place, error)) func(context.Context, outboxtest.StressConfig) (outboxtest.StressResult, error) {
+	return func(ctx context.Context, cfg outboxtest.StressConfig) (r outboxtest.StressResult, err error) {
+		server := os.Getenv(variable)
+		if server == "" {
+			return r, errors.New(variable + " is not set; `make stress` starts the server and sets it")
 		}
+		p, err := at(server, "millrace_stress")
+		if err != nil {
+			return r, err
+		}
+		if err := p.Recreate(ctx); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, p.Drop(context.WithoutCancel(ctx))) }()
+		db, err := p.Open()
+		if err != nil {
+			return r, err
+		}
+		defer db.Close() //nolint:errcheck // the run is over
+		db.SetMaxOpenConns(cfg.Writers + 8)
+		store, err := open(kind, db)
+		if err != nil {
+			return r, err
+		}
+		if err := store.Migrate(ctx); err != nil {
+			return r, err
+		}
+		cfg.Store, cfg.DB, cfg.Unrelated = store, db, db
+		return outboxtest.Stress(ctx, cfg)
 	}
-	defer admin.ExecContext(context.WithoutCancel(ctx), drop) //nolint:errcheck // best effort after the run
-	u.Path = "/" + schema
-	db, err := mysqldb.Open(u.String())
-	if err != nil {
-		return err
-	}
-	defer db.Close() //nolint:errcheck // the run is over
-	db.SetMaxOpenConns(cfg.Writers + 8)
-	store, err := mysqloutbox.New(db, mysqloutbox.Config{})
-	if err != nil {
-		return err
-	}
-	if err := store.Migrate(ctx); err != nil {
-		return err
-	}
-	cfg.Store, cfg.DB, cfg.Unrelated = store, db, db
-	return stress(ctx, name, cfg, limits{p99: time.Second, naiveLoses: true})
 }
 
-func sqlite(ctx context.Context, cfg outboxtest.StressConfig) error {
+func onSQLite(ctx context.Context, cfg outboxtest.StressConfig) (r outboxtest.StressResult, err error) {
 	dir, err := os.MkdirTemp("", "millrace-stress-")
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	path := filepath.Join(dir, "stress.db")
 	db, err := sqlitedb.Open(path, sqlitedb.Config{})
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer db.Close() //nolint:errcheck // the run is over
 	reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer reader.Close() //nolint:errcheck // the run is over
 	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Reader: reader})
 	if err != nil {
-		return err
+		return r, err
 	}
 	if err := store.Migrate(ctx); err != nil {
-		return err
+		return r, err
 	}
 	cfg.Store, cfg.DB, cfg.Unrelated, cfg.UnrelatedReads = store, db, reader, true
 	cfg.MaxDelay = time.Millisecond
-	// Writers queue for SQLite's only write lock, the relay's cursor included.
-	return stress(ctx, "SQLite", cfg, limits{p99: 3 * time.Second})
+	return outboxtest.Stress(ctx, cfg)
 }
 
 // limits are the limits of a run.
 type limits struct {
 	p99        time.Duration
-	naiveLoses bool // ids are not in commit order, so the control must lose events
+	naiveLoses bool
 }
 
-func stress(ctx context.Context, name string, cfg outboxtest.StressConfig, l limits) error {
-	r, err := outboxtest.Stress(ctx, cfg)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+func (l limits) judge(title string, r outboxtest.StressResult) []judge.Check {
+	checks := []judge.Check{
+		judge.That(title+": each commit is published once and in order", r.Lost+r.Uncommitted+r.Duplicated+r.Inverted == 0,
+			"lost %d, not committed %d, duplicated %d, inverted %d", r.Lost, r.Uncommitted, r.Duplicated, r.Inverted),
+		judge.That(title+": p99 from commit to publish", r.P99 <= l.p99, "%v, at most %v", r.P99.Round(10*time.Microsecond), l.p99),
+		committed(title, r),
 	}
-	fmt.Printf("%-12s %9d %6d %11d %9d %4.1f/%-4.1f %10d\n", name, r.Appended, r.Lost, r.Duplicated, r.Inverted,
-		float64(r.P50)/1e6, float64(r.P99)/1e6, r.NaiveLost)
-	if err := l.judge(r); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if l.naiveLoses {
+		checks = append(checks, judge.Control(title+": the naive reader loses events", r.NaiveLost > 0, "%d", r.NaiveLost))
 	}
-	return nil
+	return checks
 }
 
-func (l limits) judge(r outboxtest.StressResult) error {
-	switch {
-	case r.Appended == 0:
-		return errors.New("nothing was committed")
-	case r.Lost+r.Uncommitted+r.Duplicated+r.Inverted > 0:
-		return fmt.Errorf("a promise is broken: %v", r)
-	case r.P99 > l.p99:
-		return fmt.Errorf("p99 latency is %v, over %v", r.P99, l.p99)
-	case l.naiveLoses && r.NaiveLost == 0:
-		return errors.New("the naive reader lost nothing, so the run proves nothing")
-	}
-	return nil
+func committed(title string, r outboxtest.StressResult) judge.Check {
+	return judge.Control(title+": events were committed", r.Appended > 0, "%d", r.Appended)
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
@@ -11,7 +14,7 @@ import (
 func TestJudge(t *testing.T) {
 	l := limits{p99: time.Second, naiveLoses: true}
 	good := outboxtest.StressResult{Appended: 10, NaiveLost: 1}
-	if err := l.judge(good); err != nil {
+	if err := judge.Verdict(l.judge("PostgreSQL", good)); err != nil {
 		t.Fatalf("a good result: %v", err)
 	}
 	for name, spoil := range map[string]func(*outboxtest.StressResult){
@@ -25,8 +28,19 @@ func TestJudge(t *testing.T) {
 	} {
 		r := good
 		spoil(&r)
-		if l.judge(r) == nil {
+		if judge.Verdict(l.judge("PostgreSQL", r)) == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// An error of one database leaves the others judged, and is no proof.
+func TestUnfinished(t *testing.T) {
+	for _, v := range []string{"MILLRACE_POSTGRES_URL", "MILLRACE_MARIADB_URL", "MILLRACE_MYSQL_URL"} {
+		t.Setenv(v, "")
+	}
+	checks := run(t.Context(), outboxtest.StressConfig{Duration: 100 * time.Millisecond, Writers: 2, UnrelatedFor: 2 * time.Second})
+	if len(checks) != 6 || !errors.Is(judge.Verdict(checks[:3]), judge.ErrNoProof) || !strings.Contains(checks[0].Detail, "MILLRACE_POSTGRES_URL is not set") {
+		t.Errorf("%+v", checks)
 	}
 }
