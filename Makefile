@@ -64,7 +64,7 @@ prove: ## the 29 scenarios on embedded defaults and on servers, one table (ONLY=
 	./scripts/prove.sh $(if $(ONLY),-only $(ONLY)) $(if $(COLUMN),-column $(COLUMN))
 
 stress: ## the out-of-order stress on every database, with the naive reader as control; then with relays and servers that fail
-	MILLRACE_PAIR="$(CURDIR)/scripts/services.sh pair" ./scripts/with-services.sh postgres mariadb mysql -- $(GO) run ./bench/cmd/stress
+	MILLRACE_PAIR="$(CURDIR)/scripts/services.sh pair" ./scripts/with-services.sh postgres mariadb mysql -- $(GO) run ./proof/cmd/stress
 
 upgrade: ## pg_upgrade with a backlog, and a restored dump, from this machine's PostgreSQL to that of Debian sid (needs root on Debian)
 	eval "$$(./scripts/services.sh upgrade)" && $(GO) test -count=1 -v ./internal/upgradetest
@@ -73,23 +73,23 @@ rolling: ## upgrade a working service from an older release (FROM=636e1c5) and b
 	MILLRACE_ROLLING_FROM=$(or $(FROM),636e1c5) ./scripts/with-services.sh postgres mariadb redis kafka rabbitmq -- $(GO) test -count=1 -v ./internal/wholetest/rollingtest
 
 chaos: ## kill -9 the box office at random moments (KILLS=100) and its relay (RELAY_KILLS=30), check the invariants
-	$(GO) run ./examples/boxoffice chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
+	$(GO) run ./proof/cmd/chaos --kills $(KILLS) --relay-kills $(RELAY_KILLS)
 
 limit-proof: ## the rate limiter against an upstream that bans: every window measured, a table (needs redis-server)
-	$(GO) run ./examples/boxoffice limit-proof
+	$(GO) run ./proof/cmd/limit-proof
 
 mirror: ## the artist mirror at its budget for SECONDS (60), on embedded defaults or BOXOFFICE_DB_URL, _BUS_URL and _REDIS_URL
 	$(GO) run ./examples/boxoffice mirror-run --seconds $(or $(SECONDS),60)
 
-bench: ## the benchmarks beside their peers, and bench/REPORT.md made of them (ONLY=limit,growth-queue)
-	./scripts/with-services.sh -- $(GO) run ./bench/cmd/bench $(if $(ONLY),-only $(ONLY)) $(FLAGS)
+bench: ## the benchmarks beside their peers, and proof/REPORT.md made of them (ONLY=limit,growth-queue)
+	./scripts/with-services.sh -- $(GO) run ./proof/cmd/bench $(if $(ONLY),-only $(ONLY)) $(FLAGS)
 
 retained: ## a relay on 20 million retained rows and a backlog of 4 million, by statement (DBS="postgres mysql", FLAGS="-rows 1000000")
-	./scripts/with-services.sh $(or $(DBS),postgres mysql) -- $(GO) run ./bench/cmd/retained $(FLAGS) $(DBS)
+	./scripts/with-services.sh $(or $(DBS),postgres mysql) -- $(GO) run ./proof/cmd/retained $(FLAGS) $(DBS)
 
 onsale: ## 200,000 people in ten seconds at four instances of the waiting room, every promise judged, an opening with a draw of as many, how right the told waits are, and ten minutes with 2,500 cheats (FLAGS="-memory": without Redis; CHEATS="-for 2m -people 1000": shorter; CHEATS_AT=COMMIT: the cheats at another release)
-	$(if $(CHEATS_AT),,$(GO) run ./bench/cmd/onsale $(FLAGS))
-	$(if $(CHEATS_AT),GO=$(GO) ./scripts/cheats-at.sh $(CHEATS_AT) $(CHEATS),$(if $(findstring -memory,$(FLAGS)),,$(GO) run ./bench/cmd/cheats $(CHEATS)))
+	$(if $(CHEATS_AT),,$(GO) run ./proof/cmd/onsale $(FLAGS))
+	$(if $(CHEATS_AT),GO=$(GO) ./scripts/cheats-at.sh $(CHEATS_AT) $(CHEATS),$(if $(findstring -memory,$(FLAGS)),,$(GO) run ./proof/cmd/cheats $(CHEATS)))
 
 observe: ## Prometheus and Grafana over a box office on this machine (needs Docker)
 	docker compose --profile observe up -d --wait prometheus grafana

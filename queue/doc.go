@@ -234,7 +234,7 @@
 //
 // Of on-sales with a line of eight times the places and stays of nine distributions,
 // nine of ten people are told a wait within a factor of two of the truth for most of
-// the time (bench/onsale, printed by make onsale). What people are told in the first
+// the time (proof/onsale, printed by make onsale). What people are told in the first
 // ten seconds is as good, except where those who leave at once say nothing about those
 // who stay, and where every second user does not come.
 //

@@ -16,7 +16,7 @@ git worktree add --quiet --detach "$before/tree" "$commit"
 export GOBIN=$before
 go install "$tool"
 for folder in $(./scripts/modules); do
-	case $folder in ./internal/* | ./bench | ./examples | ./cmd/*) continue ;; esac
+	case $folder in ./internal/* | ./proof | ./examples | ./cmd/*) continue ;; esac
 	module=$(awk '$1 == "module" { print $2 }' "$folder/go.mod")
 	echo "## $module"
 	if [ ! -f "$before/tree/$folder/go.mod" ]; then

@@ -11,13 +11,12 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/chaos"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/limitproof"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/mirrorrun"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/examples/boxoffice/relayfault"
+	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -38,23 +37,19 @@ func run(args []string) int {
 		return upstream.Main(ctx, args, os.Stdout, os.Stderr)
 	case "demo":
 		return demo.Main(ctx, args, os.Stdout, os.Stderr)
-	case "chaos":
-		return chaos.Main(ctx, args, os.Stdout, os.Stderr)
-	case "limit-proof":
-		return limitproof.Main(ctx, args, os.Stdout, os.Stderr)
 	case "mirror-run":
 		return mirrorrun.Main(ctx, args, os.Stdout, os.Stderr)
 	case "version":
 		fmt.Println("boxoffice", app.Version())
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, upstream, demo, chaos, limit-proof, mirror-run, version\n", name)
+	fmt.Fprintf(os.Stderr, "boxoffice: unknown command %q; known are: serve, gateway, upstream, demo, mirror-run, version\n", name)
 	return 2
 }
 
 // wrapRelay makes the relay of a chaos run die between publish and cursor.
 func wrapRelay(pub message.Publisher) (message.Publisher, error) {
-	return chaos.FaultPublisher(pub, os.Getenv(chaos.FaultEnv))
+	return relayfault.Publisher(pub, os.Getenv(relayfault.Env))
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM.

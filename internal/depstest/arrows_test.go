@@ -157,7 +157,7 @@ func forbidden(path, imported string) string {
 }
 
 func forbiddenProgram(from, to string) string {
-	if from == to || !slices.Contains([]string{"cmd", "examples", "bench", "scripts"}, to) || from == "bench" && to == "examples" {
+	if from == to || !slices.Contains([]string{"cmd", "examples", "proof", "scripts"}, to) || from == "proof" && to == "examples" {
 		return ""
 	}
 	return "commands, examples and benchmarks do not stand on each other"

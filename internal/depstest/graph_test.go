@@ -159,7 +159,7 @@ func isPublic(path string) bool {
 // isProgram reports whether a package is part of a command, an example or the benchmarks, which
 // no package imports.
 func isProgram(path string) bool {
-	return slices.Contains([]string{"cmd", "examples", "bench", "scripts"}, family(path))
+	return slices.Contains([]string{"cmd", "examples", "proof", "scripts"}, family(path))
 }
 
 // family is the first part of a path: the package to which the others belong.

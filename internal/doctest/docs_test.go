@@ -140,7 +140,7 @@ func TestEnvironment(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case path != tree.Root && d.IsDir() && slices.Contains([]string{"internal", "build", ".git", "examples", "bench", "cmd"}, d.Name()):
+		case path != tree.Root && d.IsDir() && slices.Contains([]string{"internal", "build", ".git", "examples", "proof", "cmd"}, d.Name()):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".go":
 			return nil

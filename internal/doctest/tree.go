@@ -92,7 +92,7 @@ func Read(root string) (*Tree, error) {
 
 func (t *Tree) file(path, rel string) error {
 	base, ext := filepath.Base(rel), filepath.Ext(rel)
-	page := ext == ".md" && (rel == base || strings.HasPrefix(rel, "docs/") || rel == "bench/REPORT.md") && base != "CHANGELOG.md"
+	page := ext == ".md" && (rel == base || strings.HasPrefix(rel, "docs/") || rel == "proof/REPORT.md") && base != "CHANGELOG.md"
 	if !page && base != "Makefile" && !slices.Contains(sources, ext) && !strings.HasPrefix(rel, "scripts/") && !strings.HasPrefix(rel, ".ci/") {
 		return nil
 	}

@@ -36,15 +36,15 @@ var beside = []string{
 	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
-	"./examples/boxoffice/internal/limitproof", "./examples/boxoffice/internal/meter",
+	"./examples/boxoffice/internal/meter",
 	"./examples/boxoffice/internal/admissions", "./examples/boxoffice/internal/catalog/rediscopy", "./examples/boxoffice/internal/heldseats",
 	"./deploy/...", "./examples/migrating",
-	"./bench/batchbench", "./bench/busbench", "./bench/cheats", "./bench/doorbench", "./bench/kafkabench", "./bench/limitbench",
-	"./bench/environment", "./bench/gatebench", "./bench/onsale", "./bench/outboxbench", "./bench/place", "./bench/queuebench", "./bench/redisserver",
+	"./proof/batchbench", "./proof/busbench", "./proof/cheats", "./proof/doorbench", "./proof/kafkabench", "./proof/limitbench", "./proof/limitproof",
+	"./proof/environment", "./proof/gatebench", "./proof/onsale", "./proof/outboxbench", "./proof/place", "./proof/queuebench", "./proof/redisserver",
 }
 
 // alone are packages that kill servers, or want a transport to themselves.
-var alone = []string{"./internal/wholetest/faulttest", "./examples/boxoffice/internal/mirrorrun", "./bench/bookingbench"}
+var alone = []string{"./internal/wholetest/faulttest", "./examples/boxoffice/internal/mirrorrun", "./proof/bookingbench"}
 
 // business are packages that run once more on each database server.
 var business = []string{

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
 // built is the folder that holds the program, once it was built.

@@ -14,7 +14,7 @@
 //	the upstream sees no window above its limit, or exit 1    TestMirrorRun, TestWindowsAboveTheLimit
 //	both priorities reach the upstream, high turns fresh      TestMirrorRun
 //	reads are answered while the broker is slow or Redis away TestMirrorRun, TestOnServers
-//	figures are those that were measured                      TestQuantiles, TestBound
+//	figures are those that were measured                      TestMean, TestBound
 //	wrong flags are refused with the fix                      TestBadFlags
 //
 // Goals of speed that are missed are shown and do not fail the run: they depend on

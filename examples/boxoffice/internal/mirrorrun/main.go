@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/command"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 )
 
 // Main is the command "boxoffice mirror-run". It returns the exit code: 0 when all
@@ -16,7 +16,7 @@ import (
 // when it was interrupted.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var cfg settings
-	return command.Main(ctx, "mirror-run", stderr, func() (err error) {
+	return command.Main(ctx, "boxoffice mirror-run", stderr, func() (err error) {
 		cfg, err = parse(args, os.Getenv, stderr)
 		return err
 	}, func(ctx context.Context, program string) int {
@@ -26,15 +26,13 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func run(ctx context.Context, cfg settings, out *screen.Screen, stderr io.Writer) int {
-	sound, dir, err := perform(ctx, cfg, out)
+	dir, err := perform(ctx, cfg, out)
 	code := command.OK
 	switch {
 	case ctx.Err() != nil:
 		code = command.Interrupted
 	case err != nil:
 		_, _ = fmt.Fprintf(stderr, "boxoffice mirror-run: %v\n", err)
-		code = command.Broken
-	case !sound:
 		code = command.Broken
 	}
 	if dir != "" && (cfg.keep || code == command.Broken) {
@@ -48,15 +46,15 @@ func run(ctx context.Context, cfg settings, out *screen.Screen, stderr io.Writer
 }
 
 // perform opens an office, measures it and reports.
-func perform(ctx context.Context, cfg settings, out *screen.Screen) (sound bool, dir string, err error) {
+func perform(ctx context.Context, cfg settings, out *screen.Screen) (dir string, err error) {
 	o, err := open(ctx, cfg)
 	defer func() { err = errors.Join(err, o.close()) }()
 	if err != nil {
-		return false, o.dir, err
+		return o.dir, err
 	}
 	r, err := measure(ctx, cfg, o, out.Print)
 	if err != nil {
-		return false, o.dir, err
+		return o.dir, err
 	}
-	return r.report(out), o.dir, nil
+	return o.dir, r.report(out)
 }

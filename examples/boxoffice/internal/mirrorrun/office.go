@@ -17,10 +17,10 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/screen"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 )
 
 const (
@@ -29,8 +31,8 @@ func (r *result) rate(class string) float64 {
 	return float64(r.calls(class)) / r.elapsed.Seconds()
 }
 
-// report shows everything and reports whether all requirements hold.
-func (r *result) report(out *screen.Screen) (sound bool) {
+// report shows everything, and is [judge.ErrBroken] unless all requirements hold.
+func (r *result) report(out *screen.Screen) error {
 	out.Print("\n%s", screen.Table([]string{"calls of the upstream per second", "high", "low", "together", "of 450"}, [][]string{{
 		"arrived", fmt.Sprintf("%.1f", r.rate("high")), fmt.Sprintf("%.1f", r.rate("low")), fmt.Sprintf("%.1f", r.rate("")),
 		fmt.Sprintf("%.1f %%", 100*r.rate("")/budget),
@@ -46,22 +48,11 @@ func (r *result) report(out *screen.Screen) (sound bool) {
 		rows = append(rows, r.row(p.name, p.reads))
 	}
 	out.Print("%s\n", screen.Table([]string{"reads", "count", "p50", "p95", "failed"}, rows))
-	sound = true
-	for _, c := range r.checks() {
-		mark := out.Good("ok    ")
-		switch {
-		case !c.ok && c.goal:
-			mark = "MISSED"
-		case !c.ok:
-			mark, sound = out.Bad("BROKEN"), false
-		}
-		out.Print("  %s  %s: %s\n", mark, c.name, c.detail)
-	}
-	return sound
+	return judge.Conclude(out, r.checks())
 }
 
 func (r *result) row(name string, reads *readers) []string {
-	return []string{name, fmt.Sprint(len(reads.took)), ms(quantile(reads.took, .5)), ms(quantile(reads.took, .95)), fmt.Sprint(reads.failed)}
+	return []string{name, fmt.Sprint(len(reads.took)), ms(percentile.Of(reads.took, .5)), ms(percentile.Of(reads.took, .95)), fmt.Sprint(reads.failed)}
 }
 
 // costs are the parts of a refresh's duration.
@@ -103,23 +94,19 @@ func (r *result) bound() string {
 	return "less than the budget; what the processors did is not known on this system"
 }
 
-// check is a requirement, or a goal that depends on the machine.
-type check struct {
-	name, detail string
-	ok, goal     bool
-}
+// ms shows a time in milliseconds.
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) }
 
-func (r *result) checks() []check {
+func (r *result) checks() []judge.Check {
 	served := func(class string) int64 { return r.served.Classes[class].Calls - r.before.Classes[class].Calls }
-	all := []check{
-		{name: "windows above 500 at the upstream", ok: r.after.Violations == 0 && r.after.Bans == 0,
-			detail: fmt.Sprintf("%d; the fullest second had %d calls", r.after.Violations, r.after.Worst.Calls)},
-		{name: "high and low were both served", ok: served("high") > 0 && served("low") > 0,
-			detail: fmt.Sprintf("%d and %d calls", served("high"), served("low"))},
-		{name: "every artist that was followed turned fresh", ok: r.load.never == 0 && len(r.load.turned) > 0,
-			detail: fmt.Sprintf("%d did, %d did not within %v", len(r.load.turned), r.load.never, turnsWithin)},
-		{name: "high, from the read until fresh", ok: quantile(r.load.turned, .95) < freshWithin, goal: true,
-			detail: fmt.Sprintf("p50 %s, p95 %s, goal %v", ms(quantile(r.load.turned, .5)), ms(quantile(r.load.turned, .95)), freshWithin)},
+	turned := percentile.Of(r.load.turned, .95)
+	all := []judge.Check{
+		judge.That("windows above 500 at the upstream", r.after.Violations == 0 && r.after.Bans == 0,
+			"%d; the fullest second had %d calls", r.after.Violations, r.after.Worst.Calls),
+		judge.That("high and low were both served", served("high") > 0 && served("low") > 0, "%d and %d calls", served("high"), served("low")),
+		judge.That("every artist that was followed turned fresh", r.load.never == 0 && len(r.load.turned) > 0,
+			"%d did, %d did not within %v", len(r.load.turned), r.load.never, turnsWithin),
+		judge.Goal("high, from the read until fresh", turned < freshWithin, "p50 %s, p95 %s, goal %v", ms(percentile.Of(r.load.turned, .5)), ms(turned), freshWithin),
 	}
 	failed, first := r.load.failed, r.load.failure
 	for _, p := range r.phases {
@@ -129,16 +116,16 @@ func (r *result) checks() []check {
 		if failed += p.reads.failed; first == nil {
 			first = p.reads.failure
 		}
-		all = append(all, check{name: "reads, " + p.name, ok: quantile(p.reads.took, .95) < readWithin, goal: true,
-			detail: fmt.Sprintf("p95 %s, goal %v", ms(quantile(p.reads.took, .95)), readWithin)})
+		took := percentile.Of(p.reads.took, .95)
+		all = append(all, judge.Goal("reads, "+p.name, took < readWithin, "p95 %s, goal %v", ms(took), readWithin))
 		if p.name == "Redis away" {
-			all = append(all, check{name: "while Redis is away nobody is told how long it takes", ok: p.reads.estimates == 0,
-				detail: fmt.Sprintf("%d of %d answers had an estimate", p.reads.estimates, len(p.reads.took))})
+			all = append(all, judge.That("while Redis is away nobody is told how long it takes", p.reads.estimates == 0,
+				"%d of %d answers had an estimate", p.reads.estimates, len(p.reads.took)))
 		}
 	}
 	detail := fmt.Sprint(failed, " failed")
 	if first != nil {
 		detail += ", the first with: " + first.Error()
 	}
-	return append(all, check{name: "every read was answered", ok: failed == 0, detail: detail})
+	return append(all, judge.That("every read was answered", failed == 0, "%s", detail))
 }

@@ -7,7 +7,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
+	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
 
 const (
@@ -117,8 +118,8 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 	if r.began, err = scrape(ctx, o.http, o.url); err != nil {
 		return err
 	}
-	upstreamCPU, _ := cpuOf(o.upstream.PID())
-	officeCPU, known := cpuOf(os.Getpid())
+	upstreamCPU, _ := launch.CPU(o.upstream.PID(), false)
+	officeCPU, unknown := launch.CPU(os.Getpid(), false)
 
 	reading, done := make(chan struct{}), time.NewTimer(time.Duration(c.seconds)*time.Second)
 	defer done.Stop()
@@ -137,9 +138,9 @@ func (r *result) underLoad(ctx context.Context, c settings, o *office) error {
 		return err
 	}
 	r.office, err = scrape(ctx, o.http, o.url)
-	upstreamNow, _ := cpuOf(o.upstream.PID())
-	officeNow, _ := cpuOf(os.Getpid())
-	r.cpuUpstream, r.cpuOffice, r.cpuKnown = upstreamNow-upstreamCPU, officeNow-officeCPU, known
+	upstreamNow, _ := launch.CPU(o.upstream.PID(), false)
+	officeNow, _ := launch.CPU(os.Getpid(), false)
+	r.cpuUpstream, r.cpuOffice, r.cpuKnown = upstreamNow-upstreamCPU, officeNow-officeCPU, unknown == nil
 	return err
 }
 

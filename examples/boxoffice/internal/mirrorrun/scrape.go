@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
 
 // ask makes a request and wants 200.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )

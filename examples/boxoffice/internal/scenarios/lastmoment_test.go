@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 )
 
 // Fans pay within half a second of the end of their holds, by a gateway that takes three

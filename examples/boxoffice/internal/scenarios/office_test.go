@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
+	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/built"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
 // builds makes the binary that users run, once for all scenarios.
@@ -30,7 +30,7 @@ func (b *builds) boxoffice(t testing.TB) string {
 		t.Fatal(err)
 	}
 	b.dir = dir
-	if b.path, err = built.Boxoffice(dir); err != nil {
+	if b.path, err = launch.Build(t.Context(), dir, launch.Boxoffice); err != nil {
 		t.Fatal(err)
 	}
 	return b.path

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/upstream/boottime"
+	"github.com/millrace-go/millrace/examples/boxoffice/upstream/boottime"
 )
 
 // waits are how long readers waited: by the bubble's time, in which only a wait

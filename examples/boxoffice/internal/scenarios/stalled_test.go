@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/launch"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"

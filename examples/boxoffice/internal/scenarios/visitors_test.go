@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/audit"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/demo/crowd"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/audit"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 )
 
 // visitors are a crowd in an office. They compare the office's state with its answers.

@@ -1,0 +1,123 @@
+package busbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/proof/backlog"
+	"github.com/millrace-go/millrace/proof/report"
+)
+
+// publishing is how many callers publish, each so many messages per call.
+type publishing struct{ callers, each int }
+
+// measure publishes for the window's time into a topic of its own.
+func (p publishing) measure(ctx context.Context, cfg Config, o *opened) (result, error) {
+	topic, err := o.topic(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	// Once before, so that the set-up of a first call is not measured.
+	if _, err := p.publish(o.publisher, topic, cfg.Size, func() bool { return false }); err != nil {
+		return result{}, err
+	}
+	start, cpu := time.Now(), report.CPU()
+	n, err := p.publish(o.publisher, topic, cfg.Size, func() bool { return time.Since(start) < cfg.Window && ctx.Err() == nil })
+	if err != nil {
+		return result{}, err
+	}
+	return result{float64(n) / time.Since(start).Seconds(), (report.CPU() - cpu) / time.Duration(n)}, nil
+}
+
+// publish lets every caller publish at least once, and goes on while more returns
+// true. It returns how many messages were published.
+func (p publishing) publish(to message.Publisher, topic string, size int, more func() bool) (int, error) {
+	var n atomic.Int64
+	errs := make([]error, p.callers)
+	var wg sync.WaitGroup
+	for c := range p.callers {
+		wg.Go(func() {
+			for {
+				if errs[c] = to.Publish(topic, batch(int(n.Load()), p.each, size)...); errs[c] != nil {
+					return
+				}
+				n.Add(int64(p.each))
+				if !more() {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return int(n.Load()), errors.Join(errs...)
+}
+
+// batch makes messages over 1000 keys.
+func batch(from, n, size int) []*message.Message {
+	data := backlog.Payment(size)
+	out := make([]*message.Message, n)
+	for i := range out {
+		out[i] = message.NewMessage(watermill.NewUUID(), message.Payload(data(from+i)))
+		out[i].Metadata.Set(event.KeyHeader, "payment-"+strconv.Itoa((from+i)%1000))
+		out[i].Metadata.Set("ce_type", "PaymentSuccess")
+	}
+	return out
+}
+
+// consume lets a group work off a backlog. It has three seconds from the first
+// message on.
+func consume(ctx context.Context, cfg Config, o *opened) (result, error) {
+	topic, err := o.topic(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	begun := time.Now()
+	var backlog int64
+	for backlog < int64(cfg.Backlog) && time.Since(begun) < 2*time.Second {
+		callers := min(16, (cfg.Backlog-int(backlog)+99)/100)
+		n, err := publishing{callers, min(100, cfg.Backlog)}.publish(o.publisher, topic, cfg.Size, func() bool { return false })
+		if err != nil {
+			return result{}, fmt.Errorf("fill: %w", err)
+		}
+		backlog += int64(n)
+	}
+	var handled atomic.Int64
+	var cpu atomic.Int64
+	var start time.Time
+	first, all := make(chan struct{}), make(chan struct{})
+	stop, err := o.consume(ctx, topic, func() {
+		switch handled.Add(1) {
+		case 1:
+			start = time.Now()
+			cpu.Store(int64(report.CPU()))
+			close(first)
+		case backlog:
+			close(all)
+		}
+	})
+	if err != nil {
+		return result{}, err
+	}
+	select {
+	case <-first:
+	case <-ctx.Done():
+		return result{}, errors.Join(errors.New("nothing was consumed"), stop())
+	}
+	enough := time.NewTimer(3 * time.Second)
+	defer enough.Stop()
+	select {
+	case <-all:
+	case <-enough.C:
+	}
+	n, took, used := handled.Load(), time.Since(start), report.CPU()-time.Duration(cpu.Load())
+	return result{float64(n) / took.Seconds(), used / time.Duration(n)}, stop()
+}

@@ -1,0 +1,167 @@
+package onsale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
+	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/proof/redisserver"
+	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/redisqueue"
+)
+
+// Run simulates an on-sale and writes its samples, each second and at the end. It
+// leaves nothing behind.
+func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return fmt.Errorf("onsale: %w", err)
+	}
+	s := newSale(cfg)
+	closers, err := s.open(ctx)
+	defer func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			err = errors.Join(err, closers[i]())
+		}
+	}()
+	if err != nil {
+		return fmt.Errorf("onsale: %w", err)
+	}
+	fmt.Fprintln(out, s.preface())
+	m := newMonitor(s)
+	if err := m.begin(ctx); err != nil {
+		return fmt.Errorf("onsale: %w", err)
+	}
+	if err := s.sell(ctx, m, out); err != nil {
+		return fmt.Errorf("onsale: %w", err)
+	}
+	e := s.evidence()
+	if e.last, e.state, err = census(ctx, s.store, cfg.Event, rules(cfg), cfg.People); err != nil {
+		return fmt.Errorf("onsale: count who is where: %w", err)
+	}
+	m.report(out)
+	return judge.Conclude(screen.New(out, true), findings(e))
+}
+
+func newSale(cfg Config) *sale {
+	s := &sale{
+		cfg: cfg, schedule: &schedule{start: time.Now()}, people: crowd(cfg), caller: newCaller(), failed: map[string]int{},
+		check: actionOf("check", cfg.Event), heartbeat: actionOf("heartbeat", cfg.Event), done: actionOf("done", cfg.Event), leaving: actionOf("leave", cfg.Event),
+	}
+	s.record = newRecord(cfg.People, number, s.schedule.now)
+	s.record.event = cfg.Event
+	return s
+}
+
+// rules are those of the instances' rooms, for the census.
+func rules(cfg Config) queue.Rules {
+	return queue.Rules{
+		Threshold: cfg.Threshold, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: cfg.NoShow,
+		Tick: time.Second, Batch: cfg.Batch, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
+	}
+}
+
+// open makes the store and the instances.
+func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
+	var stores []queue.Store
+	if s.cfg.Memory {
+		store, err := memqueue.New(memqueue.Config{})
+		if err != nil {
+			return closers, err
+		}
+		for range s.cfg.Instances {
+			stores = append(stores, store)
+		}
+	} else {
+		if s.redis, err = redisserver.Open(ctx, s.cfg.URL); err != nil {
+			return closers, err
+		}
+		closers = append(closers, s.redis.Close)
+		if !s.redis.Own {
+			closers = append(closers, func() error { return leave(context.WithoutCancel(ctx), s.cfg) })
+		}
+		for range s.cfg.Instances {
+			client, err := redisdb.Open(s.redis.URL, redisdb.Config{Timeout: patience})
+			if err != nil {
+				return closers, err
+			}
+			closers = append(closers, client.Close)
+			store, err := redisqueue.New(client, redisqueue.Config{})
+			if err != nil {
+				return closers, err
+			}
+			stores = append(stores, store)
+		}
+	}
+	for _, store := range stores {
+		if s.cfg.wrap != nil {
+			store = s.cfg.wrap(store)
+		}
+		i, err := newInstance(s.recorded(store), s.cfg)
+		if err != nil {
+			return closers, err
+		}
+		s.instances = append(s.instances, i)
+	}
+	s.store = s.recorded(stores[0])
+	return closers, nil
+}
+
+func (s *sale) recorded(store queue.Store) queue.Store {
+	if s.cfg.settings != nil {
+		return store
+	}
+	return recorded{store, s.record}
+}
+
+// leave removes all keys from a Redis that others use.
+func leave(ctx context.Context, cfg Config) error {
+	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(client.SRem(ctx, "queue:active-events", cfg.Event).Err(), client.Close(), place.SweepRedis(ctx, cfg.URL, "{"+cfg.Event+"}:"))
+}
+
+// sell lets all people come, and ends with the window.
+func (s *sale) sell(ctx context.Context, m *monitor, out io.Writer) error {
+	s.schedule.start = time.Now()
+	for n := range s.people {
+		s.schedule.put(s.people[n].comes, int32(n))
+	}
+	open, closing := context.WithCancel(ctx)
+	defer closing()
+	errs := make([]error, len(s.instances)+1)
+	var wg sync.WaitGroup
+	for n, i := range s.instances {
+		wg.Go(func() { errs[n] = i.admitter.Run(open) })
+	}
+	wg.Go(func() { errs[len(errs)-1] = m.watch(open, out) })
+	window, over := context.WithTimeout(ctx, s.cfg.Window)
+	defer over()
+	// Calls in flight at the end of the window complete.
+	s.schedule.run(window, s.cfg.Workers, func(n int32) time.Duration { return s.act(ctx, n) })
+	closing()
+	wg.Wait()
+	return errors.Join(append(errs, ctx.Err())...)
+}
+
+func (s *sale) evidence() evidence {
+	e := evidence{
+		cfg: s.cfg, people: s.people, entries: s.record.inOrder(),
+		forgotten: s.forgotten.Load(), unsealed: s.unsealed.Load(),
+	}
+	s.record.mu.Lock()
+	defer s.record.mu.Unlock()
+	e.places = s.record.places
+	e.answers, e.unanswered, e.over, e.orders, e.moved = s.record.answers, s.record.lost, s.record.over, s.record.orders, s.record.moved
+	return e
+}

@@ -1,0 +1,60 @@
+// Package together makes callers act at the same time: as fast as they are answered, for a
+// time or until the work is done.
+//
+//	property                                          proven by
+//	all callers act until the time is over            TestFor
+//	one caller that fails ends the others             TestFor
+//	a caller without work left ends alone             TestFor
+//	each piece of work is done by one caller          TestShare
+package together
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrDone says that a caller has no work left.
+var ErrDone = errors.New("that is all")
+
+// For runs fn in so many goroutines, until the time is over or one fails.
+func For(callers int, span time.Duration, fn func(caller int, over *atomic.Bool) error) error {
+	var over atomic.Bool
+	stop := time.AfterFunc(span, func() { over.Store(true) })
+	defer stop.Stop()
+	return all(callers, func(caller int) error {
+		err := fn(caller, &over)
+		if errors.Is(err, ErrDone) {
+			return nil
+		}
+		if err != nil {
+			over.Store(true)
+		}
+		return err
+	})
+}
+
+// Share has callers take the pieces of work in turn, each one at a time. fn gets the
+// number of the piece.
+func Share(pieces, callers int, fn func(i int) error) error {
+	var next atomic.Int64
+	return all(callers, func(int) error {
+		for i := int(next.Add(1)) - 1; i < pieces; i = int(next.Add(1)) - 1 {
+			if err := fn(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func all(callers int, fn func(caller int) error) error {
+	errs := make([]error, callers)
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() { errs[i] = fn(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,45 @@
+package together
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		for _, c := range []struct {
+			first error // of the first caller, after a second
+			want  error
+			takes time.Duration
+		}{{nil, nil, time.Minute}, {ErrDone, nil, time.Minute}, {broken, broken, time.Second}} {
+			start, done := time.Now(), [3]int{}
+			err := For(3, time.Minute, func(caller int, over *atomic.Bool) error {
+				for ; !over.Load(); done[caller]++ {
+					time.Sleep(time.Second)
+					if caller == 0 && c.first != nil {
+						return c.first
+					}
+				}
+				return nil
+			})
+			require.ErrorIs(t, err, c.want)
+			require.InDelta(t, c.takes.Seconds(), time.Since(start).Seconds(), 1)
+			require.InDelta(t, done[1], done[2], 1)
+		}
+	})
+}
+
+func TestShare(t *testing.T) {
+	var done [100]atomic.Int64
+	require.NoError(t, Share(len(done), 7, func(i int) error { done[i].Add(1); return nil }))
+	for i := range done {
+		require.EqualValues(t, 1, done[i].Load(), "piece %d", i)
+	}
+	require.Error(t, Share(3, 2, func(int) error { return errors.New("broken") }))
+}
