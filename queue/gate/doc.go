@@ -30,7 +30,7 @@
 // it and monitors see that visitors wait. A load balancer that takes a server out
 // because of 503s must not count these.
 //
-// A visitor is a browser, by a signed cookie. The first navigation sets that cookie
+// A visitor is a browser, by a signed cookie, or a member, by Config.Member. The first navigation sets that cookie
 // and takes no place; the page's first poll, or the next navigation, does. So a
 // crawler or a monitor that keeps no cookies never fills the room. A navigation of an
 // admitted visitor is answered with 303 to its own address and the pass, which is
@@ -99,6 +99,8 @@
 //	an address joins within its rate, and visitors in line
 //	and inside go on                                          TestJoinRate, TestJoinRateBehindAProxy
 //	while the challenge is on a new browser answers first     TestChallenge
+//	a member has one place in all browsers, and a lane         TestMember, TestLane
+//	… and keeps the place of before the sign-in                TestSignInWhileWaiting, TestMemberWhileTheStoreIsAway
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
 // The real nginx, Caddy, HAProxy and Envoy play the journey in package deploy, with a real
