@@ -139,6 +139,7 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	GET  /room             the state of the room, and its figures
 //	PUT  /room/threshold   {"threshold": 500}
 //	POST /room/pause       /room/resume, /room/clear
+//	PUT  /room/shares      {"shares": {"member": 0.4}}
 //	PUT  /room/opening     {"opens": "2027-05-01T11:00:00Z"}
 //	GET  /room/figures     by minute, as CSV
 //	GET  /room/plot        the same as a page
@@ -151,6 +152,7 @@ func (g *Gate) Operator() http.Handler {
 	mux.HandleFunc("GET /room/figures", g.rooms.Figures)
 	mux.HandleFunc("GET /room/plot", g.rooms.Plot)
 	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
+	mux.HandleFunc("PUT /room/shares", g.rooms.Shares)
 	mux.HandleFunc("PUT /room/opening", g.rooms.Opening)
 	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
 	mux.HandleFunc("POST /room/resume", g.rooms.Resume)

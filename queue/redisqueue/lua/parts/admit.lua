@@ -69,7 +69,7 @@ local function choose(n)
     end
     local laned_one
     for k = 1, lane_count do
-      local credit = credits[2 + k] + shares[k]
+      local credit = credits[2 + k] + lane_shares[k]
       if credit >= DUE then
         while lanes[k][at[k]] and gone[lanes[k][at[k]][1]] do at[k] = at[k] + 1 end
         local member = lanes[k][at[k]]
