@@ -343,3 +343,28 @@ func TestBrowserLeave(t *testing.T) {
 		t.Errorf("who lines up again asked %q, with the ticket of before", heard[len(heard)-1])
 	}
 }
+
+// A visitor who comes back to a kept place is told so, in both languages, and whose turns
+// come between those of the line.
+func TestBrowserReturner(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(3, "returner", true))
+	tb := open(t, f.URL, phone())
+	tb.visit("/queue/show-1")
+	tb.says("position", "3")
+	if text := tb.text("text"); !strings.HasPrefix(text, "Your place was kept.") {
+		t.Errorf("a returner is told %q", text)
+	}
+	tb.focus("lang")
+	tb.press("\r")
+	tb.until("document.documentElement.lang === 'ko'")
+	if text := tb.text("text"); !strings.HasPrefix(text, "지켜 둔 순서로 돌아왔어요.") {
+		t.Errorf("a returner is told %q", text)
+	}
+	f.is("check", queued(2))
+	tb.poll()
+	tb.says("position", "2")
+	if text := tb.text("text"); !strings.HasPrefix(text, "도착한 순서대로") {
+		t.Errorf("a visitor in line is told %q", text)
+	}
+}
