@@ -105,6 +105,7 @@
 //	… within a factor of two for nine of ten people       TestWaits
 //	figures by minute are those of the room, whichever
 //	process is killed, and hold up no admission           TestFigures, TestFiguresAfterClearing, TestFiguresAway,
+//	                                                      TestFiguresOfLanesAndStock,
 //	                                                      TestTimeInLineAfterARestart
 //
 // Names in lower case are cases of package queuetest, which every store passes.

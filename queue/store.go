@@ -256,6 +256,8 @@ type View struct {
 type Admitted struct {
 	User  string
 	Order int64
+	// Laned says of a turn that it came by a lane's share, before the turn in the line.
+	Laned bool
 }
 
 // Admission answers Admit. More says that more turns could come in this tick; Next

@@ -95,6 +95,7 @@ func (m *room) next(r queue.Rules) (one queue.Admitted, of class) {
 	}
 	m.line.remove(one.Order)
 	delete(m.position, one.User)
+	one.Laned = of == laned
 	return one, of
 }
 

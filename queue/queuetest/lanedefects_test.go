@@ -55,6 +55,13 @@ func laneDefects() []defect {
 		})},
 		{"gives a lane no turns", []string{"lanes-take-their-share"}, shared(1e-6)},
 		{"gives a lane all turns", []string{"lanes-take-their-share"}, shared(1)},
+		{"does not say which turns are of lanes", []string{"lanes-take-their-share"}, admitting(func(_ *backend, c call) (queue.Admission, error) {
+			a, err := c.admit()
+			for i := range a.Admitted {
+				a.Admitted[i].Laned = false
+			}
+			return a, err
+		})},
 		{"ignores shares of operators", []string{"shares-of-operators-hold"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
 			change.Shares = nil
 			return c.change(change)

@@ -41,12 +41,23 @@ func (p *player) joinLane(lane string, users ...string) error {
 func (p *player) turns(ticks int) (got []string, err error) {
 	for range ticks {
 		p.h.Advance(p.r.Tick)
+		before, err := p.state()
+		if err != nil {
+			return nil, err
+		}
 		a, err := p.admit()
 		if err != nil {
 			return nil, err
 		}
+		laned := 0
 		for _, one := range a.Admitted {
 			got = append(got, one.User)
+			if one.Laned {
+				laned++
+			}
+		}
+		if a.Laned != before.Laned+laned {
+			return nil, fmt.Errorf("%d of the turns %+v are said to be of lanes, and their number went from %d to %d", laned, a.Admitted, before.Laned, a.Laned)
 		}
 	}
 	return got, nil

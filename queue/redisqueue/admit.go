@@ -54,7 +54,11 @@ func (s *Store) admit(ctx context.Context, event string, r queue.Rules, most int
 	}
 	admission := queue.Admission{State: state, More: a.flag(), Next: a.times(time.Microsecond)}
 	for len(a.rest) > 0 && !a.short {
-		admission.Admitted = append(admission.Admitted, a.admitted())
+		one := a.admitted()
+		if one.Order < 0 { // of a lane
+			one.Order, one.Laned = -one.Order, true
+		}
+		admission.Admitted = append(admission.Admitted, one)
 	}
 	if a.short {
 		return queue.Admission{}, errShort
