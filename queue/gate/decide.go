@@ -25,6 +25,7 @@ type question struct {
 	*http.Request
 	target string // path and query, as they were on the wire
 	secure bool   // it came over https
+	by     string // the method of the request that is answered: a judge's is not the visitor's
 }
 
 type decision struct {
@@ -35,7 +36,7 @@ type decision struct {
 
 // ask is the question of a request that came to the gate itself.
 func (g *Gate) ask(r *http.Request) question {
-	return question{Request: r, target: targetOf(r), secure: r.TLS != nil || g.cfg.Proxied && r.Header.Get("X-Forwarded-Proto") == "https"}
+	return question{Request: r, target: targetOf(r), secure: r.TLS != nil || g.cfg.Proxied && r.Header.Get("X-Forwarded-Proto") == "https", by: r.Method}
 }
 
 // targetOf is the path and query of a request as the client sent them.

@@ -88,7 +88,7 @@
 //	caches of others store nothing that needs a place         TestCacheBeforeTheGate
 //	nginx gets 200 or 401 and nothing else                    TestJudgeForNginx
 //	Envoy gets 200, or an answer for the visitor below 500    TestJudgeForEnvoy
-//	other proxies get 200, or the answer for the visitor      TestJudgeForOthers
+//	other proxies get 200, or the answer for the visitor      TestJudgeForOthers, TestJudgeOfAHead
 //	an outage of the origin: 502, and places are kept         TestOriginAway
 //	an outage of the store: no visitor enters, and those
 //	inside go on                                              TestStoreAway
@@ -103,7 +103,7 @@
 //	… and keeps the place of before the sign-in                TestSignInWhileWaiting, TestMemberWhileTheStoreIsAway
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
-// The real nginx, Caddy, HAProxy and Envoy play the journey in package deploy, with a real
+// The real nginx, Caddy, HAProxy, Envoy and Traefik play the journey in package deploy, with a real
 // cache before the gate and paths of odd parts before nginx. The tests named TestBrowser… are in
 // internal/wholetest/queuepagetest.
 //
