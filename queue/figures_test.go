@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,9 +248,10 @@ func TestFiguresOfLanesAndStock(t *testing.T) {
 		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute))) // a minute begins
 		store, err := memqueue.New(memqueue.Config{})
 		require.NoError(t, err)
-		left := 40
+		var left atomic.Int64
+		left.Store(40)
 		rooms, _ := recording(t, store, 2, queue.Config{
-			Batch: 20, Lanes: []queue.Lane{{Name: "member", Share: 0.5}}, Stock: func(context.Context, string) (int, error) { return left, nil },
+			Batch: 20, Lanes: []queue.Lane{{Name: "member", Share: 0.5}}, Stock: func(context.Context, string) (int, error) { return int(left.Load()), nil },
 		})
 		_, err = rooms[0].SetThreshold(t.Context(), "e", 0)
 		require.NoError(t, err)
@@ -267,7 +269,7 @@ func TestFiguresOfLanesAndStock(t *testing.T) {
 		_, err = rooms[0].SetThreshold(t.Context(), "e", 0)
 		require.NoError(t, err)
 		time.Sleep(58 * time.Second)
-		left = 7
+		left.Store(7)
 		time.Sleep(time.Minute)
 		state, err := rooms[1].State(t.Context(), "e")
 		require.NoError(t, err)

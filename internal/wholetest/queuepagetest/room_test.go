@@ -234,7 +234,7 @@ func TestBrowserCalmEstimate(t *testing.T) {
 	tb.says("wait", "about 4–7 hours")
 	f.is("check", queued(8000, "estimatedWait", nil, "paused", true))
 	tb.poll()
-	tb.says("wait", "not known while paused")
+	tb.says("wait", "not known yet")
 }
 
 // TestBrowserPause says when the line stands still, and when it moves again.
