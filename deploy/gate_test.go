@@ -38,6 +38,11 @@ func TestGateBehindProxies(t *testing.T) {
 			return []string{"-db", "-f", file}
 		})
 	})
+	t.Run("traefik", func(t *testing.T) {
+		playGate(t, "traefik", gate.Forward, "traefik-gate.yaml", func(_, file string) []string {
+			return []string{"--entryPoints.web.address=:80", "--providers.file.filename=" + file, "--log.level=ERROR", "--global.checkNewVersion=false", "--global.sendAnonymousUsage=false"}
+		})
+	})
 	t.Run("envoy", func(t *testing.T) {
 		playGate(t, "envoy", gate.Envoy, "envoy.yaml", func(_, file string) []string {
 			return []string{"-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "warn"}
@@ -123,12 +128,19 @@ func (b *behind) start(path, file string, args func(folder, file string) []strin
 	}
 	b.at = freeAddress(b.t)
 	_, port, _ := net.SplitHostPort(b.at)
+	own := func(folder, file string) []string {
+		all := args(folder, file)
+		for i := range all {
+			all[i] = strings.Replace(all[i], "address=:80", "address="+b.at, 1)
+		}
+		return all
+	}
 	listening(b.t, b.at, path, file, strings.NewReplacer(
 		"127.0.0.1:8080", b.judge.Listener.Addr().String(), "127.0.0.1:3000", b.site.Listener.Addr().String(), "/etc/haproxy/gate.lua", lua,
 		"listen 80;", "listen "+b.at+";", "bind :80", "bind "+b.at, ":80 {", "http://:"+port+" {",
 		"address: 0.0.0.0, port_value: 80 ", "address: 127.0.0.1, port_value: "+port+" ",
 		"address: 127.0.0.1, port_value: 8080 ", inYAML(b.judge), "address: 127.0.0.1, port_value: 3000 ", inYAML(b.site),
-	).Replace(string(text)), args)
+	).Replace(string(text)), own)
 }
 
 // inYAML is the address of a server as Envoy has it.
@@ -194,6 +206,16 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 		waits = http.StatusTooManyRequests
 	}
 
+	// Traefik listens before it has read its routes.
+	loaded, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	if err := until(loaded, func() bool {
+		status, _, _ := first.do("GET", "/static/ready", nil)
+		return status == http.StatusOK
+	}); err != nil {
+		t.Fatalf("the routes: %v", err)
+	}
+
 	page := first.want(waits, `"event":"sale"`, "GET", "/seats?row=7", document)
 	if page.Get("Retry-After") != "5" || page.Get("Cache-Control") != "no-store" || len(page.Values("Set-Cookie")) != 1 {
 		t.Fatalf("the page came with %v", page)
@@ -213,7 +235,7 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	first.want(200, "the site at /pay", "POST", "/pay", nil)
 
 	second.want(waits, `"event":"sale"`, "GET", "/", document)
-	coding := map[string]string{"nginx": "gzip", "caddy": "gzip", "haproxy": "", "envoy": "gzip"}[name]
+	coding := map[string]string{"nginx": "gzip", "caddy": "gzip", "traefik": "gzip", "haproxy": "", "envoy": "gzip"}[name]
 	if answer := second.want(waits, "", "GET", "/", packed); answer.Get("Content-Encoding") != coding {
 		t.Fatalf("the page to a browser that unpacks came with %v", answer)
 	}
@@ -260,7 +282,9 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 
 	b.judge.Close()
 	before = b.reached.Load()
-	if answer := second.want(503, "", "GET", "/", document); answer.Get("Retry-After") != "5" {
+	if name == "traefik" { // it has no answer of one's own for that
+		second.want(500, "", "GET", "/", document)
+	} else if answer := second.want(503, "", "GET", "/", document); answer.Get("Retry-After") != "5" {
 		t.Errorf("without the judge: %v", answer)
 	}
 	if b.reached.Load() != before {

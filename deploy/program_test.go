@@ -18,7 +18,7 @@ import (
 func program(t *testing.T, name string) string {
 	t.Helper()
 	services := cmp.Or(os.Getenv("MILLRACE_SERVICES_DIR"), "/var/tmp/millrace-services")
-	for _, folder := range []string{"", "/usr/sbin/", "/usr/local/sbin/", services + "/envoy/envoy/_bin/"} {
+	for _, folder := range []string{"", "/usr/sbin/", "/usr/local/sbin/", services + "/envoy/envoy/_bin/", services + "/traefik/bin/"} {
 		if path, err := exec.LookPath(folder + name); err == nil {
 			return path
 		}

@@ -38,6 +38,7 @@
 //	a lane takes at most its share of the turns, in the
 //	order of arrival, and raises no position              TestLanesOfARoom, lanes-take-their-share,
 //	                                                      lanes-raise-no-position, lane-members-stand-in-line
+//	… and the share that an operator has set for the event TestSharesOfAnEvent, shares-of-operators-hold
 //	the pace is the room's, however many admitters run    tick-guard, admissions-race, TestSeveralAdmitters
 //	one bad event does not hold up the others             TestOneBadEventHoldsUpNoOther
 //	a position is exact, at most a snapshot old           TestSnapshotIsTheLine, TestPositionsAreThoseOfTheLine
@@ -105,6 +106,7 @@
 //	… within a factor of two for nine of ten people       TestWaits
 //	figures by minute are those of the room, whichever
 //	process is killed, and hold up no admission           TestFigures, TestFiguresAfterClearing, TestFiguresAway,
+//	                                                      TestFiguresOfLanesAndStock,
 //	                                                      TestTimeInLineAfterARestart
 //
 // Names in lower case are cases of package queuetest, which every store passes.
@@ -212,7 +214,8 @@
 // credit that grows by its share with each turn of the room; when it is one, and a member
 // waits, the turn is the lane's. So over any number of turns a lane takes its share and at
 // most two turns more, in ticks of one turn as in those of a hundred. What it does not use is
-// the line's. A lane of members alone makes the line of others slower, and Place.WaitHigh says
+// the line's. [Room.SetShares] changes the shares of an event while its room is in use, in all
+// processes at once. A lane of members alone makes the line of others slower, and Place.WaitHigh says
 // so; their positions only fall.
 //
 // # The estimate of the wait

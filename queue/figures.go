@@ -16,8 +16,13 @@ type Minute struct {
 	TurnedUp int64 // took a place
 	Finished int64 // were inside, and are not any more
 	Gone     int64 // left the line, or were removed from it, without a turn
-	Waiting  int   // at the end of the minute
-	Active   int   // places taken, at the end of the minute
+	Laned    int64 // of Admitted: their turn came by the share of a lane
+	Returned int64 // came back to a kept place
+	// At the end of the minute:
+	Waiting   int
+	Returning int // of Waiting: returners
+	Active    int // places taken
+	Stock     int // how many users the event could serve; -1 while that was not known
 	// Median and P95 are the times in line of the Timed users whose turn came, within a
 	// tenth and the time between two joins that the process has seen.
 	Median, P95 time.Duration
@@ -34,8 +39,12 @@ type Sample struct {
 	Epoch                     uint64
 	Joined, Entered, NoShows  int64
 	Waiting, Entitled, Active int
+	Returned                  int64
+	Returning                 int
+	Stock                     *int          `json:",omitempty"` // nil while it is not known
 	Highest                   int64         // order that was seen
 	Waits                     map[int]int64 `json:",omitempty"` // users whose turn came, by the bucket of their time in line
+	Laned                     int64         `json:"-"`          // turns that came by the share of a lane
 }
 
 // Recorder is a [Store] that keeps figures. All processes with an [Admitter] record the
@@ -43,7 +52,7 @@ type Sample struct {
 // in whichever process it was made.
 type Recorder interface {
 	// Record keeps a sample in place of an earlier one of its minute, and adds its Waits
-	// to those of the minute.
+	// and Laned to those of the minute.
 	Record(ctx context.Context, event string, s Sample) error
 	// Samples are those of the last KeepFigures, by minute.
 	Samples(ctx context.Context, event string) ([]Sample, error)
@@ -86,7 +95,11 @@ func (r *Room) Figures(ctx context.Context, event string) ([]Minute, error) {
 
 // since is the minute of a sample, after an earlier one of its epoch.
 func (s Sample) since(b Sample) Minute {
-	m := Minute{Start: time.Unix(s.Minute*60, 0).UTC(), Waiting: s.Waiting, Active: s.Active}
+	m := Minute{Start: time.Unix(s.Minute*60, 0).UTC(), Waiting: s.Waiting, Returning: s.Returning, Active: s.Active, Stock: -1, Laned: s.Laned}
+	if s.Stock != nil {
+		m.Stock = *s.Stock
+	}
+	m.Returned = s.Returned - b.Returned
 	m.Joined = s.Joined - b.Joined
 	// Nothing but the sums is counted; a user who is back after a missed turn lowers them.
 	m.Admitted = max(0, s.turns()-b.turns())

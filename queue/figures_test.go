@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,5 +239,48 @@ func TestTimeInLineAfterARestart(t *testing.T) {
 		require.EqualValues(t, 1201, last.Timed)
 		require.InDelta(t, 67, last.Median.Seconds(), 9)
 		require.InDelta(t, 116, last.P95.Seconds(), 13)
+	})
+}
+
+// The turns of lanes, and the stock, are figures of their minute.
+func TestFiguresOfLanesAndStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute))) // a minute begins
+		store, err := memqueue.New(memqueue.Config{})
+		require.NoError(t, err)
+		var left atomic.Int64
+		left.Store(40)
+		rooms, _ := recording(t, store, 2, queue.Config{
+			Batch: 20, Lanes: []queue.Lane{{Name: "member", Share: 0.5}}, Stock: func(context.Context, string) (int, error) { return int(left.Load()), nil },
+		})
+		_, err = rooms[0].SetThreshold(t.Context(), "e", 0)
+		require.NoError(t, err)
+		for i := range 60 {
+			v := queue.Visitor{User: fmt.Sprint("u", i)}
+			if i >= 30 {
+				v.Lane = "member"
+			}
+			_, err := rooms[i%2].Check(t.Context(), "e", v)
+			require.NoError(t, err)
+		}
+		_, err = rooms[0].SetThreshold(t.Context(), "e", 20)
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		_, err = rooms[0].SetThreshold(t.Context(), "e", 0)
+		require.NoError(t, err)
+		time.Sleep(58 * time.Second)
+		left.Store(7)
+		time.Sleep(time.Minute)
+		state, err := rooms[1].State(t.Context(), "e")
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, state.Laned, 9)
+		minutes, err := rooms[1].Figures(t.Context(), "e")
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(minutes), 2)
+		require.EqualValues(t, state.Laned, minutes[0].Laned)
+		require.Zero(t, minutes[1].Laned)
+		require.Equal(t, 40, minutes[0].Stock)
+		require.Equal(t, 7, minutes[1].Stock)
+		require.Zero(t, minutes[0].Returned+int64(minutes[0].Returning))
 	})
 }

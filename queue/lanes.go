@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,8 +19,8 @@ type Lane struct {
 // MaxLanes bounds the lanes of a room.
 const MaxLanes = 8
 
-// ReturnersShare is the part of all turns that returners take at most: see Config.Keep.
-const ReturnersShare = 0.25
+// returnersShare is the part of all turns that returners take at most: see Config.Keep.
+const returnersShare = 0.25
 
 const (
 	maxLaneName  = 32
@@ -35,15 +36,39 @@ func checkLanes(lanes []Lane) error {
 		switch {
 		case lane.Name == "" || len(lane.Name) > maxLaneName || strings.Trim(lane.Name, laneAlphabet) != "":
 			return fmt.Errorf("queue: Config.Lanes[%d].Name is %q; give 1 to %d letters, digits, - and _", i, lane.Name, maxLaneName)
-		case LaneOf(lanes[:i], lane.Name) > 0:
+		case hasLane(lanes[:i], lane.Name):
 			return fmt.Errorf("queue: Config.Lanes has %q twice; give each lane a name of its own", lane.Name)
 		case !(lane.Share > 0):
 			return fmt.Errorf("queue: Config.Lanes[%d].Share is %g; give more than 0", i, lane.Share)
 		}
 		sum += lane.Share
 	}
-	if sum >= 1-ReturnersShare {
-		return fmt.Errorf("queue: the shares of Config.Lanes are %g together; give less than %g, so that some turns are left for the line", sum, 1-ReturnersShare)
+	if sum >= 1-returnersShare {
+		return fmt.Errorf("queue: the shares of Config.Lanes are %g together; give less than %g, so that some turns are left for the line", sum, 1-returnersShare)
+	}
+	return nil
+}
+
+// checkShares checks shares that an operator sets.
+func checkShares(lanes []Lane, shares map[string]float64) error {
+	for name, share := range shares {
+		if !hasLane(lanes, name) {
+			return invalid("there is no lane %.40q in Config.Lanes", name)
+		}
+		if !(share >= 0) {
+			return invalid("the share of the lane %s is %g; give 0 or more", name, share)
+		}
+	}
+	sum := 0.0
+	for _, lane := range lanes {
+		share, set := shares[lane.Name]
+		if !set {
+			share = lane.Share
+		}
+		sum += share
+	}
+	if sum >= 1-returnersShare {
+		return invalid("the shares of all lanes would be %g together; give less than %g, so that some turns are left for the line", sum, 1-returnersShare)
 	}
 	return nil
 }
@@ -66,20 +91,14 @@ func (s *State) turnOf(o Outcome, position int) int {
 
 // slower is how many times longer than others the users of the line wait, if all lanes take
 // their shares.
-func slower(lanes []Lane) float64 {
+func (s *State) slower() float64 {
 	rest := 1.0
-	for _, lane := range lanes {
+	for _, lane := range s.Lanes {
 		rest -= lane.Share
 	}
 	return 1 / rest
 }
 
-// LaneOf is the number of a lane, from 1; zero when there is none of the name.
-func LaneOf(lanes []Lane, name string) int {
-	for i := range lanes {
-		if lanes[i].Name == name {
-			return i + 1
-		}
-	}
-	return 0
+func hasLane(lanes []Lane, name string) bool {
+	return slices.ContainsFunc(lanes, func(l Lane) bool { return l.Name == name })
 }

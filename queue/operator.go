@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"maps"
 	"time"
 )
 
@@ -25,6 +26,21 @@ func (r *Room) Pause(ctx context.Context, event string) (State, error) {
 func (r *Room) Resume(ctx context.Context, event string) (State, error) {
 	paused := false
 	return r.change(ctx, event, Change{Paused: &paused})
+}
+
+// SetShares sets the shares of lanes of Config.Lanes for an event, by their names. Lanes that
+// are not named have those of the Config again. With a share of 0 the members of a lane wait
+// in the line alone. It needs Config.Settings.
+func (r *Room) SetShares(ctx context.Context, event string, shares map[string]float64) (State, error) {
+	if r.cfg.Settings == nil {
+		return State{}, invalid("the shares of lanes need Config.Settings, which keep them outside of the store")
+	}
+	if err := checkShares(r.cfg.Lanes, shares); err != nil {
+		return State{}, err
+	}
+	all := map[string]float64{}
+	maps.Copy(all, shares)
+	return r.change(ctx, event, Change{Shares: all})
 }
 
 // Clear removes all users, from the line and from inside. Their tickets are worth
@@ -53,7 +69,7 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 	l := r.line(event, r.now())
 	bounded, cancel := r.boundedBy(ctx)
 	defer cancel()
-	if c.Threshold != nil || c.Paused != nil || c.Clear || c.opening != nil {
+	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.opening != nil {
 		if err := r.keep(bounded, event, &c); err != nil {
 			return State{}, err
 		}
@@ -85,6 +101,9 @@ func (r *Room) keep(ctx context.Context, event string, c *Change) error {
 		}
 		if c.Paused != nil {
 			s.Paused = *c.Paused
+		}
+		if c.Shares != nil {
+			s.Shares = c.Shares
 		}
 		if c.opening != nil {
 			return c.opening.set(r, event, s)

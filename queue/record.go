@@ -21,6 +21,7 @@ type record struct {
 	mu         sync.Mutex
 	marks      []mark        // in order
 	waits      map[int]int64 // of turns that are not recorded yet
+	laned      int64         // the same, of lanes
 	next       time.Duration // on the room's clock
 	loaded     bool
 	complaints complaint.Log
@@ -53,6 +54,9 @@ func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
 	}
 	r.mark(s.Now.UnixMilli(), l.top.Load(), s.Joined)
 	for _, one := range turns {
+		if one.Laned {
+			r.laned++
+		}
 		if wait, ok := r.waited(one.Order, s.Now.UnixMilli()); ok {
 			r.waits[waitBucket(wait)]++
 		}
@@ -61,15 +65,21 @@ func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
 		return
 	}
 	r.next = now + recordEvery
-	err := recorder.Record(ctx, l.event, Sample{
+	one := Sample{
 		Minute: s.Now.Unix() / 60, Epoch: s.Epoch, Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows,
-		Waiting: s.Waiting, Entitled: s.Entitled, Active: s.Active, Highest: l.top.Load(), Waits: r.waits,
-	})
+		Waiting: s.Waiting, Entitled: s.Entitled, Active: s.Active, Returned: s.Returned, Returning: s.Returning,
+		Highest: l.top.Load(), Waits: r.waits, Laned: r.laned,
+	}
+	if s.Stock.Known {
+		left := s.Stock.Left
+		one.Stock = &left
+	}
+	err := recorder.Record(ctx, l.event, one)
 	if err != nil {
 		r.complaints.Error(ctx, l.room.cfg.Logger, "queue: the figures of a minute could not be kept", err)
 		return
 	}
-	r.waits = map[int]int64{}
+	r.waits, r.laned = map[int]int64{}, 0
 }
 
 // begin takes what the others have seen.

@@ -85,7 +85,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	if err := checkUser(v.User); err != nil {
 		return Place{}, err
 	}
-	if v.Lane != "" && LaneOf(r.cfg.Lanes, v.Lane) == 0 {
+	if v.Lane != "" && !hasLane(r.cfg.Lanes, v.Lane) {
 		return Place{}, invalid("there is no lane %.40q in Config.Lanes", v.Lane)
 	}
 	now := r.now()
@@ -190,7 +190,7 @@ func (l *line) place(o Outcome, s State) Place {
 			w := f.after(s.Settling, turn)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
 			if len(l.room.cfg.Lanes) > 0 && !o.Returner {
-				p.WaitHigh = later(0, w.high.Seconds()*slower(l.room.cfg.Lanes))
+				p.WaitHigh = later(0, w.high.Seconds()*s.slower())
 			}
 		}
 	case Active:

@@ -23,14 +23,15 @@ type Settings interface {
 
 // Setting is what operators have set for an event, and who did so last.
 type Setting struct {
-	Version   int64       `json:"version"` // from 1, one higher with each change; 0: nothing was set
-	Threshold *int        `json:"threshold,omitempty"`
-	Paused    bool        `json:"paused,omitempty"`
-	Opens     time.Time   `json:"opens,omitzero"` // see [Room.OpenAt]
-	Draw      *SealedDraw `json:"draw,omitempty"`
-	By        string      `json:"by,omitempty"` // as told by [By]
-	Why       string      `json:"why,omitempty"`
-	At        time.Time   `json:"at"` // by the clock of the process
+	Version   int64              `json:"version"` // from 1, one higher with each change; 0: nothing was set
+	Threshold *int               `json:"threshold,omitempty"`
+	Paused    bool               `json:"paused,omitempty"`
+	Opens     time.Time          `json:"opens,omitzero"` // see [Room.OpenAt]
+	Draw      *SealedDraw        `json:"draw,omitempty"`
+	Shares    map[string]float64 `json:"shares,omitempty"` // of lanes: see [Room.SetShares]
+	By        string             `json:"by,omitempty"`     // as told by [By]
+	Why       string             `json:"why,omitempty"`
+	At        time.Time          `json:"at"` // by the clock of the process
 }
 
 // ErrConflict is the answer of [Settings] to a setting that does not follow the last
@@ -85,7 +86,10 @@ func unsaved(cause error) error {
 func copyOf(s Setting) Change {
 	c := Change{Settings: &s.Version, Threshold: s.Threshold}
 	if s.Version > 0 {
-		c.Paused, c.Opens = &s.Paused, &s.Opens
+		c.Paused, c.Opens, c.Shares = &s.Paused, &s.Opens, s.Shares
+		if c.Shares == nil {
+			c.Shares = map[string]float64{} // those of the Config hold again
+		}
 		c.Opened = s.Draw != nil && len(s.Draw.Root) > 0
 	}
 	return c

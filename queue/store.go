@@ -204,6 +204,8 @@ type State struct {
 	Active    int           // places taken
 	Rate      Rate
 	Stock     Stock // bounds Active as the threshold does: see [Change.Stock]
+	// Lanes are Rules.Lanes with the shares that hold: see [Change.Shares]. The others are zero.
+	Lanes [MaxLanes]Lane
 
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
@@ -254,6 +256,8 @@ type View struct {
 type Admitted struct {
 	User  string
 	Order int64
+	// Laned says of a turn that it came by a lane's share, before the turn in the line.
+	Laned bool
 }
 
 // Admission answers Admit. More says that more turns could come in this tick; Next
@@ -288,6 +292,11 @@ type Change struct {
 	// held before the store lost its data: users have their orders by their tickets.
 	Opens  *time.Time
 	Opened bool
+
+	// Shares are of the settings as well: those of lanes by their names, from 0 to below 1, in
+	// place of those of Rules.Lanes. A lane that is not named has that of the Rules. nil
+	// changes nothing.
+	Shares map[string]float64
 
 	// Stock is what the event can serve; At is the store's. If it is Known, a place is free
 	// only while fewer than Left users have been inside since, those inside now included:

@@ -54,10 +54,14 @@ type Config struct {
 	// Proxied, and in a judge, each connection counts as one of a trusted proxy.
 	JoinRates *queuehttp.JoinRates
 
-	// Lane returns the lane of the room's that a visitor belongs to, and "" for none, by
-	// something that a client cannot make up; see queue.Config.Lanes. nil: all stand in the
-	// line alone. Behind a judge the request has the visitor's cookies.
-	Lane func(*http.Request) string
+	// Member returns the user and the lane of a visitor, by something that a client cannot
+	// make up, such as a cookie that the site has signed. With a user the visitor is that
+	// user in every browser, so that a copied cookie brings no second place; without one,
+	// "", the visitor is the browser. The lane is one of queue.Config.Lanes, or "". A
+	// browser that already waits or is inside keeps that place until it ends. nil: each
+	// visitor is a browser, without a lane. Behind a judge the request has the visitor's
+	// cookies.
+	Member func(*http.Request) (user, lane string)
 
 	// Proxied says that a proxy of yours stands before the gate and sets
 	// X-Forwarded-For, -Host and -Proto, which the gate then believes and hands on.

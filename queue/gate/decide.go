@@ -25,6 +25,7 @@ type question struct {
 	*http.Request
 	target string // path and query, as they were on the wire
 	secure bool   // it came over https
+	by     string // the method of the request that is answered: a judge's is not the visitor's
 }
 
 type decision struct {
@@ -35,7 +36,7 @@ type decision struct {
 
 // ask is the question of a request that came to the gate itself.
 func (g *Gate) ask(r *http.Request) question {
-	return question{Request: r, target: targetOf(r), secure: r.TLS != nil || g.cfg.Proxied && r.Header.Get("X-Forwarded-Proto") == "https"}
+	return question{Request: r, target: targetOf(r), secure: r.TLS != nil || g.cfg.Proxied && r.Header.Get("X-Forwarded-Proto") == "https", by: r.Method}
 }
 
 // targetOf is the path and query of a request as the client sent them.
@@ -58,10 +59,11 @@ func (g *Gate) decide(q question) decision {
 	if q.Method == http.MethodOptions {
 		return decision{verdict: goesOn} // a preflight carries no cookies
 	}
-	user, err := g.userOf(q.Request)
-	known := err == nil
-	if known && g.hasPass(q.Request, user) && g.stillInside(q.Context(), user) {
-		return decision{verdict: goesOn, user: user}
+	v := g.visitorOf(q.Request)
+	for _, user := range [...]string{v.member, v.browser} {
+		if user != "" && g.hasPass(q.Request, user) && g.stillInside(q.Context(), user) {
+			return decision{verdict: goesOn, user: user}
+		}
 	}
 	paths, err := readPath(pathOf(q.target))
 	switch {
@@ -71,12 +73,12 @@ func (g *Gate) decide(q question) decision {
 		return decision{verdict: goesOn}
 	case !navigates(q.Request):
 		return decision{verdict: refused}
-	case !known:
+	case !v.known():
 		// A place is for a browser that has shown that it keeps cookies: a crawler or a
 		// monitor would take one with each request.
 		return decision{verdict: waits, cookie: g.newVisitor(q.secure)}
 	}
-	place, err := g.place(q, user)
+	user, place, err := g.place(q, v)
 	if err == nil && place.Status == queue.Active {
 		var pass *http.Cookie
 		if pass, err = g.newPass(user, place.Entry, q.secure); err == nil {
@@ -92,17 +94,18 @@ func (g *Gate) decide(q question) decision {
 
 // place is the place of a visitor who navigates. While others wait, the page lines the
 // visitor up: its ticket may be that of a kept place, which a navigation does not carry.
-func (g *Gate) place(q question, user string) (queue.Place, error) {
-	v := queue.Visitor{User: user}
-	place, err := g.room.Heartbeat(q.Context(), g.cfg.Event, v)
+func (g *Gate) place(q question, v visitor) (user string, place queue.Place, err error) {
+	if user, err = g.userIn(q.Request, v); err != nil {
+		return user, place, err
+	}
+	place, err = g.room.Heartbeat(q.Context(), g.cfg.Event, queue.Visitor{User: user})
 	if err != nil || place.Status != queue.None || place.Waiting > 0 {
-		return place, err
+		return user, place, err
 	}
-	v.Join = g.rooms.Join(q.Request, g.cfg.Event, user)
-	if g.cfg.Lane != nil {
-		v.Lane = g.cfg.Lane(q.Request)
-	}
-	return g.room.Check(q.Context(), g.cfg.Event, v)
+	place, err = g.room.Check(q.Context(), g.cfg.Event, queue.Visitor{
+		User: user, Lane: v.laneAs(user), Join: g.rooms.Join(q.Request, g.cfg.Event, user),
+	})
+	return user, place, err
 }
 
 // navigates says whether a browser loads a document.

@@ -30,7 +30,7 @@
 // it and monitors see that visitors wait. A load balancer that takes a server out
 // because of 503s must not count these.
 //
-// A visitor is a browser, by a signed cookie. The first navigation sets that cookie
+// A visitor is a browser, by a signed cookie, or a member, by Config.Member. The first navigation sets that cookie
 // and takes no place; the page's first poll, or the next navigation, does. So a
 // crawler or a monitor that keeps no cookies never fills the room. A navigation of an
 // admitted visitor is answered with 303 to its own address and the pass, which is
@@ -88,7 +88,7 @@
 //	caches of others store nothing that needs a place         TestCacheBeforeTheGate
 //	nginx gets 200 or 401 and nothing else                    TestJudgeForNginx
 //	Envoy gets 200, or an answer for the visitor below 500    TestJudgeForEnvoy
-//	other proxies get 200, or the answer for the visitor      TestJudgeForOthers
+//	other proxies get 200, or the answer for the visitor      TestJudgeForOthers, TestJudgeOfAHead
 //	an outage of the origin: 502, and places are kept         TestOriginAway
 //	an outage of the store: no visitor enters, and those
 //	inside go on                                              TestStoreAway
@@ -99,9 +99,11 @@
 //	an address joins within its rate, and visitors in line
 //	and inside go on                                          TestJoinRate, TestJoinRateBehindAProxy
 //	while the challenge is on a new browser answers first     TestChallenge
+//	a member has one place in all browsers, and a lane         TestMember, TestLane
+//	… and keeps the place of before the sign-in                TestSignInWhileWaiting, TestMemberWhileTheStoreIsAway
 //	wrong settings are named with their fix                   TestConfigErrorsNameTheFieldAndTheFix
 //
-// The real nginx, Caddy, HAProxy and Envoy play the journey in package deploy, with a real
+// The real nginx, Caddy, HAProxy, Envoy and Traefik play the journey in package deploy, with a real
 // cache before the gate and paths of odd parts before nginx. The tests named TestBrowser… are in
 // internal/wholetest/queuepagetest.
 //

@@ -25,6 +25,7 @@ type Gate struct {
 	room       *queue.Room
 	wait, pass []pattern
 	visitors   *token.Visitors
+	tickets    *token.Tickets
 	entries    *token.Entries
 	origins    *token.Origins
 	page       *queuepage.Page
@@ -54,7 +55,7 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	}
 	g := &Gate{
 		cfg: cfg, room: room, own: http.NewServeMux(), idle: func() {},
-		visitors: token.NewVisitors(cfg.Keys), origins: token.NewOrigins(cfg.Keys),
+		visitors: token.NewVisitors(cfg.Keys), tickets: token.NewTickets(cfg.Keys), origins: token.NewOrigins(cfg.Keys),
 		passCookie: passCookie + url.QueryEscape(cfg.Event),
 		alive:      alive{every: cfg.AliveEvery},
 	}
@@ -84,14 +85,8 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 		own.Proxies.Peer = own.Proxies.Peer || cfg.Proxied || cfg.Origin == nil
 		cfg.JoinRates = &own
 	}
-	lane := func(r *http.Request, _ string) string {
-		if cfg.Lane == nil {
-			return ""
-		}
-		return cfg.Lane(r)
-	}
 	if g.rooms, err = queuehttp.New(room, g.entries, queuehttp.Config{
-		User: g.userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Lane: lane, Challenge: cfg.Challenge, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
+		User: userOf, Event: g.eventOf, Known: g.known, NoCookies: true, Lane: laneOf, Challenge: cfg.Challenge, JoinRates: cfg.JoinRates, Logger: cfg.Logger,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
@@ -144,6 +139,7 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	GET  /room             the state of the room, and its figures
 //	PUT  /room/threshold   {"threshold": 500}
 //	POST /room/pause       /room/resume, /room/clear
+//	PUT  /room/shares      {"shares": {"member": 0.4}}
 //	PUT  /room/opening     {"opens": "2027-05-01T11:00:00Z"}
 //	GET  /room/figures     by minute, as CSV
 //	GET  /room/plot        the same as a page
@@ -156,6 +152,7 @@ func (g *Gate) Operator() http.Handler {
 	mux.HandleFunc("GET /room/figures", g.rooms.Figures)
 	mux.HandleFunc("GET /room/plot", g.rooms.Plot)
 	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
+	mux.HandleFunc("PUT /room/shares", g.rooms.Shares)
 	mux.HandleFunc("PUT /room/opening", g.rooms.Opening)
 	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
 	mux.HandleFunc("POST /room/resume", g.rooms.Resume)
@@ -174,21 +171,17 @@ func (g *Gate) serveOwn(w http.ResponseWriter, r *http.Request) bool {
 	if r.URL.Path != g.cfg.Below && !strings.HasPrefix(r.URL.Path, g.cfg.Below+"/") {
 		return false
 	}
-	if _, err := g.userOf(r); err != nil {
+	v := g.visitorOf(r)
+	if !v.known() {
 		g.problem(w, http.StatusForbidden, "cookies-needed", "The browser has sent no cookie of this gate", "load the page again, and accept its cookies", 0)
 		return true
 	}
 	switch r.URL.Path {
 	case g.cfg.Below + "/leave/" + g.cfg.Event, g.cfg.Below + "/done/" + g.cfg.Event:
-		defer g.forget(r)
+		// The next request of a visitor who has left asks the room.
+		defer g.alive.forget(v.browser)
+		defer g.alive.forget(v.member)
 	}
-	g.own.ServeHTTP(w, r)
+	g.own.ServeHTTP(w, g.withPlace(r, v))
 	return true
-}
-
-// forget makes the next request of a visitor who has left ask the room.
-func (g *Gate) forget(r *http.Request) {
-	if user, err := g.userOf(r); err == nil {
-		g.alive.forget(user)
-	}
 }

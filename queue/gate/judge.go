@@ -122,7 +122,7 @@ func judged(r *http.Request, kind Kind) (question, error) {
 	if u, err := url.ParseRequestURI(target); err == nil {
 		as.URL = u
 	}
-	return question{Request: as, target: target, secure: of("Proto") == "https"}, nil
+	return question{Request: as, target: target, secure: of("Proto") == "https", by: r.Method}, nil
 }
 
 // below500 answers 429 in place of 503.

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -146,4 +147,19 @@ func TestJudgeForEnvoy(t *testing.T) {
 	other := s.browser()
 	asks(other, "GET", "/", navigation)
 	require.Equal(t, 429, asks(other, "GET", "/", navigation).StatusCode)
+}
+
+// A proxy that asks by GET about a HEAD gets the content that the answer's length promises:
+// Traefik takes one without it for a failure.
+func TestJudgeOfAHead(t *testing.T) {
+	s := newSite(t, queue.Config{Threshold: 1}, nil)
+	judge, err := s.gate.Judge(gate.Forward)
+	require.NoError(t, err)
+	for _, method := range []string{"GET", "HEAD"} {
+		got := s.browser().asked(judge, "/judge", method, "/", navigation)
+		require.Equal(t, 503, got.StatusCode)
+		require.Equal(t, fmt.Sprint(len(got.text)), got.Header.Get("Content-Length"), method)
+		require.NotEmpty(t, got.text, method)
+	}
+	require.Empty(t, s.browser().do("HEAD", "/", navigation).text)
 }

@@ -61,15 +61,15 @@ func TestAReloadAfterSilence(t *testing.T) {
 	})
 }
 
-// Members have a lane, by what the site says of a request.
+// A visitor has a lane, by what the site says of a request.
 func TestLane(t *testing.T) {
 	lanes := []queue.Lane{{Name: "member", Share: 0.5}}
 	s := newSite(t, queue.Config{Threshold: 1, Lanes: lanes}, func(c *gate.Config) {
-		c.Lane = func(r *http.Request) string {
+		c.Member = func(r *http.Request) (user, lane string) {
 			if r.Header.Get("X-Member") != "" {
-				return "member"
+				return "", "member"
 			}
-			return ""
+			return "", ""
 		}
 	})
 	s.browser().enter()

@@ -18,20 +18,6 @@ const (
 // visitorLasts is how long a browser is the same visitor.
 const visitorLasts = 30 * 24 * time.Hour
 
-// userOf is the visitor of a request, by the signed cookie.
-func (g *Gate) userOf(r *http.Request) (string, error) {
-	err := token.ErrMissing
-	// Another host of the domain may have set a cookie of the name: the signature
-	// tells which one is the gate's.
-	for _, c := range r.CookiesNamed(visitorCookie) {
-		var user string
-		if user, err = g.visitors.Open(c.Value); err == nil {
-			return user, nil
-		}
-	}
-	return "", err
-}
-
 // hasPass says whether a request carries a valid pass of the visitor.
 func (g *Gate) hasPass(r *http.Request, user string) bool {
 	for _, c := range r.CookiesNamed(g.passCookie) {

@@ -2,6 +2,7 @@ package memqueue
 
 import (
 	"context"
+	"slices"
 
 	"github.com/millrace-go/millrace/queue"
 )
@@ -42,7 +43,7 @@ func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 		if v.Kind > queue.Verify {
 			return bad("visit of kind %d: there is no such kind", v.Kind)
 		}
-		if v.Lane != "" && queue.LaneOf(r.Lanes, v.Lane) == 0 {
+		if v.Lane != "" && !slices.ContainsFunc(r.Lanes, func(l queue.Lane) bool { return l.Name == v.Lane }) {
 			return bad("a visit with lane %.40q: there is no such lane in the Rules", v.Lane)
 		}
 		if v.Position < 0 {
@@ -61,6 +62,14 @@ func checkChange(c queue.Change) error {
 	}
 	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
 		return bad("stock %d: it must be 0 to %d", c.Stock.Left, queue.MaxStock)
+	}
+	if len(c.Shares) > queue.MaxLanes {
+		return bad("shares of %d lanes: there may be at most %d", len(c.Shares), queue.MaxLanes)
+	}
+	for name, share := range c.Shares {
+		if len(name) > maxUser || !(share >= 0 && share < 1) {
+			return bad("share %g of the lane %.40q: it must be of 0 to below 1", share, name)
+		}
 	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("%d positions of the gate: it must be of 0 to 2^53", c.Gate.Positions)

@@ -13,8 +13,9 @@ import (
 // Nothing is read of a frame that is damaged.
 const (
 	magic    = "millrace rooms "
-	format   = 3
-	oldest   = 2 // that is read: without kept places and lanes
+	format   = 4
+	laneless = 2 // without kept places and lanes, the oldest that is read
+	plain    = 3 // without figures
 	maxFrame = 1 << 16
 	maxValue = 1 << 10 // bytes of one value: no value is in two frames
 )
@@ -54,7 +55,7 @@ func (c *coder) begin() {
 		c.err = err
 	case string(got[:len(magic)]) != magic:
 		c.fail("this is no saved state of waiting rooms; name another file, or remove this one to begin with empty rooms")
-	case got[len(magic)] < oldest || got[len(magic)] > format:
+	case got[len(magic)] < laneless || got[len(magic)] > format:
 		c.fail("the saved state has format %d, and this release reads up to format %d; run the release that wrote it, or remove it to begin with empty rooms", got[len(magic)], format)
 	default:
 		c.format = got[len(magic)]

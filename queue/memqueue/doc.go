@@ -23,6 +23,7 @@
 //	place, and neither does a step of the clock     TestTimeWithoutAProcessDoesNotPass
 //	arrivals that were not saved keep their places
 //	by their tickets                                TestArrivalsThatWereNotSaved
+//	figures by minute outlive a restart             TestFiguresAreSaved
 //	a room saved a day ago keeps its settings only  TestARoomSavedLongAgoKeepsItsSettings
 //	kept places, returners and lanes go on          TestKeptPlacesOutliveARestart
 //	a file of the release before is read            TestRoomsOfTheReleaseBefore

@@ -16,7 +16,7 @@ var _ queue.Recorder = (*Store)(nil)
 // kept is how many minutes of figures an event has.
 const kept = int64(queue.KeepFigures / time.Minute)
 
-// Record keeps a sample of a minute; see [queue.Recorder]. [Store.Save] does not save it.
+// Record keeps a sample of a minute; see [queue.Recorder].
 func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memqueue: record: %w", err)
@@ -33,7 +33,9 @@ func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) e
 		minutes = map[int64]queue.Sample{}
 		s.figures[strings.Clone(event)] = minutes
 	}
-	waits := maps.Clone(minutes[sample.Minute].Waits)
+	before := minutes[sample.Minute]
+	sample.Laned += before.Laned
+	waits := maps.Clone(before.Waits)
 	if waits == nil {
 		waits = make(map[int]int64, len(sample.Waits))
 	}

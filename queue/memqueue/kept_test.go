@@ -11,10 +11,16 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// A file of the release before, which kept no places, is read. testdata/rooms-2 is what
-// it wrote of busy.
+// Files of releases before, which kept no places, or no figures, are read. testdata/rooms-2 and
+// rooms-3 are what they wrote of busy.
 func TestRoomsOfTheReleaseBefore(t *testing.T) {
-	file, err := os.ReadFile("testdata/rooms-2")
+	for _, name := range []string{"rooms-2", "rooms-3"} {
+		t.Run(name, func(t *testing.T) { roomsOfTheReleaseBefore(t, name) })
+	}
+}
+
+func roomsOfTheReleaseBefore(t *testing.T, name string) {
+	file, err := os.ReadFile("testdata/" + name)
 	require.NoError(t, err)
 	var now time.Time
 	want := visit(t, busy(t, &now), "e", "in", "a", "b", "c")

@@ -73,6 +73,9 @@ func (m *room) reorderLanes() {
 	}
 }
 
+// returnersShare is the part of all turns that returners take at most.
+const returnersShare = 0.25
+
 // A share is due when the credit, which grows by the share with each turn, is one. Sums of
 // shares may be a little less.
 const due = 1 - 1e-9
@@ -92,19 +95,20 @@ func (m *room) next(r queue.Rules) (one queue.Admitted, of class) {
 	}
 	m.line.remove(one.Order)
 	delete(m.position, one.User)
+	one.Laned = of == laned
 	return one, of
 }
 
 // share is the user of a lane or of the returners whose turn is due; lined, if none is.
 func (m *room) share(r queue.Rules) (one queue.Admitted, of class) {
-	m.credit[0] = min(1, m.credit[0]+queue.ReturnersShare)
+	m.credit[0] = min(1, m.credit[0]+returnersShare)
 	if len(m.returners.ordered) > 0 && (m.credit[0] >= due || m.line.waiting == 0) {
 		one = m.returners.ordered[0]
 		m.credit[0] = max(0, m.credit[0]-1)
 		of = returning
 	}
 	for i, lane := range r.Lanes {
-		credit := m.credit[i+1] + lane.Share
+		credit := m.credit[i+1] + m.shareOf(lane)
 		if credit >= due {
 			switch first := m.head(lane.Name); {
 			case first == nil:

@@ -12,7 +12,7 @@ import (
 // that were not saved are in between, and their tickets count.
 const leap = 1 << 20
 
-// Restore takes over the rooms that [Store.Save] wrote, into a store without rooms.
+// Restore takes over the rooms and figures that [Store.Save] wrote, into a store without rooms.
 // With an error the store is as it was.
 //
 // The rooms keep their epochs, so that tickets and entry tokens stay valid. The time
@@ -50,6 +50,10 @@ func (s *Store) restore(r io.Reader) error {
 		m.resume(saved, now)
 		rooms[event] = m
 	}
+	figures := map[string]map[int64]queue.Sample{}
+	if c.format > plain {
+		c.figures(figures)
+	}
 	c.end()
 	if c.err != nil {
 		return c.err
@@ -60,6 +64,7 @@ func (s *Store) restore(r io.Reader) error {
 		return bad("the store has rooms already: restore before its first use")
 	}
 	s.servers, s.epoch, s.begun, s.rooms = servers, epoch, min(begun, now), rooms
+	s.figures = figures
 	return nil
 }
 

@@ -168,7 +168,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	newer := bytes.Clone(file)
 	newer[len("millrace rooms ")]++
-	refused("has format 4, and this release reads up to format 3", newer)
+	refused("has format 5, and this release reads up to format 4", newer)
 	refused("cut short; restore the file from a copy, or remove it", file[:len(file)-1])
 	damaged := bytes.Clone(file)
 	damaged[len(file)/2] ^= 1
@@ -231,4 +231,36 @@ func FuzzRestore(f *testing.F) {
 		require.NoError(t, memqueue.Sound(s))
 		require.NoError(t, at(t, &now).Restore(bytes.NewReader(saved(t, s))))
 	})
+}
+
+// The figures by minute are those of before, and go on; older ones than are kept are dropped.
+func TestFiguresAreSaved(t *testing.T) {
+	var now time.Time
+	s := busy(t, &now)
+	minute := now.Unix() / 60
+	left := 7
+	first := queue.Sample{
+		Minute: minute - 70, Epoch: 1<<53 - 1, Joined: 5, Entered: 2, NoShows: 1, Waiting: 3, Entitled: 1, Active: 2, Returned: 4, Returning: 1,
+		Stock: &left, Highest: 1<<53 - 3, Waits: map[int]int64{3: 1, 40: 2}, Laned: 6,
+	}
+	last := queue.Sample{Minute: minute, Epoch: 7, Joined: 20, Waits: map[int]int64{}}
+	for _, one := range []queue.Sample{last, first} {
+		require.NoError(t, s.Record(t.Context(), "e", one))
+	}
+	require.NoError(t, s.Record(t.Context(), "another room", last))
+	file := saved(t, s)
+	s = at(t, &now)
+	require.NoError(t, s.Restore(bytes.NewReader(file)))
+	samples, err := s.Samples(t.Context(), "e")
+	require.NoError(t, err)
+	require.Equal(t, []queue.Sample{first, last}, samples)
+	more := queue.Sample{Minute: minute, Epoch: 7, Joined: 21, Waits: map[int]int64{1: 1}, Laned: 2}
+	require.NoError(t, s.Record(t.Context(), "e", more))
+	now = now.Add(queue.KeepFigures - time.Hour)
+	samples, err = s.Samples(t.Context(), "e")
+	require.NoError(t, err)
+	require.Equal(t, []queue.Sample{more}, samples)
+	samples, err = s.Samples(t.Context(), "another room")
+	require.NoError(t, err)
+	require.Equal(t, []queue.Sample{last}, samples)
 }

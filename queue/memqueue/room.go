@@ -132,6 +132,9 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Returned: m.returned, Servers: m.servers,
 		Stays: m.stays.now(now, r), Phase: m.opening.phase,
 	}
+	for i, lane := range r.Lanes {
+		s.Lanes[i] = queue.Lane{Name: lane.Name, Share: m.shareOf(lane)}
+	}
 	if m.stock.at > 0 {
 		s.Stock = queue.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Save writes all rooms, for [Store.Restore]. Each room is saved as it is at one
+// Save writes all rooms and their figures, for [Store.Restore]. Each room is saved as it is at one
 // moment between its calls. A room waits for a copy of its memory, some ten
 // milliseconds for a million users, and not for w.
 func (s *Store) Save(w io.Writer) error {
 	s.mu.RLock()
-	servers, epoch, begun, rooms := s.servers, s.epoch, s.begun, maps.Clone(s.rooms)
+	servers, epoch, begun, rooms, figures := s.servers, s.epoch, s.begun, maps.Clone(s.rooms), s.copiedFigures()
 	s.mu.RUnlock()
 	c := &coder{to: w}
 	c.begin()
@@ -31,6 +31,7 @@ func (s *Store) Save(w io.Writer) error {
 		c.name(&event, maxOrder)
 		c.room(saved)
 	}
+	c.figures(figures)
 	c.end()
 	if c.err != nil {
 		return fmt.Errorf("memqueue: save: %w", c.err)

@@ -54,7 +54,7 @@ func (c *coder) room(m *content) {
 	c.line(m)
 	c.turns(m)
 	c.inside(m)
-	if c.format > oldest {
+	if c.format > laneless {
 		c.returns(m)
 		c.lanes(m)
 	}
@@ -157,7 +157,7 @@ func (c *coder) turns(m *content) {
 		c.when(&t.last)
 		c.when(&t.due)
 		c.flag(&t.silent)
-		if of := int64(t.of); c.format > oldest {
+		if of := int64(t.of); c.format > laneless {
 			c.count(&of)
 			t.of = class(min(of, int64(returning)))
 		}

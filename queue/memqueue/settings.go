@@ -1,6 +1,10 @@
 package memqueue
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"maps"
+
+	"github.com/millrace-go/millrace/queue"
+)
 
 // settings is what the room knows of the operators' settings. It is not saved: a room
 // that was restored asks for them again.
@@ -8,6 +12,7 @@ type settings struct {
 	known   bool
 	version int64 // closed until they are known
 	paused  bool  // whether the room was before it was closed
+	shares  map[string]float64
 }
 
 const closed = -1
@@ -27,10 +32,21 @@ func (m *room) settle(c *queue.Change) {
 	case c.Settings == nil:
 		return
 	case *c.Settings < m.settings.version:
-		c.Threshold, c.Paused, c.Opens = nil, nil, nil
+		c.Threshold, c.Paused, c.Opens, c.Shares = nil, nil, nil, nil
 		return
 	case m.settings.version == closed:
 		m.paused = m.settings.paused
 	}
 	m.settings.known, m.settings.version = true, *c.Settings
+	if c.Shares != nil {
+		m.settings.shares = maps.Clone(c.Shares)
+	}
+}
+
+// shareOf is the share of a lane: the operators', or that of the rules.
+func (m *room) shareOf(lane queue.Lane) float64 {
+	if share, set := m.settings.shares[lane.Name]; set {
+		return share
+	}
+	return lane.Share
 }

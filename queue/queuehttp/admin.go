@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/millrace-go/millrace/queue"
 )
@@ -63,22 +65,9 @@ func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(conte
 
 func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Problem) {
 	const name = "threshold"
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return 0, h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err)
-	case err != nil:
-		return 0, h.invalid("", "the body ended early", err)
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return 0, h.invalid("", `the body is not a JSON object; send {"threshold": 1000}`, err)
-	}
-	for field := range fields {
-		if field != name {
-			return 0, h.invalid(field, fmt.Sprintf("the body has the field %.40q, which this route does not know; it takes threshold alone", field), nil)
-		}
+	fields, p := h.fields(w, r, `{"threshold": 1000}`, name)
+	if p != nil {
+		return 0, p
 	}
 	var n *int64
 	if raw, ok := fields[name]; !ok {
@@ -90,4 +79,45 @@ func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Prob
 		return 0, h.invalid(name, fmt.Sprintf("threshold is %d; give 0 to %d", *n, maxThreshold), nil)
 	}
 	return int(*n), nil
+}
+
+// Shares sets the shares of lanes of the event: {"shares": {"member": 0.4}}; {} has those of
+// the Config hold again. See [queue.Room.SetShares].
+func (h *Handlers) Shares(w http.ResponseWriter, r *http.Request) {
+	const name = "shares"
+	fields, p := h.fields(w, r, `{"shares": {"member": 0.4}}`, name)
+	if p != nil {
+		h.refuse(w, r, p)
+		return
+	}
+	var shares map[string]float64
+	if err := json.Unmarshal(fields[name], &shares); err != nil || shares == nil {
+		h.refuse(w, r, h.invalid(name, `shares are missing, or no numbers by the names of lanes; send {"shares": {"member": 0.4}}, or {} for those of the program`, err))
+		return
+	}
+	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+		return h.room.SetShares(ctx, event, shares)
+	})
+}
+
+// fields reads a body that is a JSON object with no other fields than those known.
+func (h *Handlers) fields(w http.ResponseWriter, r *http.Request, example string, known ...string) (map[string]json.RawMessage, *Problem) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err)
+	case err != nil:
+		return nil, h.invalid("", "the body ended early", err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, h.invalid("", "the body is not a JSON object; send "+example, err)
+	}
+	for field := range fields {
+		if !slices.Contains(known, field) {
+			return nil, h.invalid(field, fmt.Sprintf("the body has the field %.40q, which this route does not know; it takes %s alone", field, strings.Join(known, " and ")), nil)
+		}
+	}
+	return fields, nil
 }

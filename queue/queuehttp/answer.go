@@ -99,6 +99,7 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `,"swept":`, s.Swept)
 	b = number(b, `,"returning":`, int64(s.Returning))
 	b = number(b, `,"returned":`, s.Returned)
+	b = appendShares(b, s.Lanes[:])
 	if !s.Opens.IsZero() {
 		b = append(b, `,"opens":"`...)
 		b = append(s.Opens.UTC().AppendFormat(b, time.RFC3339Nano), '"')
@@ -135,4 +136,21 @@ func (h *Handlers) answer(w http.ResponseWriter, grow func([]byte) []byte) {
 	*b = grow((*b)[:0])
 	write(w, http.StatusOK, "application/json", *b)
 	h.buffers.Put(b)
+}
+
+// appendShares appends the shares of lanes by their names, if there are any.
+func appendShares(b []byte, lanes []queue.Lane) []byte {
+	before := `,"shares":{"`
+	for _, lane := range lanes {
+		if lane.Name == "" {
+			break
+		}
+		b = append(append(append(b, before...), lane.Name...), `":`...)
+		b = strconv.AppendFloat(b, lane.Share, 'g', -1, 64)
+		before = `,"`
+	}
+	if before != `,"` {
+		return b
+	}
+	return append(b, '}')
 }

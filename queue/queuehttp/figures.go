@@ -10,19 +10,23 @@ import (
 )
 
 // Figures answers an operator with the event's figures by minute, as CSV: those of
-// [queue.Minute], times in seconds.
+// [queue.Minute], times in seconds. A stock that is not known is empty.
 func (h *Handlers) Figures(w http.ResponseWriter, r *http.Request) {
 	minutes, _, ok := h.figures(w, r)
 	if !ok {
 		return
 	}
-	b := []byte("minute,joined,admitted,turned_up,finished,gone,waiting,active,timed,median_s,p95_s\n")
+	b := []byte("minute,joined,admitted,turned_up,finished,gone,waiting,active,timed,median_s,p95_s,laned,returned,returning,stock\n")
 	for _, m := range minutes {
 		b = append(b, m.Start.Format("2006-01-02T15:04Z")...)
 		for _, n := range [...]int64{m.Joined, m.Admitted, m.TurnedUp, m.Finished, m.Gone, int64(m.Waiting), int64(m.Active), m.Timed} {
 			b = strconv.AppendInt(append(b, ','), n, 10)
 		}
-		b = fmt.Appendf(b, ",%.1f,%.1f\n", m.Median.Seconds(), m.P95.Seconds())
+		b = fmt.Appendf(b, ",%.1f,%.1f,%d,%d,%d,", m.Median.Seconds(), m.P95.Seconds(), m.Laned, m.Returned, m.Returning)
+		if m.Stock >= 0 {
+			b = strconv.AppendInt(b, int64(m.Stock), 10)
+		}
+		b = append(b, '\n')
 	}
 	w.Header().Set("Content-Disposition", `attachment; filename="figures.csv"`)
 	write(w, http.StatusOK, "text/csv; charset=utf-8", b)

@@ -28,7 +28,8 @@ func TestFigures(t *testing.T) {
 		a := admin.do("GET", "/api/queue/admin/figures/<b>", "")
 		lines := strings.Split(strings.TrimSpace(a.text), "\n")
 		if a.status != 200 || a.header.Get("Content-Type") != "text/csv; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || len(lines) < 2 ||
-			lines[0] != "minute,joined,admitted,turned_up,finished,gone,waiting,active,timed,median_s,p95_s" || lines[1] != "2000-01-01T00:00Z,5,2,2,0,0,3,2,0,0.0,0.0" {
+			lines[0] != "minute,joined,admitted,turned_up,finished,gone,waiting,active,timed,median_s,p95_s,laned,returned,returning,stock" ||
+			lines[1] != "2000-01-01T00:00Z,5,2,2,0,0,3,2,0,0.0,0.0,0,0,0," {
 			t.Errorf("%d %v %s", a.status, a.header, a.text)
 		}
 		a = admin.do("GET", "/api/queue/admin/plot/<b>", "")

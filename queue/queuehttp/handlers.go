@@ -68,6 +68,7 @@ type Mux interface {
 //	GET  /draw/{eventId}               PUT  /admin/opening/{eventId}
 //	GET  /draw/{eventId}/leaves        GET  /admin/figures/{eventId}
 //	GET  /receipt/{eventId}            GET  /admin/plot/{eventId}
+//	                                   PUT  /admin/shares/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
 	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
@@ -82,6 +83,7 @@ func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Ha
 		return
 	}
 	mux.Handle("PUT "+below+"/admin/threshold/{eventId}", admin(http.HandlerFunc(h.Threshold)))
+	mux.Handle("PUT "+below+"/admin/shares/{eventId}", admin(http.HandlerFunc(h.Shares)))
 	mux.Handle("PUT "+below+"/admin/opening/{eventId}", admin(http.HandlerFunc(h.Opening)))
 	mux.Handle("POST "+below+"/admin/pause/{eventId}", admin(http.HandlerFunc(h.Pause)))
 	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))

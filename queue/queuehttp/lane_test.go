@@ -57,3 +57,31 @@ func TestLane(t *testing.T) {
 	require.Len(t, turns.Admitted, 2)
 	require.Equal(t, "m", turns.Admitted[1].User)
 }
+
+// An operator sets the shares of lanes for an event.
+func TestShares(t *testing.T) {
+	s := newSale(t)
+	type state struct{ Shares map[string]float64 }
+	status := func() state { return into[state](t, s.do("GET", "/admin/status/show-1", "", "")) }
+	require.Equal(t, map[string]float64{"member": 0.3, "invited": 0.1}, status().Shares)
+	set := into[state](t, s.do("PUT", "/admin/shares/show-1", "", `{"shares": {"member": 0.45}}`))
+	require.Equal(t, map[string]float64{"member": 0.45, "invited": 0.1}, set.Shares)
+	require.Equal(t, set, status())
+	for body, want := range map[string]string{
+		"":                               "not a JSON object",
+		"{}":                             "shares are missing",
+		`{"shares": null}`:               "shares are missing",
+		`{"shares": {"member": "0.3"}}`:  "no numbers by the names of lanes",
+		`{"shares": {"nobility": 0.3}}`:  "there is no lane",
+		`{"shares": {"member": 0.7}}`:    "give less than 0.75",
+		`{"shares": {"member": -1}}`:     "give 0 or more",
+		`{"shares": {}, "threshold": 5}`: "it takes shares alone",
+	} {
+		w := s.do("PUT", "/admin/shares/show-1", "", body)
+		require.Equal(t, http.StatusBadRequest, w.Code, body)
+		require.Contains(t, w.Body.String(), want, body)
+	}
+	require.Equal(t, set, status())
+	into[state](t, s.do("PUT", "/admin/shares/show-1", "", `{"shares": {}}`))
+	require.Equal(t, map[string]float64{"member": 0.3, "invited": 0.1}, status().Shares)
+}

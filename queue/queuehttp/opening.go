@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -121,39 +120,24 @@ func cacheable(w http.ResponseWriter, kind, age string) {
 // Opening sets when the room opens: {"opens": "2027-05-01T11:00:00Z", "beacon": ""};
 // null takes an opening back. See [queue.Room.OpenAt].
 func (h *Handlers) Opening(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Opens  *time.Time `json:"opens"`
-		Beacon string     `json:"beacon"`
-	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		h.refuse(w, r, h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err))
+	fields, p := h.fields(w, r, `{"opens": "2027-05-01T11:00:00Z"}`, "opens", "beacon")
+	if p != nil {
+		h.refuse(w, r, p)
 		return
 	}
-	var fields map[string]json.RawMessage
-	if err == nil {
-		err = json.Unmarshal(text, &fields)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &body)
-	}
-	_, named := fields["opens"]
-	for field := range fields {
-		if err == nil && field != "opens" && field != "beacon" {
-			h.refuse(w, r, h.invalid(field, fmt.Sprintf("the body has the field %.40q, which this route does not know; it takes opens and beacon", field), nil))
-			return
-		}
-	}
-	if err != nil || !named {
+	var at time.Time // null leaves it as it is
+	if err := json.Unmarshal(fields["opens"], &at); err != nil {
 		h.refuse(w, r, h.invalid("opens", `opens is missing, or no time; send {"opens": "2027-05-01T11:00:00Z"}, or null for none`, err))
 		return
 	}
-	var at time.Time
-	if body.Opens != nil {
-		at = *body.Opens
+	var beacon string
+	if raw, named := fields["beacon"]; named {
+		if err := json.Unmarshal(raw, &beacon); err != nil {
+			h.refuse(w, r, h.invalid("beacon", "beacon is no text", err))
+			return
+		}
 	}
 	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
-		return h.room.OpenAt(ctx, event, at, body.Beacon)
+		return h.room.OpenAt(ctx, event, at, beacon)
 	})
 }

@@ -36,7 +36,8 @@ func newSale(t *testing.T) *sale {
 	require.NoError(t, err)
 	settings, err := filesettings.Open(filepath.Join(t.TempDir(), "settings.json"))
 	require.NoError(t, err)
-	room, err := queue.New(store, ring, queue.Config{Threshold: 1, Settings: settings})
+	lanes := []queue.Lane{{Name: "member", Share: 0.3}, {Name: "invited", Share: 0.1}}
+	room, err := queue.New(store, ring, queue.Config{Threshold: 1, Settings: settings, Lanes: lanes})
 	require.NoError(t, err)
 	entries, err := token.NewEntries(ring, token.Config{})
 	require.NoError(t, err)
@@ -138,8 +139,8 @@ func TestDraw(t *testing.T) {
 func TestOpeningRefuses(t *testing.T) {
 	s := newSale(t)
 	for body, want := range map[string]string{
-		"":                                  "opens is missing",
-		"[]":                                "opens is missing",
+		"":                                  "not a JSON object",
+		"[]":                                "not a JSON object",
 		"{}":                                "opens is missing",
 		`{"opens": "tomorrow"}`:             "opens is missing, or no time",
 		`{"opens": 5}`:                      "opens is missing, or no time",

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"math"
 	"strings"
 
 	"github.com/millrace-go/millrace/queue"
@@ -40,14 +41,27 @@ var panels = [...]panel{
 	{"Came to the line, by minute", []series{
 		{"joined", func(m queue.Minute) float64 { return float64(m.Joined) }},
 		{"gone from the line", func(m queue.Minute) float64 { return float64(m.Gone) }},
+		{"back to a kept place", func(m queue.Minute) float64 { return float64(m.Returned) }},
 	}},
 	{"Came in, by minute", []series{
 		{"admitted", func(m queue.Minute) float64 { return float64(m.Admitted) }},
+		{"of these, by the share of a lane", func(m queue.Minute) float64 { return float64(m.Laned) }},
+	}},
+	{"Inside, by minute", []series{
 		{"turned up", func(m queue.Minute) float64 { return float64(m.TurnedUp) }},
 		{"finished", func(m queue.Minute) float64 { return float64(m.Finished) }},
 	}},
 	{"In line, at the end of the minute", []series{
 		{"waiting", func(m queue.Minute) float64 { return float64(m.Waiting) }},
+		{"of these, among the returners", func(m queue.Minute) float64 { return float64(m.Returning) }},
+	}},
+	{"Left to sell, at the end of the minute", []series{
+		{"stock", func(m queue.Minute) float64 {
+			if m.Stock < 0 {
+				return math.NaN() // not known
+			}
+			return float64(m.Stock)
+		}},
 	}},
 	{"Minutes in line of those whose turn came", []series{
 		{"median", func(m queue.Minute) float64 { return m.Median.Minutes() }},
@@ -81,10 +95,15 @@ func plotPage(event string, minutes []queue.Minute) []byte {
 }
 
 func (p panel) draw(b *strings.Builder, minutes []queue.Minute) {
+	if p.none(minutes) {
+		return
+	}
 	top := 1.0
 	for _, s := range p.series {
 		for _, m := range minutes {
-			top = max(top, s.of(m))
+			if n := s.of(m); n > top { // and is a number
+				top = n
+			}
 		}
 	}
 	top = roundUp(top)
@@ -111,8 +130,15 @@ func (p panel) draw(b *strings.Builder, minutes []queue.Minute) {
 	}
 	for i, s := range p.series {
 		fmt.Fprintf(b, "<path class=\"line %c\" d=\"", 'a'+i)
+		pen := 'M'
 		for at, m := range minutes {
-			fmt.Fprintf(b, "%c%.1f %.1f", "ML"[min(at, 1)], plotX(at, len(minutes)), plotY(s.of(m)/top))
+			n := s.of(m)
+			if math.IsNaN(n) {
+				pen = 'M'
+				continue
+			}
+			fmt.Fprintf(b, "%c%.1f %.1f", pen, plotX(at, len(minutes)), plotY(n/top))
+			pen = 'L'
 		}
 		if len(minutes) == 1 {
 			b.WriteString("h4") // a minute alone would be no line
@@ -122,13 +148,25 @@ func (p panel) draw(b *strings.Builder, minutes []queue.Minute) {
 	b.WriteString("</svg>")
 }
 
+// none says that no figure of a panel is known.
+func (p panel) none(minutes []queue.Minute) bool {
+	for _, s := range p.series {
+		for _, m := range minutes {
+			if !math.IsNaN(s.of(m)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // summary tells a panel to those who do not see it: each series' highest minute.
 func (p panel) summary(minutes []queue.Minute) string {
 	all := make([]string, len(p.series))
 	for i, s := range p.series {
 		best := minutes[0]
 		for _, m := range minutes {
-			if s.of(m) > s.of(best) {
+			if n := s.of(m); n > s.of(best) || math.IsNaN(s.of(best)) {
 				best = m
 			}
 		}

@@ -168,7 +168,10 @@ func (s *settings) addTexts(source []byte, kind Kind) error {
 		return err
 	}
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(all["en"])), func(key string) bool {
-		return kind == Room && (strings.HasSuffix(key, ".gate") || strings.HasPrefix(key, "opening."))
+		if kind == Gate {
+			return strings.HasSuffix(key, ".back")
+		}
+		return strings.HasSuffix(key, ".gate") || strings.HasPrefix(key, "opening.")
 	})
 	s.Keys, s.Texts = strings.Join(keys, " "), make(map[string][]json.RawMessage, len(all))
 	for language, texts := range all {

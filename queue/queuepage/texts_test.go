@@ -100,7 +100,7 @@ func TestTextsAreUsed(t *testing.T) {
 			}
 		}
 	}
-	for _, built := range []string{"name", "trouble.busy", "trouble.busy.short", "trouble.offline", "trouble.offline.short", "wait.minutes", "wait.hours", "waiting.text.gate", "again", "retry"} {
+	for _, built := range []string{"name", "trouble.busy", "trouble.busy.short", "trouble.offline", "trouble.offline.short", "wait.minutes", "wait.hours", "waiting.text.gate", "waiting.text.back", "again", "retry"} {
 		used[built] = true
 	}
 	texts := catalogs(t)["en"]

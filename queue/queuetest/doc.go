@@ -34,6 +34,7 @@
 //	lets returners before the line, or starves them returners-take-every-fourth-turn
 //	counts returners or lanes as ahead              returners-raise-no-position, lanes-raise-no-position
 //	starves a lane, or the line                     lanes-take-their-share
+//	ignores the shares that operators set           shares-of-operators-hold
 //	takes members of a lane out of the line         lane-members-stand-in-line
 //	counts no stays, the wrong ones, or for ever    stays-are-counted, stays-begin-anew
 //	admits by id, loses one, admits while paused    order-of-arrival, admission-in-chunks, pause-and-resume

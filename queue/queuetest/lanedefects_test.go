@@ -55,6 +55,29 @@ func laneDefects() []defect {
 		})},
 		{"gives a lane no turns", []string{"lanes-take-their-share"}, shared(1e-6)},
 		{"gives a lane all turns", []string{"lanes-take-their-share"}, shared(1)},
+		{"does not say which turns are of lanes", []string{"lanes-take-their-share"}, admitting(func(_ *backend, c call) (queue.Admission, error) {
+			a, err := c.admit()
+			for i := range a.Admitted {
+				a.Admitted[i].Laned = false
+			}
+			return a, err
+		})},
+		{"ignores shares of operators", []string{"shares-of-operators-hold"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			change.Shares = nil
+			return c.change(change)
+		})},
+		{"takes a change without shares for none", []string{"shares-of-operators-hold"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Settings != nil && change.Shares == nil {
+				change.Shares = map[string]float64{}
+			}
+			return c.change(change)
+		})},
+		{"takes shares of older settings", []string{"shares-of-operators-hold"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Settings != nil && change.Shares != nil {
+				change.Settings = new(max(*change.Settings, c.state().Settings))
+			}
+			return c.change(change)
+		})},
 		{"lets a user of a lane stand nowhere else", []string{"lane-members-stand-in-line"}, answered(func(_ *backend, _ call, v queue.Visit, _ queue.State, o *queue.Outcome) {
 			if o.Status == queue.Waiting && v.User[0] == 'm' {
 				o.Ahead = 0

@@ -17,6 +17,7 @@ func laneCases() []testCase {
 		{Name: "lanes-take-their-share", Needs: clock, Run: lanesTakeTheirShare},
 		{Name: "lanes-raise-no-position", Needs: clock, Run: lanesRaiseNoPosition},
 		{Name: "lane-members-stand-in-line", Needs: clock, Run: laneMembersStandInLine},
+		{Name: "shares-of-operators-hold", Needs: clock, Run: sharesOfOperatorsHold},
 	}
 }
 
@@ -40,12 +41,23 @@ func (p *player) joinLane(lane string, users ...string) error {
 func (p *player) turns(ticks int) (got []string, err error) {
 	for range ticks {
 		p.h.Advance(p.r.Tick)
+		before, err := p.state()
+		if err != nil {
+			return nil, err
+		}
 		a, err := p.admit()
 		if err != nil {
 			return nil, err
 		}
+		laned := 0
 		for _, one := range a.Admitted {
 			got = append(got, one.User)
+			if one.Laned {
+				laned++
+			}
+		}
+		if a.Laned != before.Laned+laned {
+			return nil, fmt.Errorf("%d of the turns %+v are said to be of lanes, and their number went from %d to %d", laned, a.Admitted, before.Laned, a.Laned)
 		}
 	}
 	return got, nil
@@ -148,6 +160,61 @@ func laneMembersStandInLine(ctx context.Context, h Harness) error {
 			err := p.joinLane("nobility", "x")
 			if err == nil || fault.Of(err) != fault.Permanent {
 				return fmt.Errorf("a lane that there is not: %w; want a permanent error", orNil(err))
+			}
+			return nil
+		},
+	)
+}
+
+// sharesOfOperatorsHold from their settings on, whatever the rules say; older settings, and
+// changes without shares, change none.
+func sharesOfOperatorsHold(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, withLanes(queue.Lane{Name: "member", Share: 0.1}, queue.Lane{Name: "invited", Share: 0.2}))
+	p.r.Closed, p.r.Batch = true, 4
+	share := func(when string, member float64, least, most int) error {
+		s, err := p.state()
+		if err != nil {
+			return err
+		}
+		if want := [queue.MaxLanes]queue.Lane{{Name: "member", Share: member}, {Name: "invited", Share: 0.2}}; s.Lanes != want {
+			return fmt.Errorf("%s the lanes are %+v, want %+v", when, s.Lanes, want)
+		}
+		got, err := p.turns(5)
+		if err != nil {
+			return err
+		}
+		members := 0
+		for _, user := range got {
+			if user[0] == 'm' {
+				members++
+			}
+		}
+		if len(got) != 20 || members < least || members > most {
+			return fmt.Errorf("%s %d of %d turns were those of a lane with a share of %g", when, members, len(got), member)
+		}
+		return nil
+	}
+	shares := func(version int64, by map[string]float64) error { return p.knows(version, queue.Change{Shares: by}) }
+	return steps(
+		func() error { return shares(1, map[string]float64{"member": 0.5}) },
+		func() error { _, err := p.join(names("l", 90)...); return err },
+		func() error { return p.joinLane("member", names("m", 30)...) },
+		func() error { return p.threshold(1000) },
+		func() error { return share("with a share of the operator's", 0.5, 9, 11) },
+		func() error { return shares(3, map[string]float64{"member": 0, "gone": 0.3}) },
+		func() error { return share("without a share", 0, 0, 0) },
+		func() error {
+			_, err := p.change(queue.Change{Shares: map[string]float64{"member": 0.5}, Settings: new(int64(2))})
+			return err
+		},
+		func() error { return p.knows(4, queue.Change{Paused: new(false)}) },
+		func() error { return share("after older settings", 0, 0, 0) },
+		func() error { return shares(5, map[string]float64{}) },
+		func() error { return share("with the share of the rules", 0.1, 1, 3) },
+		func() error {
+			_, err := p.change(queue.Change{Shares: map[string]float64{"member": -1}, Settings: new(int64(6))})
+			if err == nil || fault.Of(err) != fault.Permanent {
+				return fmt.Errorf("a share below 0: %w; want a permanent error", orNil(err))
 			}
 			return nil
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -136,13 +137,13 @@ func CheckSettings(ctx context.Context, s queue.Settings) error {
 			return *s.Threshold
 		}
 		if got.Version != want.Version || got.Paused != want.Paused || threshold(got) != threshold(want) ||
-			got.By != want.By || got.Why != want.Why || !got.At.Equal(want.At) {
+			!maps.Equal(got.Shares, want.Shares) || got.By != want.By || got.Why != want.Why || !got.At.Equal(want.At) {
 			return fmt.Errorf("the setting is %+v, want %+v", got, want)
 		}
 		return nil
 	}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123_456_000, time.UTC)
-	first := queue.Setting{Version: 1, Paused: true, By: "kim", Why: "결제 점검; 50% \"down\"", At: at}
+	first := queue.Setting{Version: 1, Paused: true, Shares: map[string]float64{"member": 0.4, "invited": 0}, By: "kim", Why: "결제 점검; 50% \"down\"", At: at}
 	second := queue.Setting{Version: 2, Threshold: new(0), By: "lee", At: at.Add(time.Hour)}
 	refused := func(n int64) error {
 		if err := s.Save(ctx, event, queue.Setting{Version: n, Threshold: new(99)}); !errors.Is(err, queue.ErrConflict) {

@@ -48,13 +48,17 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 }
 
 func (s *Store) admit(ctx context.Context, event string, r queue.Rules, most int) (queue.Admission, error) {
-	a, state, _, err := s.run(ctx, s.scripts.admit, s.keysOf(event, r), rulesArgs(r, 1).doubles(float64(most)))
+	a, state, _, err := s.run(ctx, s.scripts.admit, r, s.keysOf(event, r), rulesArgs(r, 1).doubles(float64(most)))
 	if err != nil {
 		return queue.Admission{}, err
 	}
 	admission := queue.Admission{State: state, More: a.flag(), Next: a.times(time.Microsecond)}
 	for len(a.rest) > 0 && !a.short {
-		admission.Admitted = append(admission.Admitted, a.admitted())
+		one := a.admitted()
+		if one.Order < 0 { // of a lane
+			one.Order, one.Laned = -one.Order, true
+		}
+		admission.Admitted = append(admission.Admitted, one)
 	}
 	if a.short {
 		return queue.Admission{}, errShort
@@ -88,7 +92,7 @@ func (s *Store) sweep(ctx context.Context, event string, r queue.Rules, from int
 		periods := int(now/spanOf(r)-oldest) + 2
 		args := rulesArgs(r, 4).doubles(float64(oldest), float64(from), sweepMost, sweepBlocks)
 		var a *answer
-		a, swept.State, _, err = s.run(ctx, s.scripts.sweep, s.keysSeen(event, r, oldest, periods), args)
+		a, swept.State, _, err = s.run(ctx, s.scripts.sweep, r, s.keysSeen(event, r, oldest, periods), args)
 		if errors.Is(err, errMinute) {
 			continue
 		}

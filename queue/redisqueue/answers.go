@@ -58,7 +58,7 @@ func (a *answer) times(unit time.Duration) time.Duration { return time.Duration(
 
 // state reads the beginning of every answer. woke says that the event was not in
 // use before.
-func (a *answer) state() (s queue.State, woke bool) {
+func (a *answer) state(lanes []queue.Lane) (s queue.State, woke bool) {
 	woke = a.flag()
 	s.Epoch = uint64(a.number())
 	s.Now = time.UnixMicro(a.number())
@@ -77,6 +77,12 @@ func (a *answer) state() (s queue.State, woke bool) {
 	}
 	s.Phase = queue.Phase(a.number())
 	s.Stock = a.stock()
+	if n := a.int(); n != len(lanes) {
+		a.short = true
+	}
+	for i := range lanes {
+		s.Lanes[i] = queue.Lane{Name: lanes[i].Name, Share: a.float()}
+	}
 	s.Stays = a.stays(s.Now)
 	return s, woke
 }

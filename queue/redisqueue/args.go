@@ -3,8 +3,10 @@ package redisqueue
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
@@ -32,6 +34,17 @@ func rulesArgs(r queue.Rules, room int) packed {
 		ms(r.Keep), float64(len(r.Lanes)))
 	for _, lane := range r.Lanes {
 		p = p.doubles(lane.Share)
+	}
+	return p
+}
+
+// sharesArgs are shares of lanes, as settings.lua keeps them.
+func sharesArgs(shares map[string]float64) packed {
+	p := packed{}
+	for _, name := range slices.Sorted(maps.Keys(shares)) {
+		p = binary.LittleEndian.AppendUint16(p, uint16(len(name))) //nolint:gosec // a name is short, as checkChange says
+		p = append(p, name...)
+		p = p.doubles(shares[name])
 	}
 	return p
 }
@@ -143,7 +156,7 @@ func (p packed) visit(r queue.Rules, v *queue.Visit) packed {
 		p = p.doubles(float64(v.Entry))
 	}
 	if brings&bringsLane != 0 {
-		p = p.doubles(float64(queue.LaneOf(r.Lanes, v.Lane)))
+		p = p.doubles(float64(1 + laneOf(r, v.Lane)))
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package redisqueue
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
@@ -29,6 +30,11 @@ func checkRules(event string, r queue.Rules) error {
 	return nil
 }
 
+// laneOf is the index of a lane; -1 when there is none of the name.
+func laneOf(r queue.Rules, name string) int {
+	return slices.IndexFunc(r.Lanes, func(l queue.Lane) bool { return l.Name == name })
+}
+
 func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 	if len(visits) > queue.MaxVisits {
 		return bad("%d visits; give at most %d", len(visits), queue.MaxVisits)
@@ -43,7 +49,7 @@ func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 			return bad("a user has %d bytes; it must have 1 to %d", len(v.User), maxUser)
 		case v.Kind > queue.Verify:
 			return bad("a visit of kind %d; there is no such kind", v.Kind)
-		case v.Lane != "" && queue.LaneOf(r.Lanes, v.Lane) == 0:
+		case v.Lane != "" && laneOf(r, v.Lane) < 0:
 			return bad("a visit has the lane %.40q; there is no such lane in the Rules", v.Lane)
 		case v.Position < 0:
 			return bad("a position is %d; they count from 1", v.Position)
@@ -61,6 +67,14 @@ func checkChange(c queue.Change) error {
 	}
 	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
 		return bad("Change.Stock is %d; it must be 0 to %d", c.Stock.Left, queue.MaxStock)
+	}
+	if len(c.Shares) > queue.MaxLanes {
+		return bad("Change.Shares has %d lanes; give at most %d", len(c.Shares), queue.MaxLanes)
+	}
+	for name, share := range c.Shares {
+		if len(name) > maxUser || !(share >= 0 && share < 1) {
+			return bad("Change.Shares has %g for the lane %.40q; it must be from 0 to below 1", share, name)
+		}
 	}
 	if c.Gate != nil && (c.Gate.Positions < 0 || c.Gate.Positions > maxOrder) {
 		return bad("Gate.Positions is %d; it must be 0 to 2^53", c.Gate.Positions)

@@ -25,7 +25,7 @@ func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queu
 		args := rulesArgs(r, 5).doubles(float64(this), float64(step.Kind), float64(step.Holder), float64(step.From), float64(step.Most))
 		var d queue.Drawn
 		var a *answer
-		a, d.State, _, err = s.run(ctx, s.scripts.draw, keys, args, stepArg(step))
+		a, d.State, _, err = s.run(ctx, s.scripts.draw, r, keys, args, stepArg(step))
 		if errors.Is(err, errMinute) {
 			continue
 		}

@@ -17,11 +17,13 @@ import (
 var _ queue.Recorder = (*Store)(nil)
 
 // figuresKey is a hash with the figures of an hour: the sample of each minute as JSON
-// under its number, and the users by minute and bucket of their time in line under
-// <minute>/<bucket>. It ends by itself.
+// under its number, the users by minute and bucket of their time in line under
+// <minute>/<bucket>, and the turns of lanes under <minute>/laned. It ends by itself.
 func (s *Store) figuresKey(event string, hour int64) string {
 	return s.prefix + "{" + event + "}:figures:" + strconv.FormatInt(hour, 10)
 }
+
+const lanedField = "/laned"
 
 // Record keeps a sample of a minute; see [queue.Recorder].
 func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) error {
@@ -36,6 +38,9 @@ func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) e
 		p.HSet(ctx, key, minute, text)
 		for bucket, n := range waits {
 			p.HIncrBy(ctx, key, minute+"/"+strconv.Itoa(bucket), n)
+		}
+		if sample.Laned > 0 {
+			p.HIncrBy(ctx, key, minute+lanedField, sample.Laned)
 		}
 		p.PExpire(ctx, key, queue.KeepFigures+time.Hour)
 		return nil
@@ -81,6 +86,8 @@ func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, erro
 			sample := of(minute)
 			if !timed {
 				err = json.Unmarshal([]byte(text), sample)
+			} else if "/"+bucket == lanedField {
+				sample.Laned, err = strconv.ParseInt(text, 10, 64)
 			} else if b, e := strconv.Atoi(bucket); e == nil {
 				sample.Waits[b], err = strconv.ParseInt(text, 10, 64)
 			}

@@ -30,7 +30,9 @@ func TestFigures(t *testing.T) {
 			require.Empty(t, samples)
 			first := queue.Sample{Minute: minute - 70, Epoch: 1<<53 - 1, Joined: 5, Entered: 2, NoShows: 1, Waiting: 3, Entitled: 1, Active: 2, Highest: 1<<53 - 3, Waits: map[int]int64{3: 1}}
 			later := first
-			later.Joined, later.Waits = 9, map[int]int64{3: 4, 40: 2}
+			left := 40
+			later.Joined, later.Waits, later.Returned, later.Returning, later.Stock, later.Laned = 9, map[int]int64{3: 4, 40: 2}, 3, 1, &left, 4
+			first.Laned = 2
 			last := queue.Sample{Minute: minute, Epoch: 7, Joined: 20}
 			old := queue.Sample{Minute: minute - 721, Epoch: 7, Joined: 1}
 			for _, one := range []queue.Sample{last, first, later, old} {
@@ -39,6 +41,7 @@ func TestFigures(t *testing.T) {
 			require.NoError(t, store.Record(t.Context(), "other", last))
 			samples, err = store.Samples(t.Context(), "e")
 			require.NoError(t, err)
+			later.Laned += first.Laned
 			later.Waits, last.Waits = map[int]int64{3: 5, 40: 2}, map[int]int64{}
 			require.Equal(t, []queue.Sample{later, last}, samples)
 			for name, ttl := range ttls(t, client, prefix) {

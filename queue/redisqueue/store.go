@@ -51,7 +51,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 }
 
 // run runs a script, and reads the state at the beginning of its answer.
-func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...[]byte) (a *answer, state queue.State, woke bool, err error) {
+func (s *Store) run(ctx context.Context, script *redis.Script, r queue.Rules, keys []string, args ...[]byte) (a *answer, state queue.State, woke bool, err error) {
 	all := make([]any, 0, len(args)+1)
 	for _, arg := range args {
 		all = append(all, arg)
@@ -68,7 +68,7 @@ func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, ar
 		s.clock.set(a.number())
 		return nil, state, false, errMinute
 	}
-	if state, woke = a.state(); a.short {
+	if state, woke = a.state(r.Lanes); a.short {
 		return nil, state, false, fmt.Errorf("the script answered %d bytes", len(text))
 	}
 	s.clock.set(state.Now.UnixMicro())
@@ -89,7 +89,7 @@ func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 		return queue.View{}, wrap("look at", event, err)
 	}
 	args := rulesArgs(r, 3).doubles(float64(epoch), float64(version), queue.MaxBlocks)
-	a, state, _, err := s.run(ctx, s.scripts.look, s.keysOf(event, r), args)
+	a, state, _, err := s.run(ctx, s.scripts.look, r, s.keysOf(event, r), args)
 	if err != nil {
 		return queue.View{}, s.failed("look at", event, err)
 	}
@@ -143,8 +143,8 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 			stock = float64(c.Stock.Left)
 		}
 	}
-	args := rulesArgs(r, 9).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock)
-	_, state, _, err := s.run(ctx, s.scripts.change, append(s.keysOf(event, r), s.drawKeys(event)...), args)
+	args := rulesArgs(r, 10).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock, flag(c.Shares != nil))
+	_, state, _, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)
 	}

@@ -59,7 +59,7 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 		this := s.clock.now() / spanOf(r)
 		args := rulesArgs(r, 9).doubles(float64(this), float64(b.Epoch), float64(beats), float64(plain)).heard(b.Heard).doubles(float64(b.Highest))
 		var a *answer
-		a, v.State, woke, err = s.run(ctx, s.scripts.visit, s.keysSeen(event, r, this, 2), append([][]byte{args, orders}, all...)...)
+		a, v.State, woke, err = s.run(ctx, s.scripts.visit, r, s.keysSeen(event, r, this, 2), append([][]byte{args, orders}, all...)...)
 		if errors.Is(err, errMinute) {
 			continue
 		}

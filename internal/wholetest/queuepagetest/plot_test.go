@@ -46,6 +46,12 @@ func TestBrowserPlot(t *testing.T) {
 		s.NoShows = s.Entered / 12
 		s.Active, s.Entitled = int(min(s.Entered, 1000)), int(min(s.Entered, 90))
 		s.Waiting = int(max(0, s.Joined-s.Entered-s.Joined/20))
+		if left := 12_000 - int(60*i); i > 5 && i != 90 { // a minute without an answer
+			s.Stock = &left
+		} else {
+			s.Stock = nil
+		}
+		s.Laned, s.Returning = s.Entered/400, s.Waiting/90
 		s.Waits = map[int]int64{40 + int(i)/5: 300, 55 + int(i)/7: 200, 62 + int(i)/9: 40}
 		if err := store.Record(t.Context(), "show-1", s); err != nil {
 			t.Fatal(err)
@@ -60,8 +66,8 @@ func TestBrowserPlot(t *testing.T) {
 	for i, d := range []device{{width: 1280, height: 860}, {width: 390, height: 844, dark: true}} {
 		tb.wear(d)
 		tb.visit("/plot/show-1")
-		if n := eval[int](tb, "[...document.querySelectorAll('svg[role=img] path.line')].filter((line) => line.getBBox().width > 700 && getComputedStyle(line).stroke !== 'none').length"); n != 8 {
-			t.Errorf("%d lines are drawn, want 8", n)
+		if n := eval[int](tb, "[...document.querySelectorAll('svg[role=img] path.line')].filter((line) => line.getBBox().width > 700 && getComputedStyle(line).stroke !== 'none').length"); n != 12 {
+			t.Errorf("%d lines are drawn, want 12", n)
 		}
 		tb.sound(fmt.Sprint("plot-", i))
 		tb.shot(fmt.Sprint("plot-", i))

@@ -234,7 +234,7 @@ func TestBrowserCalmEstimate(t *testing.T) {
 	tb.says("wait", "about 4–7 hours")
 	f.is("check", queued(8000, "estimatedWait", nil, "paused", true))
 	tb.poll()
-	tb.says("wait", "not known while paused")
+	tb.says("wait", "not known yet")
 }
 
 // TestBrowserPause says when the line stands still, and when it moves again.
@@ -341,5 +341,30 @@ func TestBrowserLeave(t *testing.T) {
 	tb.in("waiting")
 	if heard := f.heard("check"); heard[len(heard)-1] != "check e" {
 		t.Errorf("who lines up again asked %q, with the ticket of before", heard[len(heard)-1])
+	}
+}
+
+// A visitor who comes back to a kept place is told so, in both languages, and whose turns
+// come between those of the line.
+func TestBrowserReturner(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("check", queued(3, "returner", true))
+	tb := open(t, f.URL, phone())
+	tb.visit("/queue/show-1")
+	tb.says("position", "3")
+	if text := tb.text("text"); !strings.HasPrefix(text, "Your place was kept.") {
+		t.Errorf("a returner is told %q", text)
+	}
+	tb.focus("lang")
+	tb.press("\r")
+	tb.until("document.documentElement.lang === 'ko'")
+	if text := tb.text("text"); !strings.HasPrefix(text, "지켜 둔 순서로 돌아왔어요.") {
+		t.Errorf("a returner is told %q", text)
+	}
+	f.is("check", queued(2))
+	tb.poll()
+	tb.says("position", "2")
+	if text := tb.text("text"); !strings.HasPrefix(text, "도착한 순서대로") {
+		t.Errorf("a visitor in line is told %q", text)
 	}
 }

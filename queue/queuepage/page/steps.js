@@ -77,7 +77,7 @@ function lineUp(body, ahead, wait) {
   state.position = ahead + 1;
   state.ahead = ahead;
   state.updated = Date.now();
-  Object.assign(state, { moveAt: 0, deadline: 0, stay: false, warned: false });
+  Object.assign(state, { moveAt: 0, deadline: 0, stay: false, warned: false, returner: body.returner });
   if (body.keep > 0) state.keep = body.keep;
   advance(state.position);
   if (wait !== undefined) estimate(body.paused ? null : wait, body.estimatedWaitLow, body.estimatedWaitHigh);

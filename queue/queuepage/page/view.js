@@ -81,7 +81,7 @@ function render() {
   const places = state.trouble ? null : state.places;
   $('places').parentNode.hidden = !places;
   setText($('places'), (places || []).map((n) => t('n', { n })).join(' / '));
-  setText($('wait'), waitText() || t(state.view === 'paused' ? 'wait.paused' : 'wait.unknown'));
+  setText($('wait'), waitText() || t('wait.unknown'));
   setText($('updated'), state.updated ? t('updated', { time: clockTime(state.updated) }) : '');
 
   const percent = inLine() ? Math.floor(100 * (journey.best || 0)) : 0;
@@ -102,9 +102,9 @@ function render() {
 // A problem may bring its own words.
 const troubleText = () => state.words[lang] || t(`trouble.${state.trouble}`);
 
-// A text may be of the kind of the page.
+// A text may be for those who are back, or of the kind of the page.
 function textKey() {
-  const own = `${state.view}.text.${config.kind}`;
+  const own = `${state.view}.text.${state.returner ? 'back' : config.kind}`;
   return texts[own] === undefined ? `${state.view}.text` : own;
 }
 

@@ -72,6 +72,7 @@ local now = floor(clock / 1000)
 local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, keep_for, lane_count, rest = unpack('<ddddddddddddddd', ARGV[1])
 local shares = {unpack('<' .. rep('d', lane_count), ARGV[1], rest)}
 rest = shares[lane_count + 1]
+local lane_shares, set_shares = shares, '' -- those that hold, and those of operators; see settings.lua
 local seen_at = 22 + lane_count + 1
 local span = minutes * 60000
 
@@ -193,7 +194,8 @@ local function state()
     settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
     pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase, stock, stock_at) .. told_stays()
+      early() and opens or 0, phase, stock, stock_at) ..
+    pack('<d' .. rep('d', lane_count), lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -249,18 +251,33 @@ end
 -- Follows room.lua: which of the operators' settings the room has. KEYS[16] has packed
 -- doubles: their version, CLOSED until there is one; whether the room was paused before it
 -- was closed; when it opens, in ms, or 0; the phase of its draw (0 gathering, 1 frozen,
--- 2 rooted, 3 seeded, 4 opened). It lives as long as the room. Without it the room is new,
--- or was kept by a release that wrote none, and is closed where the caller says so.
+-- 2 rooted, 3 seeded, 4 opened). Then come the shares of lanes that operators have set: for
+-- each the length of its name, the name, and the share. It lives as long as the room. Without
+-- it the room is new, or was kept by a release that wrote none, and is closed where the caller
+-- says so.
 -- CLOSED, FREEZES = -1, 5000
 
 local function write_settings()
-  call('SET', KEYS[16], pack('<dddd', set_version, was_paused, opens, phase))
+  call('SET', KEYS[16], pack('<dddd', set_version, was_paused, opens, phase) .. set_shares)
   fresh, changed = true, true
+end
+
+-- take_shares has shares of operators hold in place of those of the rules.
+local function take_shares(text)
+  local by_name, at = {}, 1
+  while at <= #text do
+    local name, share
+    name, share, at = unpack('<Hc0d', text, at)
+    by_name[name] = share
+  end
+  set_shares, lane_shares = text, {}
+  for k = 1, lane_count do lane_shares[k] = by_name[string.match(KEYS[22 + k], '[^:]*$')] or shares[k] end
 end
 
 function read_settings(text)
   if text and #text >= 32 then
     set_version, was_paused, opens, phase = unpack('<dddd', text)
+    if #text > 32 then take_shares(string.sub(text, 33)) end
   elseif guarded == 1 then
     set_version, was_paused, room[9] = -1, room[9], 1
     write_settings()
@@ -753,12 +770,13 @@ end
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
---   ms (-1 changes nothing, 0: no opening), whether its draw was held, and how many users
---   the event can serve (-2 changes nothing, -1: not known)
+--   ms (-1 changes nothing, 0: no opening), whether its draw was held, how many users
+--   the event can serve (-2 changes nothing, -1: not known), and whether ARGV[2] has shares
+-- ARGV[2] shares of lanes, as in settings.lua
 -- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock = unpack('<ddddddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock, has_shares = unpack('<dddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
@@ -792,6 +810,7 @@ if new_version >= 0 then
       if opened == 1 then phase = 4 end
     end
     if set_version == -1 and paused < 0 then paused = was_paused end
+    if has_shares == 1 then take_shares(ARGV[2]) end
     set_version = new_version
     write_settings()
   end

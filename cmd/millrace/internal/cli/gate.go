@@ -30,9 +30,10 @@ func (a *app) gateCommand() *cobra.Command {
 	f.add(cmd.Flags())
 	offersURLs(cmd, "redis", redisSchemes()...)
 	offersURLs(cmd, "to", "http", "https")
+	offersURLs(cmd, "stock-url", "http", "https")
 	offers(cmd, "judge", "nginx", "envoy", "forward", "none")
 	offers(cmd, "trust-header", "X-Forwarded-For", "Forwarded")
-	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret", "rate", "rate-of", "trust"} {
+	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret", "rate", "rate-of", "trust", "lane", "keep"} {
 		offers(cmd, name)
 	}
 	for _, name := range []string{"secret-file", "state", "settings", "flags"} {
@@ -53,6 +54,9 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags) error {
 	}
 	if f.Redis != "" {
 		a.urls = append(a.urls, f.Redis)
+	}
+	if f.Stock != "" {
+		a.urls = append(a.urls, f.Stock)
 	}
 	f.Logger = a.gateLogger()
 	if f.secret == "" && f.secretFile == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -18,10 +19,13 @@ import (
 type gateFlags struct {
 	gateway.Settings
 	rate                     int
-	rateOf, trust            []string
+	rateOf, trust, lanes     []string
 	trustHeader              string
 	secret, secretFile, file string
 }
+
+// leastKeep is queue.Config.Seen of a gate.
+const leastKeep = 10 * time.Minute
 
 // gateVariable begins the environment variable of each flag that no other command has.
 const gateVariable = "MILLRACE_GATE_"
@@ -37,6 +41,9 @@ func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Event, "event", "", "name of the room, such as sale")
 	flags.IntVar(&f.Threshold, "threshold", 1000, "how many visitors may be inside")
 	flags.DurationVar(&f.Active, "active", 10*time.Minute, "how long a visitor has inside")
+	flags.StringArrayVar(&f.lanes, "lane", nil, "lane of members that the site has signed, and its part of all turns at most, such as member=0.3; any number")
+	flags.DurationVar(&f.Keep, "keep", time.Hour, "how long a visitor that was silent for ten minutes may come back to the place, once")
+	flags.StringVar(&f.Stock, "stock-url", "", "URL of the site that answers how many visitors it can still serve, such as 480; asked every second")
 	flags.StringArrayVar(&f.Wait, "wait", nil, "pattern of paths that need a place, any number; /** by default")
 	flags.StringArrayVar(&f.Pass, "pass", nil, "pattern of paths that need none, such as /static/**; any number")
 	flags.StringVar(&f.Judge, "judge", "none", "answer a proxy's questions instead of being one: nginx, envoy, or forward for Caddy, Traefik and HAProxy")
@@ -130,6 +137,8 @@ func (f *gateFlags) check() error {
 		return fmt.Errorf("--threshold is %d; give at least 1; to admit no visitor, pause the room", f.Threshold)
 	case f.Active < time.Second:
 		return fmt.Errorf("--active is %s; give at least 1s", f.Active)
+	case f.Keep < leastKeep:
+		return fmt.Errorf("--keep is %s; give at least %s: a silent visitor stands in line for as long in any case", f.Keep, leastKeep)
 	case f.State != "" && f.Redis != "":
 		return fmt.Errorf("--state and --redis (or %s) are both given: the room is in memory with a file, or in Redis; leave one of them out", redisVariable)
 	case f.secret != "" && f.secretFile != "":
@@ -138,8 +147,13 @@ func (f *gateFlags) check() error {
 		return fmt.Errorf("--secret-file is missing: gates that share a Redis need the same secret; write one with: openssl rand -hex 32")
 	case f.secret == "" && f.secretFile == "" && f.State != "":
 		return fmt.Errorf("--secret-file is missing: with a new secret after each restart no visitor has the place that --state has kept; write one with: openssl rand -hex 32")
+	case f.secret == "" && f.secretFile == "" && len(f.lanes) > 0:
+		return fmt.Errorf("--secret-file is missing: the site signs the members of --lane by it; write one with: openssl rand -hex 32")
 	}
 	if err := f.joins(); err != nil {
+		return err
+	}
+	if err := f.laned(); err != nil {
 		return err
 	}
 	f.Secrets = nil
@@ -164,11 +178,16 @@ func (f *gateFlags) check() error {
 	return nil
 }
 
-// byFlag names the flag in place of the field of package gate that it sets.
+// ofLane is a lane in a message of package queue.
+var ofLane = regexp.MustCompile(`queue: Config\.Lanes\[\d+\]\.Name is`)
+
+// byFlag names the flag in place of the field of packages gate and queue that it sets.
 func byFlag(err error) error {
-	text := strings.NewReplacer("gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
+	text := ofLane.ReplaceAllString(err.Error(), "the name of --lane is")
+	text = strings.NewReplacer("gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
+		"queue: Config.Lanes has", "--lane has", "queue: Config.Lanes", "--lane", "queue: the shares of Config.Lanes", "the shares of --lane",
 		"queuehttp: Config.JoinRates.Proxies.Header", "--trust-header", "queuehttp: Config.JoinRates.Proxies.Networks", "--trust",
-		"queuehttp: Config.JoinRates.Rate.PerSecond", "--rate", "queuehttp: Config.JoinRates.Networks", "--rate-of").Replace(err.Error())
+		"queuehttp: Config.JoinRates.Rate.PerSecond", "--rate", "queuehttp: Config.JoinRates.Networks", "--rate-of").Replace(text)
 	if text == err.Error() {
 		return err
 	}

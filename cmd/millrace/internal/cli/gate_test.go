@@ -56,6 +56,16 @@ func TestGateUsage(t *testing.T) {
 		{"--to http://a --event e --trust 0.0.0.0/0 --secret " + long, "--trust has 0.0.0.0/0, which is no network of proxies", nil},
 		{"--to http://a --event e --trust-header X-Real-IP --secret " + long, `--trust-header is "X-Real-IP"; give`, nil},
 		{"--to http://a --event e --rate 1000000 --secret " + long, "--rate is 1000000; give 1 to", nil},
+		{"--to http://a --event e --lane member --secret " + long, `--lane is "member"; give a name and its part of all turns, such as member=0.3`, nil},
+		{"--to http://a --event e --lane member=-1 --secret " + long, `--lane is "member=-1"; give`, nil},
+		{"--to http://a --event e --lane member=NaN --secret " + long, `--lane is "member=NaN"; give`, nil},
+		{"--to http://a --event e --lane mem/ber=0.1 --secret " + long, `millrace: the name of --lane is "mem/ber"; give 1 to 32 letters`, nil},
+		{"--to http://a --event e --lane a=0.1 --lane a=0.1 --secret " + long, `millrace: --lane has "a" twice`, nil},
+		{"--to http://a --event e --lane a=0.4 --lane b=0.4 --secret " + long, "millrace: the shares of --lane are 0.8 together; give less than 0.75", nil},
+		{"--to http://a --event e --lane a=0.4", "--secret-file is missing: the site signs the members of --lane", nil},
+		{"--to http://a --event e --keep 1m", "--keep is 1m0s; give at least 10m0s", nil},
+		{"--to http://a --event e --stock-url stock --secret " + long, "--stock-url is no address of the site; give one such as http", nil},
+		{"--to http://a --event e --stock-url http://u:geheim@:x/ --secret " + long, "--stock-url is no address", nil},
 		{"--to http://a --event e --treshold 5", `"--threshold"`, nil},
 	} {
 		streams := cli.Streams{Env: func(name string) string { return c.env[name] }}

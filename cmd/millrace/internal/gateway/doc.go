@@ -18,5 +18,10 @@
 //	a failed save is told, and serving goes on                     TestAFailedSaveIsTold
 //	the site, Redis or a gate is killed: each visitor gets the
 //	stated answer, no other enters, and no place is lost           TestKilledInTurn
+//	a member that the site has signed joins in a lane, and has one
+//	place in all browsers                                          TestMembers
+//	an operator turns the challenge on while the sale runs         TestChallengeSwitch
+//	no visitor enters beyond the stock that the site tells, and a
+//	site that tells none follows the rules of package queue        TestStock
 //	a proxy may speak HTTP/2 without TLS to it                     TestServesHTTP2
 package gateway

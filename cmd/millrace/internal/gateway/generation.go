@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/queueprom"
+	"github.com/millrace-go/millrace/queue/token"
 	"github.com/millrace-go/millrace/ratelimit/keyed"
 	"github.com/millrace-go/millrace/ratelimit/keyed/keyedprom"
 )
@@ -19,23 +21,35 @@ import (
 // generation is all that settings make, besides the store and the listeners. A reload
 // replaces it.
 type generation struct {
-	settings Settings
-	room     *queue.Room
-	gate     *gate.Gate
-	file     *stateFile
-	joins    *keyed.Limiter
-	visitors http.Handler
-	operator http.Handler
-	stop     context.CancelFunc // of the admitter
-	stopped  chan struct{}
+	settings   Settings
+	room       *queue.Room
+	stock      *stock
+	gate       *gate.Gate
+	challenged atomic.Bool // newcomers are, by --challenge or the operator since
+	file       *stateFile
+	joins      *keyed.Limiter
+	visitors   http.Handler
+	operator   http.Handler
+	stop       context.CancelFunc // of the admitter
+	stopped    chan struct{}
 }
 
 func newGeneration(all *stores, s Settings, draining func() bool) (*generation, error) {
-	room, g, err := gateOf(all, s)
+	keys, err := token.NewRing(s.Secrets...)
 	if err != nil {
 		return nil, err
 	}
-	n := &generation{settings: s, room: room, gate: g, file: all.file, joins: all.joins, stopped: make(chan struct{})}
+	room, told, err := roomOf(all, s, keys)
+	if err != nil {
+		return nil, err
+	}
+	n := &generation{settings: s, room: room, stock: told, file: all.file, joins: all.joins, stopped: make(chan struct{})}
+	n.challenged.Store(s.Challenge)
+	g, err := gateOf(all, s, keys, room, &n.challenged)
+	if err != nil {
+		return nil, err
+	}
+	n.gate = g
 	switch s.Judge {
 	case "none":
 		n.visitors, err = g.Handler()
@@ -77,6 +91,7 @@ func (n *generation) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	n.gate.Close()
+	n.stock.close()
 	return n.room.Flush(ctx)
 }
 
@@ -110,6 +125,8 @@ func (n *generation) operators(draining func() bool) (http.Handler, error) {
 		}
 		say(w, http.StatusOK, "ready")
 	})
+	mux.HandleFunc("GET /room/challenge", func(w http.ResponseWriter, _ *http.Request) { n.sayChallenge(w) })
+	mux.HandleFunc("PUT /room/challenge", n.setChallenge)
 	mux.Handle("/room", n.gate.Operator())
 	mux.Handle("/room/", n.gate.Operator())
 	return mux, nil

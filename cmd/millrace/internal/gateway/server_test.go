@@ -20,6 +20,7 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -335,13 +336,15 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // TestSettingsOutliveTheRoom: a paused gate is paused in a room that is new, until it is
-// resumed, and the file says who paused it.
+// resumed, and the file says who paused it. So are the shares of lanes.
 func TestSettingsOutliveTheRoom(t *testing.T) {
 	at, _, _ := site(t)
 	s := settings(at)
-	s.Kept = filepath.Join(t.TempDir(), "settings.json")
+	s.Kept, s.Lanes = filepath.Join(t.TempDir(), "settings.json"), []queue.Lane{{Name: "gold", Share: 0.3}}
 	server, stop := start(t, s)
 	operator := visitor(t)
+	operator.want(200, `"shares":{"gold":0.3}`, "GET", "http://"+server.AdminAddr()+"/room", "")
+	operator.want(200, `"shares":{"gold":0.4}`, "PUT", "http://"+server.AdminAddr()+"/room/shares", `{"shares": {"gold": 0.4}}`)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.AdminAddr()+"/room/pause", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -367,6 +370,7 @@ func TestSettingsOutliveTheRoom(t *testing.T) {
 		c.want(503, "sale", "GET", home+"/", "")
 	}
 	operator.want(200, `"paused":true`, "GET", "http://"+server.AdminAddr()+"/room", "")
+	operator.want(200, `"shares":{"gold":0.4}`, "GET", "http://"+server.AdminAddr()+"/room", "")
 	operator.want(200, `"paused":false`, "POST", "http://"+server.AdminAddr()+"/room/resume", "")
 	c.want(204, "", "POST", home+"/millrace-gate/leave/sale", "")
 	c.want(200, "the site at /", "GET", home+"/", "")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -39,7 +40,10 @@ type Settings struct {
 	Proxied    bool
 	Joins      *queuehttp.JoinRates // without its limiter; nil for no bound
 	Challenge  bool
-	Secrets    []string // the first signs
+	Lanes      []queue.Lane
+	Keep       time.Duration // zero: as package queue
+	Stock      string        // URL by which the site tells its stock; empty: it has no limit
+	Secrets    []string      // the first signs
 	Logger     *slog.Logger
 }
 
@@ -86,39 +90,45 @@ func openStores(s Settings) (*stores, error) {
 	return all, nil
 }
 
-// gateOf makes a room and a gate before it.
-func gateOf(all *stores, s Settings) (*queue.Room, *gate.Gate, error) {
-	keys, err := token.NewRing(s.Secrets...)
-	if err != nil {
-		return nil, nil, err
+// roomOf makes a room. The stock is nil for a site that tells none.
+func roomOf(all *stores, s Settings, keys *token.Ring) (_ *queue.Room, told *stock, err error) {
+	rooms := queue.Config{Threshold: s.Threshold, Active: s.Active, Lanes: s.Lanes, Keep: s.Keep, Logger: s.Logger}
+	if s.Stock != "" {
+		if told, err = newStock(s.Stock); err != nil {
+			return nil, nil, err
+		}
+		rooms.Stock = told.ask
 	}
-	rooms := queue.Config{Threshold: s.Threshold, Active: s.Active, Logger: s.Logger}
 	if s.Kept != "" {
 		if rooms.Settings, err = filesettings.Open(s.Kept); err != nil {
 			return nil, nil, fmt.Errorf("--settings: %w", err)
 		}
 	}
 	room, err := queue.New(all.rooms, keys, rooms)
-	if err != nil {
-		return nil, nil, err
+	return room, told, err
+}
+
+// gateOf makes a gate before a room, which challenges newcomers while that is on.
+func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room, challenged *atomic.Bool) (*gate.Gate, error) {
+	cfg := gate.Config{
+		Event: s.Event, Keys: keys, Pass: s.Pass, Wait: s.Wait, Member: newMembers(s).of, Proxied: s.Proxied, Logger: s.Logger,
 	}
-	cfg := gate.Config{Event: s.Event, Keys: keys, Pass: s.Pass, Wait: s.Wait, Proxied: s.Proxied, Logger: s.Logger}
 	if s.Joins != nil {
 		own := *s.Joins
 		own.Limiter = all.joins
 		cfg.JoinRates = &own
 	}
-	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return s.Challenge }}); err != nil {
-		return nil, nil, err
+	var err error
+	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return challenged.Load() }}); err != nil {
+		return nil, err
 	}
 	switch {
 	case s.Judge == "none":
 		if cfg.Origin, err = url.Parse(s.To); err != nil {
-			return nil, nil, fmt.Errorf("the address of the site behind the gate: %w", err)
+			return nil, fmt.Errorf("the address of the site behind the gate: %w", err)
 		}
 	case s.To != "":
-		return nil, nil, errors.New("a judge has no site behind it: leave --to out, or --judge")
+		return nil, errors.New("a judge has no site behind it: leave --to out, or --judge")
 	}
-	g, err := gate.New(room, cfg)
-	return room, g, err
+	return gate.New(room, cfg)
 }

@@ -32,6 +32,7 @@
 //	POST /api/queue/admin/{pause|resume|clear}/{eventId}
 //	GET  /api/queue/admin/status/{eventId}
 //	GET  /api/queue/admin/{figures|plot}/{eventId}  by minute: CSV, a page
+//	PUT  /api/queue/admin/shares/{eventId}     {shares}
 //	PUT  /api/queue/admin/opening/{eventId}    {opens, beacon}; GET /api/queue/draw/{eventId} and
 //	     …/leaves: what is published of its draw; GET /api/queue/receipt/{eventId}, a member's
 //	POST /vwr/assign/{eventId}, GET /vwr/check/{eventId}/{requestId}     public

@@ -19,14 +19,14 @@ type fakeRoom struct {
 	threshold, waiting, active, entitled int
 	entered, assigned, serving           int64
 	paused, gate                         bool
-	rate                                 int
+	rate, stock                          int
 }
 
 // busyRooms are two rooms with visitors, one that admits nobody, and two without
 // visitors yet.
 func busyRooms() fakeRooms {
 	return fakeRooms{all: []*fakeRoom{
-		{id: "show-1", title: "Moonlight Parade", threshold: 100, waiting: 1204, active: 97, entitled: 12, entered: 3796, rate: 10},
+		{id: "show-1", title: "Moonlight Parade", threshold: 100, waiting: 1204, active: 97, entitled: 12, entered: 3796, rate: 10, stock: 230},
 		{id: "show-2", title: "The Paper Kites of Busan", threshold: 1000, waiting: 84_310, active: 1000, entitled: 140, entered: 21_406, rate: 100, gate: true, assigned: 190_000, serving: 105_500},
 		{id: "show-3", title: "Night Train to Gangneung", threshold: 500, waiting: 61, active: 180, entered: 902, paused: true},
 		{id: "show-4", title: "A Hundred Small Drums", threshold: 1000},
@@ -35,10 +35,15 @@ func busyRooms() fakeRooms {
 }
 
 func (r *fakeRoom) state() map[string]any {
-	return map[string]any{
+	state := map[string]any{
 		"threshold": r.threshold, "paused": r.paused, "gated": r.gate, "settlingSeconds": 0, "waiting": r.waiting, "active": r.active, "entitled": r.entitled,
+		"returning": r.waiting / 100, "laned": r.entitled / 4, "stock": nil, "shares": map[string]float64{"member": 0.3},
 		"joined": r.entered + int64(r.waiting), "entered": r.entered, "noShows": r.entered / 120, "expired": 4, "departed": r.entered - int64(r.active), "swept": r.waiting / 40,
 	}
+	if r.stock > 0 {
+		state["stock"] = r.stock
+	}
+	return state
 }
 
 // report is the answer to the nth look. For the first seconds nothing is known.

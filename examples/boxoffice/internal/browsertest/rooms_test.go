@@ -74,6 +74,7 @@ func TestPagesRooms(t *testing.T) {
 	for selector, want := range map[string]string{
 		inRoom("show-1", "chip"): "open", inRoom("show-2", "chip"): "front gate on", inRoom("show-3", "chip"): "paused", inRoom("show-5", "chip"): "not known",
 		inRoom("show-1", "brief"): "1,204 waiting · 97 of 100 places taken", inRoom("show-1", "entitled"): "12", inRoom("show-1", "noshows"): "31",
+		inRoom("show-1", "stock"): "230", inRoom("show-2", "stock"): "–", inRoom("show-1", "returning"): "12", inRoom("show-1", "laned"): "3 (member 30%)",
 		inRoom("show-1", "swept"): "30", inRoom("show-2", "before"): "84,500", inRoom("show-4", "brief"): "0 waiting · 0 of 1,000 places taken",
 	} {
 		if text := eval[string](tb, says(selector)); text != want {

@@ -170,19 +170,23 @@ type roomReport struct {
 
 // roomState is the state by package queue. The counts are since the epoch began.
 type roomState struct {
-	Threshold int     `json:"threshold"`
-	Paused    bool    `json:"paused"`
-	Gated     bool    `json:"gated"`
-	Settling  float64 `json:"settlingSeconds"`
-	Waiting   int     `json:"waiting"`
-	Active    int     `json:"active"`
-	Entitled  int     `json:"entitled"` // of those that wait
-	Joined    int64   `json:"joined"`
-	Entered   int64   `json:"entered"`
-	NoShows   int64   `json:"noShows"`
-	Expired   int64   `json:"expired"`
-	Departed  int64   `json:"departed"`
-	Swept     int64   `json:"swept"`
+	Threshold int                `json:"threshold"`
+	Paused    bool               `json:"paused"`
+	Gated     bool               `json:"gated"`
+	Settling  float64            `json:"settlingSeconds"`
+	Waiting   int                `json:"waiting"`
+	Active    int                `json:"active"`
+	Entitled  int                `json:"entitled"`  // of those that wait
+	Returning int                `json:"returning"` // of those that wait: back to a kept place
+	Laned     int                `json:"laned"`     // of those that wait: their turn has come in a lane
+	Stock     *int               `json:"stock"`     // for how many the show has seats; null while it is not known
+	Shares    map[string]float64 `json:"shares"`    // of lanes, by name
+	Joined    int64              `json:"joined"`
+	Entered   int64              `json:"entered"`
+	NoShows   int64              `json:"noShows"`
+	Expired   int64              `json:"expired"`
+	Departed  int64              `json:"departed"`
+	Swept     int64              `json:"swept"`
 }
 
 type gateState struct {
@@ -206,7 +210,11 @@ func (r *rooms) report() *roomsReport {
 			one.AgeSeconds = seconds(time.Since(seen.at))
 			one.State = &roomState{
 				Threshold: s.Threshold, Paused: s.Paused, Gated: s.Gated, Settling: s.Settling.Seconds(), Waiting: s.Waiting, Active: s.Active,
-				Entitled: s.Entitled, Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows, Expired: s.Expired, Departed: s.Departed, Swept: s.Swept,
+				Entitled: s.Entitled, Returning: s.Returning, Laned: s.Laned, Shares: sharesOf(s), Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows, Expired: s.Expired, Departed: s.Departed, Swept: s.Swept,
+			}
+			if s.Stock.Known {
+				left := s.Stock.Left
+				one.State.Stock = &left
 			}
 		}
 		if g := seen.gate; g != nil {
@@ -215,6 +223,16 @@ func (r *rooms) report() *roomsReport {
 		out.Shows = append(out.Shows, one)
 	}
 	return out
+}
+
+func sharesOf(s *queue.State) map[string]float64 {
+	shares := map[string]float64{}
+	for _, lane := range s.Lanes {
+		if lane.Name != "" {
+			shares[lane.Name] = lane.Share
+		}
+	}
+	return shares
 }
 
 func text(err error) string {

@@ -104,13 +104,14 @@ func TestRooms(t *testing.T) {
 	l := newLobby()
 	l.states["show-1"] = queue.State{
 		Epoch: 7, Now: begin, Threshold: 100, Paused: true, Gated: true, Settling: 1500 * time.Millisecond, Waiting: 1204, Active: 97, Entitled: 12,
-		Joined: 5000, Entered: 3796, NoShows: 31, Expired: 8, Departed: 3657, Swept: 4,
+		Joined: 5000, Entered: 3796, NoShows: 31, Expired: 8, Departed: 3657, Swept: 4, Returning: 21, Laned: 3,
+		Stock: queue.Stock{Known: true, Left: 230}, Lanes: [queue.MaxLanes]queue.Lane{{Name: "member", Share: 0.3}},
 	}
 	l.gates["show-1"] = frontgate.State{Epoch: 3, On: true, Assigned: 9000, Serving: 5500}
 	d := l.desk(t)
 	holds(t, "the rooms", text(t)(d.ops.ReportNow(t.Context())),
 		`"rooms":{"shows":[{"eventId":"show-1","title":"Moonlight Parade","ageSeconds":`,
-		`"error":"","state":{"threshold":100,"paused":true,"gated":true,"settlingSeconds":1.5,"waiting":1204,"active":97,"entitled":12,`+
+		`"error":"","state":{"threshold":100,"paused":true,"gated":true,"settlingSeconds":1.5,"waiting":1204,"active":97,"entitled":12,"returning":21,"laned":3,"stock":230,"shares":{"member":0.3},`+
 			`"joined":5000,"entered":3796,"noShows":31,"expired":8,"departed":3657,"swept":4},"gate":{"on":true,"assigned":9000,"serving":5500},"gateError":""`,
 		`{"eventId":"show-2","title":"Paper Kites"`,
 	)

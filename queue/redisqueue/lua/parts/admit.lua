@@ -69,7 +69,7 @@ local function choose(n)
     end
     local laned_one
     for k = 1, lane_count do
-      local credit = credits[2 + k] + shares[k]
+      local credit = credits[2 + k] + lane_shares[k]
       if credit >= DUE then
         while lanes[k][at[k]] and gone[lanes[k][at[k]][1]] do at[k] = at[k] + 1 end
         local member = lanes[k][at[k]]
@@ -124,15 +124,16 @@ if n > 0 then
   local all, from_line, from_lanes, back = choose(n)
   n = #all
   local due, until_ = now + min(turn, no_show), now + max(grace, no_show)
-  local turns, dues, rights, entries, behind = {}, {}, {}, {}, {}
+  local turns, dues, rights, entries, behind, by_lane = {}, {}, {}, {}, {}, {}
   for i = 1, #back do behind[back[i][1]] = BEHIND end
+  for i = 1, #from_lanes do by_lane[from_lanes[i][1]] = true end
   for i = 1, n do
     local user, order = all[i][1], all[i][2]
     turns[2 * i - 1], turns[2 * i] = string.format('%.0f', order + (behind[user] or 0)), user
     dues[2 * i - 1], dues[2 * i] = due, user
     rights[2 * i - 1], rights[2 * i] = until_, user
     entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)
-    answers[i] = pack('<dHc0', order, #user, user)
+    answers[i] = pack('<dHc0', by_lane[user] and -order or order, #user, user)
   end
   unmark(from_line)
   call('ZADD', TURNS, spread(turns))

@@ -3,12 +3,13 @@
 -- ARGV[1] as in room.lua, then packed doubles: threshold and paused (-1 changes
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
---   ms (-1 changes nothing, 0: no opening), whether its draw was held, and how many users
---   the event can serve (-2 changes nothing, -1: not known)
+--   ms (-1 changes nothing, 0: no opening), whether its draw was held, how many users
+--   the event can serve (-2 changes nothing, -1: not known), and whether ARGV[2] has shares
+-- ARGV[2] shares of lanes, as in settings.lua
 -- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock = unpack('<ddddddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock, has_shares = unpack('<dddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
@@ -42,6 +43,7 @@ if new_version >= 0 then
       if opened == 1 then phase = OPENED end
     end
     if set_version == CLOSED and paused < 0 then paused = was_paused end
+    if has_shares == 1 then take_shares(ARGV[2]) end
     set_version = new_version
     write_settings()
   end

@@ -71,6 +71,7 @@ local now = floor(clock / 1000)
 local new_epoch, usual, stay, grace, no_show, tick, batch, every, settle, minutes, turn, guarded, stocked, keep_for, lane_count, rest = unpack('<ddddddddddddddd', ARGV[1])
 local shares = {unpack('<' .. rep('d', lane_count), ARGV[1], rest)}
 rest = shares[lane_count + 1]
+local lane_shares, set_shares = shares, '' -- those that hold, and those of operators; see settings.lua
 local seen_at = LANE + lane_count + 1
 local span = minutes * 60000
 
@@ -192,7 +193,8 @@ local function state()
     settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
     pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase, stock, stock_at) .. told_stays()
+      early() and opens or 0, phase, stock, stock_at) ..
+    pack('<d' .. rep('d', lane_count), lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for

@@ -87,7 +87,8 @@ class RoomCard {
               part('rows', 'tbody')))),
           h('dl', { class: 'facts' },
             pair('waiting', t('ops.room.waiting')), pair('active', t('ops.room.active')), pair('entitled', t('ops.room.entitled')),
-            pair('noshows', t('ops.room.noshows')), pair('swept', t('ops.room.swept')))),
+            pair('noshows', t('ops.room.noshows')), pair('swept', t('ops.room.swept')),
+            pair('returning', t('ops.room.returning')), pair('laned', t('ops.room.laned')), pair('stock', t('ops.room.stock')))),
         h('div', { class: 'beside' },
           this.#threshold.element,
           h('p', { class: 'actions' }, button('pause', '', () => this.#pause()), button('clear', '', () => this.#clear())),
@@ -153,6 +154,9 @@ class RoomCard {
     setText(p.entitled, number(s.entitled));
     setText(p.noshows, number(s.noShows));
     setText(p.swept, number(s.swept));
+    setText(p.returning, number(s.returning));
+    setText(p.laned, laned(s));
+    setText(p.stock, s.stock === null ? '–' : number(s.stock));
     this.#threshold.show(s.threshold);
     this.#name('pause', s.paused ? t('ops.room.resume') : t('ops.room.pause'));
     p.pause.classList.toggle('primary', s.paused);
@@ -259,6 +263,7 @@ class RoomCard {
     this.#state = {
       ...this.#state, threshold: a.threshold, paused: a.paused, gated: a.gated, settlingSeconds: a.settling,
       active: a.currentUsers, entitled: a.entitled, waiting: a.queueSize, entered: a.entered, noShows: a.noShows, swept: a.swept,
+      returning: a.returning, stock: a.stock ?? null, shares: a.shares ?? {},
     };
   }
 
@@ -266,6 +271,12 @@ class RoomCard {
     setText(this.#parts.said, text);
     if (text) announce(text);
   }
+}
+
+// laned is how many turns lanes have given, and the share of each.
+function laned(s) {
+  const shares = Object.entries(s.shares).map(([name, share]) => `${name} ${number(Math.round(100 * share))}%`);
+  return number(s.laned) + (shares.length > 0 ? ` (${shares.join(', ')})` : '');
 }
 
 // condition is a room in a word, and the kind of it for its colour.

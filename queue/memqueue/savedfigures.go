@@ -1,0 +1,85 @@
+package memqueue
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/millrace-go/millrace/queue"
+)
+
+// copiedFigures are the figures, for use without the store's lock. Samples do not change:
+// a later one of a minute replaces them.
+func (s *Store) copiedFigures() map[string]map[int64]queue.Sample {
+	copies := make(map[string]map[int64]queue.Sample, len(s.figures))
+	for event, minutes := range s.figures {
+		copies[event] = maps.Clone(minutes)
+	}
+	return copies
+}
+
+// figures are the samples of each event. Their times are those of the calendar, and do not
+// move with a restart.
+func (c *coder) figures(of map[string]map[int64]queue.Sample) {
+	n, events := int64(len(of)), slices.Sorted(maps.Keys(of))
+	c.count(&n)
+	for i := int64(0); i < n && c.err == nil; i++ {
+		event := ""
+		if c.to != nil {
+			event = events[i]
+		}
+		c.name(&event, maxOrder)
+		minutes := of[event]
+		if c.to == nil {
+			minutes = map[int64]queue.Sample{}
+			of[event] = minutes
+		}
+		number, all := int64(len(minutes)), slices.Sorted(maps.Keys(minutes))
+		c.count(&number)
+		for k := int64(0); k < number && c.err == nil; k++ {
+			var one queue.Sample
+			if c.to != nil {
+				one = minutes[all[k]]
+			}
+			c.sample(&one)
+			minutes[one.Minute] = one
+		}
+	}
+}
+
+func (c *coder) sample(s *queue.Sample) {
+	c.count(&s.Minute)
+	epoch := int64(s.Epoch) //nolint:gosec // less than 2^53
+	c.num(&epoch)
+	s.Epoch = uint64(max(0, epoch))
+	stock, known := int64(0), s.Stock != nil
+	if known {
+		stock = int64(*s.Stock)
+	}
+	waiting, entitled, active, returning := int64(s.Waiting), int64(s.Entitled), int64(s.Active), int64(s.Returning)
+	for _, v := range []*int64{&s.Joined, &s.Entered, &s.NoShows, &s.Returned, &s.Laned, &waiting, &entitled, &active, &returning, &stock} {
+		c.count(v)
+	}
+	c.num(&s.Highest)
+	c.flag(&known)
+	s.Waiting, s.Entitled, s.Active, s.Returning = int(waiting), int(entitled), int(active), int(returning)
+	if c.to == nil && known {
+		left := int(stock)
+		s.Stock = &left
+	}
+	n, buckets := int64(len(s.Waits)), slices.Sorted(maps.Keys(s.Waits))
+	c.count(&n)
+	if c.to == nil {
+		s.Waits = map[int]int64{}
+	}
+	for i := int64(0); i < n && c.err == nil; i++ {
+		bucket, users := int64(0), int64(0)
+		if c.to != nil {
+			bucket, users = int64(buckets[i]), s.Waits[buckets[i]]
+		}
+		c.count(&bucket)
+		c.count(&users)
+		if c.to == nil {
+			s.Waits[int(bucket)] = users
+		}
+	}
+}
