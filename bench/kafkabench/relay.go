@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bench/backlog"
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -28,7 +29,7 @@ const keys = 1000
 // again.
 type outboxed struct {
 	db    *sql.DB
-	store *pgoutbox.Store
+	store driver.SQLStore
 	rows  int
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/bench/place"
 	"github.com/millrace-go/millrace/bench/report"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -109,7 +110,7 @@ type sharded struct {
 	pile
 	place place.Place
 	db    *sql.DB
-	store *pgoutbox.Store
+	store driver.SQLStore
 }
 
 // fill makes a schema with a backlog. Close its result even beside an error.

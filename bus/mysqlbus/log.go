@@ -21,7 +21,7 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	schema, err := migrations(log)
+	sets, err := setsOf(log)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -30,7 +30,7 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 		return nil, errors.Join(err, pool.Close())
 	}
 	d, err := logbus.Open(logbus.Parts{
-		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
+		Name: "mysqlbus", Log: log, SQL: folder("sql"), Schema: sets, OneStatement: true,
 		DB: pool, App: cfg.DB, Same: same, Classify: mysqldb.Classify,
 		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
 		Close: func() error { return logbus.ClosePools(pool) },

@@ -22,7 +22,7 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	schema, err := migrations(log)
+	sets, err := setsOf(log)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
@@ -31,7 +31,7 @@ func openLog(pool *sql.DB, cfg Config) (bus.Driver, error) {
 		return log.NotifyText(ctx, said.text(c))
 	})
 	d, err := logbus.Open(logbus.Parts{
-		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: schema, OneStatement: true,
+		Name: "pgbus", Log: log, SQL: folder("sql"), Schema: sets, OneStatement: true,
 		DB: pool, App: cfg.DB, Classify: pgdb.Classify, Announce: bell.Ring,
 		Same: func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
 			return same(ctx, db, app, tablesOfLog)

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/migrations"
 )
 
 //go:embed sql
@@ -27,8 +28,8 @@ func folder(name string) fs.FS {
 	return f
 }
 
-// migrations returns the schema: the log's tables, and those beside it.
-func migrations(log *pglog.Log) ([]migrate.Set, error) {
+// setsOf returns the schema: the log's tables, and those beside it.
+func setsOf(log *pglog.Log) ([]migrate.Set, error) {
 	of, err := log.Migrations()
 	if err != nil {
 		return nil, err
@@ -37,18 +38,30 @@ func migrations(log *pglog.Log) ([]migrate.Set, error) {
 }
 
 // Migrations returns the sets that the first use of a bus applies, for a tool that runs them all.
-func Migrations() ([]migrate.Set, error) {
+func Migrations() ([]migrations.Set, error) {
+	sets, err := printed()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]migrations.Set, len(sets))
+	for i, set := range sets {
+		out[i] = migrations.Set(set)
+	}
+	return out, nil
+}
+
+func printed() ([]migrate.Set, error) {
 	log, err := pglog.New(new(sql.DB), tables) // only for its text
 	if err != nil {
 		return nil, err
 	}
-	return migrations(log)
+	return setsOf(log)
 }
 
 // PrintMigrations writes the schema as a script for psql. The first use applies it itself; the
 // script is for reading, and for tools that create tables by other means.
 func PrintMigrations(w io.Writer) error {
-	sets, err := Migrations()
+	sets, err := printed()
 	if err != nil {
 		return err
 	}

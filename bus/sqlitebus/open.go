@@ -32,12 +32,12 @@ func open(ctx context.Context, path string, pool sqlitedb.Config, cfg Config) (*
 		return nil, errors.Join(err, p.close())
 	}
 	log = log.WithReader(p.reader)
-	schema, err := migrations(log)
+	sets, err := setsOf(log)
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	d, err := logbus.Open(logbus.Parts{
-		Name: "sqlitebus", Log: log, SQL: statements(), Schema: schema,
+		Name: "sqlitebus", Log: log, SQL: statements(), Schema: sets,
 		DB: p.db, Reader: p.reader, App: p.db, LeasesTogether: true,
 		Classify: classify,
 		Watch:    func(ctx context.Context, hub *logsub.Hub) { watch(ctx, log, p.watched, hub) },
