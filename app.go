@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/outbox"
@@ -18,6 +19,14 @@ import (
 
 // EnvBus is the environment variable that names the transport when Config.Bus is empty.
 const EnvBus = "MILLRACE_BUS_URL"
+
+// EnvDatabase is the environment variable that names the database when Open of package
+// postgres, mysql or sqlite is given no URL.
+const EnvDatabase = driver.EnvDatabase
+
+// Database holds an application's rows, its outbox and its idempotency keys. Packages postgres,
+// mysql and sqlite create one. Tx is the type of its transactions.
+type Database[Tx any] = driver.Database[Tx]
 
 // Config configures an App. Service is required.
 type Config struct {
@@ -41,7 +50,7 @@ type Config struct {
 // register handlers, then call Run. An App is safe for concurrent use once Run was called.
 type App[Tx any] struct {
 	cfg    Config
-	stores *Stores[Tx]
+	stores *driver.Stores[Tx]
 	opener *bus.Opener
 	url    string
 	box    *outbox.Outbox

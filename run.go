@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/outbox"
 )
@@ -42,7 +43,7 @@ func (a *App[Tx]) Run(ctx context.Context) error {
 
 // Parts holds the parts that Run runs.
 type Parts[Tx any] struct {
-	Stores *Stores[Tx]
+	Stores *driver.Stores[Tx]
 	// Consumers of the registered handlers: each is a bus.Consumer or a bus.BatchConsumer.
 	Consumers []bus.AnyConsumer
 	Config    Config

@@ -166,7 +166,7 @@
 //
 // A [Pair] holds its low consumer back while the high one is behind. The lag comes from a
 // [LagMonitor], which queries the transport in the background and answers metrics and requests
-// from memory. Package busprom exports it, [Bus.Stats] and [Runner.Status] as metrics.
+// from memory. Package metrics exports it, [Bus.Stats] and [Runner.Status] as metrics.
 //
 // A consumer with [Current] skips events whose Sequence is out of date. [ByType] and the types
 // of [HandleBatch] acknowledge events of other types: either the group does not need them, or a

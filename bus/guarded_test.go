@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func guardOf(t *testing.T, store driver.Store, group string) *idempotency.Guard[idempotency.NoTx] {
@@ -153,7 +154,7 @@ func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
 // The handler gets the transaction, and its writes commit with the key.
 func TestGuardedConsumersGetTheTransaction(t *testing.T) {
 	_, db := servicetest.SQLite(t)
-	keys, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	keys, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	if err == nil {
 		err = keys.Migrate(t.Context())
 	}

@@ -36,7 +36,7 @@ type RunnerConfig struct {
 	// once more.
 	TracerProvider trace.TracerProvider
 	// Hooks are called for every consumer, after the consumer's own hooks. Use them for metrics
-	// of all consumers, such as those of package busprom.
+	// of all consumers, such as those of metrics.NewBus.
 	Hooks Hooks
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -145,7 +146,7 @@ func TestBreakerIgnoresCallers(t *testing.T) {
 			if _, err := c.Request(t.Context(), "k", coalesce.Low); !errors.Is(err, answer) || errors.Is(err, coalesce.ErrUnavailable) {
 				t.Errorf("an answer: %v", err)
 			}
-			if _, err := c.Request(t.Context(), "", coalesce.Low); !errors.Is(err, coalesce.ErrEmptyKey) {
+			if _, err := c.Request(t.Context(), "", coalesce.Low); !errors.Is(err, driver.ErrEmptyKey) {
 				t.Errorf("no key: %v", err)
 			}
 			if _, err := c.Request(t.Context(), "k", "high"); fault.Of(err) != fault.Permanent {

@@ -23,13 +23,13 @@ var (
 
 // watched is a store in memory that can fail, or be blocked, before each call.
 type watched struct {
-	*memcoalesce.Store
+	driver.MemoryStore
 	calls  atomic.Int32
 	before func(ctx context.Context, what string) error
 }
 
 func watch(before func(ctx context.Context, what string) error) *watched {
-	return &watched{Store: memcoalesce.New(), before: before}
+	return &watched{MemoryStore: memcoalesce.New(), before: before}
 }
 
 func (w *watched) step(ctx context.Context, what string) error {
@@ -44,21 +44,21 @@ func (w *watched) Request(ctx context.Context, key string, p coalesce.Priority, 
 	if err := w.step(ctx, "request"); err != nil {
 		return coalesce.Decision{}, err
 	}
-	return w.Store.Request(ctx, key, p, again, ttl)
+	return w.MemoryStore.Request(ctx, key, p, again, ttl)
 }
 
 func (w *watched) Release(ctx context.Context, t coalesce.Ticket) (bool, error) {
 	if err := w.step(ctx, "release"); err != nil {
 		return false, err
 	}
-	return w.Store.Release(ctx, t)
+	return w.MemoryStore.Release(ctx, t)
 }
 
 func (w *watched) Current(ctx context.Context, key string) (int64, bool, error) {
 	if err := w.step(ctx, "current"); err != nil {
 		return 0, false, err
 	}
-	return w.Store.Current(ctx, key)
+	return w.MemoryStore.Current(ctx, key)
 }
 
 func newCoalescer(t *testing.T, s driver.Store, cfg coalesce.Config) *coalesce.Coalescer {

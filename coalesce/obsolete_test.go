@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/event"
 )
@@ -64,7 +65,7 @@ func TestObsoleteWithoutStore(t *testing.T) {
 	if sequence, err := c.Sequence(t.Context(), "k"); sequence != 0 || !errors.Is(err, coalesce.ErrUnavailable) {
 		t.Errorf("%d, %v", sequence, err)
 	}
-	if _, err := c.Obsolete(t.Context(), "", 1); !errors.Is(err, coalesce.ErrEmptyKey) {
+	if _, err := c.Obsolete(t.Context(), "", 1); !errors.Is(err, driver.ErrEmptyKey) {
 		t.Errorf("no key: %v", err)
 	}
 }

@@ -69,9 +69,6 @@ func New(name string, store driver.Store, cfg Config) (*Counter, error) {
 	return &Counter{name: name, store: store, cfg: cfg}, nil
 }
 
-// Name returns the counter's name.
-func (c *Counter) Name() string { return c.name }
-
 // Add changes the count of a key by n. Call it after the commit of the counted row, and ignore
 // its error: with a [driver.Source] the next flush corrects the totals.
 func (c *Counter) Add(ctx context.Context, key string, n int64) error {
@@ -151,9 +148,12 @@ func (c *Counter) call(ctx context.Context, do func(ctx context.Context) error) 
 
 // Stats counts the work of a counter in this process.
 type Stats struct {
-	Added  int64 // successful calls of Add
-	Failed int64 // failed calls of Add
+	Name   string // the counter's
+	Added  int64  // successful calls of Add
+	Failed int64  // failed calls of Add
 }
 
 // Stats returns the counts so far.
-func (c *Counter) Stats() Stats { return Stats{Added: c.added.Load(), Failed: c.failed.Load()} }
+func (c *Counter) Stats() Stats {
+	return Stats{Name: c.name, Added: c.added.Load(), Failed: c.failed.Load()}
+}

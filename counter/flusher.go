@@ -60,8 +60,8 @@ func (c FlusherConfig) validate() error {
 	switch {
 	case c.Every < 0:
 		return fmt.Errorf("counter: FlusherConfig.Every is %s; give a positive duration, or 0 for 3 s", c.Every)
-	case c.Batch < 0 || c.Batch > MaxBatch:
-		return fmt.Errorf("counter: FlusherConfig.Batch is %d; give 1 to %d, or 0 for 500", c.Batch, MaxBatch)
+	case c.Batch < 0 || c.Batch > maxBatch:
+		return fmt.Errorf("counter: FlusherConfig.Batch is %d; give 1 to %d, or 0 for 500", c.Batch, maxBatch)
 	case c.Lease <= c.Every:
 		return fmt.Errorf("counter: FlusherConfig.Lease is %s and Every %s; give a longer lease, or 0 for 30 s", c.Lease, c.Every)
 	case c.Keep < time.Hour:
@@ -70,8 +70,8 @@ func (c FlusherConfig) validate() error {
 	return nil
 }
 
-// MaxBatch is how many keys or rows one transaction may take at most.
-const MaxBatch = 4000
+// maxBatch is how many keys or rows one transaction may take at most.
+const maxBatch = 4000
 
 // Flusher updates the totals of one counter. Several may run: one works, the others stand by.
 type Flusher struct {
@@ -113,7 +113,7 @@ func (f *Flusher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r, err := f.Flush(ctx)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, ErrLeaseHeld):
+		case ctx.Err() != nil || errors.Is(err, driver.ErrLeaseHeld):
 		case err != nil && !failing:
 			failing = true
 			f.cfg.Logger.WarnContext(ctx, "counter: flushing fails; it goes on trying", "counter", f.counter, "err", err)
@@ -141,7 +141,7 @@ func (f *Flusher) release(ctx context.Context) {
 	if err == nil {
 		err = f.applier.Release(ctx, l)
 	}
-	if err != nil && !errors.Is(err, ErrLeaseHeld) {
+	if err != nil && !errors.Is(err, driver.ErrLeaseHeld) {
 		f.cfg.Logger.WarnContext(ctx, "counter: the lease was not given back; others wait for its end", "counter", f.counter, "err", err)
 	}
 }

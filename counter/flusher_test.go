@@ -89,7 +89,7 @@ func TestOneAtATime(t *testing.T) {
 // one has continued, and adds nothing.
 func TestStaleFlusher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, log := range []*memcounter.Log{nil, memcounter.NewLog()} {
+		for _, log := range []driver.MemoryLog{nil, memcounter.NewLog()} {
 			store, applier := memcounter.New(), memcounter.NewApplier()
 			cfg := counter.FlusherConfig{}
 			if log != nil {
@@ -311,7 +311,7 @@ func TestFlusherChecks(t *testing.T) {
 		"the counter is nil":   second(counter.NewFlusher(nil, a, counter.FlusherConfig{})),
 		"the applier is nil":   second(counter.NewFlusher(c, nil, counter.FlusherConfig{})),
 		"FlusherConfig.Every":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Every: -1})),
-		"FlusherConfig.Batch":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Batch: counter.MaxBatch + 1})),
+		"FlusherConfig.Batch":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Batch: 4001})),
 		"FlusherConfig.Lease":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Lease: time.Second})),
 		"FlusherConfig.Keep":   second(counter.NewFlusher(c, a, counter.FlusherConfig{Keep: time.Minute})),
 		"the name":             second(counter.New("Comment", memcounter.New(), counter.Config{})),

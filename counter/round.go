@@ -37,7 +37,7 @@ const (
 )
 
 // Flush runs one round: it updates the totals, and returns the changes, also after a failure.
-// It fails with [ErrLeaseHeld] when another flusher is at work.
+// It fails with [driver.ErrLeaseHeld] when another flusher is at work.
 func (f *Flusher) Flush(ctx context.Context) (Round, error) {
 	r := Round{Counter: f.counter}
 	select {
@@ -108,7 +108,7 @@ func (f *Flusher) full(taken []driver.Taken) bool {
 // if another flusher applied it.
 func (f *Flusher) applyAll(ctx context.Context, l driver.Lease, taken []driver.Taken, r *Round) error {
 	for _, t := range taken {
-		slices.SortFunc(t.Deltas, func(a, b Delta) int { return cmp.Compare(a.Key, b.Key) })
+		slices.SortFunc(t.Deltas, func(a, b driver.Delta) int { return cmp.Compare(a.Key, b.Key) })
 		b := driver.Batch{ID: t.ID, Rows: len(t.Deltas), Deltas: t.Deltas}
 		fresh, err := f.applier.Apply(ctx, l, b)
 		if err != nil {
@@ -200,15 +200,15 @@ func (f *Flusher) follow(ctx context.Context, l driver.Lease, r *Round) error {
 }
 
 // sums adds changes up, by key.
-func sums(changes []Change) []Delta {
+func sums(changes []Change) []driver.Delta {
 	total := make(map[string]int64, len(changes))
 	for _, c := range changes {
 		total[c.Key] += c.N
 	}
-	out := make([]Delta, 0, len(total))
+	out := make([]driver.Delta, 0, len(total))
 	for _, key := range slices.Sorted(maps.Keys(total)) {
 		if n := total[key]; n != 0 {
-			out = append(out, Delta{Key: key, N: n})
+			out = append(out, driver.Delta{Key: key, N: n})
 		}
 	}
 	return out

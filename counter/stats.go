@@ -3,17 +3,20 @@ package counter
 import (
 	"errors"
 	"sync/atomic"
+
+	"github.com/millrace-go/millrace/counter/driver"
 )
 
 // FlusherStats counts the work of a flusher in this process.
 type FlusherStats struct {
-	Rounds    int64 // successful rounds
-	Standby   int64 // rounds that found another flusher at work
-	Failed    int64 // failed rounds
-	Batches   int64 // transactions that changed totals, or read rows
-	Rows      int64 // change rows, or deltas, in these
-	Repeated  int64 // batches that had been applied already
-	Discarded int64 // deltas whose rows were applied
+	Counter   string // the name of the flushed counter
+	Rounds    int64  // successful rounds
+	Standby   int64  // rounds that found another flusher at work
+	Failed    int64  // failed rounds
+	Batches   int64  // transactions that changed totals, or read rows
+	Rows      int64  // change rows, or deltas, in these
+	Repeated  int64  // batches that had been applied already
+	Discarded int64  // deltas whose rows were applied
 }
 
 type flusherStats struct {
@@ -24,7 +27,7 @@ func (s *flusherStats) count(r *Round, err error) {
 	switch {
 	case err == nil:
 		s.rounds.Add(1)
-	case errors.Is(err, ErrLeaseHeld):
+	case errors.Is(err, driver.ErrLeaseHeld):
 		s.standby.Add(1)
 	default:
 		s.failed.Add(1)
@@ -43,10 +46,8 @@ func (s *flusherStats) count(r *Round, err error) {
 func (f *Flusher) Stats() FlusherStats {
 	s := &f.stats
 	return FlusherStats{
-		Rounds: s.rounds.Load(), Standby: s.standby.Load(), Failed: s.failed.Load(), Batches: s.batches.Load(),
+		Counter: f.counter,
+		Rounds:  s.rounds.Load(), Standby: s.standby.Load(), Failed: s.failed.Load(), Batches: s.batches.Load(),
 		Rows: s.rows.Load(), Repeated: s.repeated.Load(), Discarded: s.discarded.Load(),
 	}
 }
-
-// Counter returns the name of the flushed counter.
-func (f *Flusher) Counter() string { return f.counter }

@@ -71,7 +71,7 @@ func newBehind(t *testing.T, at string, serve func(*gate.Gate) (http.Handler, er
 			t.Fatal(err)
 		}
 	}
-	keys, err := token.NewRing(strings.Repeat("s", token.MinSecret))
+	keys, err := token.NewRing(strings.Repeat("s", 32))
 	fail(err)
 	store, err := memqueue.New(memqueue.Config{})
 	fail(err)

@@ -29,7 +29,7 @@ type Binary struct {
 	// Binding names the metadata; the zero Binding means [KafkaBinding].
 	Binding Binding
 	// MaxSize is the largest sum in bytes of the data and the attributes, names included, that
-	// is written or read; 0 means [DefaultMaxSize].
+	// is written or read; 0 means 1 MiB.
 	MaxSize int
 }
 

@@ -200,15 +200,15 @@ func TestBinaryMaxSize(t *testing.T) {
 		}
 	}
 	for name, msg := range map[string]*message.Message{
-		"data":      binaryMessage(strings.Repeat("x", DefaultMaxSize+1), required("ce_")...),
-		"attribute": binaryMessage("", required("ce_", "ce_x", strings.Repeat("x", DefaultMaxSize+1))...),
+		"data":      binaryMessage(strings.Repeat("x", defaultMaxSize+1), required("ce_")...),
+		"attribute": binaryMessage("", required("ce_", "ce_x", strings.Repeat("x", defaultMaxSize+1))...),
 	} {
 		if _, err := (Binary{}).Decode(msg); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s beyond the default limit: %v", name, err)
 		}
 	}
 	e := minimal()
-	e.DataContentType, e.Data = octetStream, make([]byte, DefaultMaxSize+1)
+	e.DataContentType, e.Data = octetStream, make([]byte, defaultMaxSize+1)
 	if _, err := (Binary{}).Encode(e); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("default limit: %v", err)
 	}

@@ -16,9 +16,9 @@ const (
 	ContentTypeHeader = "content-type"
 )
 
-// DefaultMaxSize is the size limit of a codec without a MaxSize: 1 MiB, also the default limit
+// defaultMaxSize is the size limit of a codec without a MaxSize: 1 MiB, also the default limit
 // of Kafka's brokers.
-const DefaultMaxSize = 1 << 20
+const defaultMaxSize = 1 << 20
 
 // Codec turns events into messages and back. [Structured] and [Binary] are the
 // two modes of CloudEvents. The UUID of an encoded message is the event's ID.
@@ -38,7 +38,7 @@ var (
 // Decode reads a message in either mode and any binding, chosen by the metadata. The content
 // type application/cloudevents+json means structured mode; a specversion header means binary
 // mode, of the binding that has such header names. A message with neither is [ErrNotEvent]. The
-// limit is [DefaultMaxSize]; for larger messages use a codec with its own MaxSize.
+// limit is 1 MiB; for larger messages use a codec with its own MaxSize.
 func Decode(msg *message.Message) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
@@ -96,7 +96,7 @@ func header(m message.Metadata, name string) (string, bool) {
 
 func limit(maxSize int) int {
 	if maxSize <= 0 {
-		return DefaultMaxSize
+		return defaultMaxSize
 	}
 	return maxSize
 }

@@ -23,7 +23,7 @@ import (
 // sorted, so equal events have equal encodings.
 type Structured struct {
 	// MaxSize is the largest payload in bytes that is written or read; 0 means
-	// [DefaultMaxSize]. A larger payload is refused before it is parsed.
+	// 1 MiB. A larger payload is refused before it is parsed.
 	MaxSize int
 }
 

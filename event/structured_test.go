@@ -248,11 +248,11 @@ func TestStructuredMaxSize(t *testing.T) {
 		t.Errorf("decode beyond the limit: %v", err)
 	}
 	// The size is checked before the content: this payload is not JSON at all.
-	big := structuredMessage(strings.Repeat("x", DefaultMaxSize+1))
+	big := structuredMessage(strings.Repeat("x", defaultMaxSize+1))
 	if _, err := (Structured{}).Decode(big); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "1048577 bytes, the limit is 1048576") {
 		t.Errorf("default limit: %v", err)
 	}
-	e.Data = []byte(`"` + strings.Repeat("x", DefaultMaxSize) + `"`)
+	e.Data = []byte(`"` + strings.Repeat("x", defaultMaxSize) + `"`)
 	if _, err := (Structured{}).Encode(e); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("default limit: %v", err)
 	}

@@ -13,10 +13,10 @@ import (
 
 // Names of the attributes.
 const (
-	EventID       = "event_id"
-	CorrelationID = "correlation_id"
-	TraceID       = "trace_id"
-	SpanID        = "span_id"
+	eventID       = "event_id"
+	correlationID = "correlation_id"
+	traceID       = "trace_id"
+	spanID        = "span_id"
 )
 
 // Event returns an attribute that adds the ids of e to a line. Use it where no context holds
@@ -39,7 +39,7 @@ func eventIDs(to []slog.Attr, e event.Event) []slog.Attr {
 	if e.ID == "" {
 		return to
 	}
-	return append(to, slog.String(EventID, e.ID), slog.String(CorrelationID, correlation(e)))
+	return append(to, slog.String(eventID, e.ID), slog.String(correlationID, correlation(e)))
 }
 
 // correlation returns the correlation id of e's children; see [event.Event.CausedBy].
@@ -56,16 +56,16 @@ func ids(ctx context.Context) (found []slog.Attr) {
 	if about {
 		found = eventIDs(make([]slog.Attr, 0, 4), e)
 	} else if id := event.Correlation(ctx); id != "" {
-		found = append(make([]slog.Attr, 0, 3), slog.String(CorrelationID, id))
+		found = append(make([]slog.Attr, 0, 3), slog.String(correlationID, id))
 	}
 	switch sc := trace.SpanContextFromContext(ctx); {
 	case sc.IsValid() && sc.IsRemote(): // this process creates no spans
-		return append(found, slog.String(TraceID, sc.TraceID().String()))
+		return append(found, slog.String(traceID, sc.TraceID().String()))
 	case sc.IsValid():
-		return append(found, slog.String(TraceID, sc.TraceID().String()), slog.String(SpanID, sc.SpanID().String()))
+		return append(found, slog.String(traceID, sc.TraceID().String()), slog.String(spanID, sc.SpanID().String()))
 	case about:
 		if sc = otelevent.FromEvent(e); sc.IsValid() {
-			return append(found, slog.String(TraceID, sc.TraceID().String()))
+			return append(found, slog.String(traceID, sc.TraceID().String()))
 		}
 	}
 	return found

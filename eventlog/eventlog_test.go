@@ -35,7 +35,7 @@ func spanIn(t *testing.T, ctx context.Context) context.Context {
 	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: trID, SpanID: spID}))
 }
 
-func handlerTo(b *bytes.Buffer) *eventlog.Handler {
+func handlerTo(b *bytes.Buffer) slog.Handler {
 	return eventlog.NewHandler(slog.NewJSONHandler(b, nil))
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Handler adds the ids of the event in the context to each record.
-type Handler struct {
+// handler adds the ids of the event in the context to each record.
+type handler struct {
 	next   slog.Handler
 	top    slog.Handler // next without any open group
 	steps  []step       // from top to next
@@ -20,16 +20,15 @@ type step struct {
 	attrs []slog.Attr
 }
 
-var _ slog.Handler = (*Handler)(nil)
-
-// NewHandler returns a Handler in front of next, which must not be nil.
-func NewHandler(next slog.Handler) *Handler { return &Handler{next: next, top: next} }
+// NewHandler returns a handler in front of next, which must not be nil. It adds the ids of the event
+// in the context to each record.
+func NewHandler(next slog.Handler) slog.Handler { return &handler{next: next, top: next} }
 
 // Enabled implements slog.Handler.
-func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
+func (h *handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
 
 // Handle implements slog.Handler.
-func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	add := ids(ctx)
 	if len(add) == 0 {
 		return h.next.Handle(ctx, r)
@@ -57,7 +56,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
 	}
@@ -76,7 +75,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler.
-func (h *Handler) WithGroup(name string) slog.Handler {
+func (h *handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
 	}
@@ -89,7 +88,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 // names appends the names of the ids that an attribute holds.
 func names(to []string, a slog.Attr) []string {
 	switch a.Key {
-	case EventID, CorrelationID, TraceID, SpanID:
+	case eventID, correlationID, traceID, spanID:
 		return append(to, a.Key)
 	case "": // of an inlined group
 		if v := a.Value.Resolve(); v.Kind() == slog.KindGroup {

@@ -28,6 +28,7 @@ require (
 	github.com/millrace-go/millrace/bus/redisbus v0.1.0
 	github.com/millrace-go/millrace/bus/sqsbus v0.1.0
 	github.com/millrace-go/millrace/internal/transporttest v0.1.0
+	github.com/millrace-go/millrace/metrics v0.1.0
 	github.com/millrace-go/millrace/queue/frontgate/dynamogate v0.1.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // A payment event is delivered twice and sells one ticket.
@@ -32,7 +33,7 @@ func ExampleGuard_Do() {
 	_, err = db.ExecContext(ctx, `CREATE TABLE tickets (seat TEXT)`)
 	check(err)
 
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	check(err)
 	check(store.Migrate(ctx))
 	guard, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: "ticket-service-group"})
@@ -86,7 +87,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// idempotency: Config.Group is empty; give the consumer group's name
-	// idempotency: the store *memidempotency.Store carries no transaction of type *sql.Tx, so effects in a database would not commit with their key; use a store of sqlidempotency on that database with *sql.Tx, or New[idempotency.NoTx] for effects that need no transaction
+	// idempotency: the store *memidempotency.store carries no transaction of type *sql.Tx, so effects in a database would not commit with their key; use a store of sqlidempotency on that database with *sql.Tx, or New[idempotency.NoTx] for effects that need no transaction
 }
 
 // Two events ask for a refund of one payment; one refund is made.

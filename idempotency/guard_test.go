@@ -34,10 +34,10 @@ func newEvent(t testing.TB) event.Event {
 }
 
 // database returns a migrated SQLite store and a table of sales.
-func database(t testing.TB) (*sqlidempotency.Store, *sql.DB) {
+func database(t testing.TB) (driver.SQLStore[*sql.Tx], *sql.DB) {
 	t.Helper()
 	_, db := servicetest.SQLite(t)
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	if err != nil {
 		t.Fatal(err)
 	}

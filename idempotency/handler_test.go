@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -116,7 +115,7 @@ func TestStoresWithoutTheTransactionAreRefused(t *testing.T) {
 }
 
 // lying is a store that claims to have transactions, and runs the handler outside of any.
-type lying struct{ *sqlidempotency.Store }
+type lying struct{ driver.SQLStore[*sql.Tx] }
 
 func (lying) Tx(context.Context) (*sql.Tx, bool) { return nil, false }
 

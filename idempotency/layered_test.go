@@ -21,7 +21,7 @@ import (
 
 // precheck counts its calls, and fails while err is set.
 type precheck struct {
-	*memidempotency.Store
+	driver.MemoryStore
 	err           error
 	asked, marked []string
 }
@@ -31,7 +31,7 @@ func (p *precheck) Known(ctx context.Context, keys []string) ([]bool, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return p.Store.Known(ctx, keys)
+	return p.MemoryStore.Known(ctx, keys)
 }
 
 func (p *precheck) Mark(ctx context.Context, keys []string) error {
@@ -39,10 +39,10 @@ func (p *precheck) Mark(ctx context.Context, keys []string) error {
 	if p.err != nil {
 		return p.err
 	}
-	return p.Store.Mark(ctx, keys)
+	return p.MemoryStore.Mark(ctx, keys)
 }
 
-func newPrecheck() *precheck { return &precheck{Store: memidempotency.New()} }
+func newPrecheck() *precheck { return &precheck{MemoryStore: memidempotency.New()} }
 
 func layered(t testing.TB, fast driver.Precheck, truth driver.BatchStore, cfg idempotency.LayeredConfig) driver.BatchStore {
 	t.Helper()

@@ -82,7 +82,7 @@ func NewLeases(store driver.LeaseStore, cfg LeaseConfig) (*Leases, error) {
 // key, Do returns a *[TakenError] at once.
 //
 // The lease is renewed while fn works. If the lease is lost in spite of this, fn's context ends
-// with the cause [ErrLeaseLost], and Do returns that error. An error of fn releases the key and
+// with the cause [driver.ErrLeaseLost], and Do returns that error. An error of fn releases the key and
 // is returned unchanged.
 func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	r, err := l.keys.record(e)
@@ -144,7 +144,7 @@ func newRunner(store driver.LeaseStore, ttl, finish time.Duration, log *slog.Log
 // held runs fn under a claim that was requested at the time began, and completes it, or
 // releases it if fn fails.
 func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, err error) {
-	work, keeper := renewal.Start(ctx, began, r.ttl, ErrLeaseLost, func(ctx context.Context) error {
+	work, keeper := renewal.Start(ctx, began, r.ttl, driver.ErrLeaseLost, func(ctx context.Context) error {
 		return r.store.Extend(ctx, c, r.ttl)
 	})
 	defer keeper.Stop()
@@ -160,7 +160,7 @@ func (r runner) held(ctx context.Context, began time.Time, c Claim, fn func(ctx 
 	result, err = fn(context.WithValue(work, claimKey{}, c), c)
 	if err != nil {
 		if keeper.Lost() {
-			err = fmt.Errorf("%w: %w", ErrLeaseLost, err)
+			err = fmt.Errorf("%w: %w", driver.ErrLeaseLost, err)
 		}
 		return nil, err
 	}
@@ -179,11 +179,11 @@ func (r runner) complete(ctx context.Context, c Claim, result []byte) error {
 
 func (r runner) release(ctx context.Context, c Claim) {
 	err := renewal.Insist(ctx, r.finish, final, func(ctx context.Context) error { return r.store.Release(ctx, c) })
-	if err != nil && !errors.Is(err, ErrLeaseLost) {
+	if err != nil && !errors.Is(err, driver.ErrLeaseLost) {
 		r.log.WarnContext(ctx, "releasing an idempotency key failed; it is free at its deadline", "key", c.Key, "error", err)
 	}
 }
 
 func final(err error) bool {
-	return errors.Is(err, ErrLeaseLost) || fault.Of(err) == fault.Permanent
+	return errors.Is(err, driver.ErrLeaseLost) || fault.Of(err) == fault.Permanent
 }

@@ -151,12 +151,12 @@ func TestLeasesLost(t *testing.T) {
 		began := time.Now()
 		_, _, err := cut.Do(t.Context(), event.Event{ID: "e1"}, func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
 			<-ctx.Done()
-			if cause := context.Cause(ctx); !errors.Is(cause, idempotency.ErrLeaseLost) || time.Since(began) != 30*time.Second {
+			if cause := context.Cause(ctx); !errors.Is(cause, driver.ErrLeaseLost) || time.Since(began) != 30*time.Second {
 				t.Errorf("the work ended after %v with %v", time.Since(began), cause)
 			}
 			return nil, ctx.Err()
 		})
-		if !errors.Is(err, idempotency.ErrLeaseLost) || !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, driver.ErrLeaseLost) || !errors.Is(err, context.Canceled) {
 			t.Errorf("the first: %v, want ErrLeaseLost and the work's own error", err)
 		}
 		result, fresh, err := well.Do(t.Context(), event.Event{ID: "e1"}, func(context.Context, idempotency.Claim) ([]byte, error) {
@@ -231,7 +231,7 @@ func TestLeasesCancelledReleases(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	})
-	if !errors.Is(err, context.Canceled) || errors.Is(err, idempotency.ErrLeaseLost) || log.Len() > 0 {
+	if !errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrLeaseLost) || log.Len() > 0 {
 		t.Errorf("cancelled work: %v\n%s", err, &log)
 	}
 	if _, fresh, err := l.Do(t.Context(), e, func(context.Context, idempotency.Claim) ([]byte, error) { return nil, nil }); !fresh || err != nil {

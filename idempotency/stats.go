@@ -12,34 +12,27 @@ import (
 // caller, that transaction may still be rolled back: then the event is delivered again, and
 // counts again.
 type Stats struct {
-	Handled    int64 // the event took effect
-	Duplicates int64 // skipped: the event had taken effect before
-	Failed     int64 // the handler or the store failed; the transaction was rolled back
+	Group      string // the consumer group of the guard
+	Handled    int64  // the event took effect
+	Duplicates int64  // skipped: the event had taken effect before
+	Failed     int64  // the handler or the store failed; the transaction was rolled back
 }
-
-// Group returns the consumer group of the guard.
-func (g *Guard[Tx]) Group() string { return g.cfg.Group }
-
-// Group returns the consumer group of the leases.
-func (l *Leases) Group() string { return l.keys.Group }
-
-// Group returns the Group of the configuration, "http" by default.
-func (h *HTTP) Group() string { return h.cfg.Group }
 
 type guardCounts struct{ handled, duplicates, failed atomic.Int64 }
 
 // Stats returns the counts since the guard was created.
 func (g *Guard[Tx]) Stats() Stats {
-	return Stats{Handled: g.counts.handled.Load(), Duplicates: g.counts.duplicates.Load(), Failed: g.counts.failed.Load()}
+	return Stats{Group: g.cfg.Group, Handled: g.counts.handled.Load(), Duplicates: g.counts.duplicates.Load(), Failed: g.counts.failed.Load()}
 }
 
 // LeaseStats count the claims of a [Leases] or an [HTTP] in this process.
 type LeaseStats struct {
-	Claimed    int64 // the key was new or free, and the work began
-	Done       int64 // duplicates: the work was done before
-	Taken      int64 // refused while another worker held the key
-	Mismatched int64 // refused: the key belongs to another request
-	Failed     int64 // refused: the store did not answer
+	Group      string // of the configuration; "http" is the default of an HTTP
+	Claimed    int64  // the key was new or free, and the work began
+	Done       int64  // duplicates: the work was done before
+	Taken      int64  // refused while another worker held the key
+	Mismatched int64  // refused: the key belongs to another request
+	Failed     int64  // refused: the store did not answer
 	// Lost counts the Claimed whose lease was lost: another worker may have held the key while
 	// the work went on, so the effect may have happened twice.
 	Lost int64
@@ -47,18 +40,18 @@ type LeaseStats struct {
 
 type leaseCounts struct{ claimed, done, taken, mismatched, failed, lost atomic.Int64 }
 
-func (c *leaseCounts) stats() LeaseStats {
+func (c *leaseCounts) stats(group string) LeaseStats {
 	return LeaseStats{
-		Claimed: c.claimed.Load(), Done: c.done.Load(), Taken: c.taken.Load(), Mismatched: c.mismatched.Load(),
+		Group: group, Claimed: c.claimed.Load(), Done: c.done.Load(), Taken: c.taken.Load(), Mismatched: c.mismatched.Load(),
 		Failed: c.failed.Load(), Lost: c.lost.Load(),
 	}
 }
 
 // Stats returns the counts since l was created.
-func (l *Leases) Stats() LeaseStats { return l.run.counts.stats() }
+func (l *Leases) Stats() LeaseStats { return l.run.counts.stats(l.keys.Group) }
 
 // Stats returns the counts since h was created.
-func (h *HTTP) Stats() LeaseStats { return h.run.counts.stats() }
+func (h *HTTP) Stats() LeaseStats { return h.run.counts.stats(h.cfg.Group) }
 
 // claim requests a key from the store.
 func (r runner) claim(ctx context.Context, record Record) (Claim, error) {
@@ -80,7 +73,7 @@ func (r runner) claim(ctx context.Context, record Record) (Claim, error) {
 
 // ended counts a claim that was lost before its work ended.
 func (r runner) ended(err error) {
-	if errors.Is(err, ErrLeaseLost) {
+	if errors.Is(err, driver.ErrLeaseLost) {
 		r.counts.lost.Add(1)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
 	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
@@ -20,7 +21,7 @@ import (
 type Kit[Tx any] struct {
 	t      testing.TB
 	app    *millrace.App[Tx]
-	stores *millrace.Stores[Tx]
+	stores *driver.Stores[Tx]
 	keys   *keys
 
 	shards  []*shard

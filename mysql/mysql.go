@@ -13,9 +13,11 @@ import (
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/internal/mysqldb"
+	outboxdriver "github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Open returns the database at a URL, or at $MILLRACE_DB_URL when the URL is empty.
@@ -26,11 +28,11 @@ func Open(url string) millrace.Database[*sql.Tx] { return database().Open(url) }
 // open. Config.Bus has to name the transport.
 func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
 
-func database() millrace.SQLDatabase {
-	return millrace.SQLDatabase{
-		Name: "mysql", Dialect: sqlidempotency.MySQL, Classify: mysqloutbox.Classify,
+func database() driver.SQLDatabase {
+	return driver.SQLDatabase{
+		Name: "mysql", Dialect: sqltx.MySQL, Classify: mysqloutbox.Classify,
 		Connect: mysqldb.Open,
-		Outbox:  func(db *sql.DB) (millrace.OutboxStore, error) { return mysqloutbox.New(db, mysqloutbox.Config{}) },
+		Outbox:  func(db *sql.DB) (outboxdriver.SQLStore, error) { return mysqloutbox.New(db, mysqloutbox.Config{}) },
 		Log:     func(db *sql.DB) bus.Scheme { return mysqlbus.Scheme(mysqlbus.Config{DB: db}) },
 	}
 }

@@ -150,10 +150,10 @@
 //	                    event that keeps its place, a parked one is tried again by the next
 //	                    holder of the lease, and may arrive, or leave a second dead letter
 //	wake-up lost        found after RelayConfig.Interval (1 s)
-//	pg_upgrade          Run returns ErrForeignDatabase until the store's Adopt has kept the cursors
-//	restored elsewhere  Run returns ErrForeignDatabase until the store's Rebase says from when
+//	pg_upgrade          Run returns driver.ErrForeignDatabase until the store's Adopt has kept the cursors
+//	restored elsewhere  Run returns driver.ErrForeignDatabase until the store's Rebase says from when
 //	                    events are published again; Adopt refuses
-//	Shards changed      Append and Run return ErrShards
+//	Shards changed      Append and Run return driver.ErrShards
 //	publisher returns
 //	before it is safe   a crash of the broker loses the messages that it had only in memory:
 //	                    the outbox cannot prevent this
@@ -202,7 +202,7 @@
 // # Metrics
 //
 // [Hooks] report the work of a relay; a [Monitor] keeps the last state of the shards, so that a
-// scrape never waits for the database (TestMonitorKeepsTheLastAnswer). Package outboxprom
+// scrape never waits for the database (TestMonitorKeepsTheLastAnswer). Package metrics
 // exports metrics of both: millrace_outbox_backlog{shard},
 // millrace_outbox_oldest_age_seconds{shard}, millrace_outbox_published_total{topic},
 // millrace_outbox_publish_latency_seconds{topic} and others.

@@ -319,12 +319,12 @@ func TestReadEndsTheLease(t *testing.T) {
 				if reads++; reads == 1 {
 					return fmt.Errorf("read: %w", driver.ErrLeaseLost)
 				} else if reads > 3 {
-					return fmt.Errorf("read: %w", outbox.ErrForeignDatabase)
+					return fmt.Errorf("read: %w", driver.ErrForeignDatabase)
 				}
 			}
 			return nil
 		}
-		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, outbox.ErrForeignDatabase) {
+		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, driver.ErrForeignDatabase) {
 			t.Errorf("Run returned %v, want ErrForeignDatabase", err)
 		}
 		if leases != 2 || reads != 4 {

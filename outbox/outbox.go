@@ -77,7 +77,7 @@ func (o *Outbox) topic(e event.Event) (string, error) {
 
 func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.Event) (string, error), events []event.Event) (err error) {
 	if err := sqltx.CheckTx(tx); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoTransaction, err)
+		return fmt.Errorf("%w: %w", driver.ErrNoTransaction, err)
 	}
 	if len(events) == 0 {
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -38,7 +39,7 @@ func TestAppendNeedsATransaction(t *testing.T) {
 		for what, err := range map[string]error{
 			"Append": b.box.Append(t.Context(), tx, newEvent(t, "a")), "AppendTo": b.box.AppendTo(t.Context(), tx, "topic", newEvent(t, "a")),
 		} {
-			if !errors.Is(err, outbox.ErrNoTransaction) || !strings.Contains(err.Error(), "got "+name) && !strings.Contains(err.Error(), "got a "+name) {
+			if !errors.Is(err, driver.ErrNoTransaction) || !strings.Contains(err.Error(), "got "+name) && !strings.Contains(err.Error(), "got a "+name) {
 				t.Errorf("%s to %s returned %v, want ErrNoTransaction and its name", what, name, err)
 			}
 		}

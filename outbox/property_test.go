@@ -192,7 +192,7 @@ func (s scenario) play() error {
 	end, stop := context.WithTimeout(ctx, 6*time.Hour)
 	defer stop()
 	if err := r.Drain(end); err != nil {
-		st, _ := r.Stats(ctx)
+		st, _ := store.Stats(ctx)
 		return fmt.Errorf("%w: %+v", err, st)
 	}
 	parked, err := store.Parked(ctx, 0, 1000)

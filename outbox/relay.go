@@ -69,7 +69,7 @@ func NewRelay(store driver.Store, pub message.Publisher, cfg RelayConfig) (*Rela
 
 // Run publishes until ctx is done. It then finishes and settles the batch in flight, releases
 // its leases and returns nil. Run waits for an unreachable database or broker. It returns the
-// errors that need an operator: ErrShards, ErrForeignDatabase, ErrRunning, or a store that did
+// errors that need an operator: driver.ErrShards, driver.ErrForeignDatabase, ErrRunning, or a store that did
 // not accept the settlement within the ShutdownTimeout.
 func (r *Relay) Run(ctx context.Context) error { return r.run(ctx, false) }
 
@@ -88,15 +88,6 @@ func (r *Relay) Drain(ctx context.Context) error {
 
 // Wake makes every shard of this relay look for events now. It never blocks.
 func (r *Relay) Wake() { r.wakes.Wake() }
-
-// Stats returns the state of the store's shards, or fails with ErrUnsupported.
-func (r *Relay) Stats(ctx context.Context) ([]driver.ShardStats, error) {
-	i, ok := r.store.(driver.Inspector)
-	if !ok {
-		return nil, fmt.Errorf("outbox: stats: %w", driver.ErrUnsupported)
-	}
-	return i.Stats(ctx)
-}
 
 func (r *Relay) run(ctx context.Context, drain bool) error {
 	if !r.running.CompareAndSwap(false, true) {
@@ -147,7 +138,7 @@ func (r *Relay) shards(ctx context.Context) (int, error) {
 	report := newReporter(r.cfg.Logger)
 	for attempt := 1; ; attempt++ {
 		n, err := r.store.Shards(ctx)
-		if err == nil || errors.Is(err, ErrShards) {
+		if err == nil || errors.Is(err, driver.ErrShards) {
 			return n, err
 		}
 		if ctx.Err() != nil {

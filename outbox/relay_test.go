@@ -330,11 +330,11 @@ func TestForeignDatabaseEndsRun(t *testing.T) {
 		b := newBench(t, 2)
 		b.store.Intercept = func(op string) error {
 			if op == "lease" {
-				return fmt.Errorf("lease: %w", outbox.ErrForeignDatabase)
+				return fmt.Errorf("lease: %w", driver.ErrForeignDatabase)
 			}
 			return nil
 		}
-		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, outbox.ErrForeignDatabase) {
+		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, driver.ErrForeignDatabase) {
 			t.Errorf("Run returned %v, want ErrForeignDatabase", err)
 		}
 	})

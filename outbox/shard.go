@@ -72,7 +72,7 @@ func (s *shard) terms(ctx context.Context) error {
 		}
 		wait := s.r.cfg.Interval
 		switch {
-		case errors.Is(err, ErrForeignDatabase):
+		case errors.Is(err, driver.ErrForeignDatabase):
 			return err
 		case errors.Is(err, driver.ErrLeaseHeld):
 			failures = 0
@@ -186,7 +186,7 @@ func (s *shard) hold(ctx context.Context) error {
 // is published again because of the failure; but if the store does not accept the mark any
 // more, the lease ends.
 func (s *shard) stumble(ctx context.Context, err error) error {
-	if errors.Is(err, driver.ErrLeaseLost) || errors.Is(err, ErrForeignDatabase) {
+	if errors.Is(err, driver.ErrLeaseLost) || errors.Is(err, driver.ErrForeignDatabase) {
 		return err
 	}
 	if ctx.Err() != nil {

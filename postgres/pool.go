@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-go/millrace"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/idempotency/pgidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -25,7 +26,7 @@ func Pool(pool *pgxpool.Pool) millrace.Database[pgx.Tx] { return native{pool} }
 type native struct{ pool *pgxpool.Pool }
 
 // Stores implements [millrace.Database].
-func (n native) Stores() (*millrace.Stores[pgx.Tx], error) {
+func (n native) Stores() (*driver.Stores[pgx.Tx], error) {
 	if n.pool == nil {
 		return nil, errors.New("postgres: the pool is nil")
 	}
@@ -38,7 +39,7 @@ func (n native) Stores() (*millrace.Stores[pgx.Tx], error) {
 }
 
 // stores returns the stores of database/sql on the same connections, with transactions of pgx.
-func (n native) stores(db *sql.DB) (*millrace.Stores[pgx.Tx], error) {
+func (n native) stores(db *sql.DB) (*driver.Stores[pgx.Tx], error) {
 	s, err := SQL(db).Stores()
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (n native) stores(db *sql.DB) (*millrace.Stores[pgx.Tx], error) {
 	if !strings.HasPrefix(url, "postgres") {
 		url = "" // key=value pairs, which name no transport
 	}
-	return &millrace.Stores[pgx.Tx]{
+	return &driver.Stores[pgx.Tx]{
 		Do: func(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 			return pgxtx.Do(ctx, db, fn)
 		},

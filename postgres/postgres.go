@@ -13,9 +13,11 @@ import (
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/pgbus"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/internal/pgdb"
+	outboxdriver "github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Open returns the database at a URL, or at $MILLRACE_DB_URL when the URL is empty.
@@ -26,11 +28,11 @@ func Open(url string) millrace.Database[*sql.Tx] { return database().Open(url) }
 // stays open. Config.Bus has to name the transport.
 func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
 
-func database() millrace.SQLDatabase {
-	return millrace.SQLDatabase{
-		Name: "postgres", Dialect: sqlidempotency.Postgres, Classify: pgoutbox.Classify,
+func database() driver.SQLDatabase {
+	return driver.SQLDatabase{
+		Name: "postgres", Dialect: sqltx.Postgres, Classify: pgoutbox.Classify,
 		Connect: pgdb.Open,
-		Outbox:  func(db *sql.DB) (millrace.OutboxStore, error) { return pgoutbox.New(db, pgoutbox.Config{}) },
+		Outbox:  func(db *sql.DB) (outboxdriver.SQLStore, error) { return pgoutbox.New(db, pgoutbox.Config{}) },
 		Log:     func(db *sql.DB) bus.Scheme { return pgbus.Scheme(pgbus.Config{DB: db}) },
 	}
 }

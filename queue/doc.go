@@ -13,7 +13,7 @@
 // The store keeps the lines: package memqueue for one process, redisqueue for many.
 // Package token has the keys, the tickets and the entry tokens; queuehttp the
 // handlers, the guard and the cookies; frontgate stands before the waiting room;
-// queuenotice publishes the admissions; queueprom has the metrics.
+// queuenotice publishes the admissions; package metrics exports the counts.
 //
 // # Guarantees
 //
@@ -295,7 +295,7 @@
 // the store does not know. With the next Check the user lines up by that number,
 // once, before all later users. Each process tells the store the highest number
 // that it has seen, and redisqueue leaps on another server, so that the number was
-// not given again since. The log, State.Servers and a metric of queueprom tell of the
+// not given again since. The log, State.Servers and a metric of package metrics tell of the
 // other server; package redisqueue says what remains where Redis hides its identity.
 // No user gets in twice: admission is by name. A user admitted in those writes stands
 // in line again and is admitted again.
@@ -312,7 +312,7 @@
 // is sold out stays closed until there is an answer, since its users would find an empty
 // house and its returns are not lost. A new room, or one that has lost its data, admits
 // no user until the first answer, for at most a minute. The log tells when the failures
-// begin and end, Stats and queueprom count them. A call that ignores its context is
+// begin and end, Stats and package metrics count them. A call that ignores its context is
 // left behind after Config.Timeout, and there is no other for the event until it returns.
 //
 // A draw ([Room.OpenAt]) goes on while an admitter runs and the store, the settings and

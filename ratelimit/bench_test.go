@@ -14,7 +14,7 @@ import (
 // plenty grants everything, and answers at once.
 type plenty struct{}
 
-func (plenty) Acquire(_ context.Context, _ *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
+func (plenty) Acquire(_ context.Context, _ *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	g := driver.Grant{Runs: make([]driver.RunGrant, len(ask.Runs))}
 	for i, run := range ask.Runs {
 		g.Runs[i].Granted = run.Count
@@ -22,7 +22,7 @@ func (plenty) Acquire(_ context.Context, _ *ratelimit.Plan, ask driver.Ask) (dri
 	return g, nil
 }
 
-func (plenty) Return(context.Context, *ratelimit.Plan, driver.Returned) error { return nil }
+func (plenty) Return(context.Context, *driver.Plan, driver.Returned) error { return nil }
 
 // callers shares b.N decisions among n goroutines.
 func callers(b *testing.B, n int, decide func() error) {

@@ -13,8 +13,8 @@
 //
 // The store keeps the state: package memratelimit for one process, redisratelimit for many.
 // [Transport] spends a permit at the write of each call, because only the write counts. For
-// other protocols, write in [Permit.Use]. [HTTP] limits the requests of your own server.
-// Package ratelimitprom exports the metrics. Package keyed bounds callers, each by a key.
+// other protocols, write in [Permit.Use]. [NewHTTP] limits the requests of your own server.
+// Package metrics exports the counts. Package keyed bounds callers, each by a key.
 //
 // # The arithmetic
 //

@@ -102,7 +102,7 @@ func ExampleNewHTTP() {
 	if err != nil {
 		panic(err)
 	}
-	handler := limit.Middleware(http.NotFoundHandler())
+	handler := limit(http.NotFoundHandler())
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/artists/7", nil))
 	fmt.Println(w.Code, w.Header().Get("RateLimit-Policy"), w.Header().Get("Retry-After"))

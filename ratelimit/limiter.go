@@ -18,7 +18,7 @@ import (
 // store. It has no goroutine, and needs no Close.
 type Limiter struct {
 	store   driver.Store
-	plan    *Plan
+	plan    *driver.Plan
 	cfg     Config
 	most    [2]int // the most that can ever be granted at once, by priority
 	began   time.Time
@@ -76,7 +76,7 @@ func New(store driver.Store, cfg Config) (*Limiter, error) {
 }
 
 // Plan returns the plan of the limiter, with the arithmetic.
-func (l *Limiter) Plan() Plan { return *l.plan }
+func (l *Limiter) Plan() driver.Plan { return *l.plan }
 
 // now is a monotonic clock.
 func (l *Limiter) now() time.Duration { return time.Since(l.began) }
@@ -156,7 +156,7 @@ func (l *Limiter) AllowN(ctx context.Context, p Priority, n int) (Decision, erro
 // refused answers without a call of the store if the answer is known.
 func (l *Limiter) refused(p Priority, n int) (Decision, error) {
 	if retry := l.breaker.refusesFor(); retry > 0 {
-		return Decision{Reason: ReasonUnavailable, RetryAfter: retry}, l.open
+		return Decision{Reason: driver.ReasonUnavailable, RetryAfter: retry}, l.open
 	}
 	known := l.denied.Load()
 	if known == nil {

@@ -55,10 +55,6 @@ type Limits struct {
 // DayLimit is a budget for each day.
 type DayLimit = driver.DayLimit
 
-// Plan holds the capacities that [Limits.Plan] derives. Its Arithmetic shows, for operators, why
-// the hard limit holds.
-type Plan = driver.Plan
-
 // defaultDelay leaves a burst of 41 - Processes at 450 calls per second of 500.
 const defaultDelay = 20 * time.Millisecond
 
@@ -78,12 +74,12 @@ const defaultLowShare = 5
 // call arrives up to Delay after its grant, hence the calls of one second were granted within
 // 1 s + Delay; and each process can be late with one more: C + R*(1 s + Delay) + Processes <=
 // HardLimit.
-func (l Limits) Plan() (*Plan, error) {
+func (l Limits) Plan() (*driver.Plan, error) {
 	l = l.withDefaults()
 	if err := l.validate(); err != nil {
 		return nil, err
 	}
-	p := &Plan{
+	p := &driver.Plan{
 		Strict: l.Strict, Rate: l.Rate, LowRate: l.LowRate, Burst: l.Burst, LowBurst: l.LowBurst,
 		Window: time.Second + l.Delay, Delay: l.Delay, UseFor: l.Delay - l.Transit, Yield: yield, Day: l.Day,
 		LowShare: *l.LowShare, Hold: hold,
@@ -94,7 +90,7 @@ func (l Limits) Plan() (*Plan, error) {
 	return p, l.planBuckets(p)
 }
 
-func (l Limits) planStrict(p *Plan) error {
+func (l Limits) planStrict(p *driver.Plan) error {
 	p.Burst, p.LowBurst = l.Rate, l.LowRate
 	sum := l.Rate + l.Processes
 	p.Arithmetic = fmt.Sprintf("Rate %d + Processes %d = %d <= HardLimit %d, in any window of 1 s + Delay %s",
@@ -106,7 +102,7 @@ func (l Limits) planStrict(p *Plan) error {
 	return nil
 }
 
-func (l Limits) planBuckets(p *Plan) error {
+func (l Limits) planBuckets(p *driver.Plan) error {
 	// The calls of the window besides the burst, rounded up.
 	steady := ceilDiv(int64(l.Rate)*int64(time.Second+l.Delay), int64(time.Second))
 	times := int64(1)

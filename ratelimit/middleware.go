@@ -8,15 +8,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-// HTTPConfig is the configuration of [HTTP].
+// HTTPConfig is the configuration of [NewHTTP].
 type HTTPConfig struct {
 	// Name of the budget in the RateLimit headers and in problems; "default" when
 	// empty. Printable ASCII without quotes and backslashes.
 	Name string
 	// Limiter chooses another limiter for a request, for budgets by user or by route; if it
-	// returns nil, the request passes. When the field is nil, HTTP uses the limiter of NewHTTP.
+	// returns nil, the request passes. When the field is nil, it is the limiter of NewHTTP.
 	Limiter func(*http.Request) *Limiter
 	// Priority of a request; Low when nil.
 	Priority func(*http.Request) Priority
@@ -27,7 +29,13 @@ type HTTPConfig struct {
 	Logger *slog.Logger
 }
 
-// HTTP is a middleware that refuses requests above a budget, with the headers
+// limited is the middleware of NewHTTP.
+type limited struct {
+	limiter *Limiter
+	cfg     HTTPConfig
+}
+
+// NewHTTP creates a middleware that refuses requests above a limiter's budget, with the headers
 // of draft-ietf-httpapi-ratelimit-headers-11.
 //
 //	the budget has room       the handler's answer, with RateLimit-Policy and RateLimit
@@ -35,13 +43,7 @@ type HTTPConfig struct {
 //	the store is unreachable  503 temporary-reduced-capacity, Retry-After
 //
 // Refusals are application/problem+json.
-type HTTP struct {
-	limiter *Limiter
-	cfg     HTTPConfig
-}
-
-// NewHTTP creates the middleware on a limiter.
-func NewHTTP(limiter *Limiter, cfg HTTPConfig) (*HTTP, error) {
+func NewHTTP(limiter *Limiter, cfg HTTPConfig) (func(next http.Handler) http.Handler, error) {
 	if limiter == nil && cfg.Limiter == nil {
 		return nil, errors.New("ratelimit: the limiter is nil; make one with ratelimit.New, or give HTTPConfig.Limiter")
 	}
@@ -63,11 +65,11 @@ func NewHTTP(limiter *Limiter, cfg HTTPConfig) (*HTTP, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &HTTP{limiter: limiter, cfg: cfg}, nil
+	return (&limited{limiter: limiter, cfg: cfg}).middleware, nil
 }
 
-// Middleware passes on the requests that fit into the budget.
-func (h *HTTP) Middleware(next http.Handler) http.Handler {
+// middleware passes on the requests that fit into the budget.
+func (h *limited) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l := h.cfg.Limiter(r)
 		if l == nil {
@@ -99,7 +101,7 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 
 // decide spends the permit. If the process was stopped for so long that the permit expired,
 // decide asks once more.
-func (h *HTTP) decide(l *Limiter, r *http.Request, p Priority) (Decision, error) {
+func (h *limited) decide(l *Limiter, r *http.Request, p Priority) (Decision, error) {
 	for range 2 {
 		d, err := l.AllowN(r.Context(), p, h.cfg.Cost(r))
 		if err != nil || !d.Allowed {
@@ -109,11 +111,11 @@ func (h *HTTP) decide(l *Limiter, r *http.Request, p Priority) (Decision, error)
 			return d, nil
 		}
 	}
-	return Decision{Reason: ReasonUnavailable}, unavailable(ErrPermitExpired)
+	return Decision{Reason: driver.ReasonUnavailable}, unavailable(ErrPermitExpired)
 }
 
 // headers sets the headers that show the state of the budget.
-func (h *HTTP) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decision) {
+func (h *limited) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decision) {
 	rate := l.plan.Rate
 	if p == Low {
 		rate = l.plan.LowRate
@@ -132,14 +134,14 @@ func (h *HTTP) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decision
 	to.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, h.policy(d), max(0, d.Remaining), seconds(d.RetryAfter)))
 }
 
-func (h *HTTP) policy(d Decision) string {
-	if d.Reason == ReasonDay {
+func (h *limited) policy(d Decision) string {
+	if d.Reason == driver.ReasonDay {
 		return h.cfg.Name + "-day"
 	}
 	return h.cfg.Name
 }
 
-func (h *HTTP) refuse(w http.ResponseWriter, status int, kind, title string, d Decision) {
+func (h *limited) refuse(w http.ResponseWriter, status int, kind, title string, d Decision) {
 	after := seconds(d.RetryAfter)
 	to := w.Header()
 	to.Set("Retry-After", strconv.FormatInt(after, 10))

@@ -20,7 +20,7 @@ func middleware(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.HTTPConfig) ht
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return h(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "hello")
 	}))
 }

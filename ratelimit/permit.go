@@ -23,15 +23,8 @@ func (l *Limiter) permit(c *caller) *Permit {
 	return p
 }
 
-// UseBy is when the permit expires: Limits.Delay - Limits.Transit after the store was called,
-// by this process's monotonic clock.
-func (p *Permit) UseBy() time.Time { return p.l.began.Add(p.useBy) }
-
 // Expired reports whether it is too late to use the permit.
 func (p *Permit) Expired() bool { return p.l.now() >= p.useBy }
-
-// Priority returns the priority of the permit.
-func (p *Permit) Priority() Priority { return p.p }
 
 // Use runs fn, which writes one call to the upstream, unless it is too late
 // ([ErrPermitExpired]) or no use is left ([ErrPermitUsed]). A permit of AllowN has n uses. The

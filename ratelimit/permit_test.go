@@ -63,7 +63,7 @@ func TestPermitExpires(t *testing.T) {
 		l := limiter(t, store, ratelimit.Config{Limits: limits})
 		began := time.Now()
 		p := mustAllow(t, l, 2)
-		if got := p.UseBy().Sub(began); got != 17*time.Millisecond || p.Expired() {
+		if got := ratelimit.UseBy(p).Sub(began); got != 17*time.Millisecond || p.Expired() {
 			t.Errorf("use by %s, expired %v", got, p.Expired())
 		}
 		time.Sleep(12*time.Millisecond - 1)
@@ -90,7 +90,7 @@ func TestOneWriteAtATime(t *testing.T) {
 	for range 10 {
 		permits = append(permits, mustAllow(t, l, 1))
 	}
-	last := permits[9].UseBy()
+	last := ratelimit.UseBy(permits[9])
 	inside := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

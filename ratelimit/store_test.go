@@ -32,7 +32,7 @@ type budget struct {
 	failWith error // of Return
 }
 
-func (b *budget) Acquire(ctx context.Context, plan *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
+func (b *budget) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	b.mu.Lock()
 	b.asks = append(b.asks, ask)
 	b.mu.Unlock()
@@ -64,10 +64,10 @@ func (b *budget) Acquire(ctx context.Context, plan *ratelimit.Plan, ask driver.A
 			if !b.fixed {
 				got.RetryAfter = time.Duration(short/float64(plan.Rate)*float64(time.Second)) + time.Microsecond
 			}
-			if reason == ratelimit.ReasonLowCap {
+			if reason == driver.ReasonLowCap {
 				got.RetryAfter = time.Duration(short/float64(plan.LowRate)*float64(time.Second)) + time.Microsecond
 			}
-			if reason == ratelimit.ReasonYield {
+			if reason == driver.ReasonYield {
 				got.RetryAfter = b.yield.Sub(now)
 			}
 			if run.Wait && run.Priority == ratelimit.High {
@@ -81,7 +81,7 @@ func (b *budget) Acquire(ctx context.Context, plan *ratelimit.Plan, ask driver.A
 	return g, nil
 }
 
-func (b *budget) refill(plan *ratelimit.Plan, now time.Time) {
+func (b *budget) refill(plan *driver.Plan, now time.Time) {
 	if b.at.IsZero() && !b.fixed {
 		b.tokens = [2]float64{float64(plan.LowBurst), float64(plan.Burst)}
 	} else if !b.fixed {
@@ -95,16 +95,16 @@ func (b *budget) refill(plan *ratelimit.Plan, now time.Time) {
 func (b *budget) short(run driver.Run, now time.Time) (ratelimit.Reason, float64) {
 	switch n := float64(run.Size); {
 	case b.tokens[1] < n:
-		return ratelimit.ReasonGlobal, n - b.tokens[1]
+		return driver.ReasonGlobal, n - b.tokens[1]
 	case run.Priority == ratelimit.Low && b.tokens[0] < n:
-		return ratelimit.ReasonLowCap, n - b.tokens[0]
+		return driver.ReasonLowCap, n - b.tokens[0]
 	case run.Priority == ratelimit.Low && now.Before(b.yield):
-		return ratelimit.ReasonYield, n
+		return driver.ReasonYield, n
 	}
 	return "", 0
 }
 
-func (b *budget) Return(_ context.Context, plan *ratelimit.Plan, r driver.Returned) error {
+func (b *budget) Return(_ context.Context, plan *driver.Plan, r driver.Returned) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failWith != nil {

@@ -44,7 +44,7 @@ func (q *line) join(ctx context.Context, p ratelimit.Priority, name string) {
 			q.errs = append(q.errs, err)
 			return
 		}
-		if permit.Expired() || permit.Priority() != p {
+		if permit.Expired() || ratelimit.PriorityOf(permit) != p {
 			q.errs = append(q.errs, fmt.Errorf("%s was served by %+v", name, permit))
 		}
 		q.served = append(q.served, name)
@@ -100,7 +100,7 @@ func TestWaitAloneAsksAtOnce(t *testing.T) {
 		if err != nil || time.Since(began) != 0 || store.calls() != 1 {
 			t.Fatalf("Wait = %v after %s and %d calls", err, time.Since(began), store.calls())
 		}
-		if got := permit.UseBy().Sub(began); got != l.Plan().UseFor {
+		if got := ratelimit.UseBy(permit).Sub(began); got != l.Plan().UseFor {
 			t.Errorf("the permit lasts %s, want %s", got, l.Plan().UseFor)
 		}
 	})
@@ -311,7 +311,7 @@ type stalling struct {
 	lost    *atomic.Int64
 }
 
-func (s *stalling) Acquire(ctx context.Context, plan *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
+func (s *stalling) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	g, err := s.budget.Acquire(ctx, plan, ask)
 	if !s.stalled() || err != nil {
 		return g, err

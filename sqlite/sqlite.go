@@ -14,8 +14,10 @@ import (
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/driver"
+	outboxdriver "github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Open returns the database in the file of a path or a URL, such as app.db or sqlite://app.db,
@@ -35,11 +37,11 @@ func SQL(db *sql.DB) millrace.Database[*sql.Tx] { return database().Pool(db) }
 
 const scheme = "sqlite://"
 
-func database() millrace.SQLDatabase {
-	return millrace.SQLDatabase{
-		Name: "sqlite", Dialect: sqlidempotency.SQLite, Classify: sqliteoutbox.Classify,
+func database() driver.SQLDatabase {
+	return driver.SQLDatabase{
+		Name: "sqlite", Dialect: sqltx.SQLite, Classify: sqliteoutbox.Classify,
 		Connect: func(url string) (*sql.DB, error) { return sqliteoutbox.Open(strings.TrimPrefix(url, scheme)) },
-		Outbox:  func(db *sql.DB) (millrace.OutboxStore, error) { return sqliteoutbox.New(db, sqliteoutbox.Config{}) },
+		Outbox:  func(db *sql.DB) (outboxdriver.SQLStore, error) { return sqliteoutbox.New(db, sqliteoutbox.Config{}) },
 		Log:     func(db *sql.DB) bus.Scheme { return sqlitebus.Scheme(sqlitebus.Config{DB: db}) },
 	}
 }

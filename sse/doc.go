@@ -12,7 +12,7 @@
 //
 // A live event is sent at most once. Store events first that must not be missed: a
 // stream reads them from there when it opens, by its [Replayer]. Package memsse has
-// a cap and a broker for one process, redissse for many; sseprom has the metrics.
+// a cap and a broker for one process, redissse for many; package metrics exports the counts.
 //
 // # Guarantees
 //

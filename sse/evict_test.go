@@ -14,7 +14,6 @@ import (
 
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
-	"github.com/millrace-go/millrace/sse/memsse"
 )
 
 func TestOneTooManyEndsTheOldest(t *testing.T) {
@@ -138,7 +137,7 @@ func (l *losing) Gone(ctx context.Context, conns []driver.Conn) ([]driver.Missin
 
 // watched records the registered connections, call by call.
 type watched struct {
-	*memsse.Cap
+	driver.Cap
 	t   testing.TB
 	max int
 

@@ -57,7 +57,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	}
 	s, err := h.open(r, st)
 	switch {
-	case errors.Is(err, ErrEvicted), errors.Is(err, ErrFull):
+	case errors.Is(err, driver.ErrEvicted), errors.Is(err, ErrFull):
 		h.stats.evictions.Add(1)
 		w.WriteHeader(http.StatusNoContent)
 		return err
@@ -132,13 +132,13 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	opened, err := h.register(ctx, held, s, st.OnlyIfFree)
 	if err != nil {
 		s.end(Refused, nil)
-		refused := errors.Is(err, ErrEvicted) || errors.Is(err, ErrFull)
+		refused := errors.Is(err, driver.ErrEvicted) || errors.Is(err, ErrFull)
 		h.close(s, !refused)
 		switch {
 		case errors.Is(err, ErrFull):
 			return nil, ErrFull
 		case refused:
-			return nil, ErrEvicted
+			return nil, driver.ErrEvicted
 		}
 		h.stats.storeErrors.Add(1)
 		return nil, unavailable(fmt.Errorf("open: %w", err))

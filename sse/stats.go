@@ -18,7 +18,7 @@ type Stats struct {
 	Hearing bool // events of all processes are heard
 
 	Opened     int64            // streams
-	Ended      map[Reason]int64 // streams, for each reason
+	Ended      map[Reason]int64 // streams, for each reason; every reason is there
 	Victims    int64            // streams, of any process, that gave way to one opened here
 	Outages    int64            // requests that got no stream because the Cap could not be asked, while draining, or because there were too many
 	Evictions  int64            // requests of evicted tabs and for a free place where there is none, answered 204
@@ -56,13 +56,4 @@ func (h *Hub) Stats() Stats {
 	s.Hearing = h.brokerUp
 	h.mu.Unlock()
 	return s
-}
-
-// Reasons lists all reasons, for metrics that show each from the start.
-func Reasons() []Reason {
-	all := make([]Reason, 0, reasons)
-	for r := Gone; r <= reasons; r++ {
-		all = append(all, r)
-	}
-	return all
 }

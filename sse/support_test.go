@@ -28,7 +28,7 @@ func both(t *testing.T, run func(t *testing.T, lean bool)) {
 	t.Run("lean", func(t *testing.T) { run(t, true) })
 }
 
-func newCap(t testing.TB) *memsse.Cap {
+func newCap(t testing.TB) driver.MemoryCap {
 	t.Helper()
 	c, err := memsse.NewCap(memsse.Config{})
 	if err != nil {

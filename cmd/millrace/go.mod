@@ -19,6 +19,7 @@ require (
 	github.com/millrace-go/millrace/bus/redisbus v0.1.0
 	github.com/millrace-go/millrace/bus/sqsbus v0.1.0
 	github.com/millrace-go/millrace/internal/transporttest v0.1.0
+	github.com/millrace-go/millrace/metrics v0.1.0
 	github.com/nats-io/nats-server/v2 v2.15.3
 	github.com/nats-io/nats.go v1.55.0
 	github.com/prometheus/client_golang v1.25.0

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // A replay that is killed while it forgets keys has not moved its group; the same command
@@ -37,7 +38,7 @@ func TestKilledReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	if err == nil {
 		err = store.Migrate(t.Context())
 	}

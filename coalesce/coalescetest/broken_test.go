@@ -66,10 +66,10 @@ func (b backend) Current(ctx context.Context, key string) (int64, bool, error) {
 type defect struct {
 	name   string
 	caught []string
-	with   func(s *memcoalesce.Store) driver.Store
+	with   func(s driver.MemoryStore) driver.Store
 }
 
-func harness(with func(s *memcoalesce.Store) driver.Store) coalescetest.Harness {
+func harness(with func(s driver.MemoryStore) driver.Store) coalescetest.Harness {
 	s := memcoalesce.New()
 	return coalescetest.Harness{Store: with(s), Backdate: s.Backdate, Lose: s.Lose}
 }
@@ -88,7 +88,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 // and the stores under the defects pass the cases that they are used for.
 func TestCorrectStorePasses(t *testing.T) {
 	coalescetest.Run(t, func(*testing.T) coalescetest.Harness {
-		return harness(func(s *memcoalesce.Store) driver.Store { return backend{Store: s} })
+		return harness(func(s driver.MemoryStore) driver.Store { return backend{Store: s} })
 	})
 	marks := map[string]bool{}
 	for _, d := range markDefects() {
@@ -104,13 +104,13 @@ func TestCorrectStorePasses(t *testing.T) {
 	}
 	for _, c := range coalescetest.Suite().Cases {
 		if marks[c.Name] {
-			err := coalescetest.Suite().Check(t.Context(), c, harness(func(s *memcoalesce.Store) driver.Store { return marking(s, mistakes{}) }))
+			err := coalescetest.Suite().Check(t.Context(), c, harness(func(s driver.MemoryStore) driver.Store { return marking(s, mistakes{}) }))
 			if err != nil {
 				t.Errorf("marks without a mistake: %s: %v", c.Name, err)
 			}
 		}
 		if races[c.Name] {
-			err := coalescetest.Suite().Check(t.Context(), c, harness(func(*memcoalesce.Store) driver.Store { return &naive{} }))
+			err := coalescetest.Suite().Check(t.Context(), c, harness(func(driver.MemoryStore) driver.Store { return &naive{} }))
 			if err != nil {
 				t.Errorf("steps that do not meet: %s: %v", c.Name, err)
 			}

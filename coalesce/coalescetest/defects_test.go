@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
-	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
 // answering changes a store's answers to requests.
-func answering(change func(d *driver.Decision)) func(s *memcoalesce.Store) driver.Store {
-	return func(s *memcoalesce.Store) driver.Store {
+func answering(change func(d *driver.Decision)) func(s driver.MemoryStore) driver.Store {
+	return func(s driver.MemoryStore) driver.Store {
 		return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 			d, err := s.Request(ctx, key, p, again, ttl)
 			change(&d)
@@ -21,8 +20,8 @@ func answering(change func(d *driver.Decision)) func(s *memcoalesce.Store) drive
 }
 
 // lasting changes the TTLs of requests.
-func lasting(change func(ttl *driver.TTLs)) func(s *memcoalesce.Store) driver.Store {
-	return func(s *memcoalesce.Store) driver.Store {
+func lasting(change func(ttl *driver.TTLs)) func(s driver.MemoryStore) driver.Store {
+	return func(s driver.MemoryStore) driver.Store {
 		return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 			change(&ttl)
 			return s.Request(ctx, key, p, again, ttl)
@@ -31,8 +30,8 @@ func lasting(change func(ttl *driver.TTLs)) func(s *memcoalesce.Store) driver.St
 }
 
 // rekeyed changes keys before they reach the store, and restores them in the answers.
-func rekeyed(change func(string) string) func(s *memcoalesce.Store) driver.Store {
-	return func(s *memcoalesce.Store) driver.Store {
+func rekeyed(change func(string) string) func(s driver.MemoryStore) driver.Store {
+	return func(s driver.MemoryStore) driver.Store {
 		return backend{
 			Store: s,
 			request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
@@ -66,7 +65,7 @@ func defects() []defect {
 		{
 			"lets low take over from low",
 			[]string{"held-is-processing", "concurrent-upgrades"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					d, err := s.Request(ctx, key, p, again, ttl)
 					if d.Outcome != driver.AlreadyProcessing || d.Ticket.Priority == driver.High || err != nil {
@@ -84,7 +83,7 @@ func defects() []defect {
 		{
 			"never upgrades",
 			[]string{"high-upgrades-low", "upgrade-has-its-own-ttl", "again-moves-with-an-upgrade", "concurrent-upgrades"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					if t, ok := holder(ctx, s, key, ttl); ok {
 						return driver.Decision{Outcome: driver.AlreadyProcessing, Ticket: t}, nil
@@ -96,7 +95,7 @@ func defects() []defect {
 		{
 			"upgrades without a new version",
 			[]string{"high-upgrades-low", "versions-grow"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					before, _, _ := s.Current(ctx, key)
 					d, err := s.Request(ctx, key, p, again, ttl)
@@ -110,7 +109,7 @@ func defects() []defect {
 		{
 			"never lets go of a lock",
 			[]string{"lock-expires", "upgrade-has-its-own-ttl", "extend", "extend-compares", "again-priority"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				long := func(ttl driver.TTLs) driver.TTLs {
 					return driver.TTLs{High: 100 * time.Hour, Low: 100 * time.Hour, Version: ttl.Version}
 				}
@@ -156,7 +155,7 @@ func defects() []defect {
 		{
 			"remembers who had the lock when it is lost",
 			[]string{"lost-state"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 					_, err := s.Release(ctx, t)
 					return true, err
@@ -166,7 +165,7 @@ func defects() []defect {
 		{
 			"releases for anybody",
 			[]string{"release-compares", "release-frees", "lock-expires", "high-upgrades-low"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 					if has, ok := holder(ctx, s, t.Key, ttls); ok {
 						t = has
@@ -178,7 +177,7 @@ func defects() []defect {
 		{
 			"compares the version only",
 			[]string{"release-compares", "done-compares", "extend-compares"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				swap := func(ctx context.Context, t driver.Ticket) driver.Ticket {
 					if has, ok := holder(ctx, s, t.Key, ttls); ok && has.Version == t.Version {
 						return has
@@ -200,7 +199,7 @@ func defects() []defect {
 		{
 			"compares the beginning of the version",
 			[]string{"release-compares", "done-compares"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				swap := func(ctx context.Context, t driver.Ticket) driver.Ticket {
 					if has, ok := holder(ctx, s, t.Key, ttls); ok && has.Version/10 == t.Version {
 						return has
@@ -219,14 +218,14 @@ func defects() []defect {
 		{
 			"keeps a released lock",
 			[]string{"release-frees", "again-ends-with-the-lock"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, release: func(context.Context, driver.Ticket) (bool, error) { return true, nil }}
 			},
 		},
 		{
 			"keeps the lock of a run that has ended",
 			[]string{"done-frees", "again-once"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, done: func(context.Context, driver.Ticket, driver.TTLs) (driver.End, error) {
 					return driver.End{Released: true}, nil
 				}}
@@ -235,7 +234,7 @@ func defects() []defect {
 		{
 			"forgets the version with the lock",
 			[]string{"done-frees", "current"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, current: func(ctx context.Context, key string) (int64, bool, error) {
 					t, ok := holder(ctx, s, key, ttls)
 					return t.Version, ok, nil
@@ -245,7 +244,7 @@ func defects() []defect {
 		{
 			"knows a version of every key",
 			[]string{"current", "version-expires", "lost-state"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, current: func(ctx context.Context, key string) (int64, bool, error) {
 					v, _, err := s.Current(ctx, key)
 					return v, true, err
@@ -255,14 +254,14 @@ func defects() []defect {
 		{
 			"ignores extensions",
 			[]string{"extend", "again-lives-with-the-lock"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, extend: func(context.Context, driver.Ticket, driver.TTLs) (bool, error) { return true, nil }}
 			},
 		},
 		{
 			"extends the lock and not the version",
 			[]string{"extend"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, extend: func(ctx context.Context, t driver.Ticket, ttl driver.TTLs) (bool, error) {
 					ttl.Version = time.Nanosecond
 					return s.Extend(ctx, t, ttl)
@@ -292,7 +291,7 @@ func defects() []defect {
 		{
 			"takes any argument",
 			[]string{"arguments"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, request: func(ctx context.Context, key string, p driver.Priority, again bool, ttl driver.TTLs) (driver.Decision, error) {
 					return s.Request(ctx, "k"+key[:min(len(key), 10)], driver.Low, again, ttl)
 				}}
@@ -301,7 +300,7 @@ func defects() []defect {
 		{
 			"does not heed its context",
 			[]string{"cancelled-context"},
-			func(s *memcoalesce.Store) driver.Store {
+			func(s driver.MemoryStore) driver.Store {
 				return backend{Store: s, release: func(ctx context.Context, t driver.Ticket) (bool, error) {
 					return s.Release(context.WithoutCancel(ctx), t)
 				}}

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
-	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
 // mistakes are possible mistakes with the marks of [coalesce.Again].
@@ -21,7 +20,7 @@ type mark struct {
 }
 
 // marking is a store that keeps the marks beside a correct one, with a mistake.
-func marking(s *memcoalesce.Store, m mistakes) driver.Store {
+func marking(s driver.MemoryStore, m mistakes) driver.Store {
 	var mu sync.Mutex
 	marks := map[string]mark{}
 	return backend{
@@ -112,7 +111,7 @@ func markDefects() []defect {
 		{"loses marks in an extension", mistakes{notExtended: true}, []string{"again-lives-with-the-lock"}},
 		{"gives the other run the same version", mistakes{oldVersion: true}, []string{"again-once", "versions-grow"}},
 	} {
-		out = append(out, defect{d.name, d.caught, func(s *memcoalesce.Store) driver.Store { return marking(s, d.with) }})
+		out = append(out, defect{d.name, d.caught, func(s driver.MemoryStore) driver.Store { return marking(s, d.with) }})
 	}
 	return out
 }

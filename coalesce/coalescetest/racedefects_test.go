@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
-	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 )
 
 // naive is a store that reads and then acts. In the named step, the first two callers wait for
@@ -122,7 +121,7 @@ func raceDefects() []defect {
 		{"looks and then releases", "release", "concurrent-release"},
 		{"looks and then ends a run", "done", "concurrent-done"},
 	} {
-		out = append(out, defect{d.name, []string{d.caught}, func(*memcoalesce.Store) driver.Store { return &naive{step: d.step} }})
+		out = append(out, defect{d.name, []string{d.caught}, func(driver.MemoryStore) driver.Store { return &naive{step: d.step} }})
 	}
 	return out
 }

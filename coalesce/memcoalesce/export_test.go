@@ -1,8 +1,11 @@
 package memcoalesce
 
+import "github.com/millrace-go/millrace/coalesce/driver"
+
 // Len counts the keys that take memory.
-func (s *Store) Len() int {
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	return len(s.memory.keys)
+func Len(of driver.MemoryStore) int {
+	s := of.(*store)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.keys)
 }

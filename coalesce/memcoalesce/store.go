@@ -9,12 +9,6 @@ import (
 	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
-// Store is a store in memory. Use New.
-type Store struct {
-	driver.Store
-	memory *store
-}
-
 type store struct {
 	mu    sync.Mutex
 	keys  map[string]*entry
@@ -35,9 +29,8 @@ type entry struct {
 const smallest = 1024
 
 // New returns an empty store.
-func New() *Store {
-	s := &store{keys: map[string]*entry{}, sweep: smallest}
-	return &Store{Store: s, memory: s}
+func New() driver.MemoryStore {
+	return &store{keys: map[string]*entry{}, sweep: smallest}
 }
 
 // Request decides; see [driver.Store].
@@ -111,21 +104,21 @@ func (s *store) Current(ctx context.Context, key string) (version int64, known b
 	return 0, false, nil
 }
 
-// Backdate makes a key's lock and version older by the given time, for tests of expired state.
-func (s *Store) Backdate(_ context.Context, key string, by time.Duration) error {
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	if e := s.memory.keys[key]; e != nil {
+// Backdate implements [driver.MemoryStore].
+func (s *store) Backdate(_ context.Context, key string, by time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.keys[key]; e != nil {
 		e.until, e.forgotten = e.until.Add(-by), e.forgotten.Add(-by)
 	}
 	return nil
 }
 
-// Lose removes a key, for tests.
-func (s *Store) Lose(_ context.Context, key string) error {
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	delete(s.memory.keys, key)
+// Lose implements [driver.MemoryStore].
+func (s *store) Lose(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.keys, key)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func TestForgetsWhatExpired(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := s.Len(); n != 5000 {
+		if n := memcoalesce.Len(s); n != 5000 {
 			t.Fatalf("%d keys, want all 5000: none has expired", n)
 		}
 		time.Sleep(time.Hour + time.Second) // synctest's clock
@@ -44,7 +44,7 @@ func TestForgetsWhatExpired(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := s.Len(); n != 5000 {
+		if n := memcoalesce.Len(s); n != 5000 {
 			t.Errorf("%d keys, want the 5000 new ones", n)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -143,8 +144,8 @@ func TestForeignKeys(t *testing.T) {
 			t.Errorf("over text: %v, %v", d.Outcome, err)
 		}
 		for _, id := range []string{"b", "c"} {
-			if _, err := s.Request(ctx, id, driver.Low, false, ttl); rediscoalesce.Classify(err) != fault.Permanent {
-				t.Errorf("%s, of another type: %v (%v), want a permanent error", id, err, rediscoalesce.Classify(err))
+			if _, err := s.Request(ctx, id, driver.Low, false, ttl); redisdb.Classify(err) != fault.Permanent {
+				t.Errorf("%s, of another type: %v (%v), want a permanent error", id, err, redisdb.Classify(err))
 			}
 		}
 	}

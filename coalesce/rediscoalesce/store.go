@@ -159,12 +159,8 @@ func ticket(key, value string) (driver.Ticket, error) {
 	return t, nil
 }
 
-// Classify classifies Redis errors for retries: unreachable, slow beyond the timeout, loading,
-// out of memory or read-only is infrastructure.
-func Classify(err error) fault.Class { return redisdb.Classify(err) }
-
 func failed(what, key string, err error) error {
-	if !errors.Is(err, context.Canceled) && Classify(err) == fault.Infrastructure {
+	if !errors.Is(err, context.Canceled) && redisdb.Classify(err) == fault.Infrastructure {
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("rediscoalesce: %s %q: %w", what, key, err)

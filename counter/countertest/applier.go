@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
@@ -55,7 +54,7 @@ func ApplierSuite() conformance.Suite[ApplierHarness] {
 
 const long = time.Hour
 
-func one(id string, deltas ...counter.Delta) driver.Batch {
+func one(id string, deltas ...driver.Delta) driver.Batch {
 	return driver.Batch{ID: id, Rows: len(deltas), Deltas: deltas}
 }
 
@@ -87,7 +86,7 @@ func appliedOnce(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	b := one(fresh(), counter.Delta{Key: "a", N: 3}, counter.Delta{Key: "b", N: -1})
+	b := one(fresh(), driver.Delta{Key: "a", N: 3}, driver.Delta{Key: "b", N: -1})
 	if err := apply(ctx, h.Applier, l, b, true); err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func appliedOnce(ctx context.Context, h ApplierHarness) error {
 	if err := total(ctx, h.peer(), name, "a", 3); err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "a", N: -5}), true); err != nil {
+	if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: -5}), true); err != nil {
 		return err
 	}
 	return total(ctx, h.peer(), name, "a", -2)
@@ -110,7 +109,7 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	step := func(id, from, to string) driver.Batch {
-		return driver.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}
+		return driver.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}
 	}
 	first := fresh()
 	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), true); err != nil {
@@ -125,7 +124,7 @@ func intervals(ctx context.Context, h ApplierHarness) error {
 		}
 	}
 	// Deltas have no interval, and do not move the position.
-	if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "b", N: 1}), true); err != nil {
+	if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "b", N: 1}), true); err != nil {
 		return err
 	}
 	if err := apply(ctx, h.peer(), l, step(fresh(), "p1", "p2"), true); err != nil {
@@ -175,10 +174,10 @@ func totals(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	want := map[string]int64{}
-	var deltas []counter.Delta
+	var deltas []driver.Delta
 	for i, key := range odd {
 		want[key] = int64(1<<53 + 1 + i)
-		deltas = append(deltas, counter.Delta{Key: key, N: want[key]})
+		deltas = append(deltas, driver.Delta{Key: key, N: want[key]})
 	}
 	if err := apply(ctx, h.Applier, l, one(fresh(), deltas...), true); err != nil {
 		return err
@@ -208,7 +207,7 @@ func totalsApart(ctx context.Context, h ApplierHarness) error {
 	if err != nil {
 		return err
 	}
-	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []counter.Delta{{Key: "a", N: 1}}}, true); err != nil {
+	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}, true); err != nil {
 		return err
 	}
 	m, err := h.Applier.Lease(ctx, other, "other", long)
@@ -231,7 +230,7 @@ func prune(ctx context.Context, h ApplierHarness) error {
 		return err
 	}
 	for range 3 {
-		if err := apply(ctx, h.Applier, l, one(fresh(), counter.Delta{Key: "a", N: 1}), true); err != nil {
+		if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: 1}), true); err != nil {
 			return err
 		}
 	}
@@ -269,7 +268,7 @@ func concurrentApplies(ctx context.Context, h ApplierHarness) error {
 		a := []driver.Applier{h.Applier, h.peer()}[f%2]
 		wg.Go(func() {
 			for i := range ids {
-				fresh, err := a.Apply(ctx, l, one(ids[(i+f*5)%batches], counter.Delta{Key: "a", N: 1}, counter.Delta{Key: "b", N: 2}))
+				fresh, err := a.Apply(ctx, l, one(ids[(i+f*5)%batches], driver.Delta{Key: "a", N: 1}, driver.Delta{Key: "b", N: 2}))
 				if err != nil {
 					errs[f] = err
 					return

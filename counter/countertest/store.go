@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
@@ -95,7 +94,7 @@ func pending(ctx context.Context, s driver.Store, name, key string, want int64) 
 	return nil
 }
 
-func add(ctx context.Context, s driver.Store, name string, deltas ...counter.Delta) error {
+func add(ctx context.Context, s driver.Store, name string, deltas ...driver.Delta) error {
 	for _, d := range deltas {
 		if err := s.Add(ctx, name, d.Key, d.N); err != nil {
 			return err
@@ -106,7 +105,7 @@ func add(ctx context.Context, s driver.Store, name string, deltas ...counter.Del
 
 func takenAndForgotten(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 5}, counter.Delta{Key: "a", N: -7}, counter.Delta{Key: "b", N: 1}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 5}, driver.Delta{Key: "a", N: -7}, driver.Delta{Key: "b", N: 1}); err != nil {
 		return err
 	}
 	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
@@ -162,7 +161,7 @@ func takenAndForgotten(ctx context.Context, h StoreHarness) error {
 
 func zeroIsNotTaken(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 2}, counter.Delta{Key: "a", N: -2}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 2}, driver.Delta{Key: "a", N: -2}); err != nil {
 		return err
 	}
 	sums, ids, err := takeAll(ctx, h.Store, name, 10)
@@ -195,7 +194,7 @@ func keysApart(ctx context.Context, h StoreHarness) error {
 
 func countersApart(ctx context.Context, h StoreHarness) error {
 	one, other := fresh(), fresh()
-	if err := add(ctx, h.Store, one, counter.Delta{Key: "a", N: 1}); err != nil {
+	if err := add(ctx, h.Store, one, driver.Delta{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	sums, _, err := takeAll(ctx, h.Store, other, 10)
@@ -256,14 +255,14 @@ func noneIsLeft(ctx context.Context, h StoreHarness) error {
 
 func addedLater(ctx context.Context, h StoreHarness) error {
 	name := fresh()
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 1}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}); err != nil {
 		return err
 	}
 	_, first, err := takeAll(ctx, h.Store, name, 10)
 	if err != nil {
 		return err
 	}
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: 10}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 10}); err != nil {
 		return err
 	}
 	if err := pending(ctx, h.Store, name, "a", 11); err != nil {
@@ -285,7 +284,7 @@ func addedLater(ctx context.Context, h StoreHarness) error {
 func largeSums(ctx context.Context, h StoreHarness) error {
 	name := fresh()
 	const large = 1<<53 + 1
-	if err := add(ctx, h.Store, name, counter.Delta{Key: "a", N: large}, counter.Delta{Key: "b", N: -large}); err != nil {
+	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: large}, driver.Delta{Key: "b", N: -large}); err != nil {
 		return err
 	}
 	if err := pending(ctx, h.Store, name, "a", large); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Log holds the change rows of one counter in memory. Use NewLog.
-type Log struct {
+type log struct {
 	mu      sync.Mutex
 	first   int // how many were trimmed
 	changes []change
@@ -23,16 +22,11 @@ type change struct {
 	at time.Time
 }
 
-var (
-	_ driver.Source  = (*Log)(nil)
-	_ driver.Trimmer = (*Log)(nil)
-)
-
 // NewLog makes an empty log.
-func NewLog() *Log { return &Log{} }
+func NewLog() driver.MemoryLog { return &log{} }
 
-// Append adds changes, which are committed at once.
-func (l *Log) Append(changes ...driver.Change) error {
+// Append implements [driver.MemoryLog].
+func (l *log) Append(changes ...driver.Change) error {
 	for _, c := range changes {
 		if err := driver.CheckChange(c.Key, c.N); err != nil {
 			return err
@@ -59,7 +53,7 @@ func index(position string) (int, error) {
 }
 
 // Read implements [driver.Source].
-func (l *Log) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
+func (l *log) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, after, err
 	}
@@ -82,7 +76,7 @@ func (l *Log) Read(ctx context.Context, after string, limit int) ([]driver.Chang
 }
 
 // Trim implements [driver.Trimmer].
-func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
+func (l *log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -11,12 +11,6 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// Store is a store in memory. Use New.
-type Store struct {
-	driver.Store
-	memory *store
-}
-
 type store struct {
 	mu       sync.Mutex
 	counters map[string]*deltas
@@ -28,10 +22,7 @@ type deltas struct {
 }
 
 // New makes an empty store.
-func New() *Store {
-	s := &store{counters: map[string]*deltas{}}
-	return &Store{Store: s, memory: s}
-}
+func New() driver.MemoryStore { return &store{counters: map[string]*deltas{}} }
 
 // of returns the deltas of a counter; the lock is held.
 func (s *store) of(name string) *deltas {
@@ -130,9 +121,9 @@ func (s *store) Forget(ctx context.Context, name string, ids []string) error {
 	return nil
 }
 
-// Lose removes all deltas, like a flush of Redis.
-func (s *Store) Lose() {
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	clear(s.memory.counters)
+// Lose implements [driver.MemoryStore].
+func (s *store) Lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.counters)
 }

@@ -48,12 +48,8 @@ func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	}, nil
 }
 
-// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading, out of
-// memory or read-only is infrastructure.
-func Classify(err error) fault.Class { return redisdb.Classify(err) }
-
 func failed(what, name string, err error) error {
-	if Classify(err) == fault.Infrastructure {
+	if redisdb.Classify(err) == fault.Infrastructure {
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("rediscounter: %s %s: %w", what, name, err)

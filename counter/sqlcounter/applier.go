@@ -12,16 +12,9 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Applier keeps the totals in SQL tables. Use New.
-type Applier struct {
-	driver.Applier
-	db      *sql.DB
-	dialect Dialect
-}
-
 type applier struct {
 	db      *sql.DB
-	dialect Dialect
+	dialect dialect
 	also    func(ctx context.Context, tx *sql.Tx, name string, deltas []driver.Delta) error
 
 	create, lease, state, release string
@@ -30,26 +23,26 @@ type applier struct {
 }
 
 // New creates an applier on db, which the caller closes. It does not connect to the database;
-// [Applier.Migrate] creates the tables.
-func New(db *sql.DB, cfg Config) (*Applier, error) {
+// Migrate creates the tables.
+func New(db *sql.DB, cfg Config) (driver.SQLApplier, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has the totals")
 	}
-	if err := cfg.Dialect.validate("Config"); err != nil {
+	if err := dialect(cfg.Dialect).validate("Config"); err != nil {
 		return nil, err
 	}
-	a := &applier{db: db, dialect: cfg.Dialect, also: cfg.Also}
+	a := &applier{db: db, dialect: dialect(cfg.Dialect), also: cfg.Also}
 	for name, text := range map[string]*string{
 		"create": &a.create, "lease": &a.lease, "state": &a.state, "release": &a.release,
 		"lock": &a.lock, "noted": &a.noted, "note": &a.note, "add": &a.add, "move": &a.move,
 		"totals": &a.totals, "prune": &a.prune,
 	} {
 		var err error
-		if *text, err = cfg.Dialect.statement(name); err != nil {
+		if *text, err = dialect(cfg.Dialect).statement(name); err != nil {
 			return nil, err
 		}
 	}
-	return &Applier{Applier: a, db: db, dialect: cfg.Dialect}, nil
+	return a, nil
 }
 
 func failed(what, name string, err error) error {
@@ -200,7 +193,7 @@ func (a *applier) Totals(ctx context.Context, name string, keys []string) (map[s
 		return nil, failed("read totals of", name, err)
 	}
 	args := []any{name, string(text)}
-	if a.dialect == MySQL {
+	if a.dialect == mysql {
 		args[0], args[1] = args[1], args[0] // its parameters have no numbers
 	}
 	query := a.db.QueryContext

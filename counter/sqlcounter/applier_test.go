@@ -13,15 +13,17 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/migrations"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestNewChecks(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	for want, err := range map[string]error{
-		"db is nil":         second(sqlcounter.New(nil, sqlcounter.Config{Dialect: sqlcounter.SQLite})),
+		"db is nil":         second(sqlcounter.New(nil, sqlcounter.Config{Dialect: sqltx.SQLite})),
 		"Config.Dialect":    second(sqlcounter.New(db, sqlcounter.Config{})),
-		"db is nil; open":   second(sqlcounter.NewLog(nil, "comment", sqlcounter.LogConfig{Dialect: sqlcounter.SQLite})),
-		"the name":          second(sqlcounter.NewLog(db, "a:b", sqlcounter.LogConfig{Dialect: sqlcounter.SQLite})),
+		"db is nil; open":   second(sqlcounter.NewLog(nil, "comment", sqlcounter.LogConfig{Dialect: sqltx.SQLite})),
+		"the name":          second(sqlcounter.NewLog(db, "a:b", sqlcounter.LogConfig{Dialect: sqltx.SQLite})),
 		"LogConfig.Dialect": second(sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: "oracle"})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -72,33 +74,21 @@ func TestMigrations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for table, m := range map[string]interface {
-			PrintMigrations(w *bytes.Buffer) error
-			Migrations() (fs.FS, error)
-		}{"count_batches": printer{a.Migrations, func(w *bytes.Buffer) error { return a.PrintMigrations(w) }},
-			"count_changes": printer{l.Migrations, func(w *bytes.Buffer) error { return l.PrintMigrations(w) }}} {
+		for table, m := range map[string]migrations.Migrator{"count_batches": a, "count_changes": l} {
 			var script bytes.Buffer
 			if err := m.PrintMigrations(&script); err != nil || !strings.Contains(script.String(), table) {
 				t.Errorf("script without %s (%v)", table, err)
 			}
-			files, err := m.Migrations()
+			sets, err := m.Migrations()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if names, err := fs.Glob(files, "0001_*.sql"); err != nil || len(names) != 1 {
+			if names, err := fs.Glob(sets[0].FS, "0001_*.sql"); err != nil || len(names) != 1 {
 				t.Errorf("files %q (%v)", names, err)
 			}
 		}
 	})
 }
-
-type printer struct {
-	files func() (fs.FS, error)
-	print func(w *bytes.Buffer) error
-}
-
-func (p printer) PrintMigrations(w *bytes.Buffer) error { return p.print(w) }
-func (p printer) Migrations() (fs.FS, error)            { return p.files() }
 
 // TestAlso: the changes of Also commit with the totals or not at all.
 func TestAlso(t *testing.T) {
@@ -153,9 +143,9 @@ func TestIgnoredDeadlock(t *testing.T) { servicetest.EachMySQL(t, testIgnoredDea
 
 func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
 	db := server.DB(t)
-	migrated(t, db, sqlcounter.MySQL)
+	migrated(t, db, sqltx.MySQL)
 	ctx := t.Context()
-	a := newApplier(t, db, sqlcounter.Config{Dialect: sqlcounter.MySQL,
+	a := newApplier(t, db, sqlcounter.Config{Dialect: sqltx.MySQL,
 		// The server does the same to a deadlock's victim as this ROLLBACK behind the driver's
 		// back.
 		Also: func(ctx context.Context, tx *sql.Tx, _ string, _ []driver.Delta) error {

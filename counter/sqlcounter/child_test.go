@@ -20,13 +20,14 @@ import (
 	"github.com/millrace-go/millrace/counter/rediscounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 const childVariable = "MILLRACE_TEST_FLUSHER"
 
 // setup is the configuration of a flusher in its own process.
 type setup struct {
-	Dialect  sqlcounter.Dialect
+	Dialect  sqltx.Dialect
 	Database string
 	Redis    string
 	Sourced  bool

@@ -6,29 +6,29 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Dialect is the SQL dialect of the database.
-type Dialect string
+// dialect is a dialect with its differences.
+type dialect sqltx.Dialect
 
-// The dialects.
 const (
-	Postgres Dialect = "postgres"
-	SQLite   Dialect = "sqlite"
-	MySQL    Dialect = "mysql" // and MariaDB
+	postgres = dialect(sqltx.Postgres)
+	sqlite   = dialect(sqltx.SQLite)
+	mysql    = dialect(sqltx.MySQL)
 )
 
-func (d Dialect) validate(config string) error {
-	if d != Postgres && d != SQLite && d != MySQL {
-		return fmt.Errorf("sqlcounter: %s.Dialect is %q; use sqlcounter.Postgres, sqlcounter.MySQL or sqlcounter.SQLite", config, string(d))
+func (d dialect) validate(config string) error {
+	if d != postgres && d != sqlite && d != mysql {
+		return fmt.Errorf("sqlcounter: %s.Dialect is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", config, string(d))
 	}
 	return nil
 }
 
-// Config configures an [Applier].
+// Config configures an applier of [New].
 type Config struct {
 	// Dialect of the database; required, since a *sql.DB does not reveal it.
-	Dialect Dialect
+	Dialect sqltx.Dialect
 	// Also runs in the transaction that adds deltas to the totals, so that other rows (a column
 	// of a post, for example) change with them; none by default. It delays all other flushers
 	// of the same counter, and its error rolls the transaction back. It can run more than once

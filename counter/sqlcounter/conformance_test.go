@@ -28,21 +28,21 @@ func TestMain(m *testing.M) {
 // database is a database for tests.
 type database struct {
 	name string
-	sqlcounter.Dialect
+	sqltx.Dialect
 	address func(t testing.TB) string // of a new one: a URL, or a file
 }
 
 var (
-	onSQLite   = database{"sqlite", sqlcounter.SQLite, func(t testing.TB) string { path, _ := servicetest.SQLite(t); return path }}
-	onPostgres = database{"postgres", sqlcounter.Postgres, servicetest.PostgresURL}
-	databases  = []database{onSQLite, onPostgres, {"mariadb", sqlcounter.MySQL, servicetest.MariaDBURL}, {"mysql", sqlcounter.MySQL, servicetest.MySQLURL}}
+	onSQLite   = database{"sqlite", sqltx.SQLite, func(t testing.TB) string { path, _ := servicetest.SQLite(t); return path }}
+	onPostgres = database{"postgres", sqltx.Postgres, servicetest.PostgresURL}
+	databases  = []database{onSQLite, onPostgres, {"mariadb", sqltx.MySQL, servicetest.MariaDBURL}, {"mysql", sqltx.MySQL, servicetest.MySQLURL}}
 )
 
-func connect(dialect sqlcounter.Dialect, address string) (*sql.DB, error) {
+func connect(dialect sqltx.Dialect, address string) (*sql.DB, error) {
 	switch dialect {
-	case sqlcounter.Postgres:
+	case sqltx.Postgres:
 		return pgdb.Open(address)
-	case sqlcounter.MySQL:
+	case sqltx.MySQL:
 		return mysqldb.Open(address)
 	}
 	return sqlitedb.Open(address, sqlitedb.Config{Synchronous: sqlitedb.Normal})
@@ -66,7 +66,7 @@ func pools(t testing.TB, on database) (a, b *sql.DB) {
 	return a, b
 }
 
-func newApplier(t testing.TB, db *sql.DB, cfg sqlcounter.Config) *sqlcounter.Applier {
+func newApplier(t testing.TB, db *sql.DB, cfg sqlcounter.Config) driver.SQLApplier {
 	t.Helper()
 	a, err := sqlcounter.New(db, cfg)
 	if err != nil {
@@ -75,7 +75,7 @@ func newApplier(t testing.TB, db *sql.DB, cfg sqlcounter.Config) *sqlcounter.App
 	return a
 }
 
-func migrated(t testing.TB, db *sql.DB, dialect sqlcounter.Dialect) *sqlcounter.Applier {
+func migrated(t testing.TB, db *sql.DB, dialect sqltx.Dialect) driver.SQLApplier {
 	t.Helper()
 	a := newApplier(t, db, sqlcounter.Config{Dialect: dialect})
 	if err := a.Migrate(t.Context()); err != nil {
@@ -84,7 +84,7 @@ func migrated(t testing.TB, db *sql.DB, dialect sqlcounter.Dialect) *sqlcounter.
 	return a
 }
 
-func newLog(t testing.TB, db *sql.DB, name string, dialect sqlcounter.Dialect) *sqlcounter.Log {
+func newLog(t testing.TB, db *sql.DB, name string, dialect sqltx.Dialect) driver.SQLLog {
 	t.Helper()
 	l, err := sqlcounter.NewLog(db, name, sqlcounter.LogConfig{Dialect: dialect})
 	if err != nil {
@@ -133,7 +133,7 @@ func TestLogConformance(t *testing.T) {
 					return other.Append(ctx, tx, driver.Change{Key: "other", N: 1})
 				})
 			}}
-			if on.Dialect != sqlcounter.SQLite {
+			if on.Dialect != sqltx.SQLite {
 				h.Begin = func(ctx context.Context, c driver.Change) (commit, rollback func() error, err error) {
 					tx, err := writer.BeginTx(ctx, nil)
 					if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/rediscounter"
-	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -91,8 +90,8 @@ type scene struct {
 	db      *sql.DB
 	redis   redis.UniversalClient
 	store   driver.Store
-	applier *sqlcounter.Applier
-	log     *sqlcounter.Log
+	applier driver.SQLApplier
+	log     driver.SQLLog
 	last    *counter.Flusher
 	next    atomic.Int64 // the next comment's id
 }

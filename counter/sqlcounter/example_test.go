@@ -24,7 +24,7 @@ func ExampleNew() {
 	check(err)
 	defer db.Close()
 
-	applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: sqlcounter.SQLite})
+	applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: sqltx.SQLite})
 	check(err)
 	ctx := context.Background()
 	check(applier.Migrate(ctx))
@@ -48,7 +48,7 @@ func ExampleNewLog() {
 	check(err)
 	defer db.Close()
 
-	log, err := sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: sqlcounter.SQLite})
+	log, err := sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: sqltx.SQLite})
 	check(err)
 	ctx := context.Background()
 	check(log.Migrate(ctx))

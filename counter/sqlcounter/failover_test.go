@@ -9,17 +9,17 @@ import (
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
-	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // losing is a log whose database loses the newest rows right after they were read, once.
 type losing struct {
-	*sqlcounter.Log
+	driver.SQLLog
 	lose func()
 }
 
 func (l *losing) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
-	out, next, err := l.Log.Read(ctx, after, limit)
+	out, next, err := l.SQLLog.Read(ctx, after, limit)
 	if len(out) > 0 && l.lose != nil {
 		l.lose()
 		l.lose = nil
@@ -32,7 +32,7 @@ func (l *losing) Read(ctx context.Context, after string, limit int) ([]driver.Ch
 // remaining rows are.
 func TestFailoverBetweenReadAndApply(t *testing.T) {
 	for _, on := range databases {
-		if on.Dialect == sqlcounter.Postgres {
+		if on.Dialect == sqltx.Postgres {
 			continue // it takes back ids as well, and its positions include transaction ids
 		}
 		t.Run(on.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 					}
 				}
 			}
-			source := &losing{Log: log}
+			source := &losing{SQLLog: log}
 			c, err := counter.New("comment", memcounter.New(), counter.Config{Totals: applier})
 			if err != nil {
 				t.Fatal(err)
@@ -82,10 +82,10 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 }
 
 // undo deletes the two newest rows and, if places are assigned to rows, their places.
-func undo(t *testing.T, db *sql.DB, dialect sqlcounter.Dialect) {
+func undo(t *testing.T, db *sql.DB, dialect sqltx.Dialect) {
 	t.Helper()
 	statements := []string{`DELETE FROM count_changes WHERE id > 1`}
-	if dialect == sqlcounter.MySQL {
+	if dialect == sqltx.MySQL {
 		statements = append(statements, `ALTER TABLE count_changes AUTO_INCREMENT = 2`,
 			`UPDATE count_changes_lanes SET next_seq = (SELECT MAX(seq) + 1 FROM count_changes)`)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,54 +20,48 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/log/sqlitelog"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// LogConfig configures a [Log].
+// LogConfig configures a log of [NewLog].
 type LogConfig struct {
 	// Dialect of the database; required. PostgreSQL needs pgx's database/sql driver.
-	Dialect Dialect
+	Dialect sqltx.Dialect
 }
 
-// Log is the log of one counter's change rows, in the table count_changes; writers append to it
-// in the transactions of the counted rows. It is a [driver.Source]. Use NewLog.
-type Log struct {
+// changes is the log of one counter's change rows, in the table count_changes.
+type changes struct {
 	db      *sql.DB
 	name    string
 	log     sqllog.Log
 	cursor  log.Cursor
 	holder  string
 	checked atomic.Bool // the cursor exists and belongs to this database
-	dialect Dialect
+	dialect dialect
 	stands  string
 	last    atomic.Pointer[log.Position] // the end of the last Read
 }
 
-var (
-	_ driver.Source   = (*Log)(nil)
-	_ driver.Trimmer  = (*Log)(nil)
-	_ driver.Verifier = (*Log)(nil)
-)
-
 // NewLog creates the log of a counter on db, which the caller closes. It does not connect to
-// the database; [Log.Migrate] creates the tables.
-func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
+// the database; Migrate creates the tables.
+func NewLog(db *sql.DB, name string, cfg LogConfig) (driver.SQLLog, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has what is counted")
 	}
 	if err := driver.CheckName(name); err != nil {
 		return nil, err
 	}
-	if err := cfg.Dialect.validate("LogConfig"); err != nil {
+	if err := dialect(cfg.Dialect).validate("LogConfig"); err != nil {
 		return nil, err
 	}
 	tables := sqllog.Tables{Messages: "count_changes", Cursors: "count_cursors", Package: "counter"}
 	var rows sqllog.Log
 	var err error
-	switch cfg.Dialect {
-	case Postgres:
+	switch dialect(cfg.Dialect) {
+	case postgres:
 		rows, err = pglog.New(db, tables)
-	case MySQL:
+	case mysql:
 		rows, err = mysqllog.New(db, tables)
 	default:
 		rows, err = sqlitelog.New(db, tables)
@@ -76,12 +69,12 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlcounter: %w", err)
 	}
-	stands, err := cfg.Dialect.statement("stands")
+	stands, err := dialect(cfg.Dialect).statement("stands")
 	if err != nil {
 		return nil, err
 	}
-	return &Log{
-		db: db, name: name, log: rows, dialect: cfg.Dialect, stands: stands, cursor: log.Cursor{Consumer: name, Lane: lane},
+	return &changes{
+		db: db, name: name, log: rows, dialect: dialect(cfg.Dialect), stands: stands, cursor: log.Cursor{Consumer: name, Lane: lane},
 		holder: strings.ToLower(rand.Text()),
 	}, nil
 }
@@ -92,7 +85,7 @@ const lane = 0
 // Migrate creates or updates the log's tables. Several processes may do so at once. The version
 // is kept in millrace_counter_log_version. From then on no change of the counter is trimmed
 // before it is applied.
-func (l *Log) Migrate(ctx context.Context) error {
+func (l *changes) Migrate(ctx context.Context) error {
 	set, err := l.log.Migrations()
 	if err == nil {
 		err = set.Up(ctx, l.db)
@@ -107,7 +100,7 @@ func (l *Log) Migrate(ctx context.Context) error {
 }
 
 // PrintMigrations writes the migrations as one SQL script for an empty database.
-func (l *Log) PrintMigrations(w io.Writer) error {
+func (l *changes) PrintMigrations(w io.Writer) error {
 	set, err := l.log.Migrations()
 	if err != nil {
 		return fmt.Errorf("sqlcounter: %w", err)
@@ -115,16 +108,14 @@ func (l *Log) PrintMigrations(w io.Writer) error {
 	return set.Print(w)
 }
 
-// Migrations returns the migration files in goose's format.
-func (l *Log) Migrations() (fs.FS, error) {
+// Migrations implements [migrations.Migrator].
+func (l *changes) Migrations() ([]migrations.Set, error) {
 	set, err := l.log.Migrations()
-	return set.FS, err
+	return []migrations.Set{migrations.Set(set)}, err
 }
 
-// Append writes change rows in x, the transaction of the counted rows: a created comment is 1
-// for its post, a soft-deleted one -1. It is one statement. An x that is not a transaction is
-// refused ([sqltx.CheckTx]).
-func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...driver.Change) error {
+// Append implements [driver.SQLLog].
+func (l *changes) Append(ctx context.Context, x sqltx.Execer, changes ...driver.Change) error {
 	if err := sqltx.CheckTx(x); err != nil {
 		return failed("append changes of", l.name, err)
 	}
@@ -145,7 +136,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, changes ...driver.Chan
 }
 
 // Read implements [driver.Source].
-func (l *Log) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
+func (l *changes) Read(ctx context.Context, after string, limit int) ([]driver.Change, string, error) {
 	at, err := position(after)
 	if err == nil {
 		err = l.check(ctx)
@@ -188,7 +179,7 @@ func change(e *log.Entry) (driver.Change, error) {
 }
 
 // Verify implements [driver.Verifier].
-func (l *Log) Verify(ctx context.Context, after string) error {
+func (l *changes) Verify(ctx context.Context, after string) error {
 	at, err := position(after)
 	if err != nil {
 		return failed("verify changes of", l.name, err)
@@ -202,9 +193,9 @@ func (l *Log) Verify(ctx context.Context, after string) error {
 	}
 	var args []any
 	switch l.dialect {
-	case MySQL:
+	case mysql:
 		args = []any{at.Row, at.Row, at.ID}
-	case SQLite:
+	case sqlite:
 		args = []any{at.ID}
 	}
 	var here string
@@ -223,7 +214,7 @@ func (l *Log) Verify(ctx context.Context, after string) error {
 
 // check creates the cursor, which keeps changes from being trimmed, and refuses positions of
 // another database.
-func (l *Log) check(ctx context.Context) error {
+func (l *changes) check(ctx context.Context) error {
 	if l.checked.Load() {
 		return nil
 	}
@@ -242,7 +233,7 @@ func (l *Log) check(ctx context.Context) error {
 }
 
 // Trim implements [driver.Trimmer]. While another process trims, it does nothing.
-func (l *Log) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
+func (l *changes) Trim(ctx context.Context, applied string, age time.Duration, limit int) (int, error) {
 	const ttl = 10 * time.Second
 	at, err := position(applied)
 	if err != nil {

@@ -22,7 +22,7 @@ func changes(t *testing.T, db *sql.DB) int {
 }
 
 // add appends changes in their own transaction.
-func add(t *testing.T, db *sql.DB, l *sqlcounter.Log, changes ...driver.Change) error {
+func add(t *testing.T, db *sql.DB, l driver.SQLLog, changes ...driver.Change) error {
 	t.Helper()
 	return sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return l.Append(ctx, tx, changes...) })
 }
@@ -54,7 +54,7 @@ func TestTrim(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)
 		ctx := t.Context()
-		logs := []*sqlcounter.Log{newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)}
+		logs := []driver.SQLLog{newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)}
 		for _, l := range logs {
 			if err := add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}); err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 
 func TestForeignPosition(t *testing.T) {
 	db, _ := pools(t, onSQLite)
-	l := newLog(t, db, "comment", sqlcounter.SQLite)
+	l := newLog(t, db, "comment", sqltx.SQLite)
 	if _, _, err := l.Read(t.Context(), "nonsense", 3); err == nil || !strings.Contains(err.Error(), "position") {
 		t.Errorf("%v", err)
 	}
@@ -111,11 +111,11 @@ func TestForeignPosition(t *testing.T) {
 func TestRestoredElsewhere(t *testing.T) {
 	db, peer := pools(t, onPostgres)
 	ctx := t.Context()
-	newLog(t, db, "comment", sqlcounter.Postgres)
+	newLog(t, db, "comment", sqltx.Postgres)
 	if _, err := db.ExecContext(ctx, `UPDATE count_cursors SET system_id = system_id - 1`); err != nil {
 		t.Fatal(err)
 	}
-	l, err := sqlcounter.NewLog(peer, "comment", sqlcounter.LogConfig{Dialect: sqlcounter.Postgres})
+	l, err := sqlcounter.NewLog(peer, "comment", sqlcounter.LogConfig{Dialect: sqltx.Postgres})
 	if err != nil {
 		t.Fatal(err)
 	}

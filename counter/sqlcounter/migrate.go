@@ -11,32 +11,33 @@ import (
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/migrations"
 )
 
 //go:embed sql
 var embedded embed.FS
 
-func (d Dialect) statement(name string) (string, error) {
+func (d dialect) statement(name string) (string, error) {
 	text, err := embedded.ReadFile("sql/" + string(d) + "/" + name + ".sql")
 	if err != nil {
 		return "", fmt.Errorf("sqlcounter: %w", err)
 	}
-	server := map[Dialect]string{Postgres: pglog.Server, MySQL: mysqllog.Server, SQLite: "''"}[d]
+	server := map[dialect]string{postgres: pglog.Server, mysql: mysqllog.Server, sqlite: "''"}[d]
 	return strings.ReplaceAll(string(text), "{{server}}", server), nil
 }
 
-func (d Dialect) migrations() (migrate.Set, error) {
+func (d dialect) migrations() (migrate.Set, error) {
 	sub, err := fs.Sub(embedded, "sql/"+string(d)+"/migrations")
 	if err != nil {
 		return migrate.Set{}, fmt.Errorf("sqlcounter: %w", err)
 	}
-	name := map[Dialect]string{Postgres: migrate.Postgres, SQLite: migrate.SQLite, MySQL: migrate.MySQL}[d]
+	name := map[dialect]string{postgres: migrate.Postgres, sqlite: migrate.SQLite, mysql: migrate.MySQL}[d]
 	return migrate.Set{Package: "counter", Dialect: name, FS: sub}, nil
 }
 
 // Migrate creates or updates the tables of totals and batches. Several processes may do so at
 // once. The version is kept in millrace_counter_version.
-func (a *Applier) Migrate(ctx context.Context) error {
+func (a *applier) Migrate(ctx context.Context) error {
 	set, err := a.dialect.migrations()
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (a *Applier) Migrate(ctx context.Context) error {
 
 // PrintMigrations writes the migrations as one SQL script for an empty database, for teams that
 // run such scripts by themselves. Migrate then adds only newer migrations.
-func (a *Applier) PrintMigrations(w io.Writer) error {
+func (a *applier) PrintMigrations(w io.Writer) error {
 	set, err := a.dialect.migrations()
 	if err != nil {
 		return err
@@ -57,9 +58,8 @@ func (a *Applier) PrintMigrations(w io.Writer) error {
 	return set.Print(w)
 }
 
-// Migrations returns the migration files in goose's format, for teams that embed
-// them among their own.
-func (a *Applier) Migrations() (fs.FS, error) {
+// Migrations implements [migrations.Migrator].
+func (a *applier) Migrations() ([]migrations.Set, error) {
 	set, err := a.dialect.migrations()
-	return set.FS, err
+	return []migrations.Set{migrations.Set(set)}, err
 }

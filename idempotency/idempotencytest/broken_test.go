@@ -28,7 +28,7 @@ type handler = func(context.Context) error
 
 // backend is a correct store with at most one defect.
 type backend struct {
-	*sqlidempotency.Store
+	driver.SQLStore[*sql.Tx]
 	once  func(ctx context.Context, r idempotency.Record, fn handler) (bool, error)
 	seen  func(ctx context.Context, key string) (bool, error)
 	prune func(ctx context.Context, before time.Time, limit int) (int, error)
@@ -40,7 +40,7 @@ type backend struct {
 
 func (b backend) Forget(ctx context.Context, keys []string) (int, error) {
 	if b.forget == nil {
-		return b.Store.Forget(ctx, keys)
+		return b.SQLStore.Forget(ctx, keys)
 	}
 	return b.forget(ctx, keys)
 }
@@ -49,35 +49,35 @@ type batchHandler = func(context.Context, []int) error
 
 func (b backend) OnceBatch(ctx context.Context, rs []idempotency.Record, fn func(context.Context, []int) error) ([]int, error) {
 	if b.batch == nil {
-		return b.Store.OnceBatch(ctx, rs, fn)
+		return b.SQLStore.OnceBatch(ctx, rs, fn)
 	}
 	return b.batch(ctx, rs, fn)
 }
 
 func (b backend) Fresh(ctx context.Context, rs []idempotency.Record) ([]int, error) {
 	if b.fresh == nil {
-		return b.Store.Fresh(ctx, rs)
+		return b.SQLStore.Fresh(ctx, rs)
 	}
 	return b.fresh(ctx, rs)
 }
 
 func (b backend) Once(ctx context.Context, r idempotency.Record, fn func(context.Context) error) (bool, error) {
 	if b.once == nil {
-		return b.Store.Once(ctx, r, fn)
+		return b.SQLStore.Once(ctx, r, fn)
 	}
 	return b.once(ctx, r, fn)
 }
 
 func (b backend) Seen(ctx context.Context, key string) (bool, error) {
 	if b.seen == nil {
-		return b.Store.Seen(ctx, key)
+		return b.SQLStore.Seen(ctx, key)
 	}
 	return b.seen(ctx, key)
 }
 
 func (b backend) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	if b.prune == nil {
-		return b.Store.Prune(ctx, before, limit)
+		return b.SQLStore.Prune(ctx, before, limit)
 	}
 	return b.prune(ctx, before, limit)
 }
@@ -88,7 +88,7 @@ func nothing(context.Context) error { return nil }
 type defect struct {
 	name   string
 	caught []string // the cases that must fail
-	with   func(s *sqlidempotency.Store, db *sql.DB) backend
+	with   func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend
 }
 
 // defects lists the cases that must fail for each broken backend.
@@ -96,7 +96,7 @@ var defects = []defect{
 	{
 		"marks in a transaction before the handler's",
 		[]string{"error-leaves-no-key", "panic-leaves-no-key", "concurrent-takeover", "storm"},
-		func(s *sqlidempotency.Store, db *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				if fresh, err := s.Once(ctx, r, nothing); err != nil || !fresh {
 					return false, err
@@ -109,7 +109,7 @@ var defects = []defect{
 	{
 		"swallows the handler's error and commits",
 		[]string{"error-leaves-no-key", "error-is-kept"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				return s.Once(ctx, r, func(ctx context.Context) error {
 					_ = fn(ctx)
@@ -121,7 +121,7 @@ var defects = []defect{
 	{
 		"commits and then reports the handler's error",
 		[]string{"error-leaves-no-key"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				var failed error
 				fresh, err := s.Once(ctx, r, func(ctx context.Context) error {
@@ -135,7 +135,7 @@ var defects = []defect{
 	{
 		"marks after the handler",
 		[]string{"concurrent-one-effect"},
-		func(s *sqlidempotency.Store, db *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				if seen, err := s.Seen(ctx, r.Key); err != nil || seen {
 					return false, err
@@ -151,7 +151,7 @@ var defects = []defect{
 	{
 		"calls a key handled that is still being handled",
 		[]string{"concurrent-takeover"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			var running sync.Map
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				if _, busy := running.LoadOrStore(r.Key, true); busy {
@@ -165,7 +165,7 @@ var defects = []defect{
 	{
 		"gives the handler no transaction",
 		[]string{"transaction-in-context", "fresh-then-duplicate"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				return s.Once(ctx, r, func(context.Context) error { return fn(ctx) })
 			}}
@@ -174,7 +174,7 @@ var defects = []defect{
 	{
 		"begins its own transaction inside an outer one",
 		[]string{"outer-commit", "outer-rollback", "same-key-inside"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer transaction
 				defer cancel()
@@ -185,7 +185,7 @@ var defects = []defect{
 	{
 		"recovers the handler's panic",
 		[]string{"panic-leaves-no-key"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				return s.Once(ctx, r, func(ctx context.Context) error {
 					defer func() { _ = recover() }()
@@ -197,7 +197,7 @@ var defects = []defect{
 	{
 		"accepts an empty key",
 		[]string{"empty-key"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				if r.Key == "" {
 					r.Key = "group:"
@@ -209,24 +209,24 @@ var defects = []defect{
 	{
 		"cuts long keys",
 		[]string{"long-keys"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return rekeyed(s, func(key string) string { return key[:min(len(key), 191)] })
 		},
 	},
 	{
 		"compares keys without regard to case",
 		[]string{"odd-keys"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend { return rekeyed(s, strings.ToLower) },
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend { return rekeyed(s, strings.ToLower) },
 	},
 	{
 		"ignores spaces at the end of keys",
 		[]string{"odd-keys"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend { return rekeyed(s, strings.TrimSpace) },
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend { return rekeyed(s, strings.TrimSpace) },
 	},
 	{
 		"does not heed its context",
 		[]string{"cancelled-context", "cancelled-in-handler"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 				return s.Once(context.WithoutCancel(ctx), r, fn)
 			}}
@@ -235,7 +235,7 @@ var defects = []defect{
 	{
 		"prunes everything",
 		[]string{"prune-keeps-newer", "prune-in-chunks"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{prune: func(ctx context.Context, _ time.Time, limit int) (int, error) {
 				return s.Prune(ctx, time.Now().Add(time.Hour), limit)
 			}}
@@ -244,7 +244,7 @@ var defects = []defect{
 	{
 		"ignores the limit of Prune",
 		[]string{"prune-in-chunks", "prune-bad-limit"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{prune: func(ctx context.Context, before time.Time, _ int) (int, error) {
 				return s.Prune(ctx, before, 1000)
 			}}
@@ -253,12 +253,12 @@ var defects = []defect{
 	{
 		"forgets nothing",
 		[]string{"forgotten-keys-are-new", "forget-many"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend { return backend{forget: s.Recorded} },
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend { return backend{forget: s.Recorded} },
 	},
 	{
 		"forgets a thousand keys at most",
 		[]string{"forget-many"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{forget: func(ctx context.Context, keys []string) (int, error) {
 				return s.Forget(ctx, keys[:min(len(keys), 1000)])
 			}}
@@ -267,7 +267,7 @@ var defects = []defect{
 	{
 		"leaves out empty keys",
 		[]string{"forget-no-empty-key"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{forget: func(ctx context.Context, keys []string) (int, error) {
 				return s.Forget(ctx, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "" }))
 			}}
@@ -276,14 +276,14 @@ var defects = []defect{
 	{
 		"prunes nothing",
 		[]string{"prune-keeps-newer", "prune-in-chunks"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
 		},
 	},
 }
 
 // rekeyed changes keys before they reach the store.
-func rekeyed(s *sqlidempotency.Store, change func(string) string) backend {
+func rekeyed(s driver.SQLStore[*sql.Tx], change func(string) string) backend {
 	return backend{
 		once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
 			r.Key = change(r.Key)
@@ -298,7 +298,7 @@ type withoutValues struct{ context.Context }
 func (withoutValues) Value(any) any { return nil }
 
 // harness gives the store and its peer the defect.
-func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) idempotencytest.Harness {
+func harness(t *testing.T, with func(driver.SQLStore[*sql.Tx], *sql.DB) backend) idempotencytest.Harness {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	second, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
@@ -315,7 +315,7 @@ func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) id
 		db    *sql.DB
 		store *driver.Store
 	}{{db, &h.Store}, {second, &h.Peer}} {
-		s, err := sqlidempotency.New(side.db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+		s, err := sqlidempotency.New(side.db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +323,7 @@ func harness(t *testing.T, with func(*sqlidempotency.Store, *sql.DB) backend) id
 			t.Fatal(err)
 		}
 		b := with(s, side.db)
-		b.Store = s
+		b.SQLStore = s
 		*side.store = b
 	}
 	return h
@@ -347,6 +347,6 @@ func TestBrokenBackendsAreCaught(t *testing.T) {
 // TestCorrectBackendPasses is the control: without a defect the same harness passes every case.
 func TestCorrectBackendPasses(t *testing.T) {
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
-		return harness(t, func(*sqlidempotency.Store, *sql.DB) backend { return backend{} })
+		return harness(t, func(driver.SQLStore[*sql.Tx], *sql.DB) backend { return backend{} })
 	})
 }

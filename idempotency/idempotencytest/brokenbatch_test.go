@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -17,7 +16,7 @@ var batchDefects = []defect{
 	{
 		"forgets to look for repeated keys in a batch",
 		[]string{"batch-picks-the-new"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				var all []int
 				_, err := s.OnceBatch(ctx, rs, func(ctx context.Context, fresh []int) error {
@@ -35,7 +34,7 @@ var batchDefects = []defect{
 	{
 		"returns the new keys in the order of the database",
 		[]string{"batch-picks-the-new", "batch-large"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				byKey := func(i, j int) int { return strings.Compare(rs[i].Key, rs[j].Key) }
 				fresh, err := s.OnceBatch(ctx, rs, func(ctx context.Context, fresh []int) error {
@@ -51,7 +50,7 @@ var batchDefects = []defect{
 	{
 		"runs the handler without new keys",
 		[]string{"batch-picks-the-new"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				ran := false
 				fresh, err := s.OnceBatch(ctx, rs, func(ctx context.Context, fresh []int) error {
@@ -68,7 +67,7 @@ var batchDefects = []defect{
 	{
 		"marks a batch before its handler",
 		[]string{"batch-all-or-nothing", "batch-takeover", "batch-storm"},
-		func(s *sqlidempotency.Store, db *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
 			return backend{
 				batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 					fresh, err := s.OnceBatch(ctx, rs, func(context.Context, []int) error { return nil })
@@ -95,7 +94,7 @@ var batchDefects = []defect{
 	{
 		"keeps the keys before an empty one",
 		[]string{"batch-all-or-nothing"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				for i, r := range rs {
 					if r.Key == "" {
@@ -111,7 +110,7 @@ var batchDefects = []defect{
 	{
 		"escapes keys in a batch in another way than by themselves",
 		[]string{"batch-odd-keys"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				changed := slices.Clone(rs)
 				for i := range changed {
@@ -124,7 +123,7 @@ var batchDefects = []defect{
 	{
 		"takes the first thousand keys of a batch only",
 		[]string{"batch-large"},
-		func(s *sqlidempotency.Store, _ *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			return backend{batch: func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error) {
 				return s.OnceBatch(ctx, rs[:min(len(rs), 1000)], fn)
 			}}
@@ -133,7 +132,7 @@ var batchDefects = []defect{
 	{
 		"begins a transaction for Fresh by itself",
 		[]string{"fresh-needs-a-transaction", "fresh-in-a-transaction", "fresh-in-a-handler"},
-		func(s *sqlidempotency.Store, db *sql.DB) backend {
+		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
 			return backend{fresh: func(ctx context.Context, rs []driver.Record) (fresh []int, err error) {
 				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer transaction
 				defer cancel()

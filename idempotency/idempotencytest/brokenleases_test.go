@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // leases is a correct lease store with at most one defect.
@@ -64,7 +65,7 @@ func (l leases) Prune(ctx context.Context, before time.Time, limit int) (int, er
 type leaseDefect struct {
 	name   string
 	caught []string
-	with   func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases
+	with   func(s driver.SQLLeaseStore, h idempotencytest.LeaseHarness) leases
 }
 
 // latest holds the newest token of each key, for a store that does not compare tokens.
@@ -95,7 +96,7 @@ func (l *latest) swap(c idempotency.Claim) idempotency.Claim {
 }
 
 // answers changes the answers of Claim.
-func answers(s *sqlidempotency.Leases, change func(c *idempotency.Claim)) leases {
+func answers(s driver.SQLLeaseStore, change func(c *idempotency.Claim)) leases {
 	return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
 		change(&c)
@@ -103,7 +104,7 @@ func answers(s *sqlidempotency.Leases, change func(c *idempotency.Claim)) leases
 	}}
 }
 
-func leaseHarness(t *testing.T, with func(*sqlidempotency.Leases, idempotencytest.LeaseHarness) leases) idempotencytest.LeaseHarness {
+func leaseHarness(t *testing.T, with func(driver.SQLLeaseStore, idempotencytest.LeaseHarness) leases) idempotencytest.LeaseHarness {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	second, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
@@ -117,7 +118,7 @@ func leaseHarness(t *testing.T, with func(*sqlidempotency.Leases, idempotencytes
 	}}
 	var sides []driver.LeaseStore
 	for _, pool := range []*sql.DB{db, second} {
-		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite})
+		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,6 +150,6 @@ func TestBrokenLeaseStoresAreCaught(t *testing.T) {
 // case.
 func TestCorrectLeaseStorePasses(t *testing.T) {
 	idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
-		return leaseHarness(t, func(*sqlidempotency.Leases, idempotencytest.LeaseHarness) leases { return leases{} })
+		return leaseHarness(t, func(driver.SQLLeaseStore, idempotencytest.LeaseHarness) leases { return leases{} })
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
-	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -20,7 +19,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"does not compare tokens",
 			[]string{"takeover-after-deadline", "release-frees", "ends-once"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{
 					claim: l.of(s),
 					extend: func(ctx context.Context, c driver.Claim, ttl time.Duration) error {
@@ -34,7 +33,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"says done when somebody else is at it",
 			[]string{"claim-complete", "extend", "one-winner"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return answers(s, func(c *driver.Claim) {
 					if c.State == driver.Taken {
 						c.State = driver.Done
@@ -45,7 +44,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"never lets go of a lease that ran out",
 			[]string{"takeover-after-deadline", "deadline-by-the-clock", "tokens-grow", "other-request"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(ctx, r, ttl+100*time.Hour)
 				}}
@@ -54,7 +53,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"lets go of a lease too soon",
 			[]string{"claim-complete", "deadline-by-the-clock"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(ctx, r, ttl/3)
 				}}
@@ -63,14 +62,14 @@ func leaseDefects() []leaseDefect {
 		{
 			"ignores Extend",
 			[]string{"extend", "late-is-not-lost"},
-			func(_ *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(_ driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{extend: func(context.Context, driver.Claim, time.Duration) error { return nil }}
 			},
 		},
 		{
 			"refuses whoever is late",
 			[]string{"late-is-not-lost"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 					if strings.HasSuffix(c.Key, "complete") {
 						return driver.ErrLeaseLost
@@ -82,14 +81,14 @@ func leaseDefects() []leaseDefect {
 		{
 			"keeps a released key",
 			[]string{"release-frees", "other-request", "tokens-grow"},
-			func(_ *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(_ driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{release: func(context.Context, driver.Claim) error { return nil }}
 			},
 		},
 		{
 			"refuses a repeated end",
 			[]string{"repeated-end"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				var ended sync.Map
 				once := func(c driver.Claim, f func() error) error {
 					if _, twice := ended.LoadOrStore(c.Key, true); twice {
@@ -110,7 +109,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"ignores fingerprints",
 			[]string{"other-request"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					r.Fingerprint = ""
 					return s.Claim(ctx, r, ttl)
@@ -120,7 +119,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"counts tokens from one again after a release",
 			[]string{"release-frees", "tokens-grow"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return answers(s, func(c *driver.Claim) {
 					if c.State == driver.Claimed {
 						c.Token = 1
@@ -131,7 +130,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"cuts results",
 			[]string{"results", "lease-keys"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 					return s.Complete(ctx, c, r[:min(len(r), 2000)])
 				}}
@@ -140,7 +139,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"keeps results as text",
 			[]string{"results"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{complete: func(ctx context.Context, c driver.Claim, r []byte) error {
 					return s.Complete(ctx, c, bytes.ToValidUTF8(r, nil))
 				}}
@@ -149,7 +148,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"compares keys without regard to case",
 			[]string{"lease-keys"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					r.Key = strings.ToLower(r.Key)
 					return s.Claim(ctx, r, ttl)
@@ -159,7 +158,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"takes any argument",
 			[]string{"lease-arguments"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(ctx, r, max(ttl, time.Second))
 				}}
@@ -168,7 +167,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"looks and then takes",
 			[]string{"one-winner", "http-herd"},
-			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, h idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					c, err := s.Claim(ctx, r, ttl)
 					if c.State == driver.Taken { // as if it had looked before the other took it
@@ -181,7 +180,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"does not heed its context",
 			[]string{"lease-cancelled-context"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					return s.Claim(context.WithoutCancel(ctx), r, ttl)
 				}}
@@ -190,21 +189,21 @@ func leaseDefects() []leaseDefect {
 		{
 			"prunes nothing",
 			[]string{"lease-prune"},
-			func(*sqlidempotency.Leases, idempotencytest.LeaseHarness) leases {
+			func(driver.SQLLeaseStore, idempotencytest.LeaseHarness) leases {
 				return leases{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
 			},
 		},
 		{
 			"ignores the limit of Prune",
 			[]string{"lease-prune", "lease-prune-bad-limit"},
-			func(s *sqlidempotency.Leases, _ idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
 				return leases{prune: func(ctx context.Context, before time.Time, _ int) (int, error) { return s.Prune(ctx, before, 1000) }}
 			},
 		},
 		{
 			"prunes leases that run",
 			[]string{"lease-prune"},
-			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, h idempotencytest.LeaseHarness) leases {
 				return leases{prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
 					if before.After(time.Now()) {
 						if err := h.Backdate(ctx, "group:running", 2*time.Hour); err != nil {
@@ -218,7 +217,7 @@ func leaseDefects() []leaseDefect {
 		{
 			"claims inside a transaction",
 			[]string{"lease-transactions"},
-			func(s *sqlidempotency.Leases, h idempotencytest.LeaseHarness) leases {
+			func(s driver.SQLLeaseStore, h idempotencytest.LeaseHarness) leases {
 				return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
 					if _, inside := sqltx.On(ctx, h.DB); inside {
 						return driver.Claim{State: driver.Claimed, Key: r.Key, Token: 1}, nil

@@ -101,7 +101,7 @@ func lost(ctx context.Context, when string, s driver.LeaseStore, c idempotency.C
 		{"Complete", s.Complete(ctx, c, []byte("stale"))},
 		{"Release", s.Release(ctx, c)},
 	} {
-		if !errors.Is(call.err, idempotency.ErrLeaseLost) {
+		if !errors.Is(call.err, driver.ErrLeaseLost) {
 			return fmt.Errorf("%s: %s: %w; want ErrLeaseLost", when, call.name, orNil(call.err))
 		}
 	}

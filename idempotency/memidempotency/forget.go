@@ -8,17 +8,17 @@ import (
 )
 
 // Recorded counts the recorded keys; see [driver.Forgetter].
-func (s *Store) Recorded(ctx context.Context, keys []string) (int, error) {
+func (s *store) Recorded(ctx context.Context, keys []string) (int, error) {
 	return s.each(ctx, keys, func(string) {})
 }
 
 // Forget removes keys; see [driver.Forgetter].
-func (s *Store) Forget(ctx context.Context, keys []string) (int, error) {
+func (s *store) Forget(ctx context.Context, keys []string) (int, error) {
 	return s.each(ctx, keys, func(key string) { delete(s.handled, key) })
 }
 
 // each calls do once for each of the keys that is recorded, and counts them.
-func (s *Store) each(ctx context.Context, keys []string, do func(key string)) (n int, err error) {
+func (s *store) each(ctx context.Context, keys []string, do func(key string)) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

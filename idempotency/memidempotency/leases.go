@@ -9,12 +9,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Leases is a lease store in memory. Use NewLeases.
-type Leases struct {
-	driver.LeaseStore
-	memory *leases
-}
-
 type leases struct {
 	mu   sync.Mutex
 	keys map[string]*lease
@@ -37,10 +31,7 @@ const (
 )
 
 // NewLeases returns an empty lease store.
-func NewLeases() *Leases {
-	s := &leases{keys: map[string]*lease{}}
-	return &Leases{LeaseStore: s, memory: s}
-}
+func NewLeases() driver.MemoryLeaseStore { return &leases{keys: map[string]*lease{}} }
 
 // Claim takes the key; see [driver.LeaseStore].
 func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
@@ -144,12 +135,11 @@ func (s *leases) Prune(_ context.Context, before time.Time, limit int) (int, err
 	return n, nil
 }
 
-// Backdate moves a key's deadline, or the time at which it ended, into the past, as if that
-// time had passed. Use it in tests, for the state after a crash.
-func (s *Leases) Backdate(_ context.Context, key string, by time.Duration) error {
-	s.memory.mu.Lock()
-	defer s.memory.mu.Unlock()
-	l := s.memory.keys[key]
+// Backdate implements [driver.MemoryLeaseStore].
+func (s *leases) Backdate(_ context.Context, key string, by time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.keys[key]
 	if l == nil {
 		return fmt.Errorf("memidempotency: backdate: there is no lease %q", key)
 	}

@@ -9,27 +9,20 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Store is a [driver.BatchStore] and a [driver.Precheck] in memory.
-type Store struct {
+type store struct {
 	mu      sync.Mutex
 	handled map[string]time.Time
 	running map[string]chan struct{} // closed when the call that holds the key is over
 }
 
-var (
-	_ driver.BatchStore = (*Store)(nil)
-	_ driver.Precheck   = (*Store)(nil)
-	_ driver.Forgetter  = (*Store)(nil)
-)
-
 // New returns an empty store.
-func New() *Store {
-	return &Store{handled: map[string]time.Time{}, running: map[string]chan struct{}{}}
+func New() driver.MemoryStore {
+	return &store{handled: map[string]time.Time{}, running: map[string]chan struct{}{}}
 }
 
 // holding holds the keys of one call, and the calls around it.
 type holding struct {
-	store *Store
+	store *store
 	over  chan struct{}
 	mu    sync.Mutex
 	keys  map[string]struct{}
@@ -40,7 +33,7 @@ type holding struct {
 type contextKey struct{}
 
 // inside returns the innermost call of this store around ctx.
-func (s *Store) inside(ctx context.Context) *holding {
+func (s *store) inside(ctx context.Context) *holding {
 	h, _ := ctx.Value(contextKey{}).(*holding)
 	for h != nil && h.store != s {
 		h = h.outer
@@ -50,13 +43,13 @@ func (s *Store) inside(ctx context.Context) *holding {
 
 // Once runs fn if the key is new; see [driver.Store]. A call from inside
 // fn with the same key is a duplicate.
-func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
+func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
 	fresh, err := s.OnceBatch(ctx, []driver.Record{r}, func(ctx context.Context, _ []int) error { return fn(ctx) })
 	return len(fresh) == 1, err
 }
 
 // OnceBatch runs fn with the new keys of a batch; see [driver.BatchStore].
-func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+func (s *store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	outer, _ := ctx.Value(contextKey{}).(*holding)
 	h := &holding{store: s, over: make(chan struct{}), keys: map[string]struct{}{}, outer: outer}
 	done := false
@@ -89,7 +82,7 @@ func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(
 // Fresh takes the new keys of a batch for the call of Once or OnceBatch that ctx comes from;
 // they are kept or released with that call. Elsewhere it returns
 // [driver.ErrNoTransaction].
-func (s *Store) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
+func (s *store) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
 	h := s.inside(ctx)
 	if h == nil {
 		return nil, driver.ErrNoTransaction
@@ -99,7 +92,7 @@ func (s *Store) Fresh(ctx context.Context, records []driver.Record) ([]int, erro
 
 // take waits until no other call holds any of the keys, and then gives all new ones to h at
 // once: a waiting call holds no keys.
-func (s *Store) take(ctx context.Context, h *holding, records []driver.Record) ([]int, error) {
+func (s *store) take(ctx context.Context, h *holding, records []driver.Record) ([]int, error) {
 	for _, r := range records {
 		if r.Key == "" {
 			return nil, driver.ErrEmptyKey
@@ -121,7 +114,7 @@ func (s *Store) take(ctx context.Context, h *holding, records []driver.Record) (
 }
 
 // tryTake returns the channel of a call to wait for, or the new keys.
-func (s *Store) tryTake(h *holding, records []driver.Record) (fresh []int, busy <-chan struct{}, err error) {
+func (s *store) tryTake(h *holding, records []driver.Record) (fresh []int, busy <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.mu.Lock()
@@ -163,7 +156,7 @@ func (h *holding) owns(over chan struct{}) bool {
 }
 
 // Known reports which keys are recorded; see [driver.Precheck].
-func (s *Store) Known(_ context.Context, keys []string) ([]bool, error) {
+func (s *store) Known(_ context.Context, keys []string) ([]bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := make([]bool, len(keys))
@@ -174,7 +167,7 @@ func (s *Store) Known(_ context.Context, keys []string) ([]bool, error) {
 }
 
 // Mark records keys whose effects are committed; see [driver.Precheck].
-func (s *Store) Mark(_ context.Context, keys []string) error {
+func (s *store) Mark(_ context.Context, keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {
@@ -184,7 +177,7 @@ func (s *Store) Mark(_ context.Context, keys []string) error {
 }
 
 // Seen reports whether the key is recorded.
-func (s *Store) Seen(_ context.Context, key string) (bool, error) {
+func (s *store) Seen(_ context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, driver.ErrEmptyKey
 	}
@@ -195,7 +188,7 @@ func (s *Store) Seen(_ context.Context, key string) (bool, error) {
 }
 
 // Prune deletes up to limit keys recorded before the given time.
-func (s *Store) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+func (s *store) Prune(_ context.Context, before time.Time, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func harness() idempotencytest.Harness {
 	s := memidempotency.New()
-	return idempotencytest.Harness{Store: s, Backdate: s.Backdate}
+	return idempotencytest.Harness{Store: s, Backdate: memidempotency.Backdate(s)}
 }
 
 func TestConformance(t *testing.T) {

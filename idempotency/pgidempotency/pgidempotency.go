@@ -18,37 +18,38 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
 )
 
-// Store is a [driver.Store] in a table of PostgreSQL, whose transactions are pgx's.
-type Store struct {
-	*sqlidempotency.Store
+// sqlStore is the store whose methods this one keeps, without those that it replaces.
+type sqlStore interface {
+	driver.BatchStore
+	driver.Forgetter
+	migrations.Migrator
+}
+
+type store struct {
+	sqlStore
 	db *sql.DB
 }
 
-var (
-	_ driver.BatchStore      = (*Store)(nil)
-	_ driver.TxStore[pgx.Tx] = (*Store)(nil)
-	_ driver.Forgetter       = (*Store)(nil)
-)
-
 // New creates a store on db, a pool of pgxtx.Open, which the caller closes. The dialect is
 // PostgreSQL's. New does not connect to the database; Migrate creates the table.
-func New(db *sql.DB, cfg sqlidempotency.Config) (*Store, error) {
-	cfg.Dialect = sqlidempotency.Postgres
+func New(db *sql.DB, cfg sqlidempotency.Config) (driver.SQLStore[pgx.Tx], error) {
+	cfg.Dialect = sqltx.Postgres
 	s, err := sqlidempotency.New(db, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{s, db}, nil
+	return &store{s, db}, nil
 }
 
 // Once records the key and runs fn in one transaction; see [driver.Store].
-func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
+func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
-		fresh, err = s.Store.Once(ctx, r, fn)
+		fresh, err = s.sqlStore.Once(ctx, r, fn)
 		return err
 	})
 	return fresh && err == nil, err
@@ -56,9 +57,9 @@ func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 
 // OnceBatch records the new keys and runs fn in one transaction; see
 // [driver.BatchStore].
-func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error) {
+func (s *store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) (fresh []int, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
-		fresh, err = s.Store.OnceBatch(ctx, records, fn)
+		fresh, err = s.sqlStore.OnceBatch(ctx, records, fn)
 		return err
 	})
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(
 
 // do begins the transaction that the inner store joins, so that it is a transaction of pgx,
 // too.
-func (s *Store) do(ctx context.Context, fn func(ctx context.Context) error) error {
+func (s *store) do(ctx context.Context, fn func(ctx context.Context) error) error {
 	err := sqltx.Do(ctx, s.db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) }, sqltx.OnConn())
 	if sqltx.IsConflict(err) {
 		return fault.MarkTransient(err)
@@ -78,4 +79,4 @@ func (s *Store) do(ctx context.Context, fn func(ctx context.Context) error) erro
 }
 
 // Tx returns the transaction that ctx carries; see [driver.TxStore].
-func (s *Store) Tx(ctx context.Context) (pgx.Tx, bool) { return pgxtx.From(ctx) }
+func (s *store) Tx(ctx context.Context) (pgx.Tx, bool) { return pgxtx.From(ctx) }

@@ -14,10 +14,12 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/pgidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
 )
 
@@ -33,7 +35,7 @@ func newPool(t *testing.T, url string) *pgxpool.Pool {
 	return pool
 }
 
-func newStore(t *testing.T, pool *pgxpool.Pool) *pgidempotency.Store {
+func newStore(t *testing.T, pool *pgxpool.Pool) driver.SQLStore[pgx.Tx] {
 	t.Helper()
 	db := pgxtx.Open(pool)
 	t.Cleanup(func() { db.Close() })
@@ -108,7 +110,7 @@ func TestEffectAndKey(t *testing.T) {
 // it.
 func TestOtherStoreIsRefused(t *testing.T) {
 	db := servicetest.Postgres(t)
-	s, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	s, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	if err != nil {
 		t.Fatal(err)
 	}

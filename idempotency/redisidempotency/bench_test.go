@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // BenchmarkPrecheck compares a duplicate and a new key with and without Redis in front of the
@@ -20,12 +21,12 @@ import (
 func BenchmarkPrecheck(b *testing.B) {
 	client := open(b, servicetest.Redis(b))
 	for name, connect := range map[string]struct {
-		dialect sqlidempotency.Dialect
+		dialect sqltx.Dialect
 		open    func(testing.TB) *sql.DB
 	}{
-		"postgres": {sqlidempotency.Postgres, servicetest.Postgres},
-		"mariadb":  {sqlidempotency.MySQL, servicetest.MariaDB},
-		"mysql":    {sqlidempotency.MySQL, servicetest.MySQL},
+		"postgres": {sqltx.Postgres, servicetest.Postgres},
+		"mariadb":  {sqltx.MySQL, servicetest.MariaDB},
+		"mysql":    {sqltx.MySQL, servicetest.MySQL},
 	} {
 		truth, err := sqlidempotency.New(connect.open(b), sqlidempotency.Config{Dialect: connect.dialect})
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Config configures a [Store].
+// Config configures a store of [New].
 type Config struct {
 	// Prefix of the Redis keys; "idempotency:" when empty. A Redis key is the prefix and an
 	// idempotency key of up to 255 bytes; the end of a longer key is replaced by its SHA-256.
@@ -16,7 +16,7 @@ type Config struct {
 	// handler again, or asks the store behind this one. Each key costs Redis about 100 bytes
 	// until then.
 	TTL time.Duration
-	// Lease is how long a crash inside a handler of [Store.Once] blocks its key; 30 s when
+	// Lease is how long a crash inside a handler of Once blocks its key; 30 s when
 	// zero. It is renewed each third of it while the handler runs.
 	Lease time.Duration
 }

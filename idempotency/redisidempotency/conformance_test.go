@@ -51,7 +51,7 @@ func eachServer(t *testing.T, run func(t *testing.T, client redis.UniversalClien
 	}
 }
 
-func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) *redisidempotency.Store {
+func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) driver.KeyStore {
 	t.Helper()
 	s, err := redisidempotency.New(client, cfg)
 	if err != nil {

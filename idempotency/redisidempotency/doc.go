@@ -25,11 +25,11 @@
 //
 // # The meaning of a key
 //
-// In front of SQL a key means that the effect is committed: [Store.Mark] is called after the
-// commit and never before, [Store.Known] only reads. A key that Redis lost costs a query of the
+// In front of SQL a key means that the effect is committed: Mark is called after the
+// commit and never before, Known only reads. A key that Redis lost costs a query of the
 // database.
 //
-// Alone, [Store.Once] takes the key with SET NX for the length of a lease, and keeps it for
+// Alone, Once takes the key with SET NX for the length of a lease, and keeps it for
 // Config.TTL (7 days) once the handler has returned nil. There is no transaction: the writes of
 // a failed handler stay. The effect can happen twice if Redis loses the key (a failover before
 // it was replicated, a flush, an eviction), if the process crashes between the effect and the

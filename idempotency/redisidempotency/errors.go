@@ -9,14 +9,10 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify classifies Redis errors for retries: unreachable, slow beyond the timeout, loading,
-// out of memory or read-only is infrastructure.
-func Classify(err error) fault.Class { return redisdb.Classify(err) }
-
 // failed wraps an error of a command. Without an answer the state of the key is unknown, so no
 // handler may run, and the consumer pauses until Redis is back.
 func failed(what, key string, err error) error {
-	if !errors.Is(err, context.Canceled) && Classify(err) == fault.Infrastructure {
+	if !errors.Is(err, context.Canceled) && redisdb.Classify(err) == fault.Infrastructure {
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("redisidempotency: %s %q: %w", what, key, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Redis in front of a database: a duplicate costs no transaction.
@@ -27,7 +28,7 @@ func ExampleNew() {
 	check(err)
 	defer db.Close()
 	ctx := context.Background()
-	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	check(err)
 	check(truth.Migrate(ctx))
 

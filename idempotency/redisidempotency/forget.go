@@ -13,7 +13,7 @@ import (
 const chunk = 1000
 
 // Recorded counts the handled keys; see [driver.Forgetter].
-func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) {
+func (s *store) Recorded(ctx context.Context, keys []string) (n int, err error) {
 	err = distinct(keys, func(keys []string) error {
 		known, err := s.Known(ctx, keys)
 		for _, is := range known {
@@ -27,7 +27,7 @@ func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) 
 }
 
 // Forget removes handled keys, and keeps those that a call holds; see [driver.Forgetter].
-func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
+func (s *store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	err = distinct(keys, func(keys []string) error {
 		gone, err := s.drop(ctx, keys)
 		n += gone
@@ -36,7 +36,7 @@ func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	return n, err
 }
 
-func (s *Store) drop(ctx context.Context, keys []string) (n int, err error) {
+func (s *store) drop(ctx context.Context, keys []string) (n int, err error) {
 	answers := make([]*redis.Cmd, len(keys))
 	// Every call has its own error, and the pipeline's is the first of them.
 	//nolint:errcheck // see above

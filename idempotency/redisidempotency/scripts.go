@@ -33,7 +33,7 @@ func newLeaseScripts() leaseScripts {
 	}
 }
 
-// markScripts work on a key of a [Store], a string.
+// markScripts work on a key of a store of [New], a string.
 type markScripts struct{ done, renew, drop *redis.Script }
 
 func newMarkScripts() markScripts {

@@ -18,21 +18,15 @@ import (
 // longer one of its holder.
 const mark = "1"
 
-// Store is a [driver.Precheck], and a [driver.Store] if a lost key is tolerable.
-type Store struct {
+type store struct {
 	client  redis.UniversalClient
 	cfg     Config
 	scripts markScripts
 }
 
-var (
-	_ driver.Store     = (*Store)(nil)
-	_ driver.Precheck  = (*Store)(nil)
-	_ driver.Forgetter = (*Store)(nil)
-)
-
-// New creates a store on a client, which the caller closes.
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+// New creates a store on a client, which the caller closes. It is a [driver.Precheck], and a
+// [driver.Store] if a lost key is tolerable.
+func New(client redis.UniversalClient, cfg Config) (driver.KeyStore, error) {
 	if client == nil {
 		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -48,12 +42,12 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if cfg.Lease == 0 {
 		cfg.Lease = 30 * time.Second
 	}
-	return &Store{client: client, cfg: cfg, scripts: newMarkScripts()}, nil
+	return &store{client: client, cfg: cfg, scripts: newMarkScripts()}, nil
 }
 
 // Known reports which keys are handled, in one round trip; see
 // [driver.Precheck].
-func (s *Store) Known(ctx context.Context, keys []string) ([]bool, error) {
+func (s *store) Known(ctx context.Context, keys []string) ([]bool, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -78,7 +72,7 @@ func (s *Store) Known(ctx context.Context, keys []string) ([]bool, error) {
 }
 
 // Mark stores keys whose effects are committed, in one round trip.
-func (s *Store) Mark(ctx context.Context, keys []string) error {
+func (s *store) Mark(ctx context.Context, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -95,7 +89,7 @@ func (s *Store) Mark(ctx context.Context, keys []string) error {
 }
 
 // Seen reports whether the key is handled.
-func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
+func (s *store) Seen(ctx context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, driver.ErrEmptyKey
 	}
@@ -107,13 +101,13 @@ func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 }
 
 // Prune does nothing: Redis deletes each key at the end of its TTL.
-func (s *Store) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *store) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }
 
 // holding holds the keys of the calls around this one, innermost first.
 type holding struct {
-	store *Store
+	store *store
 	key   string
 	outer *holding
 }
@@ -124,7 +118,7 @@ type contextKey struct{}
 // after fn has returned nil. Until then it is a lease, so that after a crash the key is free
 // after Config.Lease, and the effect, if there was one, is repeated. A concurrent duplicate
 // polls until the first call is over.
-func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
+func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (fresh bool, err error) {
 	if r.Key == "" {
 		return false, driver.ErrEmptyKey
 	}
@@ -168,7 +162,7 @@ func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 
 // take waits until no other call holds the key. It reports whether this call holds the key now
 // or the key was handled, and since when this call holds it.
-func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, fresh bool, err error) {
+func (s *store) take(ctx context.Context, key, holder string) (began time.Time, fresh bool, err error) {
 	name := named(s.cfg.Prefix, key)
 	policy := backoff.Policy{Initial: 5 * time.Millisecond, Max: 200 * time.Millisecond, Jitter: 0.3}
 	for attempt := 1; ; attempt++ {
@@ -197,11 +191,11 @@ func (s *Store) take(ctx context.Context, key, holder string) (began time.Time, 
 }
 
 // insist retries the end of a call for the length of a lease.
-func (s *Store) insist(ctx context.Context, f func(context.Context) error) error {
+func (s *store) insist(ctx context.Context, f func(context.Context) error) error {
 	return renewal.Insist(ctx, s.cfg.Lease, func(err error) bool { return errors.Is(err, driver.ErrLeaseLost) }, f)
 }
 
-func (s *Store) change(what, key string, answer *redis.Cmd) error {
+func (s *store) change(what, key string, answer *redis.Cmd) error {
 	held, err := answer.Bool()
 	if err != nil {
 		return failed(what, key, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func record(key string) driver.Record { return driver.Record{Key: key, Group: "g"} }
@@ -138,7 +139,7 @@ func TestRedisDown(t *testing.T) {
 	s := newStore(t, client, redisidempotency.Config{Lease: 100 * time.Millisecond})
 	l := newLeases(t, client, redisidempotency.LeaseConfig{})
 	_, db := servicetest.SQLite(t)
-	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestLayeredConformance(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
 			_, db := servicetest.SQLite(t)
-			truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+			truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 			if err != nil {
 				t.Fatal(err)
 			}

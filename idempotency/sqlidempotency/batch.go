@@ -20,7 +20,7 @@ const chunk = 1000
 
 // OnceBatch records the new keys with one statement and runs fn in the same
 // transaction; see [driver.BatchStore].
-func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+func (s *store) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	b, err := s.batch(records)
 	if err != nil || len(records) == 0 {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *Store) OnceBatch(ctx context.Context, records []driver.Record, fn func(
 
 // Fresh records the new keys in the transaction that ctx carries; see [driver.BatchStore].
 // On MySQL a deadlock with another batch ends that transaction; sqltx.Do then runs it again.
-func (s *Store) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
+func (s *store) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
 	if _, ok := sqltx.On(ctx, s.db); !ok {
 		return nil, driver.ErrNoTransaction
 	}
@@ -67,14 +67,14 @@ type batch struct {
 }
 
 // ident joins the columns of a row's key.
-func (s *Store) ident(row []string) string {
+func (s *store) ident(row []string) string {
 	if s.cfg.Layout == EventHandled {
 		return row[0]
 	}
 	return row[0] + "\x00" + row[1]
 }
 
-func (s *Store) batch(records []driver.Record) (batch, error) {
+func (s *store) batch(records []driver.Record) (batch, error) {
 	b := batch{rows: make([][]string, 0, len(records)), positions: make(map[string]int, len(records))}
 	for i, r := range records {
 		row, err := s.cfg.row(r)
@@ -97,14 +97,14 @@ func (s *Store) batch(records []driver.Record) (batch, error) {
 }
 
 // claim inserts the rows and returns the positions of the new ones, in order.
-func (s *Store) claim(ctx context.Context, tx *sql.Tx, b batch) ([]int, error) {
+func (s *store) claim(ctx context.Context, tx *sql.Tx, b batch) ([]int, error) {
 	var fresh []int
 	for rows := range slices.Chunk(b.rows, chunk) {
 		text, err := json.Marshal(rows)
 		if err != nil {
 			return nil, err
 		}
-		if s.cfg.Dialect == MySQL {
+		if s.cfg.Dialect == sqltx.MySQL {
 			fresh, err = s.claimMySQL(ctx, tx, b, rows, string(text), fresh)
 		} else {
 			fresh, err = s.collect(ctx, tx, b, fresh, s.insertMany, string(text))
@@ -120,7 +120,7 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, b batch) ([]int, error) {
 // claimMySQL claims without RETURNING, which MySQL does not have, nor MariaDB with this form of
 // INSERT. Usually all keys are new and the insert is enough; otherwise the rows with the
 // batch's number are read.
-func (s *Store) claimMySQL(ctx context.Context, tx *sql.Tx, b batch, rows [][]string, text string, fresh []int) ([]int, error) {
+func (s *store) claimMySQL(ctx context.Context, tx *sql.Tx, b batch, rows [][]string, text string, fresh []int) ([]int, error) {
 	number := rand.Int64()
 	res, err := tx.ExecContext(ctx, s.insertMany, number, text)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Store) claimMySQL(ctx context.Context, tx *sql.Tx, b batch, rows [][]st
 }
 
 // collect runs a statement that returns keys, and appends their positions.
-func (s *Store) collect(ctx context.Context, tx *sql.Tx, b batch, fresh []int, query string, a ...any) (_ []int, err error) {
+func (s *store) collect(ctx context.Context, tx *sql.Tx, b batch, fresh []int, query string, a ...any) (_ []int, err error) {
 	rows, err := tx.QueryContext(ctx, query, a...)
 	if err != nil {
 		return nil, err

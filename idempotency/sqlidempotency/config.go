@@ -3,16 +3,17 @@ package sqlidempotency
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Dialect is the SQL dialect of the database.
-type Dialect string
+// dialect is a dialect with its differences.
+type dialect sqltx.Dialect
 
-// The dialects.
 const (
-	Postgres Dialect = "postgres"
-	SQLite   Dialect = "sqlite"
-	MySQL    Dialect = "mysql" // and MariaDB
+	postgres = dialect(sqltx.Postgres)
+	sqlite   = dialect(sqltx.SQLite)
+	mysql    = dialect(sqltx.MySQL)
 )
 
 // Layout is the layout of the table.
@@ -24,10 +25,10 @@ const (
 	ProcessedEvents Layout = "processed_events"
 )
 
-// Config configures a [Store].
+// Config configures a store of [New].
 type Config struct {
 	// Dialect of the database; required, since a *sql.DB does not reveal it.
-	Dialect Dialect
+	Dialect sqltx.Dialect
 	// Layout of the table; EventHandled when empty.
 	Layout Layout
 	// Table is the table's name; the layout's name when empty. Lower-case letters, digits and
@@ -40,15 +41,15 @@ type Config struct {
 // stay below PostgreSQL's 63 bytes.
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,27}$`)
 
-func (d Dialect) validate(config string) error {
-	if d != Postgres && d != SQLite && d != MySQL {
-		return fmt.Errorf("sqlidempotency: %s.Dialect is %q; use sqlidempotency.Postgres, sqlidempotency.MySQL or sqlidempotency.SQLite", config, string(d))
+func (d dialect) validate(config string) error {
+	if d != postgres && d != sqlite && d != mysql {
+		return fmt.Errorf("sqlidempotency: %s.Dialect is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", config, string(d))
 	}
 	return nil
 }
 
 func (c Config) validate() error {
-	if err := c.Dialect.validate("Config"); err != nil {
+	if err := dialect(c.Dialect).validate("Config"); err != nil {
 		return err
 	}
 	if c.Layout != EventHandled && c.Layout != ProcessedEvents {

@@ -23,7 +23,7 @@ import (
 
 // counters creates two counters at 0 in db, which from now on uses serializable transactions,
 // on the given number of connections.
-func counters(t *testing.T, db *sql.DB, dialect sqlidempotency.Dialect, connections int) {
+func counters(t *testing.T, db *sql.DB, dialect sqltx.Dialect, connections int) {
 	t.Helper()
 	exec := func(x sqltx.Execer, query string) {
 		t.Helper()
@@ -34,10 +34,10 @@ func counters(t *testing.T, db *sql.DB, dialect sqlidempotency.Dialect, connecti
 	exec(db, `CREATE TABLE IF NOT EXISTS counters (id INT PRIMARY KEY, n INT NOT NULL)`)
 	exec(db, `DELETE FROM counters`)
 	exec(db, `INSERT INTO counters VALUES (1, 0), (2, 0)`)
-	set := map[sqlidempotency.Dialect]string{
-		sqlidempotency.Postgres: `SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
-		sqlidempotency.MySQL:    `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
-		sqlidempotency.SQLite:   `SELECT 1`, // SQLite has no other isolation level
+	set := map[sqltx.Dialect]string{
+		sqltx.Postgres: `SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
+		sqltx.MySQL:    `SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
+		sqltx.SQLite:   `SELECT 1`, // SQLite has no other isolation level
 	}[dialect]
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
@@ -109,7 +109,7 @@ func TestCrossedHandlers(t *testing.T) {
 		cfg := sqlidempotency.Config{Dialect: on.Dialect}
 		migrated(t, a, cfg)
 		for _, db := range []*sql.DB{a, b} {
-			counters(t, db, on.Dialect, map[bool]int{true: 1, false: workers}[on.Dialect == sqlidempotency.SQLite])
+			counters(t, db, on.Dialect, map[bool]int{true: 1, false: workers}[on.Dialect == sqltx.SQLite])
 		}
 		for _, db := range []*sql.DB{a, b} {
 			guard, err := idempotency.New[*sql.Tx](newStore(t, db, cfg), idempotency.Config{Group: "stats"})
@@ -146,7 +146,7 @@ func TestCrossedHandlers(t *testing.T) {
 		}
 		wg.Wait()
 		t.Logf("%d handlers ran for %d events", runs.Load(), events)
-		if on.Dialect != sqlidempotency.SQLite && runs.Load() == events {
+		if on.Dialect != sqltx.SQLite && runs.Load() == events {
 			t.Error("no handler met another one: the test has shown nothing")
 		}
 		if fresh.Load() != events {
@@ -160,8 +160,8 @@ func TestCrossedHandlers(t *testing.T) {
 // row that the other wrote.
 func TestConflictAtCommitIsHandledAgain(t *testing.T) {
 	db := servicetest.Postgres(t)
-	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
-	counters(t, db, sqlidempotency.Postgres, 4)
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
+	counters(t, db, sqltx.Postgres, 4)
 	runs := 0
 	fresh, err := s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
 		runs++
@@ -246,7 +246,7 @@ func TestHandlerIsRunAgain(t *testing.T) {
 // which returns an error.
 func TestIgnoredNestedHandler(t *testing.T) {
 	_, db := servicetest.SQLite(t)
-	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	_, err := s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
 		_, _ = s.Once(ctx, record("stats:2"), func(context.Context) error { return errFailed })
 		return nil

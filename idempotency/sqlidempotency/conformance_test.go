@@ -10,12 +10,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,19 +25,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // database is a database for tests.
 type database struct {
 	name string
-	sqlidempotency.Dialect
+	sqltx.Dialect
 	url  func(t testing.TB) string // of a new one
 	open func(url string) (*sql.DB, error)
 }
 
 var databases = []database{
-	{"sqlite", sqlidempotency.SQLite, func(t testing.TB) string { path, _ := servicetest.SQLite(t); return path },
+	{"sqlite", sqltx.SQLite, func(t testing.TB) string { path, _ := servicetest.SQLite(t); return path },
 		func(path string) (*sql.DB, error) {
 			return sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
 		}},
-	{"postgres", sqlidempotency.Postgres, servicetest.PostgresURL, pgdb.Open},
-	{"mariadb", sqlidempotency.MySQL, servicetest.MariaDBURL, mysqldb.Open},
-	{"mysql", sqlidempotency.MySQL, servicetest.MySQLURL, mysqldb.Open},
+	{"postgres", sqltx.Postgres, servicetest.PostgresURL, pgdb.Open},
+	{"mariadb", sqltx.MySQL, servicetest.MariaDBURL, mysqldb.Open},
+	{"mysql", sqltx.MySQL, servicetest.MySQLURL, mysqldb.Open},
 }
 
 // pools opens two pools on one new database, like two processes.
@@ -52,7 +54,7 @@ func pools(t testing.TB, on database) (a, b *sql.DB) {
 	return a, b
 }
 
-func newStore(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) *sqlidempotency.Store {
+func newStore(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) driver.SQLStore[*sql.Tx] {
 	t.Helper()
 	s, err := sqlidempotency.New(db, cfg)
 	if err != nil {
@@ -61,7 +63,7 @@ func newStore(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) *sqlidempoten
 	return s
 }
 
-func migrated(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) *sqlidempotency.Store {
+func migrated(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) driver.SQLStore[*sql.Tx] {
 	t.Helper()
 	s := newStore(t, db, cfg)
 	if err := s.Migrate(t.Context()); err != nil {
@@ -106,9 +108,9 @@ func backdate(db *sql.DB, cfg sqlidempotency.Config) func(context.Context, strin
 	}
 	shifted := fmt.Sprintf("%s - $2 * interval '1 second'", column)
 	switch cfg.Dialect {
-	case sqlidempotency.SQLite:
+	case sqltx.SQLite:
 		shifted = fmt.Sprintf("strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', %s, '-' || $2 || ' seconds')", column)
-	case sqlidempotency.MySQL:
+	case sqltx.MySQL:
 		shifted = column + " - INTERVAL ? SECOND"
 		if where = "idempotency_key = ?"; cfg.Layout == sqlidempotency.ProcessedEvents {
 			where = "CONCAT(consumer_service, ':', event_id) = ?"
@@ -116,7 +118,7 @@ func backdate(db *sql.DB, cfg sqlidempotency.Config) func(context.Context, strin
 	}
 	return func(ctx context.Context, key string, by time.Duration) error {
 		args := []any{key, int(by.Seconds())}
-		if cfg.Dialect == sqlidempotency.MySQL {
+		if cfg.Dialect == sqltx.MySQL {
 			slices.Reverse(args) // its parameters have no numbers
 		}
 		res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", cfg.Layout, column, shifted, where), args...)

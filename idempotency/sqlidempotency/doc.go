@@ -1,5 +1,5 @@
 // Package sqlidempotency keeps idempotency keys in a SQL table, in the same transaction as the
-// handler's effect ([Store]), and leases for effects outside the database ([Leases]). It links
+// handler's effect ([New]), and leases for effects outside the database ([NewLeases]). It links
 // no driver: pass it a *sql.DB that you opened.
 //
 //	property                                                  PostgreSQL   MySQL, MariaDB   SQLite   proven by

@@ -24,7 +24,7 @@ func ExampleNew() {
 	check(err)
 	defer db.Close()
 
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	check(err)
 	ctx := context.Background()
 	check(store.Migrate(ctx))
@@ -50,7 +50,7 @@ func ExampleNewLeases() {
 	check(err)
 	defer db.Close()
 
-	store, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite})
+	store, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite})
 	check(err)
 	ctx := context.Background()
 	check(store.Migrate(ctx))
@@ -65,14 +65,14 @@ func ExampleNewLeases() {
 	// done sent <nil>
 }
 
-func ExampleStore_PrintMigrations() {
+func ExampleNew_print() {
 	dir, err := os.MkdirTemp("", "sqlidempotency")
 	check(err)
 	defer os.RemoveAll(dir)
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: sqlidempotency.ProcessedEvents})
 	check(err)
 	var script strings.Builder
 	check(store.PrintMigrations(&script))

@@ -10,7 +10,7 @@ import (
 )
 
 // Recorded counts the recorded keys; see driver.Forgetter.
-func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) {
+func (s *store) Recorded(ctx context.Context, keys []string) (n int, err error) {
 	err = s.some(keys, func(text string) error {
 		var some int
 		err := s.db.QueryRowContext(ctx, s.recorded, text).Scan(&some)
@@ -22,7 +22,7 @@ func (s *Store) Recorded(ctx context.Context, keys []string) (n int, err error) 
 
 // Forget deletes keys, a thousand in a transaction; see driver.Forgetter. It waits for a
 // transaction that is about to commit the effect of a key.
-func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
+func (s *store) Forget(ctx context.Context, keys []string) (n int, err error) {
 	err = s.some(keys, func(text string) error {
 		var some int64
 		err := sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
@@ -40,7 +40,7 @@ func (s *Store) Forget(ctx context.Context, keys []string) (n int, err error) {
 
 // some calls do with the keys in chunks, as JSON, without the repeated ones, sorted like
 // batches.
-func (s *Store) some(keys []string, do func(text string) error) error {
+func (s *store) some(keys []string, do func(text string) error) error {
 	ids := make([][]string, len(keys))
 	for i, key := range keys {
 		id, err := s.cfg.id(key)

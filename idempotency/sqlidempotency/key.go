@@ -38,9 +38,9 @@ func (c Config) row(r driver.Record) ([]string, error) {
 		return nil, err
 	}
 	if c.Layout == EventHandled {
-		id = append(id, c.Dialect.info(r.Group))
+		id = append(id, dialect(c.Dialect).info(r.Group))
 	}
-	return append(id, c.Dialect.info(r.EventType), c.Dialect.info(r.AggregateID)), nil
+	return append(id, dialect(c.Dialect).info(r.EventType), dialect(c.Dialect).info(r.AggregateID)), nil
 }
 
 // args converts texts to a statement's arguments.
@@ -66,8 +66,8 @@ func stored(key string) string {
 
 // info returns a text for an informational column. On MySQL such a column holds 255 characters,
 // and longer text is truncated.
-func (d Dialect) info(s string) string {
-	if d == MySQL {
+func (d dialect) info(s string) string {
+	if d == mysql {
 		return cut(clean(s), maxKey)
 	}
 	return clean(s)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -21,46 +21,41 @@ const leasesTable = "idempotency_leases"
 // attempts bounds how often a claim is retried after a concurrent one.
 const attempts = 20
 
-// LeaseConfig is the configuration of [Leases].
+// LeaseConfig is the configuration of [NewLeases].
 type LeaseConfig struct {
 	// Dialect of the database; required, since a *sql.DB does not reveal it.
-	Dialect Dialect
+	Dialect sqltx.Dialect
 	// Table is the table's name; idempotency_leases when empty. Lower-case
 	// letters, digits and _, at most 28, without a schema. Each name has its own
 	// version table.
 	Table string
 }
 
-// Leases is a lease store in a SQL table. Complete and Release join a transaction on the same
-// database that their context carries.
-type Leases struct {
-	driver.LeaseStore
-	db  *sql.DB
-	sql files
-}
-
 type leases struct {
 	db      *sql.DB
-	dialect Dialect
+	sql     files
+	dialect dialect
 	queries struct{ claim, look, extend, complete, release, prune string }
 }
 
 // NewLeases creates a lease store on db, which the caller closes. It does not connect to the
-// database; [Leases.Migrate] creates the table.
-func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
+// database; Migrate creates the table. Complete and Release join a transaction on the same
+// database that their context carries.
+func NewLeases(db *sql.DB, cfg LeaseConfig) (driver.SQLLeaseStore, error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open a database")
 	}
 	if cfg.Table == "" {
 		cfg.Table = leasesTable
 	}
-	if err := cfg.Dialect.validate("LeaseConfig"); err != nil {
+	if err := dialect(cfg.Dialect).validate("LeaseConfig"); err != nil {
 		return nil, err
 	}
 	if err := checkTable("LeaseConfig", cfg.Table); err != nil {
 		return nil, err
 	}
-	s, table := &leases{db: db, dialect: cfg.Dialect}, files{cfg.Dialect, leasesTable, cfg.Table}
+	table := files{dialect(cfg.Dialect), leasesTable, cfg.Table}
+	s := &leases{db: db, sql: table, dialect: dialect(cfg.Dialect)}
 	for name, text := range map[string]*string{
 		"claim": &s.queries.claim, "look": &s.queries.look, "extend": &s.queries.extend,
 		"complete": &s.queries.complete, "release": &s.queries.release, "prune": &s.queries.prune,
@@ -70,7 +65,7 @@ func NewLeases(db *sql.DB, cfg LeaseConfig) (*Leases, error) {
 			return nil, err
 		}
 	}
-	return &Leases{LeaseStore: s, db: db, sql: table}, nil
+	return s, nil
 }
 
 // row is a lease as stored in the table.
@@ -196,7 +191,7 @@ func (s *leases) change(ctx context.Context, what, state string, c driver.Claim,
 // Prune deletes up to limit leases that ended before the given time.
 func (s *leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	at := s.dialect.time(before)
-	if s.dialect == SQLite {
+	if s.dialect == sqlite {
 		at = before.UnixMicro()
 	}
 	return prune(ctx, s.db, s.queries.prune, at, limit)
@@ -204,7 +199,7 @@ func (s *leases) Prune(ctx context.Context, before time.Time, limit int) (int, e
 
 // Migrate creates or updates the table. Several processes may do so at once. The version is
 // kept in millrace_idempotency_{table}_version.
-func (s *Leases) Migrate(ctx context.Context) error {
+func (s *leases) Migrate(ctx context.Context) error {
 	set, err := s.sql.migrations()
 	if err != nil {
 		return err
@@ -213,7 +208,7 @@ func (s *Leases) Migrate(ctx context.Context) error {
 }
 
 // PrintMigrations writes the migrations as one SQL script for an empty database.
-func (s *Leases) PrintMigrations(w io.Writer) error {
+func (s *leases) PrintMigrations(w io.Writer) error {
 	set, err := s.sql.migrations()
 	if err != nil {
 		return err
@@ -221,8 +216,5 @@ func (s *Leases) PrintMigrations(w io.Writer) error {
 	return set.Print(w)
 }
 
-// Migrations returns the migration files in goose's format, with the table's name filled in.
-func (s *Leases) Migrations() (fs.FS, error) {
-	set, err := s.sql.migrations()
-	return set.FS, err
-}
+// Migrations implements [migrations.Migrator]. The table's name is filled in.
+func (s *leases) Migrations() ([]migrations.Set, error) { return sets(s.sql) }

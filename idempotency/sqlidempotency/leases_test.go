@@ -16,9 +16,10 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
-func newLeases(t testing.TB, db *sql.DB, dialect sqlidempotency.Dialect) *sqlidempotency.Leases {
+func newLeases(t testing.TB, db *sql.DB, dialect sqltx.Dialect) driver.SQLLeaseStore {
 	t.Helper()
 	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect})
 	if err != nil {
@@ -42,14 +43,14 @@ func TestLeaseConformance(t *testing.T) {
 	})
 }
 
-func backdateLease(db *sql.DB, dialect sqlidempotency.Dialect) func(context.Context, string, time.Duration) error {
-	shifted := map[sqlidempotency.Dialect]string{
-		sqlidempotency.Postgres: "leased_until - %d * interval '1 microsecond'",
-		sqlidempotency.MySQL:    "leased_until - INTERVAL %d MICROSECOND",
-		sqlidempotency.SQLite:   "leased_until - %d",
+func backdateLease(db *sql.DB, dialect sqltx.Dialect) func(context.Context, string, time.Duration) error {
+	shifted := map[sqltx.Dialect]string{
+		sqltx.Postgres: "leased_until - %d * interval '1 microsecond'",
+		sqltx.MySQL:    "leased_until - INTERVAL %d MICROSECOND",
+		sqltx.SQLite:   "leased_until - %d",
 	}[dialect]
 	where := "?"
-	if dialect == sqlidempotency.Postgres {
+	if dialect == sqltx.Postgres {
 		where = "$1"
 	}
 	return func(ctx context.Context, key string, by time.Duration) error {
@@ -80,9 +81,9 @@ func TestNewLeasesChecks(t *testing.T) {
 		cfg  sqlidempotency.LeaseConfig
 		want string
 	}{
-		{nil, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite}, "db is nil"},
+		{nil, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite}, "db is nil"},
 		{db, sqlidempotency.LeaseConfig{}, "LeaseConfig.Dialect"},
-		{db, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.SQLite, Table: "a b"}, "LeaseConfig.Table"},
+		{db, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite, Table: "a b"}, "LeaseConfig.Table"},
 	} {
 		if _, err := sqlidempotency.NewLeases(tc.db, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("NewLeases(%+v) = %v, want an error about %s", tc.cfg, err, tc.want)
@@ -118,7 +119,7 @@ func TestLeaseMigrations(t *testing.T) {
 		if err := other.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range []*sqlidempotency.Leases{s, other} {
+		for _, s := range []driver.SQLLeaseStore{s, other} {
 			if c, err := s.Claim(t.Context(), record("stats:e-1"), time.Minute); err != nil || c.State != driver.Claimed {
 				t.Errorf("%v, %v; want a free key in each table", c.State, err)
 			}
@@ -138,7 +139,7 @@ func TestLeaseErrorsKeepTheirClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.Postgres})
+	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqltx.Postgres})
 	if err != nil {
 		t.Fatal(err)
 	}

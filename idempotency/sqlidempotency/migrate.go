@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/migrations"
 )
 
 //go:embed sql
@@ -17,7 +18,7 @@ var embedded embed.FS
 
 // files is the SQL for one table: its dialect, its layout, and its name.
 type files struct {
-	dialect Dialect
+	dialect dialect
 	layout  string
 	table   string
 }
@@ -53,11 +54,11 @@ func (f files) migrations() (migrate.Set, error) {
 }
 
 // migrations returns the migrator's name of the dialect.
-func (d Dialect) migrations() string {
+func (d dialect) migrations() string {
 	switch d {
-	case SQLite:
+	case sqlite:
 		return migrate.SQLite
-	case MySQL:
+	case mysql:
 		return migrate.MySQL
 	}
 	return migrate.Postgres
@@ -70,12 +71,12 @@ func up(ctx context.Context, set migrate.Set, db *sql.DB) error {
 	return nil
 }
 
-func (c Config) files() files { return files{c.Dialect, string(c.Layout), c.Table} }
+func (c Config) files() files { return files{dialect(c.Dialect), string(c.Layout), c.Table} }
 
 // Migrate creates or updates the table. Several processes may do so at once. The version is
 // kept in millrace_idempotency_version, for tables of another name in
 // millrace_idempotency_{table}_version.
-func (s *Store) Migrate(ctx context.Context) error {
+func (s *store) Migrate(ctx context.Context) error {
 	set, err := s.cfg.files().migrations()
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // PrintMigrations writes the migrations as one SQL script for an empty database, for teams that
 // run such scripts by themselves. Migrate then adds only newer migrations.
-func (s *Store) PrintMigrations(w io.Writer) error {
+func (s *store) PrintMigrations(w io.Writer) error {
 	set, err := s.cfg.files().migrations()
 	if err != nil {
 		return err
@@ -93,9 +94,13 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 	return set.Print(w)
 }
 
-// Migrations returns the migration files in goose's format, with the table's name filled in,
-// for teams that embed them among their own.
-func (s *Store) Migrations() (fs.FS, error) {
-	set, err := s.cfg.files().migrations()
-	return set.FS, err
+// Migrations implements [migrations.Migrator]. The table's name is filled in.
+func (s *store) Migrations() ([]migrations.Set, error) { return sets(s.cfg.files()) }
+
+func sets(f files) ([]migrations.Set, error) {
+	set, err := f.migrations()
+	if err != nil {
+		return nil, err
+	}
+	return []migrations.Set{migrations.Set(set)}, nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-var onMySQL = sqlidempotency.Config{Dialect: sqlidempotency.MySQL}
+var onMySQL = sqlidempotency.Config{Dialect: sqltx.MySQL}
 
 // plain opens the driver as an application would by itself, with other settings than this
 // module's.
@@ -83,7 +83,7 @@ func testMySQLClients(t *testing.T, server servicetest.MySQLServer) {
 			if n, err := s.Prune(t.Context(), time.Now().Add(time.Minute), 10); n != 2 || err != nil {
 				t.Errorf("Prune of all deleted %d, %v", n, err)
 			}
-			leases := newLeases(t, db, sqlidempotency.MySQL)
+			leases := newLeases(t, db, sqltx.MySQL)
 			c, err := leases.Claim(t.Context(), record("k"), time.Minute)
 			if err != nil || c.State != driver.Claimed {
 				t.Fatalf("Claim: %v, %v", c.State, err)

@@ -32,7 +32,7 @@ func TestPoolOfOne(t *testing.T) {
 	})
 }
 
-func guarded(t *testing.T, ctx context.Context, db *sql.DB, s *sqlidempotency.Store) {
+func guarded(t *testing.T, ctx context.Context, db *sql.DB, s driver.SQLStore[*sql.Tx]) {
 	t.Helper()
 	fresh, err := s.Once(ctx, record("stats:1"), func(ctx context.Context) error {
 		seen, err := s.Seen(ctx, "stats:1")
@@ -67,7 +67,7 @@ func guarded(t *testing.T, ctx context.Context, db *sql.DB, s *sqlidempotency.St
 
 // leased works in a transaction on the only connection until the renewal of its lease waits for
 // it, and completes it there.
-func leased(t *testing.T, ctx context.Context, db *sql.DB, store *sqlidempotency.Leases) {
+func leased(t *testing.T, ctx context.Context, db *sql.DB, store driver.SQLLeaseStore) {
 	t.Helper()
 	leases, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "stats", TTL: 6 * time.Second})
 	if err != nil {

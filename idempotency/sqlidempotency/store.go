@@ -11,8 +11,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Store is a [driver.Store] in a SQL table.
-type Store struct {
+type store struct {
 	db  *sql.DB
 	cfg Config
 
@@ -21,16 +20,10 @@ type Store struct {
 	picked                          string // MySQL only
 }
 
-var (
-	_ driver.BatchStore       = (*Store)(nil)
-	_ driver.TxStore[*sql.Tx] = (*Store)(nil)
-	_ driver.Forgetter        = (*Store)(nil)
-)
-
 // New creates a store on db, which the caller closes. It does not connect to the database;
-// [Store.Migrate] creates the table. Handlers must write through the same db for their effect
+// Migrate creates the table. Handlers must write through the same db for their effect
 // to be in the transaction.
-func New(db *sql.DB, cfg Config) (*Store, error) {
+func New(db *sql.DB, cfg Config) (driver.SQLStore[*sql.Tx], error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open the database that the effects go to")
 	}
@@ -38,11 +31,11 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, cfg: cfg}
+	s := &store{db: db, cfg: cfg}
 	statements := map[string]*string{
 		"insert": &s.insert, "insert_many": &s.insertMany, "seen": &s.seen, "prune": &s.prune, "recorded": &s.recorded, "forget": &s.forget,
 	}
-	if cfg.Dialect == MySQL {
+	if cfg.Dialect == sqltx.MySQL {
 		statements["picked"] = &s.picked
 	}
 	for name, text := range statements {
@@ -55,7 +48,7 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 }
 
 // Once records the key and runs fn in one transaction; see [driver.Store].
-func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
+func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
 	row, err := s.cfg.row(r)
 	if err != nil {
 		return false, err
@@ -65,7 +58,7 @@ func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 		if err != nil {
 			return false, err
 		}
-		if s.cfg.Dialect == MySQL {
+		if s.cfg.Dialect == sqltx.MySQL {
 			duplicate, err := res.LastInsertId()
 			return duplicate == 0, err
 		}
@@ -80,11 +73,11 @@ func (s *Store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 
 // Tx returns the transaction on the store's database that ctx carries; see
 // [driver.TxStore].
-func (s *Store) Tx(ctx context.Context) (*sql.Tx, bool) { return sqltx.On(ctx, s.db) }
+func (s *store) Tx(ctx context.Context) (*sql.Tx, bool) { return sqltx.On(ctx, s.db) }
 
 // Seen reports whether the key is recorded. Inside a transaction on the same database it also
 // sees the keys of that transaction.
-func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
+func (s *store) Seen(ctx context.Context, key string) (bool, error) {
 	id, err := s.cfg.id(key)
 	if err != nil {
 		return false, err
@@ -102,8 +95,8 @@ func (s *Store) Seen(ctx context.Context, key string) (bool, error) {
 
 // Prune deletes up to limit keys recorded before the given time, oldest first, in its own
 // transaction or in the one that ctx carries.
-func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	return prune(ctx, s.db, s.prune, s.cfg.Dialect.time(before), limit)
+func (s *store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return prune(ctx, s.db, s.prune, dialect(s.cfg.Dialect).time(before), limit)
 }
 
 func prune(ctx context.Context, db *sql.DB, query string, before any, limit int) (int, error) {
@@ -125,11 +118,11 @@ func prune(ctx context.Context, db *sql.DB, query string, before any, limit int)
 }
 
 // time returns t in the form of the dialect's tables.
-func (d Dialect) time(t time.Time) any {
+func (d dialect) time(t time.Time) any {
 	switch d {
-	case SQLite:
+	case sqlite:
 		return t.UTC().Format("2006-01-02T15:04:05.000Z")
-	case MySQL:
+	case mysql:
 		return t.UTC().Format("2006-01-02 15:04:05.000000")
 	}
 	return t

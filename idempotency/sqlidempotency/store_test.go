@@ -31,13 +31,13 @@ func TestNewChecks(t *testing.T) {
 		cfg  sqlidempotency.Config
 		want string
 	}{
-		{nil, sqlidempotency.Config{Dialect: sqlidempotency.SQLite}, "db is nil"},
+		{nil, sqlidempotency.Config{Dialect: sqltx.SQLite}, "db is nil"},
 		{db, sqlidempotency.Config{}, "Config.Dialect"},
 		{db, sqlidempotency.Config{Dialect: "oracle"}, "Config.Dialect"},
-		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: "wide"}, "Config.Layout"},
-		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Table: "t; DROP TABLE users"}, "Config.Table"},
-		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Table: "Upper"}, "Config.Table"},
-		{db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Table: strings.Repeat("x", 29)}, "Config.Table"},
+		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: "wide"}, "Config.Layout"},
+		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: "t; DROP TABLE users"}, "Config.Table"},
+		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: "Upper"}, "Config.Table"},
+		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: strings.Repeat("x", 29)}, "Config.Table"},
 	} {
 		if _, err := sqlidempotency.New(tc.db, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("New(%+v) = %v, want an error about %s", tc.cfg, err, tc.want)
@@ -95,15 +95,16 @@ func TestMigrations(t *testing.T) {
 		// A second table in the same database is independent.
 		cfg.Table = "other_" + string(cfg.Layout)
 		other := migrated(t, db, cfg)
-		for name, s := range map[string]*sqlidempotency.Store{"printed": printed, "other": other} {
+		for name, s := range map[string]driver.SQLStore[*sql.Tx]{"printed": printed, "other": other} {
 			if fresh, err := s.Once(t.Context(), record("stats:e-1"), nothing); !fresh || err != nil {
 				t.Errorf("%s: %v, %v; want a fresh key in each table", name, fresh, err)
 			}
 		}
-		files, err := other.Migrations()
+		sets, err := other.Migrations()
 		if err != nil {
 			t.Fatal(err)
 		}
+		files := sets[0].FS
 		names, _ := fs.Glob(files, "*.sql")
 		text, err := fs.ReadFile(files, names[0])
 		if err != nil || !strings.Contains(string(text), "-- +goose Up") || !strings.Contains(string(text), cfg.Table+" (\n") {
@@ -114,7 +115,7 @@ func TestMigrations(t *testing.T) {
 
 func TestProcessedEventsNeedsAGroup(t *testing.T) {
 	_, db := servicetest.SQLite(t)
-	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: sqlidempotency.ProcessedEvents})
 	for _, key := range []string{"plain", ":e-1", "stats:"} {
 		_, err := s.Once(t.Context(), record(key), func(context.Context) error {
 			t.Errorf("the handler ran with key %q", key)
@@ -149,7 +150,7 @@ func TestBrokenTextIsStored(t *testing.T) {
 // handler that ignores it must not end with a key and without its effect.
 func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 	db := servicetest.Postgres(t)
-	s := migrated(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	fresh, err := s.Once(t.Context(), record("stats:e-1"), func(ctx context.Context) error {
 		tx, _ := sqltx.From(ctx)
 		_, _ = tx.ExecContext(ctx, `INSERT INTO no_such_table VALUES (1)`)
@@ -167,7 +168,7 @@ func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 // error, and works when sqltx.Do begins its transaction again.
 func TestSerializableOuter(t *testing.T) {
 	a, b := pools(t, databases[1])
-	cfg := sqlidempotency.Config{Dialect: sqlidempotency.Postgres}
+	cfg := sqlidempotency.Config{Dialect: sqltx.Postgres}
 	first, second := migrated(t, a, cfg), newStore(t, b, cfg)
 	event := "stats:e-1"
 	attempt := func(inside func() error, attempts int) (fresh bool, err error) {
@@ -206,7 +207,7 @@ func TestDatabaseErrorsKeepTheirClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s := newStore(t, db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	s := newStore(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	_, once := s.Once(t.Context(), record("stats:e-1"), nothing)
 	_, seen := s.Seen(t.Context(), "stats:e-1")
 	_, prune := s.Prune(t.Context(), time.Now(), 1)

@@ -24,7 +24,7 @@ func (e *handlerError) Unwrap() error { return e.err }
 // the keys are new. key names one of the new keys. sqltx.Do runs both again if the database
 // rolled the transaction back because of a conflict; in an outer transaction the caller must
 // begin again.
-func (s *Store) do(ctx context.Context, key func() string,
+func (s *store) do(ctx context.Context, key func() string,
 	claim func(ctx context.Context, tx *sql.Tx) (fresh bool, err error), fn func(ctx context.Context) error,
 ) (fresh bool, err error) {
 	var own *handlerError // of the last run
@@ -38,7 +38,7 @@ func (s *Store) do(ctx context.Context, key func() string,
 			own = &handlerError{err}
 			return own
 		}
-		if s.cfg.Dialect != MySQL {
+		if s.cfg.Dialect != sqltx.MySQL {
 			return nil
 		}
 		return s.stillThere(ctx, key())
@@ -59,7 +59,7 @@ func (s *Store) do(ctx context.Context, key func() string,
 // stillThere refuses to commit if the transaction no longer exists. MySQL ends a deadlock by
 // rolling one transaction back, and its session goes on outside any transaction: later
 // statements commit by themselves, and COMMIT returns no error.
-func (s *Store) stillThere(ctx context.Context, key string) error {
+func (s *store) stillThere(ctx context.Context, key string) error {
 	ok, err := s.Seen(ctx, key)
 	if err == nil && !ok {
 		err = errLost

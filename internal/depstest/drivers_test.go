@@ -12,7 +12,7 @@ import (
 // -update cannot allow a package.
 type driver struct {
 	modules []string // each module and those below it
-	names   []string // "pg…", "…prom", or a whole path
+	names   []string // "pg…", "…watermill", or a whole path
 }
 
 // drivers are the modules that a user links only on request.
@@ -32,7 +32,7 @@ func drivers() []driver {
 		{[]string{"github.com/nats-io/nats.go"}, []string{"nats…", "bus/allbus"}},
 		{[]string{"github.com/ThreeDotsLabs/watermill-sql"}, []string{"pg…", "postgres", "mysql…", "bus/allbus"}},
 		{[]string{"github.com/aws", "github.com/ThreeDotsLabs/watermill-aws"}, []string{"sqs…", "dynamo…", "bus/allbus"}},
-		{[]string{"github.com/prometheus"}, []string{"…prom"}},
+		{[]string{"github.com/prometheus"}, []string{"metrics", "promtest"}},
 		{[]string{"github.com/stretchr/testify"}, []string{"bus/bustest"}}, // Watermill's own conformance suite needs it
 	}
 }

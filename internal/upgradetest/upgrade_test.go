@@ -32,7 +32,7 @@ func open(t *testing.T, db *sql.DB, kind string) store {
 	var s store
 	var err error
 	if kind == "status" {
-		s, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: 2})
+		s, err = pgoutbox.NewStatus(db, pgoutbox.Config{Shards: 2})
 	} else {
 		s, err = pgoutbox.New(db, pgoutbox.Config{Shards: 2})
 	}
@@ -228,7 +228,7 @@ func refused(t *testing.T, db *sql.DB, ledgers map[string]*ledger) {
 	for kind, l := range ledgers {
 		n := len(l.Published())
 		err := l.relay(t, open(t, db, kind), 1<<30)
-		if !errors.Is(err, outbox.ErrForeignDatabase) || len(l.Published()) != n {
+		if !errors.Is(err, driver.ErrForeignDatabase) || len(l.Published()) != n {
 			t.Fatalf("%s: on another system the relay ended with %v and published %d; want it refused", kind, err, len(l.Published())-n)
 		}
 		if !strings.Contains(err.Error(), "outbox adopt") {

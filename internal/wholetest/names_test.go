@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
+	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
 
@@ -36,7 +37,7 @@ func TestHostileTables(t *testing.T) {
 			return err
 		},
 	}
-	for _, dialect := range []sqlidempotency.Dialect{sqlidempotency.Postgres, sqlidempotency.MySQL, sqlidempotency.SQLite} {
+	for _, dialect := range []sqltx.Dialect{sqltx.Postgres, sqltx.MySQL, sqltx.SQLite} {
 		checks["sqlidempotency.Config "+string(dialect)] = func(n string) error {
 			_, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: dialect, Table: n})
 			return err

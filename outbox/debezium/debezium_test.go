@@ -58,12 +58,12 @@ func stores(t *testing.T) map[debezium.Options]printer {
 	}
 	pg, err := pgoutbox.New(db, pgoutbox.Config{})
 	add(debezium.PostgreSQL, debezium.Cursor, pg, err)
-	pgStatus, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	pgStatus, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	add(debezium.PostgreSQL, debezium.Status, pgStatus, err)
 	for _, d := range []debezium.Database{debezium.MySQL, debezium.MariaDB} {
 		my, err := mysqloutbox.New(db, mysqloutbox.Config{})
 		add(d, debezium.Cursor, my, err)
-		myStatus, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+		myStatus, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
 		add(d, debezium.Status, myStatus, err)
 	}
 	return out

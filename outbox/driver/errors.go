@@ -6,8 +6,9 @@ import (
 )
 
 var (
-	// ErrNoTransaction is returned by Store.Append if its tx is not a transaction
-	// ([sqltx.CheckTx]). The error names the type of tx.
+	// ErrNoTransaction is returned by Store.Append and Outbox.Append if their tx is not a
+	// transaction ([sqltx.CheckTx]): a pool, a connection or a wrapper of one would commit the
+	// events even if the caller's work is rolled back. The error names the type of tx.
 	ErrNoTransaction = errors.New("outbox: append needs the transaction that writes your data")
 
 	// ErrLeaseHeld is returned by Store.Lease while another holder's lease is valid.
@@ -18,13 +19,15 @@ var (
 	// settlement was not stored. In the latter case Store.Read returns it as well.
 	ErrLeaseLost = errors.New("outbox: the shard's lease was lost to another relay")
 
-	// ErrForeignDatabase is returned by Store.Lease when the store's cursors were written on
-	// another database system. Only [Adopter] and [Rebaser] can help.
+	// ErrForeignDatabase is returned by Store.Lease and Relay.Run when the store's cursors were
+	// written on another database system, for example after a dump was restored elsewhere. Only
+	// [Adopter] and [Rebaser] can help; then run again.
 	ErrForeignDatabase = errors.New("outbox: the cursors belong to another database system: after pg_upgrade run `millrace outbox adopt` (the store's Adopt), which keeps them; " +
 		"after a dump was restored elsewhere, where adopt refuses, run `millrace outbox rebase` (the store's Rebase), which says from when events are published again")
 
-	// ErrShards is returned by Store.Append and Store.Shards when the configured number of shards
-	// differs from the number with which the tables were first used.
+	// ErrShards is returned by Store.Append, Store.Shards and Relay.Run when the configured number
+	// of shards differs from the number with which the tables were first used. Events would go to
+	// shards without a reader, or lose their order.
 	ErrShards = errors.New("outbox: the number of shards differs from the stored one")
 
 	// ErrSlow is returned by Store.Read when reading so many events took too long, for example

@@ -45,4 +45,35 @@
 // outbox_settings (the number of shards). Times are UTC. outbox_messages has event_type,
 // aggregate_type and aggregate_id for change-data-capture readers. They see an insert of each
 // row and, if a relay also runs, one update.
+//
+// # The status store
+//
+// [NewStatus] keeps the state of each event in its row of outbox_events. It is also a
+// driver.Listener, Snapshotter and Preferrer.
+//
+// Transactions do not commit in the order of their rows' numbers. A relay reads the rows behind
+// the last one that it has read, and then looks for pending rows before it that are not in
+// flight: those were committed late. A later event of a key is appended after the earlier one
+// has committed, so a read that finds the later one finds the earlier one too. Reads take no
+// locks, and rows are marked by primary key, so no append waits.
+//
+//	property                                                  proven by
+//	all guarantees of package outbox                          TestStatusConformance
+//	nothing lost, doubled or reordered under many writers,
+//	rollbacks and a long transaction, which delays no event   TestStatusStress, TestStatusLateCommit
+//	state, published, published_at, retry_count, last_error
+//	and next_retry_at show the state of an event              TestStatusRows
+//	marking and pruning do not wait for appends               TestStatusWaitsForNobody
+//	any pool will do                                          TestStatusPlainPool
+//	keys are compared byte by byte                            TestStatusKeysWithSpaces
+//	commits of other processes wake the relay                 TestStatusOtherProcessesAreHeard
+//	a failover ends the lease                                 TestStatusLeaseEndsWithTheServer
+//	only the events that were read are marked                 TestStatusMarksByID
+//
+// A transaction that holds an old snapshot for hours keeps InnoDB from purging, and each look
+// for late rows then reads one index entry for every event published since. Event ids must be
+// UUIDs in lower case; keys, types and aggregates have up to 1000 characters, topics 255.
+// Published rows are deleted after RelayConfig.Retention; only you delete failed rows.
+//
+// Tables: outbox_events, outbox_event_leases, outbox_event_settings.
 package mysqloutbox

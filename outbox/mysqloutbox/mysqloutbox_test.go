@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t testing.TB, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
+func open(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	return openURL(t, servicetest.Chosen(t).URL(t), cfg)
 }
 
 // openURL opens a store with its own pool, like another process.
-func openURL(t testing.TB, url string, cfg mysqloutbox.Config) (*mysqloutbox.Store, *sql.DB) {
+func openURL(t testing.TB, url string, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db, err := mysqldb.Open(url)
 	if err != nil {
@@ -233,7 +233,7 @@ func TestNewRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Listen(t.Context(), func() {}); !errors.Is(err, driver.ErrUnsupported) {
+	if err := store.(driver.Listener).Listen(t.Context(), func() {}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 )
 
 // Read implements driver.Store.
-func (s *Store) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
+func (s *store) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Store.Read(ctx, l, q)
 	return b, slow(err)
 }
 
 // Read implements driver.Store.
-func (s *StatusStore) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
+func (s *statusStore) Read(ctx context.Context, l driver.Lease, q driver.Query) (driver.Batch, error) {
 	b, err := s.Store.Read(ctx, l, q)
 	return b, slow(err)
 }

@@ -23,8 +23,8 @@ const hidden = "the transactions of the server are hidden: GRANT PROCESS ON *.* 
 type transactions struct{ db *sql.DB }
 
 var (
-	_ driver.Snapshotter = (*Store)(nil)
-	_ driver.Snapshotter = (*StatusStore)(nil)
+	_ driver.Snapshotter = (*store)(nil)
+	_ driver.Snapshotter = (*statusStore)(nil)
 )
 
 // OldestSnapshot implements driver.Snapshotter with the oldest open transaction. It needs the

@@ -22,12 +22,12 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshot
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+	status, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	look("cursor", cursor)
-	look("status", status)
+	look("cursor", cursor.(driver.Snapshotter))
+	look("status", status.(driver.Snapshotter))
 }
 
 // TestOldestSnapshot: the oldest open transaction of the server is returned with its

@@ -15,7 +15,7 @@ func BenchmarkStatusDrain(b *testing.B) {
 	const rows, each = 20_000, 500
 	for range b.N {
 		b.StopTimer()
-		store, db := openStatus(b, mysqloutbox.StatusConfig{})
+		store, db := openStatus(b, mysqloutbox.Config{})
 		for n := range rows / each {
 			events := make([]event.Event, each)
 			for i := range events {

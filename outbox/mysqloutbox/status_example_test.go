@@ -18,7 +18,7 @@ func ExampleNewStatus() {
 		panic(err)
 	}
 	defer db.Close()
-	store, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: 4})
+	store, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: 4})
 	if err != nil {
 		panic(err)
 	}

@@ -34,7 +34,7 @@ func appendTo(t testing.TB, db *sql.DB, store driver.Store, events ...event.Even
 func TestStatusRows(t *testing.T) { servicetest.EachMySQL(t, testStatusRows) }
 
 func testStatusRows(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	good, bad := newEvent(t, "good", 1), newEvent(t, "bad", 1)
 	appendTo(t, db, store, good, bad)
 	type row struct {
@@ -98,7 +98,7 @@ func testStatusRows(t *testing.T, _ servicetest.MySQLServer) {
 func TestStatusLateCommit(t *testing.T) { servicetest.EachMySQL(t, testStatusLateCommit) }
 
 func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func testStatusLateCommit(t *testing.T, _ servicetest.MySQLServer) {
 func TestStatusWaitsForNobody(t *testing.T) { servicetest.EachMySQL(t, testStatusWaitsForNobody) }
 
 func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	store, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+	store, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
 func TestStatusKeysWithSpaces(t *testing.T) { servicetest.EachMySQL(t, testStatusKeysWithSpaces) }
 
 func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "a ", 1), newEvent(t, "a", 2))
 	ctx := within(t, 20*time.Second)
 	l, err := store.Lease(ctx, 0, "first", time.Minute)
@@ -275,13 +275,13 @@ func TestStatusOtherProcessesAreHeard(t *testing.T) {
 
 func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
-	open := func() (*mysqloutbox.StatusStore, *sql.DB) {
+	open := func() (driver.SQLStore, *sql.DB) {
 		db, err := mysqldb.Open(url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		store, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+		store, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,11 +300,11 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 			t.Fatal(err)
 		}
 	}
-	off, err := mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Poll: -1})
+	off, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{Poll: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := off.Listen(ctx, func() {}); !errors.Is(err, driver.ErrUnsupported) {
+	if err := off.(driver.Listener).Listen(ctx, func() {}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
 	}
 }
@@ -312,7 +312,7 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 func TestStatusAppendLimits(t *testing.T) { servicetest.EachMySQL(t, testStatusAppendLimits) }
 
 func testStatusAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -327,11 +327,11 @@ func testStatusAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 }
 
 func TestNewStatusRejects(t *testing.T) {
-	if _, err := mysqloutbox.NewStatus(nil, mysqloutbox.StatusConfig{}); err == nil {
+	if _, err := mysqloutbox.NewStatus(nil, mysqloutbox.Config{}); err == nil {
 		t.Error("NewStatus accepted no pool")
 	}
 	for _, n := range []int{-1, 5000} {
-		if _, err := mysqloutbox.NewStatus(&sql.DB{}, mysqloutbox.StatusConfig{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+		if _, err := mysqloutbox.NewStatus(&sql.DB{}, mysqloutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
 			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-func openStatus(t testing.TB, cfg mysqloutbox.StatusConfig) (*mysqloutbox.StatusStore, *sql.DB) {
+func openStatus(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Chosen(t).DB(t)
 	store, err := mysqloutbox.NewStatus(db, cfg)
@@ -32,11 +32,11 @@ func TestStatusConformance(t *testing.T) { servicetest.EachMySQL(t, testStatusCo
 
 func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
 	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db := openStatus(t, mysqloutbox.StatusConfig{Shards: shards})
+		store, db := openStatus(t, mysqloutbox.Config{Shards: shards})
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
 			Reopen: func(shards int) (driver.Store, error) {
-				return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards})
+				return mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: shards})
 			},
 		}
 	})
@@ -48,7 +48,7 @@ func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 }
 
 func testStatusLeaseEndsWithTheServer(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	for name, items := range map[string][]*driver.Item{
 		"renewed": nil, "settled": {{ID: 1, MessageID: uuid.NewString()}},
 	} {
@@ -74,7 +74,7 @@ func testStatusLeaseEndsWithTheServer(t *testing.T, _ servicetest.MySQLServer) {
 func TestStatusStress(t *testing.T) { servicetest.EachMySQL(t, testStatusStress) }
 
 func testStatusStress(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{Shards: 2})
+	store, db := openStatus(t, mysqloutbox.Config{Shards: 2})
 	db.SetMaxOpenConns(24)
 	outboxtest.RunStress(t, outboxtest.StressConfig{
 		Store: store, DB: db, Unrelated: db, Duration: 3 * time.Second, UnrelatedFor: 2500 * time.Millisecond,
@@ -84,13 +84,13 @@ func testStatusStress(t *testing.T, _ servicetest.MySQLServer) {
 func TestStatusMarksByID(t *testing.T) { servicetest.EachMySQL(t, testStatusMarksByID) }
 
 func testStatusMarksByID(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	statustest.MarksByID(t, store, db)
 }
 
 func TestStatusPruneGoesOn(t *testing.T) { servicetest.EachMySQL(t, testStatusPruneGoesOn) }
 
 func testStatusPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.StatusConfig{})
+	store, db := openStatus(t, mysqloutbox.Config{})
 	statustest.PruneGoesOn(t, store, db)
 }

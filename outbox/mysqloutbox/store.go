@@ -21,7 +21,7 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config configures a [Store]. The zero value works.
+// Config configures a store of [New] or [NewStatus]. The zero value works.
 type Config struct {
 	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
 	// when zero. It is stored on first use and cannot change while there are events. An idle
@@ -41,10 +41,7 @@ type Config struct {
 	Poll time.Duration
 }
 
-// Store is an outbox in MySQL or MariaDB. It implements driver.Store and the
-// optional driver.Signal, Listener, Pruner, Parking, Failing, Inspector, Snapshotter
-// and Rebaser, and adds Migrate, PrintMigrations and Migrations.
-type Store struct {
+type store struct {
 	*cursorstore.Store
 	transactions
 	log  *mysqllog.Log
@@ -52,13 +49,14 @@ type Store struct {
 }
 
 var (
-	_ driver.Store    = (*Store)(nil)
-	_ driver.Listener = (*Store)(nil)
+	_ driver.Store    = (*store)(nil)
+	_ driver.Listener = (*store)(nil)
 )
 
 // New makes a store over db, a pool of github.com/go-sql-driver/mysql. It does
-// no I/O; call Migrate once before use.
-func New(db *sql.DB, cfg Config) (*Store, error) {
+// no I/O; call Migrate once before use. It is also a driver.Listener, Snapshotter and
+// Rebaser.
+func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("mysqloutbox: db is nil")
 	}
@@ -74,18 +72,18 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)
 	}
-	store, err := cursorstore.New(db, log, migrate.MySQL, sub, names, cfg.Shards)
+	cursor, err := cursorstore.New(db, log, migrate.MySQL, sub, names, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Poll == 0 {
 		cfg.Poll = mysqllog.WatchInterval
 	}
-	return &Store{Store: store, transactions: transactions{db}, log: log, poll: cfg.Poll}, nil
+	return &store{Store: cursor, transactions: transactions{db}, log: log, poll: cfg.Poll}, nil
 }
 
 // Listen implements driver.Listener by polling, see Config.Poll.
-func (s *Store) Listen(ctx context.Context, wake func()) error {
+func (s *store) Listen(ctx context.Context, wake func()) error {
 	if s.poll < 0 {
 		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", driver.ErrUnsupported)
 	}

@@ -13,21 +13,13 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// namedStore has the common methods of both stores.
-type namedStore interface {
-	driver.Store
-	driver.Rebaser
-	driver.Adopter
-	Migrate(ctx context.Context) error
-}
-
-func namedStores() map[string]func(db *sql.DB, schema, prefix string, shards int) (namedStore, error) {
-	return map[string]func(db *sql.DB, schema, prefix string, shards int) (namedStore, error){
-		"cursor": func(db *sql.DB, schema, prefix string, shards int) (namedStore, error) {
+func namedStores() map[string]func(db *sql.DB, schema, prefix string, shards int) (driver.SQLStore, error) {
+	return map[string]func(db *sql.DB, schema, prefix string, shards int) (driver.SQLStore, error){
+		"cursor": func(db *sql.DB, schema, prefix string, shards int) (driver.SQLStore, error) {
 			return pgoutbox.New(db, pgoutbox.Config{Schema: schema, Prefix: prefix, Shards: shards})
 		},
-		"status": func(db *sql.DB, schema, prefix string, shards int) (namedStore, error) {
-			return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Schema: schema, Prefix: prefix, Shards: shards})
+		"status": func(db *sql.DB, schema, prefix string, shards int) (driver.SQLStore, error) {
+			return pgoutbox.NewStatus(db, pgoutbox.Config{Schema: schema, Prefix: prefix, Shards: shards})
 		},
 	}
 }
@@ -72,16 +64,16 @@ func TestNamedTables(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, s := range []namedStore{beside, store} {
+				for _, s := range []driver.SQLStore{beside, store} {
 					if err := s.Migrate(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
 				t.Cleanup(func() {
-					if err := store.Adopt(context.Background()); err != nil {
+					if err := store.(driver.Adopter).Adopt(context.Background()); err != nil {
 						t.Errorf("Adopt: %v", err)
 					}
-					if err := store.Rebase(context.Background(), time.Now()); err != nil {
+					if err := store.(driver.Rebaser).Rebase(context.Background(), time.Now()); err != nil {
 						t.Errorf("Rebase: %v", err)
 					}
 					lease, err := beside.Lease(context.Background(), 0, "me", time.Hour)

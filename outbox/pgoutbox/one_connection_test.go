@@ -14,23 +14,15 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// oneStore has the common methods of the two kinds of stores.
-type oneStore interface {
-	driver.Store
-	driver.Listener
-	driver.Inspector
-	Migrate(ctx context.Context) error
-}
-
 // onOne opens a store of each kind over a pool of one connection.
-func onOne(t testing.TB, shards int, status bool) (oneStore, outboxtest.Harness) {
+func onOne(t testing.TB, shards int, status bool) (driver.SQLStore, outboxtest.Harness) {
 	t.Helper()
 	db := servicetest.Postgres(t)
 	db.SetMaxOpenConns(1)
-	var store oneStore
+	var store driver.SQLStore
 	var err error
 	if status {
-		store, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
+		store, err = pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards})
 	} else {
 		store, err = pgoutbox.New(db, pgoutbox.Config{Shards: shards})
 	}
@@ -67,7 +59,7 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 			store, _ := onOne(t, 1, status)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			err := store.Listen(ctx, func() {})
+			err := store.(driver.Listener).Listen(ctx, func() {})
 			if !errors.Is(err, driver.ErrUnsupported) || !errors.Is(err, driver.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
 				t.Errorf("Listen on a pool of one connection returned %v, want ErrUnsupported and the remedy", err)
 			}
@@ -89,7 +81,7 @@ func TestListenBehindAPooler(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	err = store.Listen(ctx, func() { t.Error("a pooler woke the relay") })
+	err = store.(driver.Listener).Listen(ctx, func() { t.Error("a pooler woke the relay") })
 	if !errors.Is(err, driver.ErrPooler) || !errors.Is(err, driver.ErrUnsupported) || !strings.Contains(err.Error(), "leads to the server itself") {
 		t.Errorf("Listen through PgBouncer returned %v, want ErrPooler and the remedy", err)
 	}
@@ -111,11 +103,11 @@ func TestReadEndedByTheServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { hasty.Close() })
-			var store oneStore
+			var store driver.SQLStore
 			table := "outbox_messages"
 			if status {
 				table = "outbox_events"
-				store, err = pgoutbox.NewStatus(hasty, pgoutbox.StatusConfig{})
+				store, err = pgoutbox.NewStatus(hasty, pgoutbox.Config{})
 			} else {
 				store, err = pgoutbox.New(hasty, pgoutbox.Config{})
 			}

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t testing.TB, cfg pgoutbox.Config) (*pgoutbox.Store, *sql.DB) {
+func open(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.New(db, cfg)
@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 }
 
 // other opens a store with another pool on the same schema, like a second process.
-func other(t testing.TB, url string) (*pgoutbox.Store, *sql.DB) {
+func other(t testing.TB, url string) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db, err := pgdb.Open(url)
 	if err != nil {
@@ -258,7 +258,7 @@ func TestRebase(t *testing.T) {
 	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) {
 		t.Fatalf("Run on foreign cursors returned %v, want ErrForeignDatabase", err)
 	}
-	if err := store.Rebase(ctx, restored); err != nil {
+	if err := store.(driver.Rebaser).Rebase(ctx, restored); err != nil {
 		t.Fatal(err)
 	}
 	write(3)
@@ -298,7 +298,7 @@ func TestIdleRelayAsksRarely(t *testing.T) {
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	asksRarely(t, &c, store)
+	asksRarely(t, &c, store.(listening))
 }
 
 // unwoken is a store whose Listen never wakes: the tests of all packages in one database wake

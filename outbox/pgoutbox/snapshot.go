@@ -34,8 +34,8 @@ type sighting struct {
 }
 
 var (
-	_ driver.Snapshotter = (*Store)(nil)
-	_ driver.Snapshotter = (*StatusStore)(nil)
+	_ driver.Snapshotter = (*store)(nil)
+	_ driver.Snapshotter = (*statusStore)(nil)
 )
 
 // OldestSnapshot implements driver.Snapshotter. The age of a session's snapshot is the age of

@@ -66,12 +66,12 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshot
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	status, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	look("cursor", cursor)
-	look("status", status)
+	look("cursor", cursor.(driver.Snapshotter))
+	look("status", status.(driver.Snapshotter))
 }
 
 func oldest(t *testing.T, s driver.Snapshotter) driver.Snapshot {

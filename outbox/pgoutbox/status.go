@@ -23,25 +23,7 @@ import (
 //go:embed sql/status/*.sql
 var statusFiles embed.FS
 
-// StatusConfig configures a [StatusStore]. The zero value works.
-type StatusConfig struct {
-	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
-	// when zero. It is stored on first use and cannot change while there are events. An idle
-	// relay costs one statement per second and shard.
-	Shards int
-	// Schema is the schema of the tables and their versions. It must exist before Migrate. When
-	// empty, it is the first one of the search path.
-	Schema string
-	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one schema
-	// have two prefixes. Lower-case letters, digits and _, at most 24.
-	Prefix string
-}
-
-// StatusStore is an outbox in PostgreSQL that keeps the state of each event in its row. It
-// implements driver.Store and the optional driver.Signal, Notifier, Listener, Pruner, Parking,
-// Failing, Inspector, Snapshotter, Rebaser, Adopter and Preferrer, and adds Migrate,
-// PrintMigrations and Migrations.
-type StatusStore struct {
+type statusStore struct {
 	*statusstore.Store
 	*snapshots
 	db     *sql.DB
@@ -53,24 +35,25 @@ type StatusStore struct {
 }
 
 var (
-	_ driver.Store    = (*StatusStore)(nil)
-	_ driver.Notifier = (*StatusStore)(nil)
-	_ driver.Listener = (*StatusStore)(nil)
-	_ driver.Rebaser  = (*StatusStore)(nil)
+	_ driver.Store    = (*statusStore)(nil)
+	_ driver.Notifier = (*statusStore)(nil)
+	_ driver.Listener = (*statusStore)(nil)
+	_ driver.Rebaser  = (*statusStore)(nil)
 
-	_ driver.Pruner      = (*StatusStore)(nil)
-	_ driver.Adopter     = (*StatusStore)(nil)
-	_ driver.Snapshotter = (*StatusStore)(nil)
+	_ driver.Pruner      = (*statusStore)(nil)
+	_ driver.Adopter     = (*statusStore)(nil)
+	_ driver.Snapshotter = (*statusStore)(nil)
 )
 
 // NewStatus makes a status store over db, a pool of pgx's database/sql driver.
-// It does no I/O; call Migrate once before use.
-func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
+// It does no I/O; call Migrate once before use. It is also a driver.Notifier, Listener, Snapshotter,
+// Rebaser, Adopter and Preferrer.
+func NewStatus(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("pgoutbox: db is nil")
 	}
 	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
-	if err := names.Validate("StatusConfig.Schema", "StatusConfig.Prefix"); err != nil {
+	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
 	}
 	log, err := statusLog(db, names)
@@ -91,7 +74,7 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &StatusStore{
+	s := &statusStore{
 		Store: store, snapshots: &snapshots{db: db}, db: db, log: log, reader: reader, settled: make([]atomic.Int64, max(cfg.Shards, 1)),
 	}
 	err = statusTexts(names, map[string]*string{
@@ -146,7 +129,7 @@ func statusTexts(names sqlname.Names, into map[string]*string) error {
 const sweepEvery = 64
 
 // Settle implements driver.Store. Every sweepEvery-th call deletes old progress rows.
-func (s *StatusStore) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
+func (s *statusStore) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
 	if err := s.Store.Settle(ctx, l, set); err != nil {
 		return err
 	}
@@ -161,32 +144,32 @@ func (s *StatusStore) Settle(ctx context.Context, l driver.Lease, set driver.Set
 
 // Prune implements driver.Pruner. It deletes rows in order, up to the first that is pending or
 // not old enough. Failed rows stay until they are retried or deleted.
-func (s *StatusStore) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
+func (s *statusStore) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
 	return s.log.Prune(ctx, shard, before, limit)
 }
 
 // Adopt implements driver.Adopter.
-func (s *StatusStore) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
+func (s *statusStore) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
 // Notify implements driver.Notifier: one NOTIFY in a transaction of its own.
-func (s *StatusStore) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
+func (s *statusStore) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
 
 // NotifyIn implements driver.Notifier: the NOTIFY is sent by the commit of tx.
-func (s *StatusStore) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
+func (s *statusStore) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
 	return notifyIn(ctx, tx, s.log)
 }
 
 // Listen implements driver.Listener. It keeps one connection of the pool.
-func (s *StatusStore) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
+func (s *statusStore) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
 
 // Retry implements driver.Parking, and wakes the relays of other processes.
-func (s *StatusStore) Retry(ctx context.Context, ids ...int64) (int, error) {
+func (s *statusStore) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
 	return n, tell(ctx, s.log, n, err)
 }
 
 // RetryAll implements driver.Parking, and wakes the relays of other processes.
-func (s *StatusStore) RetryAll(ctx context.Context) (int, error) {
+func (s *statusStore) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
 	return n, tell(ctx, s.log, n, err)
 }

@@ -44,7 +44,7 @@ func settle(b *testing.B, db *sql.DB, table string) {
 
 func drainStatus(b *testing.B, rows, keys int) time.Duration {
 	b.Helper()
-	store, db := openStatus(b, pgoutbox.StatusConfig{})
+	store, db := openStatus(b, pgoutbox.Config{})
 	_, err := db.ExecContext(b.Context(), `
 		INSERT INTO outbox_events (shard, topic, id, event_key, headers, payload, event_type, aggregate_type, aggregate_id)
 		SELECT 0, 'events', gen_random_uuid(), 'key-' || i % $2::int, '{"content-type":"application/cloudevents+json"}',
@@ -74,7 +74,7 @@ func drainStatus(b *testing.B, rows, keys int) time.Duration {
 // deleted in one transaction.
 func drainPlain(b *testing.B, rows int) time.Duration {
 	b.Helper()
-	_, db := openStatus(b, pgoutbox.StatusConfig{})
+	_, db := openStatus(b, pgoutbox.Config{})
 	_, err := db.ExecContext(b.Context(), `CREATE TABLE plain (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 		topic text NOT NULL, message_id uuid NOT NULL, message_key text NOT NULL, headers text NOT NULL, payload bytea NOT NULL)`)
 	if err != nil {

@@ -18,7 +18,7 @@ func ExampleNewStatus() {
 		panic(err)
 	}
 	defer db.Close()
-	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: 4})
+	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{Shards: 4})
 	if err != nil {
 		panic(err)
 	}

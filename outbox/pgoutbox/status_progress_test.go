@@ -112,7 +112,7 @@ func lease(t *testing.T, store driver.Store, holder string) driver.Lease {
 // TestStatusProgressIsSwept: old progress rows are deleted as new ones are added; a held
 // snapshot keeps all of them.
 func TestStatusProgressIsSwept(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	l := lease(t, store, "me")
 	left := func() (n int) {
 		t.Helper()
@@ -149,7 +149,7 @@ func TestStatusProgressIsSwept(t *testing.T) {
 // TestStatusSettlesBesideAHeldSnapshot: while a session holds its snapshot, no row version can
 // be removed. A settle must not read the versions that earlier ones have left.
 func TestStatusSettlesBesideAHeldSnapshot(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	l := lease(t, store, "me")
 	hold(t, db)
 	first := explained(t, db, "extend", 0, l.Token, 1_000_000, "''")
@@ -177,7 +177,7 @@ func TestStatusSettlesBesideAHeldSnapshot(t *testing.T) {
 func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
 	var tokens []int64
 	for range 2 {
-		store, _ := openStatus(t, pgoutbox.StatusConfig{})
+		store, _ := openStatus(t, pgoutbox.Config{})
 		tokens = append(tokens, lease(t, store, "me").Token)
 	}
 	if tokens[0] == tokens[1] {
@@ -189,11 +189,15 @@ func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
 // relays fail.
 func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 	db := servicetest.Postgres(t)
-	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := store.Migrations()[0]
+	sets, err := store.Migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := sets[0]
 	before := fstest.MapFS{}
 	for _, name := range []string{"0001_events.sql", "0002_lease_server.sql"} {
 		text, err := fs.ReadFile(set.FS, name)
@@ -229,7 +233,7 @@ func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 // many dead rows that cannot be removed, and behind failed rows that stay.
 func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 	const chunk = 500
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	fill := func(state string, n int) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), `INSERT INTO outbox_events
@@ -239,7 +243,7 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	prune := func(store *pgoutbox.StatusStore, want int) {
+	prune := func(store driver.SQLStore, want int) {
 		t.Helper()
 		sum := 0
 		for {
@@ -266,7 +270,7 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 	// The chunk that passes the failed rows deletes fewer than asked for.
 	prune(store, chunk-7)
 	prune(store, 60_000-(chunk-7))
-	fresh, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	fresh, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,12 +302,12 @@ func TestAdopt(t *testing.T) {
 		back    string
 	}{
 		"cursor": {
-			func(t *testing.T) (adopter, *sql.DB) { s, db := open(t, pgoutbox.Config{}); return s, db },
+			func(t *testing.T) (adopter, *sql.DB) { s, db := open(t, pgoutbox.Config{}); return s.(adopter), db },
 			`UPDATE outbox_cursors SET system_id = 1`,
 			`UPDATE outbox_messages SET xid = '90000000000000'`, `UPDATE outbox_messages SET xid = '3'`,
 		},
 		"status": {
-			func(t *testing.T) (adopter, *sql.DB) { s, db := openStatus(t, pgoutbox.StatusConfig{}); return s, db },
+			func(t *testing.T) (adopter, *sql.DB) { s, db := openStatus(t, pgoutbox.Config{}); return s.(adopter), db },
 			`UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`,
 			`UPDATE outbox_events SET xid = '90000000000000'`, `UPDATE outbox_events SET xid = '3'`,
 		},

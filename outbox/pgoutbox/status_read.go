@@ -124,7 +124,7 @@ func (w *windows) identify(ctx context.Context) (int64, error) {
 
 // Rebase implements driver.Rebaser. Pending rows are published regardless of their age, and
 // rows published since the given time are published again.
-func (s *StatusStore) Rebase(ctx context.Context, since time.Time) error {
+func (s *statusStore) Rebase(ctx context.Context, since time.Time) error {
 	shards, err := s.Shards(ctx)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 
 // TestStatusLateCommit: an event commits after a later one was read.
 func TestStatusLateCommit(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -95,13 +95,13 @@ func (k killed) Release(ctx context.Context, l driver.Lease) error {
 func TestStatusManyRelays(t *testing.T) {
 	const batch = 50
 	url := servicetest.PostgresURL(t)
-	open := func() *pgoutbox.StatusStore {
+	open := func() driver.SQLStore {
 		db, err := pgdb.Open(url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: 4})
+		store, err := pgoutbox.NewStatus(db, pgoutbox.Config{Shards: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,13 +186,13 @@ func TestStatusManyRelays(t *testing.T) {
 
 func TestStatusOtherProcessesAreWoken(t *testing.T) {
 	url := servicetest.PostgresURL(t)
-	open := func() (*pgoutbox.StatusStore, func(e event.Event), *outbox.Outbox) {
+	open := func() (driver.SQLStore, func(e event.Event), *outbox.Outbox) {
 		db, err := pgdb.Open(url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+		store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestStatusOtherProcessesAreWoken(t *testing.T) {
 }
 
 func TestStatusRebase(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{Shards: 2})
+	store, db := openStatus(t, pgoutbox.Config{Shards: 2})
 	ctx := within(t, 20*time.Second)
 	write := func(n int) {
 		t.Helper()
@@ -281,7 +281,7 @@ func TestStatusRebase(t *testing.T) {
 	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) {
 		t.Fatalf("Run on foreign positions returned %v, want ErrForeignDatabase", err)
 	}
-	if err := store.Rebase(ctx, restored); err != nil {
+	if err := store.(driver.Rebaser).Rebase(ctx, restored); err != nil {
 		t.Fatal(err)
 	}
 	write(3)
@@ -291,7 +291,7 @@ func TestStatusRebase(t *testing.T) {
 	if got := pub.Published(); len(got) != 6 || outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
 		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
 	}
-	if err := store.Rebase(ctx, time.Now().Add(-time.Hour)); err != nil {
+	if err := store.(driver.Rebaser).Rebase(ctx, time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if err := relay.Drain(ctx); err != nil {
@@ -305,7 +305,7 @@ func TestStatusRebase(t *testing.T) {
 // TestStatusRowsAhead: rows that were copied from a server whose transaction ids are ahead of
 // this one are refused until a rebase, not published again and again.
 func TestStatusRowsAhead(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	ctx := within(t, 20*time.Second)
 	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "b", 1))
 	if _, err := db.ExecContext(ctx, `UPDATE outbox_events SET xid = '90000000000000' WHERE event_key = 'a'`); err != nil {
@@ -322,7 +322,7 @@ func TestStatusRowsAhead(t *testing.T) {
 	if got := pub.Published(); len(got) != 0 {
 		t.Errorf("%d events were published", len(got))
 	}
-	if err := store.Rebase(ctx, time.Now()); err != nil {
+	if err := store.(driver.Rebaser).Rebase(ctx, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	appendTo(t, db, store, newEvent(t, "a", 2))
@@ -336,7 +336,7 @@ func TestStatusRowsAhead(t *testing.T) {
 
 // TestStatusReadOnAnotherServer: a position read in another run of the server ends the lease.
 func TestStatusReadOnAnotherServer(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	ctx := within(t, 20*time.Second)
 	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "a", 2))
 	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
@@ -371,12 +371,12 @@ func TestStatusIdleRelayAsksRarely(t *testing.T) {
 	cfg.Tracer = &c
 	db := stdlib.OpenDB(*cfg)
 	t.Cleanup(func() { db.Close() })
-	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	asksRarely(t, &c, store)
+	asksRarely(t, &c, store.(listening))
 }

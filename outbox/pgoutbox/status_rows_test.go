@@ -41,7 +41,7 @@ func appendTo(t testing.TB, db *sql.DB, store driver.Store, events ...event.Even
 
 // TestStatusRows follows two events from PENDING to PUBLISHED and to FAILED.
 func TestStatusRows(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	good, bad := newEvent(t, "good", 1), newEvent(t, "bad", 1)
 	appendTo(t, db, store, good, bad)
 	type row struct {
@@ -104,7 +104,7 @@ func TestStatusRows(t *testing.T) {
 // TestStatusMarksTouchNoIndex proves that marking is a HOT update: the primary
 // key gets no second entry for any row.
 func TestStatusMarksTouchNoIndex(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	for n := range 20 {
 		events := make([]event.Event, 250)
 		for i := range events {
@@ -134,7 +134,7 @@ func TestStatusMarksTouchNoIndex(t *testing.T) {
 }
 
 func TestStatusRefusesOtherIDs(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "events"})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestStatusRefusesOtherIDs(t *testing.T) {
 // TestStatusPlans asks the planner for its plans with much history, with few rows and without
 // statistics: all of them only walk an index.
 func TestStatusPlans(t *testing.T) {
-	_, db := openStatus(t, pgoutbox.StatusConfig{})
+	_, db := openStatus(t, pgoutbox.Config{})
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestStatusPlans(t *testing.T) {
 
 func TestStatusPrintedMigrations(t *testing.T) {
 	db := servicetest.Postgres(t)
-	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,11 +304,11 @@ func TestStatusPrintedMigrations(t *testing.T) {
 }
 
 func TestNewStatusRejects(t *testing.T) {
-	if _, err := pgoutbox.NewStatus(nil, pgoutbox.StatusConfig{}); err == nil {
+	if _, err := pgoutbox.NewStatus(nil, pgoutbox.Config{}); err == nil {
 		t.Error("NewStatus accepted no pool")
 	}
 	for _, n := range []int{-1, 5000} {
-		if _, err := pgoutbox.NewStatus(&sql.DB{}, pgoutbox.StatusConfig{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+		if _, err := pgoutbox.NewStatus(&sql.DB{}, pgoutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
 			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
 		}
 	}
@@ -316,7 +316,7 @@ func TestNewStatusRejects(t *testing.T) {
 
 // TestStatusByHand sets a published row back as the package's doc describes.
 func TestStatusByHand(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	e := newEvent(t, "a", 1)
 	appendTo(t, db, store, e, newEvent(t, "b", 1))
 	pub := &outboxtest.Publisher{}

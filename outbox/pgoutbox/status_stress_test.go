@@ -11,7 +11,7 @@ import (
 // TestStatusStress is TestStress on the status store. Its control is TestStress:
 // the naive reader loses events of the same writers there.
 func TestStatusStress(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{Shards: 2})
+	store, db := openStatus(t, pgoutbox.Config{Shards: 2})
 	db.SetMaxOpenConns(24)
 	outboxtest.RunStress(t, outboxtest.StressConfig{
 		Store: store, DB: db, Unrelated: db, Duration: 3 * time.Second, UnrelatedFor: 2500 * time.Millisecond,

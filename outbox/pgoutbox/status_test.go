@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-func openStatus(t testing.TB, cfg pgoutbox.StatusConfig) (*pgoutbox.StatusStore, *sql.DB) {
+func openStatus(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.NewStatus(db, cfg)
@@ -30,11 +30,11 @@ func openStatus(t testing.TB, cfg pgoutbox.StatusConfig) (*pgoutbox.StatusStore,
 
 func TestStatusConformance(t *testing.T) {
 	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db := openStatus(t, pgoutbox.StatusConfig{Shards: shards})
+		store, db := openStatus(t, pgoutbox.Config{Shards: shards})
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
 			Reopen: func(shards int) (driver.Store, error) {
-				return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards})
+				return pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards})
 			},
 		}
 	})
@@ -42,7 +42,7 @@ func TestStatusConformance(t *testing.T) {
 
 // After a crash of the server the lease is lost, for every operation under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	event := func(seq int64) *driver.Item { return &driver.Item{ID: seq, MessageID: uuid.NewString()} }
 	for name, items := range map[string][]*driver.Item{
 		"renewed": nil, "settled in a row": {event(1), event(2)}, "settled": {event(1), event(9)},
@@ -65,6 +65,6 @@ func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 }
 
 func TestStatusMarksByID(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.StatusConfig{})
+	store, db := openStatus(t, pgoutbox.Config{})
 	statustest.MarksByID(t, store, db)
 }

@@ -23,7 +23,7 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config configures a [Store]. The zero value works.
+// Config configures a store of [New] or [NewStatus]. The zero value works.
 type Config struct {
 	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
 	// when zero. It is stored on first use and cannot change while there are events. An idle
@@ -37,27 +37,25 @@ type Config struct {
 	Prefix string
 }
 
-// Store is an outbox in PostgreSQL. It implements driver.Store and the optional
-// driver.Signal, Notifier, Listener, Pruner, Parking, Failing, Inspector,
-// Snapshotter, Rebaser and Adopter, and adds Migrate, PrintMigrations and Migrations.
-type Store struct {
+type store struct {
 	*cursorstore.Store
 	*snapshots
 	log *pglog.Log
 }
 
 var (
-	_ driver.Store    = (*Store)(nil)
-	_ driver.Notifier = (*Store)(nil)
-	_ driver.Listener = (*Store)(nil)
+	_ driver.Store    = (*store)(nil)
+	_ driver.Notifier = (*store)(nil)
+	_ driver.Listener = (*store)(nil)
 
-	_ driver.Adopter     = (*Store)(nil)
-	_ driver.Snapshotter = (*Store)(nil)
+	_ driver.Adopter     = (*store)(nil)
+	_ driver.Snapshotter = (*store)(nil)
 )
 
 // New makes a store over db, a pool of pgx's database/sql driver. It does no
-// I/O; call Migrate once before use.
-func New(db *sql.DB, cfg Config) (*Store, error) {
+// I/O; call Migrate once before use. It is also a driver.Notifier, Listener, Snapshotter,
+// Rebaser and Adopter.
+func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("pgoutbox: db is nil")
 	}
@@ -73,36 +71,36 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
 	}
-	store, err := cursorstore.New(db, log, migrate.Postgres, sub, names, cfg.Shards)
+	cursor, err := cursorstore.New(db, log, migrate.Postgres, sub, names, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: store, snapshots: &snapshots{db: db}, log: log}, nil
+	return &store{Store: cursor, snapshots: &snapshots{db: db}, log: log}, nil
 }
 
 // Notify implements driver.Notifier: one NOTIFY in a transaction of its own.
-func (s *Store) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
+func (s *store) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
 
 // NotifyIn implements driver.Notifier: the NOTIFY is sent by the commit of tx.
-func (s *Store) NotifyIn(ctx context.Context, tx sqltx.Execer) error { return notifyIn(ctx, tx, s.log) }
+func (s *store) NotifyIn(ctx context.Context, tx sqltx.Execer) error { return notifyIn(ctx, tx, s.log) }
 
 // Listen implements driver.Listener. It keeps one connection of the pool.
-func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
+func (s *store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
 
 // Retry implements driver.Parking, and wakes the relays of other processes.
-func (s *Store) Retry(ctx context.Context, ids ...int64) (int, error) {
+func (s *store) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
 	return n, tell(ctx, s.log, n, err)
 }
 
 // RetryAll implements driver.Parking, and wakes the relays of other processes.
-func (s *Store) RetryAll(ctx context.Context) (int, error) {
+func (s *store) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
 	return n, tell(ctx, s.log, n, err)
 }
 
 // Adopt implements driver.Adopter.
-func (s *Store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
+func (s *store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
 // Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after the
 // commit of its own transactions; after the commit of any other, call Outbox.Wake.

@@ -39,7 +39,7 @@
 //	state, published, published_at, retry_count, last_error
 //	and next_retry_at show the state of an event              TestStatusRows
 //	commits of other processes are found within 50 ms, with
-//	StatusConfig.Reader                                       TestStatusOtherProcessesAreHeard
+//	Config.Reader                                             TestStatusOtherProcessesAreHeard
 //
 // Event ids must be UUIDs in lower case. Published rows are deleted after
 // RelayConfig.Retention; only you delete failed rows.

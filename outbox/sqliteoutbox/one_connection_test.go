@@ -18,16 +18,9 @@ import (
 // shared lists the cases of the suite with the most concurrency.
 var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
 
-// migrated has the common methods of the two kinds of stores.
-type migrated interface {
-	driver.Store
-	driver.Listener
-	Migrate(ctx context.Context) error
-}
-
 // onOne opens a store of each kind over a pool of one connection, and if asked with a Reader of
 // one connection.
-func onOne(t testing.TB, shards int, status, withReader bool) (migrated, outboxtest.Harness) {
+func onOne(t testing.TB, shards int, status, withReader bool) (driver.SQLStore, outboxtest.Harness) {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	db.SetMaxOpenConns(1)
@@ -36,10 +29,10 @@ func onOne(t testing.TB, shards int, status, withReader bool) (migrated, outboxt
 		cfg.Reader = reader(t, path)
 		cfg.Reader.SetMaxOpenConns(1)
 	}
-	var store migrated
+	var store driver.SQLStore
 	var err error
 	if status {
-		store, err = sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{Shards: shards, Reader: cfg.Reader})
+		store, err = sqliteoutbox.NewStatus(db, sqliteoutbox.Config{Shards: shards, Reader: cfg.Reader})
 	} else {
 		store, err = sqliteoutbox.New(db, cfg)
 	}
@@ -75,7 +68,7 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 			store, _ := onOne(t, 1, status, true)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			err := store.Listen(ctx, func() {})
+			err := store.(driver.Listener).Listen(ctx, func() {})
 			if !errors.Is(err, driver.ErrUnsupported) || !errors.Is(err, driver.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
 				t.Errorf("Listen on a Reader of one connection returned %v, want ErrUnsupported and the remedy", err)
 			}

@@ -45,15 +45,15 @@ func OpenReader(path string, conns int) (*sql.DB, error) {
 // Migrate creates or updates the outbox's tables and stores the number of shards. Several
 // processes may call it at once. It refuses a pool whose writers would fail instead of waiting
 // for each other.
-func (s *Store) Migrate(ctx context.Context) error {
+func (s *store) Migrate(ctx context.Context) error {
 	if err := impatient(ctx, s.db); err != nil {
 		return err
 	}
 	return s.Store.Migrate(ctx)
 }
 
-// Migrate creates or updates the outbox's tables, like the Migrate of [Store].
-func (s *StatusStore) Migrate(ctx context.Context) error {
+// Migrate creates or updates the outbox's tables, like the Migrate of the other store.
+func (s *statusStore) Migrate(ctx context.Context) error {
 	if err := impatient(ctx, s.db); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t testing.TB, cfg sqliteoutbox.Config) (*sqliteoutbox.Store, *sql.DB, string) {
+func open(t testing.TB, cfg sqliteoutbox.Config) (driver.SQLStore, *sql.DB, string) {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	store, err := sqliteoutbox.New(db, cfg)

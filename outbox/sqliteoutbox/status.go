@@ -17,41 +17,24 @@ import (
 //go:embed sql/status/*.sql
 var statusFiles embed.FS
 
-// StatusConfig configures a [StatusStore]. The zero value works.
-type StatusConfig struct {
-	// Shards is the number of parts of the outbox; 1 when zero. It is stored on first use and
-	// cannot change while there are events. SQLite has one writer, so more shards only gain
-	// parallel publishing.
-	Shards int
-	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one file
-	// have two prefixes. Lower-case letters, digits and _, at most 24.
-	Prefix string
-	// Reader is another pool on the same file, as in [Config].
-	Reader *sql.DB
-}
-
-// StatusStore is an outbox in a SQLite file that keeps the state of each event
-// in its row. It implements driver.Store and the optional driver.Signal,
-// Listener, Pruner, Parking, Inspector and Preferrer, and adds Migrate,
-// PrintMigrations and Migrations.
-type StatusStore struct {
+type statusStore struct {
 	*statusstore.Store
 	db, reader *sql.DB
 }
 
 var (
-	_ driver.Store    = (*StatusStore)(nil)
-	_ driver.Listener = (*StatusStore)(nil)
+	_ driver.Store    = (*statusStore)(nil)
+	_ driver.Listener = (*statusStore)(nil)
 )
 
 // NewStatus creates a status store over db, a pool of [Open] or another pool whose transactions
-// begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
-func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
+// begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use. It is also a driver.Listener and Preferrer.
+func NewStatus(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
 	}
 	names := sqlname.Names{Prefix: cfg.Prefix}
-	if err := names.Validate("StatusConfig.Schema", "StatusConfig.Prefix"); err != nil {
+	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)
 	}
 	sub, err := fs.Sub(statusFiles, "sql/status")
@@ -62,10 +45,10 @@ func NewStatus(db *sql.DB, cfg StatusConfig) (*StatusStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StatusStore{Store: store, db: db, reader: cfg.Reader}, nil
+	return &statusStore{Store: store, db: db, reader: cfg.Reader}, nil
 }
 
-// Listen implements driver.Listener. It needs StatusConfig.Reader.
-func (s *StatusStore) Listen(ctx context.Context, wake func()) error {
+// Listen implements driver.Listener. It needs Config.Reader.
+func (s *statusStore) Listen(ctx context.Context, wake func()) error {
 	return listen(ctx, s.reader, wake)
 }

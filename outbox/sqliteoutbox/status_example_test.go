@@ -25,7 +25,7 @@ func ExampleNewStatus() {
 	check(err)
 	defer db.Close()
 
-	store, err := sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{})
+	store, err := sqliteoutbox.NewStatus(db, sqliteoutbox.Config{})
 	check(err)
 	check(store.Migrate(ctx))
 

@@ -17,7 +17,7 @@ import (
 func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness, db *sql.DB, path string) {
 	t.Helper()
 	path, db = servicetest.SQLite(t)
-	cfg := sqliteoutbox.StatusConfig{Shards: shards}
+	cfg := sqliteoutbox.Config{Shards: shards}
 	if withReader {
 		cfg.Reader = reader(t, path)
 	}
@@ -71,5 +71,5 @@ func TestStatusMarksByID(t *testing.T) {
 
 func TestStatusPruneGoesOn(t *testing.T) {
 	h, db, _ := openStatus(t, 1, false)
-	statustest.PruneGoesOn(t, h.Store.(*sqliteoutbox.StatusStore), db)
+	statustest.PruneGoesOn(t, h.Store.(driver.SQLStore), db)
 }

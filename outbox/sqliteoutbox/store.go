@@ -20,7 +20,7 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config configures a [Store]. The zero value works.
+// Config configures a store of [New] or [NewStatus]. The zero value works.
 type Config struct {
 	// Shards is the number of parts of the outbox; 1 when zero. It is stored on first use and
 	// cannot change while there are events. SQLite has one writer, so more shards only gain
@@ -36,22 +36,19 @@ type Config struct {
 	Reader *sql.DB
 }
 
-// Store is an outbox in a SQLite file. It implements driver.Store and the
-// optional driver.Signal, Listener, Pruner, Parking, Failing, Inspector and Rebaser, and
-// adds Migrate, PrintMigrations and Migrations.
-type Store struct {
+type store struct {
 	*cursorstore.Store
 	db, reader *sql.DB
 }
 
 var (
-	_ driver.Store    = (*Store)(nil)
-	_ driver.Listener = (*Store)(nil)
+	_ driver.Store    = (*store)(nil)
+	_ driver.Listener = (*store)(nil)
 )
 
 // New creates a store over db, a pool of [Open] or another pool whose transactions begin
-// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use.
-func New(db *sql.DB, cfg Config) (*Store, error) {
+// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use. It is also a driver.Listener and Rebaser.
+func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
 	}
@@ -67,15 +64,15 @@ func New(db *sql.DB, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)
 	}
-	store, err := cursorstore.New(db, log.WithReader(cfg.Reader), migrate.SQLite, sub, names, cfg.Shards)
+	cursor, err := cursorstore.New(db, log.WithReader(cfg.Reader), migrate.SQLite, sub, names, cfg.Shards)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Store: store, db: db, reader: cfg.Reader}, nil
+	return &store{Store: cursor, db: db, reader: cfg.Reader}, nil
 }
 
 // Listen implements driver.Listener. It needs Config.Reader.
-func (s *Store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.reader, wake) }
+func (s *store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.reader, wake) }
 
 func listen(ctx context.Context, reader *sql.DB, wake func()) error {
 	if reader == nil {

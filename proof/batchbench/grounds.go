@@ -16,12 +16,13 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // ground is a transport with a database.
 type ground struct {
 	name    string
-	dialect sqlidempotency.Dialect
+	dialect sqltx.Dialect
 	one     string // counts a view of show $1
 	many    string // counts the views of the JSON object $1
 	open    func(ctx context.Context, cfg Config) (bs *bus.Bus, db *sql.DB, done func() error, err error)
@@ -29,14 +30,14 @@ type ground struct {
 
 var grounds = []ground{
 	{
-		"sqlite://, SQLite", sqlidempotency.SQLite,
+		"sqlite://, SQLite", sqltx.SQLite,
 		`INSERT INTO views (show, n) VALUES ($1, 1) ON CONFLICT (show) DO UPDATE SET n = n + 1`,
 		`INSERT INTO views (show, n) SELECT key, value FROM json_each($1) WHERE true
 			ON CONFLICT (show) DO UPDATE SET n = n + excluded.n`,
 		openSQLite,
 	},
 	{
-		"kafka://, PostgreSQL", sqlidempotency.Postgres,
+		"kafka://, PostgreSQL", sqltx.Postgres,
 		`INSERT INTO views (show, n) VALUES ($1, 1) ON CONFLICT (show) DO UPDATE SET n = views.n + 1`,
 		`INSERT INTO views (show, n) SELECT key, value::integer FROM jsonb_each_text($1::jsonb) ORDER BY key
 			ON CONFLICT (show) DO UPDATE SET n = views.n + excluded.n`,

@@ -59,7 +59,7 @@ func byHand(db *sql.DB) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	keys, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.Postgres})
+	keys, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	if err != nil {
 		return program{}, err
 	}

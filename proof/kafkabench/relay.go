@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/proof/backlog"
 	"github.com/millrace-go/millrace/proof/place"
@@ -28,7 +29,7 @@ const keys = 1000
 // again.
 type outboxed struct {
 	db    *sql.DB
-	store *pgoutbox.Store
+	store driver.SQLStore
 	rows  int
 }
 

@@ -30,7 +30,7 @@ const (
 // decisions and not the budget. All else is the limiter's and the store's.
 type generous struct {
 	driver.Store
-	plan ratelimit.Plan
+	plan driver.Plan
 }
 
 func newGenerous(s driver.Store, l ratelimit.Limits) (*generous, error) {
@@ -44,7 +44,7 @@ func newGenerous(s driver.Store, l ratelimit.Limits) (*generous, error) {
 }
 
 // Acquire implements driver.Store.
-func (g *generous) Acquire(ctx context.Context, _ *ratelimit.Plan, ask driver.Ask) (driver.Grant, error) {
+func (g *generous) Acquire(ctx context.Context, _ *driver.Plan, ask driver.Ask) (driver.Grant, error) {
 	return g.Store.Acquire(ctx, &g.plan, ask)
 }
 

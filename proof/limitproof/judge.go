@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // outcome is one act as it was played.
 type outcome struct {
 	act      act
-	plan     *ratelimit.Plan
+	plan     *driver.Plan
 	measured span
 	end      time.Duration // of the demand
 	figures  figures

@@ -33,7 +33,7 @@ func TestStepIsAStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := &ratelimit.Plan{Rate: 1, LowRate: 1, Burst: 500, LowBurst: 300, Delay: 20 * time.Millisecond, Yield: 20 * time.Millisecond}
+	plan := &driver.Plan{Rate: 1, LowRate: 1, Burst: 500, LowBurst: 300, Delay: 20 * time.Millisecond, Yield: 20 * time.Millisecond}
 	take := func(p ratelimit.Priority) int {
 		t.Helper()
 		g, err := store.Acquire(t.Context(), plan, driver.Ask{Runs: []driver.Run{{Priority: p, Size: 1, Count: 1000}}})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/queue/draw"
 )
 
@@ -30,7 +31,7 @@ func (p *presale) checks(ctx context.Context, verify string) (checks []judge.Che
 	checks = append(checks,
 		judge.That("no person enters before the opening", p.first >= 0, "the first %s", before(p.first)),
 		judge.Goal("the first enter within 5 s of it", p.first <= atTheOpening,
-			"the first %s, %s let in %s; the order was drawn %s", before(p.first), thousands(int64(min(p.cfg.Threshold, p.cfg.People))), before(p.full), before(p.drawn)))
+			"the first %s, %s let in %s; the order was drawn %s", before(p.first), screen.Thousands(min(p.cfg.Threshold, p.cfg.People)), before(p.full), before(p.drawn)))
 	files := map[string]string{"draw": filepath.Join(p.folder, "draw.json"), "leaves": filepath.Join(p.folder, "leaves.txt")}
 	for path, file := range map[string]string{"draw/" + p.cfg.Event: files["draw"], "draw/" + p.cfg.Event + "/leaves": files["leaves"]} {
 		body, err := p.get(ctx, path)
@@ -45,7 +46,7 @@ func (p *presale) checks(ctx context.Context, verify string) (checks []judge.Che
 	if err != nil {
 		return append(checks, judge.That("what is published is whole", false, "%v", err)), nil
 	}
-	checks = append(checks, judge.That("what is published is whole", order.Len() == p.cfg.People, "%s leaves of %s people", thousands(int64(order.Len())), thousands(int64(p.cfg.People))))
+	checks = append(checks, judge.That("what is published is whole", order.Len() == p.cfg.People, "%s leaves of %s people", screen.Thousands(order.Len()), screen.Thousands(p.cfg.People)))
 	checks = append(checks, p.compare("by package draw", func(leaf string) int {
 		l, err := draw.ParseLeaf(leaf)
 		if err != nil {
@@ -145,5 +146,5 @@ func (p *presale) compare(by string, placeOf func(leaf string) int) judge.Check 
 		last = inside[len(inside)-1]
 	}
 	return judge.That("each place is the one that was drawn, "+by, wrong == 0 && len(inside) == min(p.cfg.Threshold, p.cfg.People),
-		"%d of %s are not; %s are inside, the last of them drew place %s%s", wrong, thousands(int64(len(p.told))), thousands(int64(len(inside))), thousands(int64(last)), first)
+		"%d of %s are not; %s are inside, the last of them drew place %s%s", wrong, screen.Thousands(len(p.told)), screen.Thousands(len(inside)), screen.Thousands(last), first)
 }

@@ -96,7 +96,7 @@ func (p *presale) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%s people come within %s before an opening, to %d instances; then their order is drawn, and %s may be inside\n\n",
-		thousands(int64(p.cfg.People)), p.cfg.Arrive, p.cfg.Instances, thousands(int64(p.cfg.Threshold)))
+		screen.Thousands(p.cfg.People), p.cfg.Arrive, p.cfg.Instances, screen.Thousands(p.cfg.Threshold))
 	p.schedule.start = time.Now()
 	for n := range p.people {
 		p.schedule.put(p.people[n].comes, int32(n))
@@ -154,8 +154,8 @@ func (p *presale) watch(ctx context.Context, out io.Writer) error {
 		see(&p.full, s.Active+s.Entitled >= min(p.cfg.Threshold, p.cfg.People))
 		if s.Now.Sub(said) >= time.Second || p.full != 0 {
 			said = s.Now
-			fmt.Fprintf(out, "%5.1f s to the opening  arrived %s  waiting %s  let in %s  %s\n", -since.Seconds(), thousands(p.arrived.Load()),
-				thousands(int64(s.Waiting)), thousands(int64(s.Active+s.Entitled)), phases[s.Phase])
+			fmt.Fprintf(out, "%5.1f s to the opening  arrived %s  waiting %s  let in %s  %s\n", -since.Seconds(), screen.Thousands(p.arrived.Load()),
+				screen.Thousands(s.Waiting), screen.Thousands(s.Active+s.Entitled), phases[s.Phase])
 		}
 		if p.full != 0 {
 			return nil

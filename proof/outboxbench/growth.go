@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/proof/backlog"
 	"github.com/millrace-go/millrace/proof/place"
@@ -104,7 +105,7 @@ type sharded struct {
 	pile
 	place place.Place
 	db    *sql.DB
-	store *pgoutbox.Store
+	store driver.SQLStore
 }
 
 // fill makes a schema with a backlog. Close its result even beside an error.

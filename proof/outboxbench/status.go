@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/proof/backlog"
 	"github.com/millrace-go/millrace/proof/place"
@@ -70,7 +71,7 @@ func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 }
 
 // filled makes the schema with a status outbox full of events.
-func filled(ctx context.Context, p place.Place, cfg Config, keys int) (*sql.DB, *pgoutbox.StatusStore, error) {
+func filled(ctx context.Context, p place.Place, cfg Config, keys int) (*sql.DB, driver.SQLStore, error) {
 	if err := p.Recreate(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +79,7 @@ func filled(ctx context.Context, p place.Place, cfg Config, keys int) (*sql.DB, 
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
 	if err == nil {
 		err = store.Migrate(ctx)
 	}

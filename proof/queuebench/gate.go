@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/redisserver"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
 
@@ -30,9 +30,9 @@ func behindGate(ctx context.Context, s *redisserver.Server, cfg Config) (bytes f
 	if _, err := store.Switch(ctx, cfg.Event, true); err != nil {
 		return 0, err
 	}
-	var state frontgate.State
-	for left := cfg.People; left > 0; left -= frontgate.MaxAssign {
-		if state, err = store.Assign(ctx, cfg.Event, min(left, frontgate.MaxAssign)); err != nil {
+	var state driver.State
+	for left := cfg.People; left > 0; left -= driver.MaxAssign {
+		if state, err = store.Assign(ctx, cfg.Event, min(left, driver.MaxAssign)); err != nil {
 			return 0, err
 		}
 	}

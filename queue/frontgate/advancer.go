@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // Run makes the rounds of all gates: it raises their serving counters every
@@ -42,7 +43,7 @@ type advancer struct {
 }
 
 type seen struct {
-	state State
+	state driver.State
 	at    time.Time
 	shows shows
 }
@@ -126,10 +127,10 @@ func forgotten(every time.Duration) time.Duration { return max(time.Minute, 3*ev
 
 // reconcile brings the line in step. A line whose gate is on by lost counters
 // begins a new order, above the last position known of those counters.
-func (a *advancer) reconcile(ctx context.Context, event string, state, before State) (queue.State, error) {
+func (a *advancer) reconcile(ctx context.Context, event string, state, before driver.State) (queue.State, error) {
 	g := a.gate
 	if g.cfg.Line != nil && state.On && before.On && state.Epoch != before.Epoch {
-		if line, err := g.tellOnce(ctx, event, State{Assigned: before.Assigned}); err != nil {
+		if line, err := g.tellOnce(ctx, event, driver.State{Assigned: before.Assigned}); err != nil {
 			return line, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // Without a store polls are answered for 3 s more. After that no visitor passes
@@ -97,11 +98,11 @@ func TestStorePanics(t *testing.T) {
 }
 
 type panics struct {
-	frontgate.Store
+	driver.Store
 	fine bool
 }
 
-func (p *panics) State(ctx context.Context, event string) (frontgate.State, error) {
+func (p *panics) State(ctx context.Context, event string) (driver.State, error) {
 	if !p.fine {
 		panic("no")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -73,10 +74,10 @@ func (c Config) complete() (Config, error) {
 		c.Logger = slog.Default()
 	}
 	switch {
-	case c.Step < 1 || c.Step > MaxAdvance:
-		return c, fmt.Errorf("frontgate: Config.Step is %d; give 1 to %d, or 0 for 500", c.Step, MaxAdvance)
-	case c.Every > Kept || c.Every%time.Millisecond != 0:
-		return c, fmt.Errorf("frontgate: Config.Every is %s; give whole milliseconds up to %s", c.Every, Kept)
+	case c.Step < 1 || c.Step > driver.MaxAdvance:
+		return c, fmt.Errorf("frontgate: Config.Step is %d; give 1 to %d, or 0 for 500", c.Step, driver.MaxAdvance)
+	case c.Every > driver.Kept || c.Every%time.Millisecond != 0:
+		return c, fmt.Errorf("frontgate: Config.Every is %s; give whole milliseconds up to %s", c.Every, driver.Kept)
 	case c.Stale < c.Refresh:
 		return c, fmt.Errorf("frontgate: Config.Stale is %s and below Refresh, %s; make it a few times as long", c.Stale, c.Refresh)
 	case c.MaxEvents < 1:

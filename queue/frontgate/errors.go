@@ -24,9 +24,6 @@ var (
 	// ErrToken says that a request brings no valid token of the gate. It wraps the
 	// reason of package token.
 	ErrToken = errors.New("frontgate: no valid token of the gate")
-	// ErrInvalid says that an event id or a number is not valid. Its class is
-	// [fault.Permanent].
-	ErrInvalid = errors.New("frontgate: invalid")
 )
 
 var (

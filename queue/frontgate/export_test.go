@@ -9,6 +9,12 @@ func Known(g *Gate) int {
 	return len(g.events)
 }
 
+// MinPoll and MaxPoll bound the poll interval.
+const (
+	MinPoll = minPoll
+	MaxPoll = maxPoll
+)
+
 // PollAfter is the poll interval by distance, with a random number from 0 to 1.
 var PollAfter = pollAfter
 

@@ -9,13 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
 // Gate gives positions out and says whose turn it is. Make one with [New]; its
 // methods are safe for concurrent use.
 type Gate struct {
-	store    Store
+	store    driver.Store
 	cfg      Config
 	requests *token.Requests
 	tokens   *token.Gates
@@ -27,7 +28,7 @@ type Gate struct {
 // New makes a gate on a store. It seals request ids and tokens with the keys of the
 // ring. All processes of a gate need the same store and secrets. [Gate.Run] raises
 // the serving counter.
-func New(store Store, ring *token.Ring, cfg Config) (*Gate, error) {
+func New(store driver.Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	if store == nil {
 		return nil, errors.New("frontgate: the store is nil; make one with redisgate.New, dynamogate.New or memgate.New")
 	}
@@ -55,7 +56,7 @@ type Place struct {
 
 // Assign gives a position out, to the member who asks for it, or to all that have the
 // request id when member is "". Concurrent callers share calls of the store. Errors
-// are [ErrOff], [ErrUnavailable] and [ErrInvalid].
+// are [ErrOff], [ErrUnavailable] and [driver.ErrInvalid].
 func (g *Gate) Assign(ctx context.Context, event, member string) (Place, error) {
 	// An Assign at a gate that is off costs no more store calls than a poll.
 	k, state, err := g.look(ctx, event, 0, time.Time{})
@@ -97,7 +98,7 @@ type Turn struct {
 
 // Check says whether the holder of a request id is admitted, by counters that are
 // at most Config.Refresh old. A request id of another member is none. A poll costs no call of the store but that refresh.
-// Errors are [ErrRequest], [ErrLost], [ErrUnavailable] and [ErrInvalid].
+// Errors are [ErrRequest], [ErrLost], [ErrUnavailable] and [driver.ErrInvalid].
 //
 // When the gate was switched off, all visitors with a position are admitted, so
 // that they continue in their order.
@@ -110,7 +111,7 @@ func (g *Gate) Check(ctx context.Context, event, requestID, member string) (Turn
 	switch {
 	case err != nil:
 		return Turn{}, err
-	case state.Epoch != request.Epoch || state.Now.Sub(request.Issued) > Kept:
+	case state.Epoch != request.Epoch || state.Now.Sub(request.Issued) > driver.Kept:
 		return Turn{}, ErrLost
 	}
 	turn := Turn{Position: request.Position, Serving: state.Serving}
@@ -157,7 +158,7 @@ const (
 // Decide says where the holder of a token belongs; pass "" for no token. A token of
 // another member is none. The
 // position is the token's, and 0 without a valid one. A token of a lost counter is
-// not valid. Errors are [ErrUnavailable] and [ErrInvalid].
+// not valid. Errors are [ErrUnavailable] and [driver.ErrInvalid].
 func (g *Gate) Decide(ctx context.Context, event, text, member string) (Way, int64, error) {
 	claims, err := g.verify(event, text, member)
 	if err != nil {
@@ -177,7 +178,7 @@ func (g *Gate) Decide(ctx context.Context, event, text, member string) (Way, int
 
 // Position returns the position of a token, which is its holder's order in the line
 // behind the gate. Without a valid token it does not ask the store. Errors are
-// [ErrToken], [ErrUnavailable] and [ErrInvalid].
+// [ErrToken], [ErrUnavailable] and [driver.ErrInvalid].
 func (g *Gate) Position(ctx context.Context, event, text, member string) (int64, error) {
 	claims, err := g.verify(event, text, member)
 	if err != nil {
@@ -200,7 +201,7 @@ func (g *Gate) verify(event, text, member string) (token.GateClaims, error) {
 }
 
 // position is that of verified claims when their counter still exists, else 0.
-func (g *Gate) position(ctx context.Context, event string, claims token.GateClaims) (State, int64, error) {
+func (g *Gate) position(ctx context.Context, event string, claims token.GateClaims) (driver.State, int64, error) {
 	epoch := epochOf(claims.ID)
 	_, state, err := g.look(ctx, event, epoch, claims.IssuedAt)
 	if err != nil || epoch == 0 || epoch != state.Epoch {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -129,11 +130,11 @@ func TestAssignsAreShared(t *testing.T) {
 }
 
 type slowAssign struct {
-	frontgate.Store
+	driver.Store
 	sizes []int // calls come one after the other
 }
 
-func (s *slowAssign) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+func (s *slowAssign) Assign(ctx context.Context, event string, n int) (driver.State, error) {
 	time.Sleep(10 * time.Millisecond)
 	s.sizes = append(s.sizes, n)
 	return s.Store.Assign(ctx, event, n)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/complaint"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // Handlers are the HTTP handlers of a gate:
@@ -43,8 +44,8 @@ func NewHandlers(gate *Gate, cfg HTTPConfig) (*Handlers, error) {
 	return &Handlers{gate: gate, cfg: cfg}, nil
 }
 
-// MaxBody is the longest body of a request, in bytes.
-const MaxBody = 1 << 10
+// maxBody is the longest body of a request, in bytes.
+const maxBody = 1 << 10
 
 // Assign gives a position out; a body is ignored.
 //
@@ -52,7 +53,7 @@ const MaxBody = 1 << 10
 //	409 gate-off, with redirectTo: the way is open
 //	503 unavailable, with Retry-After
 func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
-	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
+	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		h.fail(w, r, err)
 		return
 	}
@@ -105,13 +106,13 @@ func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) {
 // Activate switches the gate on: 200, as [Handlers.Status].
 func (h *Handlers) Activate(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Activate(r.Context(), h.cfg.Event(r))
-	h.standing(w, r, Round{State: state}, err)
+	h.standing(w, r, driver.Round{State: state}, err)
 }
 
 // Deactivate switches the gate off: 200, as [Handlers.Status].
 func (h *Handlers) Deactivate(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Deactivate(r.Context(), h.cfg.Event(r))
-	h.standing(w, r, Round{State: state}, err)
+	h.standing(w, r, driver.Round{State: state}, err)
 }
 
 // Status returns the state of the gate:
@@ -122,7 +123,7 @@ func (h *Handlers) Deactivate(w http.ResponseWriter, r *http.Request) {
 // not served.
 func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Status(r.Context(), h.cfg.Event(r))
-	h.standing(w, r, Round{State: state}, err)
+	h.standing(w, r, driver.Round{State: state}, err)
 }
 
 // Advance raises the serving counter at once: by {by} of the body, or by
@@ -132,12 +133,12 @@ func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
 		By int64 `json:"by"`
 	}
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody))
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	body.DisallowUnknownFields()
 	if err := body.Decode(&ask); err != nil && !errors.Is(err, io.EOF) {
 		var large *http.MaxBytesError
 		if !errors.As(err, &large) {
-			err = invalid("the body is not {\"by\": a number}")
+			err = driver.Invalid("the body is not {\"by\": a number}")
 		}
 		h.fail(w, r, err)
 		return
@@ -146,7 +147,7 @@ func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request) {
 	h.standing(w, r, round, err)
 }
 
-func (h *Handlers) standing(w http.ResponseWriter, r *http.Request, round Round, err error) {
+func (h *Handlers) standing(w http.ResponseWriter, r *http.Request, round driver.Round, err error) {
 	if err != nil {
 		h.fail(w, r, err)
 		return

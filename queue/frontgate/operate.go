@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // Activate switches the gate on: from now on arrivals get positions, and the line
@@ -14,14 +15,14 @@ import (
 // calling Activate again.
 //
 // A room with an opening ([queue.Room.OpenAt]) draws its order, and would have two: Activate
-// fails with [ErrInvalid] and switches nothing until the room has opened.
-func (g *Gate) Activate(ctx context.Context, event string) (State, error) {
+// fails with [driver.ErrInvalid] and switches nothing until the room has opened.
+func (g *Gate) Activate(ctx context.Context, event string) (driver.State, error) {
 	if line, ok := g.cfg.Line.(interface {
 		State(ctx context.Context, event string) (queue.State, error)
-	}); ok && CheckEvent(event) == nil {
+	}); ok && driver.CheckEvent(event) == nil {
 		s, err := line.State(ctx, event)
 		if err == nil && !s.Opens.IsZero() {
-			return State{}, invalid("the room of %q opens at %s with a draw of the order; take the opening back first, or switch the gate on after it", event, s.Opens.Format(time.RFC3339))
+			return driver.State{}, driver.Invalid("the room of %q opens at %s with a draw of the order; take the opening back first, or switch the gate on after it", event, s.Opens.Format(time.RFC3339))
 		}
 	}
 	return g.turn(ctx, event, true)
@@ -30,18 +31,18 @@ func (g *Gate) Activate(ctx context.Context, event string) (State, error) {
 // Deactivate switches the gate off: no more positions are given out, visitors with
 // one are admitted, and the line takes all visitors again, behind the positions.
 // For the line the same holds as with Activate.
-func (g *Gate) Deactivate(ctx context.Context, event string) (State, error) {
+func (g *Gate) Deactivate(ctx context.Context, event string) (driver.State, error) {
 	return g.turn(ctx, event, false)
 }
 
-func (g *Gate) turn(ctx context.Context, event string, on bool) (State, error) {
-	if err := CheckEvent(event); err != nil {
-		return State{}, err
+func (g *Gate) turn(ctx context.Context, event string, on bool) (driver.State, error) {
+	if err := driver.CheckEvent(event); err != nil {
+		return driver.State{}, err
 	}
 	began := time.Now()
 	state, err := g.store.Switch(ctx, event, on)
 	if err != nil {
-		return State{}, refused(ctx, err)
+		return driver.State{}, refused(ctx, err)
 	}
 	g.event(event).learn(state, began)
 	if _, err := g.tell(ctx, event, state); err != nil {
@@ -51,14 +52,14 @@ func (g *Gate) turn(ctx context.Context, event string, on bool) (State, error) {
 }
 
 // Status asks the store for the state of the gate.
-func (g *Gate) Status(ctx context.Context, event string) (State, error) {
-	if err := CheckEvent(event); err != nil {
-		return State{}, err
+func (g *Gate) Status(ctx context.Context, event string) (driver.State, error) {
+	if err := driver.CheckEvent(event); err != nil {
+		return driver.State{}, err
 	}
 	began := time.Now()
 	state, err := g.store.State(ctx, event)
 	if err != nil {
-		return State{}, refused(ctx, err)
+		return driver.State{}, refused(ctx, err)
 	}
 	g.event(event).learn(state, began)
 	return state, nil
@@ -66,17 +67,17 @@ func (g *Gate) Status(ctx context.Context, event string) (State, error) {
 
 // Advance raises the serving counter at once, in addition to the rounds: by so
 // many, or by Config.Step when by is 0, and never above the positions given out.
-func (g *Gate) Advance(ctx context.Context, event string, by int64) (Round, error) {
+func (g *Gate) Advance(ctx context.Context, event string, by int64) (driver.Round, error) {
 	if by == 0 {
 		by = g.cfg.Step
 	}
-	if err := CheckAdvance(ctx, event, by, 0); err != nil {
-		return Round{}, err
+	if err := driver.CheckAdvance(ctx, event, by, 0); err != nil {
+		return driver.Round{}, err
 	}
 	began := time.Now()
 	round, err := g.store.Advance(ctx, event, by, 0)
 	if err != nil {
-		return Round{}, refused(ctx, err)
+		return driver.Round{}, refused(ctx, err)
 	}
 	g.event(event).learn(round.State, began)
 	return round, nil
@@ -84,7 +85,7 @@ func (g *Gate) Advance(ctx context.Context, event string, by int64) (Round, erro
 
 // tell brings the line in step with the gate, and returns the state of the line. If
 // another caller switches the gate meanwhile, tell looks again.
-func (g *Gate) tell(ctx context.Context, event string, state State) (line queue.State, err error) {
+func (g *Gate) tell(ctx context.Context, event string, state driver.State) (line queue.State, err error) {
 	if g.cfg.Line == nil {
 		return line, nil
 	}
@@ -105,7 +106,7 @@ func (g *Gate) tell(ctx context.Context, event string, state State) (line queue.
 	return line, nil // it is switched without end; the next round tells the line
 }
 
-func (g *Gate) tellOnce(ctx context.Context, event string, state State) (queue.State, error) {
+func (g *Gate) tellOnce(ctx context.Context, event string, state driver.State) (queue.State, error) {
 	positions := state.Assigned
 	if state.On {
 		// Positions above are behind the visitors who are in the line already, also

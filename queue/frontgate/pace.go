@@ -7,8 +7,8 @@ import (
 
 // The bounds of Turn.NextPoll.
 const (
-	MinPoll = 2 * time.Second
-	MaxPoll = 15 * time.Second
+	minPoll = 2 * time.Second
+	maxPoll = 15 * time.Second
 )
 
 // nextPoll is the time until the next poll at a distance from the serving counter:
@@ -21,8 +21,8 @@ func (g *Gate) nextPoll(distance int64) time.Duration {
 func pollAfter(distance, step int64, chance float64) time.Duration {
 	const far = 20 // rounds
 	share := min(1, max(0, float64(distance-1)/float64(far*step)))
-	longest := float64(MaxPoll) / 1.1
-	base := float64(MinPoll) + share*(longest-float64(MinPoll))
+	longest := float64(maxPoll) / 1.1
+	base := float64(minPoll) + share*(longest-float64(minPoll))
 	return time.Duration(base * (1 + chance/10)).Truncate(time.Millisecond)
 }
 

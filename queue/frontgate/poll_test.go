@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // A poll costs no call of the store: once a second one caller of the crowd asks.
@@ -100,11 +101,11 @@ func TestLateAnswer(t *testing.T) {
 
 // lateState answers with the state at the time of the call, once hold is closed.
 type lateState struct {
-	frontgate.Store
+	driver.Store
 	hold chan struct{}
 }
 
-func (l *lateState) State(ctx context.Context, event string) (frontgate.State, error) {
+func (l *lateState) State(ctx context.Context, event string) (driver.State, error) {
 	s, err := l.Store.State(ctx, event)
 	if l.hold != nil {
 		<-l.hold

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // problem is the body of an error answer, in the format of RFC 9457.
@@ -31,9 +32,9 @@ func problemOf(err error) problem {
 	case errors.Is(err, ErrLost):
 		return problem{"position-lost", "The position is lost", http.StatusGone, "the request id is too old, or its counter was lost; ask for a new position", ""}
 	case errors.As(err, &large):
-		return problem{"too-large", "The body is too large", http.StatusRequestEntityTooLarge, "send at most " + strconv.Itoa(MaxBody) + " bytes", ""}
-	case errors.Is(err, ErrInvalid):
-		_, why, _ := strings.Cut(err.Error(), ErrInvalid.Error()+": ")
+		return problem{"too-large", "The body is too large", http.StatusRequestEntityTooLarge, "send at most " + strconv.Itoa(maxBody) + " bytes", ""}
+	case errors.Is(err, driver.ErrInvalid):
+		_, why, _ := strings.Cut(err.Error(), driver.ErrInvalid.Error()+": ")
 		return problem{"invalid-request", "The request is not what this route takes", http.StatusBadRequest, why, ""}
 	case errors.Is(err, ErrUnavailable), fault.Of(err) == fault.Infrastructure,
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

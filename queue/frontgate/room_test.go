@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
@@ -190,7 +191,7 @@ func TestARoomWithAnOpening(t *testing.T) {
 	require.NoError(t, err)
 	g := newGate(t, memory(t), frontgate.Config{Line: room})
 	_, err = g.Activate(t.Context(), event)
-	require.ErrorIs(t, err, frontgate.ErrInvalid)
+	require.ErrorIs(t, err, driver.ErrInvalid)
 	require.ErrorContains(t, err, "take the opening back first")
 	state, err := g.Status(t.Context(), event)
 	require.NoError(t, err)

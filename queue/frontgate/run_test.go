@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // run makes rounds of the gates until the returned function is called.
@@ -287,7 +288,7 @@ func TestOffStaysOff(t *testing.T) {
 		if _, err := g.Deactivate(t.Context(), event); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(frontgate.Kept + 3*time.Hour)
+		time.Sleep(driver.Kept + 3*time.Hour)
 		if s, err := g.Status(t.Context(), event); err != nil || s.On || s.Epoch != 0 || l.on() {
 			t.Errorf("%+v, %v; the line's gate is %t", s, err, l.on())
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -64,7 +65,7 @@ func TestOldRequestIDs(t *testing.T) {
 		g := newGate(t, memory(t), frontgate.Config{})
 		activate(t, g)
 		place := assign(t, g)
-		time.Sleep(frontgate.Kept)
+		time.Sleep(driver.Kept)
 		if turn := check(t, g, place.RequestID); turn.Admitted {
 			t.Errorf("%+v", turn)
 		}
@@ -187,7 +188,7 @@ func TestEventIDs(t *testing.T) {
 			"status":     func() error { _, err := g.Status(t.Context(), bad); return err },
 			"advance":    func() error { _, err := g.Advance(t.Context(), bad, 1); return err },
 		} {
-			if err := call(); !errors.Is(err, frontgate.ErrInvalid) {
+			if err := call(); !errors.Is(err, driver.ErrInvalid) {
 				t.Errorf("%s of %q: %v", what, bad, err)
 			}
 		}
@@ -196,7 +197,7 @@ func TestEventIDs(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for _, bad := range []frontgate.Config{
-		{Step: -1}, {Step: frontgate.MaxAdvance + 1}, {Every: -1}, {Every: time.Microsecond}, {Every: 25 * time.Hour},
+		{Step: -1}, {Step: driver.MaxAdvance + 1}, {Every: -1}, {Every: time.Microsecond}, {Every: 25 * time.Hour},
 		{Refresh: -1}, {Stale: -1}, {Refresh: time.Second, Stale: time.Millisecond}, {Timeout: -1}, {MaxEvents: -1}, {Lasts: time.Millisecond},
 	} {
 		if _, err := frontgate.New(memory(t), ring(t, secret), bad); err == nil {

@@ -1,6 +1,10 @@
 package frontgate
 
-import "time"
+import (
+	"time"
+
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
+)
 
 // shows measures which share of the served positions show up in the line, so that a
 // round can expect Config.Step arrivals: unused positions delay no visitor for long.
@@ -65,5 +69,5 @@ func (s *shows) expect(step int64) int64 {
 	if came > 0 {
 		by = min(by, step*served/came)
 	}
-	return max(step, min(by, 2*max(s.by, step), MaxAdvance))
+	return max(step, min(by, 2*max(s.by, step), driver.MaxAdvance))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/batch"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // known is a process's state of an event's gate.
@@ -13,7 +14,7 @@ type known struct {
 	assigns *batch.Combiner[struct{}, assigned]
 
 	mu      sync.Mutex
-	state   State
+	state   driver.State
 	at      time.Time // the beginning of the call that returned the state; zero when there is none
 	tried   time.Time // when the last one began
 	err     error     // of the last one
@@ -24,7 +25,7 @@ type known struct {
 
 type assigned struct {
 	position int64 // 0: the gate is off
-	state    State
+	state    driver.State
 }
 
 // event returns the state of an event.
@@ -38,7 +39,7 @@ func (g *Gate) event(event string) *known {
 			g.forget()
 		}
 		k = &known{}
-		k.assigns = batch.New(MaxAssign, g.cfg.Timeout, func(ctx context.Context, requests []struct{}) ([]assigned, error) {
+		k.assigns = batch.New(driver.MaxAssign, g.cfg.Timeout, func(ctx context.Context, requests []struct{}) ([]assigned, error) {
 			return g.assign(ctx, event, k, len(requests))
 		})
 		g.events[event] = k
@@ -82,7 +83,7 @@ func (g *Gate) assign(ctx context.Context, event string, k *known, n int) ([]ass
 }
 
 // learn takes over a state unless a later call has brought one.
-func (k *known) learn(s State, began time.Time) {
+func (k *known) learn(s driver.State, began time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if began.Before(k.at) {
@@ -102,9 +103,9 @@ const blur = 2 * time.Second
 // Config.Stale during a refresh or an outage of the store. A caller whose request
 // id or token has a later epoch than the known one, begun since then by the store's
 // clock or a little before, refreshes the state first.
-func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.Time) (*known, State, error) {
-	if err := CheckEvent(event); err != nil {
-		return nil, State{}, err
+func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.Time) (*known, driver.State, error) {
+	if err := driver.CheckEvent(event); err != nil {
+		return nil, driver.State{}, err
 	}
 	k := g.event(event)
 	k.mu.Lock()
@@ -128,7 +129,7 @@ func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.
 		select {
 		case <-done:
 		case <-ctx.Done():
-			return nil, State{}, refused(ctx, context.Cause(ctx))
+			return nil, driver.State{}, refused(ctx, context.Cause(ctx))
 		}
 	}
 	k.mu.Lock()
@@ -137,21 +138,21 @@ func (g *Gate) look(ctx context.Context, event string, epoch uint64, since time.
 }
 
 // answer is the known state, or the reason for its absence. The caller holds k.mu.
-func (k *known) answer(now time.Time, stale time.Duration) (*known, State, error) {
+func (k *known) answer(now time.Time, stale time.Duration) (*known, driver.State, error) {
 	switch {
 	case !k.at.IsZero() && now.Sub(k.at) < stale:
 		return k, k.state, nil
 	case k.err != nil:
-		return nil, State{}, unavailable(k.err)
+		return nil, driver.State{}, unavailable(k.err)
 	}
-	return nil, State{}, unavailable(errOld)
+	return nil, driver.State{}, unavailable(errOld)
 }
 
 // renew asks the store for all callers: it does not end when its caller leaves.
 func (g *Gate) renew(ctx context.Context, event string, k *known, began time.Time, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Timeout)
 	defer cancel()
-	state, err := State{}, errPanic
+	state, err := driver.State{}, errPanic
 	defer func() {
 		if err == nil {
 			k.learn(state, began)

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -36,7 +37,7 @@ const (
 	other  = "fedcba9876543210fedcba9876543210"
 )
 
-func memory(t testing.TB) *memgate.Store {
+func memory(t testing.TB) driver.Store {
 	t.Helper()
 	s, err := memgate.New(memgate.Config{})
 	if err != nil {
@@ -45,7 +46,7 @@ func memory(t testing.TB) *memgate.Store {
 	return s
 }
 
-func newGate(t testing.TB, store frontgate.Store, cfg frontgate.Config) *frontgate.Gate {
+func newGate(t testing.TB, store driver.Store, cfg frontgate.Config) *frontgate.Gate {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -84,7 +85,7 @@ func check(t testing.TB, g *frontgate.Gate, requestID string) frontgate.Turn {
 
 // watched counts the calls of a store, and fails or loses them on demand.
 type watched struct {
-	frontgate.Store
+	driver.Store
 	mu      sync.Mutex
 	away    bool
 	hold    chan struct{} // when set, State waits for it
@@ -108,7 +109,7 @@ func (w *watched) lose(t testing.TB) {
 	w.Store = memory(t)
 }
 
-func (w *watched) current() (frontgate.Store, chan struct{}, error) {
+func (w *watched) current() (driver.Store, chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.away {
@@ -117,35 +118,35 @@ func (w *watched) current() (frontgate.Store, chan struct{}, error) {
 	return w.Store, w.hold, nil
 }
 
-func (w *watched) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+func (w *watched) Assign(ctx context.Context, event string, n int) (driver.State, error) {
 	w.assigns.Add(1)
 	s, _, err := w.current()
 	if err != nil {
-		return frontgate.State{}, err
+		return driver.State{}, err
 	}
 	return s.Assign(ctx, event, n)
 }
 
-func (w *watched) State(ctx context.Context, event string) (frontgate.State, error) {
+func (w *watched) State(ctx context.Context, event string) (driver.State, error) {
 	w.states.Add(1)
 	s, hold, err := w.current()
 	if err != nil {
-		return frontgate.State{}, err
+		return driver.State{}, err
 	}
 	if hold != nil {
 		select {
 		case <-hold:
 		case <-ctx.Done():
-			return frontgate.State{}, ctx.Err()
+			return driver.State{}, ctx.Err()
 		}
 	}
 	return s.State(ctx, event)
 }
 
-func (w *watched) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+func (w *watched) Advance(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
 	s, _, err := w.current()
 	if err != nil {
-		return frontgate.Round{}, err
+		return driver.Round{}, err
 	}
 	r, err := s.Advance(ctx, event, by, every)
 	if r.Moved > 0 {
@@ -154,10 +155,10 @@ func (w *watched) Advance(ctx context.Context, event string, by int64, every tim
 	return r, err
 }
 
-func (w *watched) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
+func (w *watched) Switch(ctx context.Context, event string, on bool) (driver.State, error) {
 	s, _, err := w.current()
 	if err != nil {
-		return frontgate.State{}, err
+		return driver.State{}, err
 	}
 	return s.Switch(ctx, event, on)
 }

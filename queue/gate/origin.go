@@ -61,7 +61,7 @@ func NewVerifier(keys *token.Ring) (*Verifier, error) {
 
 // Verify says which visitor a request is from. An error is one of package token's: the
 // request went past the gate, was changed after it, or is older than
-// [token.PassLasts]. Its method, host, path and query have to be as the gate sent
+// 30 s. Its method, host, path and query have to be as the gate sent
 // them.
 func (v *Verifier) Verify(r *http.Request) (Visit, error) {
 	for _, name := range signedHeaders {

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var secret = strings.Repeat("s", token.MinSecret)
+var secret = strings.Repeat("s", 32)
 
 func keys(t testing.TB) *token.Ring {
 	t.Helper()

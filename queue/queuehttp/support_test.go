@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var secret = strings.Repeat("s", token.MinSecret)
+var secret = strings.Repeat("s", 32)
 
 // flaky is a store that can be unreachable, and counts its visits.
 type flaky struct {

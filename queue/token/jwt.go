@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// MaxToken is the longest token that is read, in bytes: the limit of a cookie.
-	MaxToken = 4096
-	// Skew is how far the clocks of two machines may be apart: a token is valid
-	// from that long before it was issued. Skew does not prolong a token.
-	Skew = 5 * time.Second
+	// maxToken is the longest token that is read, in bytes: the limit of a cookie.
+	maxToken = 4096
+	// skew is how far the clocks of two machines may be apart: a token is valid
+	// from that long before it was issued. skew does not prolong a token.
+	skew = 5 * time.Second
 )
 
 // Config is that of [Entries] and of [Gates].
@@ -76,7 +76,7 @@ func (s *signer) registered(event, id string, issued, expires time.Time) jwt.Reg
 	}
 	return jwt.RegisteredClaims{
 		Issuer: s.cfg.Issuer, Audience: jwt.ClaimStrings{s.audience}, Subject: event, ID: id,
-		IssuedAt: jwt.NewNumericDate(issued), NotBefore: jwt.NewNumericDate(issued.Add(-Skew)), ExpiresAt: jwt.NewNumericDate(expires),
+		IssuedAt: jwt.NewNumericDate(issued), NotBefore: jwt.NewNumericDate(issued.Add(-skew)), ExpiresAt: jwt.NewNumericDate(expires),
 	}
 }
 
@@ -87,8 +87,8 @@ func (s *signer) sign(claims jwt.Claims) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token: sign: %w", err)
 	}
-	if len(text) > MaxToken {
-		return "", fmt.Errorf("token: the token would have %d bytes, of which %d can be carried; use shorter names", len(text), MaxToken)
+	if len(text) > maxToken {
+		return "", fmt.Errorf("token: the token would have %d bytes, of which %d can be carried; use shorter names", len(text), maxToken)
 	}
 	return text, nil
 }
@@ -98,7 +98,7 @@ func (s *signer) verify(text string, claims jwt.Claims) error {
 	switch {
 	case text == "":
 		return ErrMissing
-	case len(text) > MaxToken, strings.ContainsAny(text, "\r\n"): // the decoder passes over line breaks
+	case len(text) > maxToken, strings.ContainsAny(text, "\r\n"): // the decoder passes over line breaks
 		return ErrMalformed
 	}
 	t, err := s.parser.ParseWithClaims(text, claims, s.keyOf)

@@ -24,7 +24,7 @@ type Forwarded struct {
 //	key     HMAC-SHA256(secret, "millrace/queue/origin")
 //	key id  the first 4 bytes of HMAC-SHA256(key, "id"), in hexadecimal
 //
-// It can be used again for the same request of the same user for [PassLasts].
+// It can be used again for the same request of the same user for 30 s.
 type Origins struct{ keys []*key }
 
 // NewOrigins makes an Origins with the keys of a ring.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// PassLasts is how far the time in a pass may be from now, before or after.
-const PassLasts = 30 * time.Second
+// passLasts is how far the time in a pass may be from now, before or after.
+const passLasts = 30 * time.Second
 
 // Pass is one request that a trusted edge lets through.
 type Pass struct {
@@ -27,7 +27,7 @@ type Pass struct {
 //	key     HMAC-SHA256(secret, "millrace/queue/pass")
 //	key id  the first 4 bytes of HMAC-SHA256(key, "id"), in hexadecimal
 //
-// It can be used again for the same request of the same user for [PassLasts].
+// It can be used again for the same request of the same user for 30 s.
 type Passes struct{ keys []*key }
 
 // NewPasses makes a Passes with the keys of a ring.
@@ -79,7 +79,7 @@ func checkTimed(keys []*key, id, at, signature, text string) error {
 
 func inTime(seconds int64) error {
 	now := time.Now().Unix()
-	limit := int64(PassLasts / time.Second)
+	limit := int64(passLasts / time.Second)
 	switch {
 	case seconds < now-limit:
 		return ErrExpired

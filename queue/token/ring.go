@@ -8,9 +8,9 @@ import (
 	"fmt"
 )
 
-// MinSecret is the least length of a secret in bytes, as the strength of
+// minSecret is the least length of a secret in bytes, as the strength of
 // HMAC-SHA256 needs.
-const MinSecret = 32
+const minSecret = 32
 
 // Ring holds the secrets that keys are derived from: the first signs, all
 // verify. A new secret is put first and the old one stays behind it until the
@@ -22,7 +22,7 @@ type hidden func() []byte
 
 func hide(b []byte) hidden { return func() []byte { return b } }
 
-// NewRing makes a Ring. Each secret needs at least [MinSecret] bytes of random
+// NewRing makes a Ring. Each secret needs at least 32 bytes of random
 // origin.
 func NewRing(secrets ...string) (*Ring, error) {
 	if len(secrets) == 0 {
@@ -30,8 +30,8 @@ func NewRing(secrets ...string) (*Ring, error) {
 	}
 	r := &Ring{secrets: make([]hidden, len(secrets))}
 	for i, s := range secrets {
-		if len(s) < MinSecret {
-			return nil, fmt.Errorf("token: secret %d of %d is %d bytes long; use at least %d, such as the output of: openssl rand -hex 32", i+1, len(secrets), len(s), MinSecret)
+		if len(s) < minSecret {
+			return nil, fmt.Errorf("token: secret %d of %d is %d bytes long; use at least %d, such as the output of: openssl rand -hex 32", i+1, len(secrets), len(s), minSecret)
 		}
 		r.secrets[i] = hide([]byte(s))
 	}

@@ -31,11 +31,11 @@ func NewTickets(ring *Ring) *Tickets {
 // between 1970 and the year 10889.
 func (t *Tickets) Seal(ticket Ticket) string {
 	var room [64]byte
-	return string(t.AppendSeal(room[:0], ticket))
+	return string(t.appendSeal(room[:0], ticket))
 }
 
-// AppendSeal appends the text of a ticket to dst.
-func (t *Tickets) AppendSeal(dst []byte, ticket Ticket) []byte {
+// appendSeal appends the text of a ticket to dst.
+func (t *Tickets) appendSeal(dst []byte, ticket Ticket) []byte {
 	p := payload{a: ticket.Epoch, b: ticket.Order, timed: true}
 	if !ticket.Until.IsZero() {
 		p.ms = ticket.Until.UnixMilli()

@@ -11,7 +11,7 @@
 // Package ratelimit protects an upstream: its budget starts empty, and without its store
 // it refuses. This package protects your own server from one caller among many: an
 // unknown key starts with its whole burst, and without its store each process counts
-// alone. The store is package rediskeyed for many processes, or none. Package keyedprom
+// alone. The store is package rediskeyed for many processes, or none. Package metrics
 // exports the counts.
 //
 // # The arithmetic

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 	"github.com/millrace-go/millrace/ratelimit/ratelimittest"
@@ -34,8 +33,8 @@ type backend struct {
 	at       budget.Moment
 	restarts int
 
-	acquire  func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error)
-	giveBack func(b *backend, p *ratelimit.Plan, r driver.Returned)
+	acquire  func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error)
+	giveBack func(b *backend, p *driver.Plan, r driver.Returned)
 	move     func(b *backend, d time.Duration)
 	lose     func(b *backend)
 	restart  func(b *backend)
@@ -44,7 +43,7 @@ type backend struct {
 	peer     driver.Store
 }
 
-func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+func (b *backend) Acquire(ctx context.Context, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 	if !b.anything {
 		if err := ctx.Err(); err != nil {
 			return driver.Grant{}, err
@@ -63,7 +62,7 @@ func (b *backend) Acquire(ctx context.Context, p *ratelimit.Plan, a driver.Ask) 
 	return b.state.Acquire(p, a, b.at), nil
 }
 
-func (b *backend) Return(ctx context.Context, p *ratelimit.Plan, r driver.Returned) error {
+func (b *backend) Return(ctx context.Context, p *driver.Plan, r driver.Returned) error {
 	if !b.anything {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -115,8 +114,8 @@ func (b *backend) harness() ratelimittest.Harness {
 }
 
 // withPlan is a defect that uses other limits.
-func withPlan(change func(p *ratelimit.Plan)) *backend {
-	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+func withPlan(change func(p *driver.Plan)) *backend {
+	return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 		other := *p
 		change(&other)
 		return b.state.Acquire(&other, a, b.at), nil
@@ -125,7 +124,7 @@ func withPlan(change func(p *ratelimit.Plan)) *backend {
 
 // withAsk is a defect that changes the ask.
 func withAsk(change func(a *driver.Ask)) *backend {
-	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+	return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 		a.Runs = slices.Clone(a.Runs)
 		change(&a)
 		return b.state.Acquire(p, a, b.at), nil
@@ -133,8 +132,8 @@ func withAsk(change func(a *driver.Ask)) *backend {
 }
 
 // withGrant is a defect that changes the answer.
-func withGrant(change func(b *backend, p *ratelimit.Plan, a driver.Ask, g *driver.Grant)) *backend {
-	return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+func withGrant(change func(b *backend, p *driver.Plan, a driver.Ask, g *driver.Grant)) *backend {
+	return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 		g := b.state.Acquire(p, a, b.at)
 		change(b, p, a, &g)
 		return g, nil
@@ -142,8 +141,8 @@ func withGrant(change func(b *backend, p *ratelimit.Plan, a driver.Ask, g *drive
 }
 
 // withReturn is a defect that changes a returned permit.
-func withReturn(change func(b *backend, p *ratelimit.Plan, r *driver.Returned)) *backend {
-	return &backend{giveBack: func(b *backend, p *ratelimit.Plan, r driver.Returned) {
+func withReturn(change func(b *backend, p *driver.Plan, r *driver.Returned)) *backend {
+	return &backend{giveBack: func(b *backend, p *driver.Plan, r driver.Returned) {
 		other := *p
 		change(b, &other, &r)
 		b.state.Return(&other, r, b.at)

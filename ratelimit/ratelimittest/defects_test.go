@@ -26,7 +26,7 @@ func defects() []defect {
 func amountDefects() []defect {
 	return []defect{
 		{"missing state is full", []string{"missing-is-empty", "bound-over-random-histories"}, func() *backend {
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				if b.state.Buckets.Server == "" && !p.Strict {
 					b.state.Acquire(p, a, budget.Moment{Server: b.at.Server, Now: b.at.Now - time.Hour.Microseconds()})
 				}
@@ -41,10 +41,10 @@ func amountDefects() []defect {
 			})
 		}},
 		{"gives low the burst of high", []string{"burst-is-the-most", "low-leaves-the-reserve"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.LowBurst = p.Burst })
+			return withPlan(func(p *driver.Plan) { p.LowBurst = p.Burst })
 		}},
 		{"charges what the low cap refuses", []string{"refused-low-costs-nothing", "strict-low"}, func() *backend {
-			return withGrant(func(b *backend, p *ratelimit.Plan, a driver.Ask, g *driver.Grant) {
+			return withGrant(func(b *backend, p *driver.Plan, a driver.Ask, g *driver.Grant) {
 				for i, r := range a.Runs {
 					if n := r.Count - g.Runs[i].Granted; n > 0 && r.Priority == ratelimit.Low {
 						r.Priority, r.Count, r.Wait = ratelimit.High, n, false
@@ -54,14 +54,14 @@ func amountDefects() []defect {
 			})
 		}},
 		{"fills its buckets to a whole second", []string{"burst-is-the-most", "bound-over-random-histories"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.Burst = max(p.Burst, p.Rate) })
+			return withPlan(func(p *driver.Plan) { p.Burst = max(p.Burst, p.Rate) })
 		}},
 		{"refills a little more", []string{"refill"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.Rate++ })
+			return withPlan(func(p *driver.Plan) { p.Rate++ })
 		}},
 		{"has a budget for each limits", []string{"limits-that-change", "strict-limits-that-change"}, func() *backend {
-			each := map[ratelimit.Plan]*budget.State{}
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			each := map[driver.Plan]*budget.State{}
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				if each[*p] == nil {
 					each[*p] = &budget.State{}
 				}
@@ -88,14 +88,14 @@ func timeDefects() []defect {
 		}},
 		{"waits for a clock that was set far back", []string{"clock-far-back"}, func() *backend {
 			newest := int64(0)
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				newest = max(newest, b.at.Now)
 				return b.state.Acquire(p, a, budget.Moment{Server: b.at.Server, Now: newest}), nil
 			}}
 		}},
 		{"fills without end while nobody asks", []string{"clock-forward", "clock-steps-are-covered"}, func() *backend {
 			last := int64(0)
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				other := *p
 				if last != 0 && b.at.Now-last > 2*time.Hour.Microseconds() {
 					other.Burst, other.Rate = 10*p.Burst, 10*p.Rate
@@ -108,7 +108,7 @@ func timeDefects() []defect {
 			return &backend{restart: func(*backend) {}}
 		}},
 		{"rounds RetryAfter to milliseconds", []string{"retry-after-is-exact"}, func() *backend {
-			return withGrant(func(_ *backend, _ *ratelimit.Plan, _ driver.Ask, g *driver.Grant) {
+			return withGrant(func(_ *backend, _ *driver.Plan, _ driver.Ask, g *driver.Grant) {
 				for i := range g.Runs {
 					g.Runs[i].RetryAfter = (g.Runs[i].RetryAfter + time.Millisecond - 1).Truncate(time.Millisecond)
 				}
@@ -117,7 +117,7 @@ func timeDefects() []defect {
 		{"each process has a budget", []string{"two-stores-one-count"}, func() *backend {
 			peer := &backend{}
 			b := &backend{peer: peer}
-			peer.acquire = func(_ *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			peer.acquire = func(_ *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				if peer.state == nil {
 					peer.state = &budget.State{}
 					peer.state.Acquire(p, a, budget.Moment{Server: "0", Now: 1})
@@ -135,7 +135,7 @@ func readsThenWrites() *backend {
 	var mu sync.Mutex
 	calls := 0
 	second := make(chan struct{})
-	return &backend{unlocked: true, acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+	return &backend{unlocked: true, acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 		mu.Lock()
 		read := copied(b.state)
 		calls++
@@ -159,22 +159,22 @@ func readsThenWrites() *backend {
 func dayDefects() []defect {
 	return []defect{
 		{"forgets the reserve of the day", []string{"day-and-its-reserve"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.Day.HighReserve = 0 })
+			return withPlan(func(p *driver.Plan) { p.Day.HighReserve = 0 })
 		}},
 		{"begins the day at midnight UTC", []string{"day-and-its-reserve"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.Day.Offset = 0 })
+			return withPlan(func(p *driver.Plan) { p.Day.Offset = 0 })
 		}},
 		{"believes its own count only", []string{"day-survives-a-loss"}, func() *backend {
 			return withAsk(func(a *driver.Ask) { a.Day = driver.DayCount{} })
 		}},
 		{"believes its callers only", []string{"day-survives-a-loss"}, func() *backend {
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				b.state.Day = budget.Day{}
 				return b.state.Acquire(p, a, b.at), nil
 			}}
 		}},
 		{"begins a day whenever it is another one", []string{"day-and-a-clock-set-back"}, func() *backend {
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				today := (b.at.Now - p.Day.Offset.Microseconds()) / (24 * time.Hour).Microseconds()
 				if b.state.Day.Day != today {
 					b.state.Day = budget.Day{}
@@ -191,17 +191,17 @@ func dayDefects() []defect {
 func runDefects() []defect {
 	return []defect{
 		{"has no share for low", []string{"low-share", "low-share-ends"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.LowShare = 0 })
+			return withPlan(func(p *driver.Plan) { p.LowShare = 0 })
 		}},
 		{"has a larger share for low", []string{"low-share"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.LowShare *= 2 })
+			return withPlan(func(p *driver.Plan) { p.LowShare *= 2 })
 		}},
 		{"holds the share for longer", []string{"low-share-ends"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.Hold += time.Millisecond })
+			return withPlan(func(p *driver.Plan) { p.Hold += time.Millisecond })
 		}},
 		{"fails for good after an answer was lost", []string{"waits-outlive-lost-answers"}, func() *backend {
 			calls := 0
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				if a.Runs[0].Wait {
 					calls++
 				}
@@ -212,7 +212,7 @@ func runDefects() []defect {
 			}}
 		}},
 		{"decides the last run first", []string{"runs-are-calls"}, func() *backend {
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				a.Runs = slices.Clone(a.Runs)
 				slices.Reverse(a.Runs)
 				g := b.state.Acquire(p, a, b.at)
@@ -221,7 +221,7 @@ func runDefects() []defect {
 			}}
 		}},
 		{"grants a run as a whole or not at all", []string{"runs-are-calls", "burst-is-the-most"}, func() *backend {
-			return &backend{acquire: func(b *backend, p *ratelimit.Plan, a driver.Ask) (driver.Grant, error) {
+			return &backend{acquire: func(b *backend, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
 				before := copied(b.state)
 				g := b.state.Acquire(p, a, b.at)
 				if g.Runs[0].Granted < a.Runs[0].Count && g.Runs[0].Granted > 0 {
@@ -232,7 +232,7 @@ func runDefects() []defect {
 			}}
 		}},
 		{"says that low can have what high can", []string{"remaining-is-exact"}, func() *backend {
-			return withGrant(func(_ *backend, _ *ratelimit.Plan, _ driver.Ask, g *driver.Grant) {
+			return withGrant(func(_ *backend, _ *driver.Plan, _ driver.Ask, g *driver.Grant) {
 				g.Remaining[ratelimit.Low] = g.Remaining[ratelimit.High]
 			})
 		}},
@@ -244,7 +244,7 @@ func runDefects() []defect {
 			})
 		}},
 		{"yields without end", []string{"yield"}, func() *backend {
-			return withPlan(func(p *ratelimit.Plan) { p.Yield = time.Hour })
+			return withPlan(func(p *driver.Plan) { p.Yield = time.Hour })
 		}},
 		{"yields to who does not wait", []string{"yield-only-for-who-waits"}, func() *backend {
 			return withAsk(func(a *driver.Ask) {

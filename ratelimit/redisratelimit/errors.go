@@ -9,10 +9,6 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading, out of
-// memory or read-only is infrastructure.
-func Classify(err error) fault.Class { return redisdb.Classify(err) }
-
 // failed wraps an error of a script. It is unknown whether the calls were charged.
 func failed(what, name string, err error) error {
 	switch {
@@ -21,7 +17,7 @@ func failed(what, name string, err error) error {
 		// A rule of the server, such as NOPERM: a retry cannot help.
 		err = fmt.Errorf("the Redis user may not run what the script needs; allow it +evalsha +eval +info +time +mget +get +set +getrange +setrange +pexpire on the keys {%s}:*: %w", name, err)
 		err = fault.MarkInfrastructure(err)
-	case Classify(err) == fault.Infrastructure:
+	case redisdb.Classify(err) == fault.Infrastructure:
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("redisratelimit: %s %q: %w", what, name, err)

@@ -11,16 +11,10 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Config is the configuration of a [Cap]. The zero value works.
+// Config is the configuration of [NewCap]. The zero value works.
 type Config struct {
 	// Now is the clock; time.Now by default.
 	Now func() time.Time
-}
-
-// Cap is the cap of one process, in memory. Use NewCap.
-type Cap struct {
-	driver.Cap
-	memory *connections
 }
 
 type connections struct {
@@ -54,13 +48,12 @@ type token struct {
 // remembered bounds the evicted tokens of a member.
 const remembered = 64
 
-// NewCap makes an empty Cap.
-func NewCap(cfg Config) (*Cap, error) {
+// NewCap makes an empty cap.
+func NewCap(cfg Config) (driver.MemoryCap, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &connections{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}
-	return &Cap{Cap: c, memory: c}, nil
+	return &connections{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}, nil
 }
 
 // Renew implements [driver.Cap].
@@ -266,9 +259,9 @@ func (c *connections) Sweep(ctx context.Context, r driver.Rules, live driver.Liv
 	return swept, nil
 }
 
-// Members is the number of members with an entry, or with a remembered token.
-func (c *Cap) Members() int {
-	c.memory.mu.Lock()
-	defer c.memory.mu.Unlock()
-	return len(c.memory.members)
+// Members implements [driver.MemoryCap].
+func (c *connections) Members() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.members)
 }

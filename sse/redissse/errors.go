@@ -9,10 +9,6 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading,
-// out of memory or read-only is infrastructure.
-func Classify(err error) fault.Class { return redisdb.Classify(err) }
-
 func bad(what, format string, args ...any) error {
 	return fmt.Errorf("redissse: %s: %w", what, fault.MarkPermanent(fmt.Errorf(format, args...)))
 }
@@ -24,7 +20,7 @@ func failed(what, allow string, err error) error {
 	case redisdb.Forbidden(err):
 		// A rule of the server, as NOPERM is: a retry cannot help.
 		err = fault.MarkInfrastructure(fmt.Errorf("the Redis user may not do what is needed; allow it %s: %w", allow, err))
-	case Classify(err) == fault.Infrastructure:
+	case redisdb.Classify(err) == fault.Infrastructure:
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("redissse: %s: %w", what, err)

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 	"github.com/millrace-go/millrace/sse/ssetest"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // backend is a correct Cap with one defect, which replaces one of its calls.
 type backend struct {
-	*memsse.Cap
+	driver.Cap
 	open  func(b *backend, ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error)
 	gone  func(b *backend, ctx context.Context, conns []driver.Conn) ([]driver.Missing, error)
 	close func(b *backend, ctx context.Context, conns []driver.Conn) error
@@ -274,7 +273,7 @@ func refusesKnown(b *backend, ctx context.Context, r driver.Rules, live driver.L
 	known := slices.Contains(b.tokens, c.Token)
 	b.mu.Unlock()
 	if known {
-		return driver.Opened{}, sse.ErrEvicted
+		return driver.Opened{}, driver.ErrEvicted
 	}
 	return b.Cap.Open(ctx, r, live, c)
 }
@@ -302,7 +301,7 @@ func looksThenActs(b *backend, ctx context.Context, r driver.Rules, live driver.
 
 func remembersTen(b *backend, ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error) {
 	got, err := b.Cap.Open(ctx, r, live, c)
-	if errors.Is(err, sse.ErrEvicted) {
+	if errors.Is(err, driver.ErrEvicted) {
 		b.mu.Lock()
 		old := len(b.tokens) > 10 && !slices.Contains(b.tokens[len(b.tokens)-10:], c.Token)
 		b.mu.Unlock()

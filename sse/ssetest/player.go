@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -93,7 +92,7 @@ func (p *player) registered(numbers ...string) error {
 
 // refused expects that a tab gets no stream.
 func (p *player) refused(c driver.Conn) error {
-	if got, err := p.open(three, c); !errors.Is(err, sse.ErrEvicted) {
+	if got, err := p.open(three, c); !errors.Is(err, driver.ErrEvicted) {
 		return fmt.Errorf("a tab that was evicted opens %s and is answered %+v, %v; want ErrEvicted", c.ID, got, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -115,7 +116,7 @@ func (d *Driver) migrate(ctx context.Context) error {
 		return err
 	}
 	for _, set := range schema {
-		if err := set.Up(ctx, d.parts.DB); err != nil {
+		if err := migrate.Set(set).Up(ctx, d.parts.DB); err != nil {
 			return err
 		}
 	}

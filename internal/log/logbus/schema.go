@@ -6,6 +6,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
+	"github.com/millrace-go/millrace/migrations"
 )
 
 // Tables is the log of the bus.
@@ -14,7 +15,7 @@ func Tables() sqllog.Tables {
 }
 
 // Migrations returns the schema: the log's tables, and those beside it of [Parts].Files.
-func Migrations(log sqllog.Log, files fs.FS, dialect string) ([]migrate.Set, error) {
+func Migrations(log sqllog.Log, files fs.FS, dialect string) ([]migrations.Set, error) {
 	of, err := log.Migrations()
 	if err != nil {
 		return nil, err
@@ -23,17 +24,17 @@ func Migrations(log sqllog.Log, files fs.FS, dialect string) ([]migrate.Set, err
 	if err != nil {
 		return nil, err
 	}
-	return []migrate.Set{of, {Package: "bus", Dialect: dialect, FS: beside}}, nil
+	return []migrations.Set{migrations.Set(of), {Package: "bus", Dialect: dialect, FS: beside}}, nil
 }
 
 // Print writes a schema as a script.
-func Print(w io.Writer, schema func() ([]migrate.Set, error)) error {
+func Print(w io.Writer, schema func() ([]migrations.Set, error)) error {
 	sets, err := schema()
 	if err != nil {
 		return err
 	}
 	for _, set := range sets {
-		if err := set.Print(w); err != nil {
+		if err := migrate.Set(set).Print(w); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,7 @@ var sources = []source{
 		kind: debezium.PostgreSQL, url: servicetest.PostgresURL, open: pgdb.Open, seen: "MILLRACE_CONNECT_POSTGRES", schema: `SELECT current_schema()`,
 		store: func(db *sql.DB, kind debezium.Store) (migrator, error) {
 			if kind == debezium.Status {
-				return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+				return pgoutbox.NewStatus(db, pgoutbox.Config{})
 			}
 			return pgoutbox.New(db, pgoutbox.Config{})
 		},
@@ -71,7 +71,7 @@ var sources = []source{
 		kind: debezium.MySQL, url: servicetest.MySQLURL, open: mysqldb.Open, seen: "MILLRACE_CONNECT_MYSQL", schema: `SELECT ''`,
 		store: func(db *sql.DB, kind debezium.Store) (migrator, error) {
 			if kind == debezium.Status {
-				return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+				return mysqloutbox.NewStatus(db, mysqloutbox.Config{})
 			}
 			return mysqloutbox.New(db, mysqloutbox.Config{})
 		},

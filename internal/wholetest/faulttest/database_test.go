@@ -17,12 +17,13 @@ import (
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // database is where a flow commits and takes effect.
 type database struct {
 	name     string // as services.sh calls the server
-	dialect  sqlidempotency.Dialect
+	dialect  sqltx.Dialect
 	pool     *sql.DB
 	store    driver.Store
 	classify fault.Classifier
@@ -40,7 +41,7 @@ func postgres(t *testing.T) database {
 		t.Fatal(err)
 	}
 	return database{
-		name: "postgres", dialect: sqlidempotency.Postgres, pool: db, store: store, classify: pgdb.Classify, up: store.Migrate,
+		name: "postgres", dialect: sqltx.Postgres, pool: db, store: store, classify: pgdb.Classify, up: store.Migrate,
 		sql: statements{
 			tables:  `CREATE TABLE counters (k INT PRIMARY KEY, n BIGINT NOT NULL); CREATE TABLE effects (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, k INT NOT NULL, n BIGINT NOT NULL, event_id TEXT NOT NULL)`,
 			next:    `UPDATE counters SET n = n + 1 WHERE k = $1`,
@@ -60,7 +61,7 @@ func mysql(t *testing.T, name string, db *sql.DB) database {
 		t.Fatal(err)
 	}
 	return database{
-		name: name, dialect: sqlidempotency.MySQL, pool: db, store: store, classify: mysqldb.Classify, up: store.Migrate,
+		name: name, dialect: sqltx.MySQL, pool: db, store: store, classify: mysqldb.Classify, up: store.Migrate,
 		sql: statements{
 			tables:  `CREATE TABLE counters (k INT PRIMARY KEY, n BIGINT NOT NULL); CREATE TABLE effects (id BIGINT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, n BIGINT NOT NULL, event_id VARCHAR(64) NOT NULL)`,
 			next:    `UPDATE counters SET n = n + 1 WHERE k = ?`,

@@ -82,7 +82,7 @@ func holdLog(t *testing.T) holder {
 }
 
 func holdStatus(t *testing.T) holder {
-	store, err := pgoutbox.NewStatus(servicetest.Postgres(t), pgoutbox.StatusConfig{})
+	store, err := pgoutbox.NewStatus(servicetest.Postgres(t), pgoutbox.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/redisclient"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -105,7 +106,7 @@ func TestLayered(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		truth := made(sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqlidempotency.SQLite}))(t)
+		truth := made(sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite}))(t)
 		if err := truth.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
@@ -109,12 +110,12 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
-func (s *Store) Migrations() []driver.Migrations {
-	out := make([]driver.Migrations, len(s.sets))
+func (s *Store) Migrations() ([]migrations.Set, error) {
+	out := make([]migrations.Set, len(s.sets))
 	for i, set := range s.sets {
-		out[i] = driver.Migrations(set)
+		out[i] = migrations.Set(set)
 	}
-	return out
+	return out, nil
 }
 
 // Release implements driver.Store.

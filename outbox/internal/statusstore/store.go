@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/pulse"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
@@ -77,7 +78,7 @@ var (
 
 // New creates a store, with 1 shard when shards is 0. It does no I/O.
 func New(d Database, shards int) (*Store, error) {
-	number, err := sqlstore.NewShards(shards, "StatusConfig.Shards", d.Names.Table("outbox_event_settings"))
+	number, err := sqlstore.NewShards(shards, "Config.Shards", d.Names.Table("outbox_event_settings"))
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +165,8 @@ func (s *Store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations returns the sets that Migrate runs, for a tool that runs them all.
-func (s *Store) Migrations() []driver.Migrations {
-	return []driver.Migrations{driver.Migrations(s.set)}
+func (s *Store) Migrations() ([]migrations.Set, error) {
+	return []migrations.Set{migrations.Set(s.set)}, nil
 }
 
 // wrap names the operation.

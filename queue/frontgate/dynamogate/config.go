@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config of a [Store]. The zero value works.
+// Config of a store. The zero value works.
 type Config struct {
 	// Counters is the name of the table of counters; "counters" by default.
 	Counters string

@@ -23,9 +23,9 @@ var (
 // missing table or right.
 var wrong = []string{"ValidationException", "ItemCollectionSizeLimitExceededException", "SerializationException"}
 
-// Classify classifies DynamoDB errors: unreachable, slow, throttled, 5xx, and a
+// classify classifies DynamoDB errors: unreachable, slow, throttled, 5xx, and a
 // missing table or right are infrastructure.
-func Classify(err error) fault.Class {
+func classify(err error) fault.Class {
 	var api smithy.APIError
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
@@ -42,7 +42,7 @@ func Classify(err error) fault.Class {
 
 // failed wraps an error with its class.
 func failed(what string, err error) error {
-	return fault.Mark(fmt.Errorf("dynamogate: %s: %w", what, err), Classify)
+	return fault.Mark(fmt.Errorf("dynamogate: %s: %w", what, err), classify)
 }
 
 // refusedAs is the item at the time when a condition did not hold; false for other

@@ -16,11 +16,12 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 )
 
 // all makes each call, for half a second at most.
-func all(ctx context.Context, s *dynamogate.Store) map[string]error {
+func all(ctx context.Context, s driver.TableStore) map[string]error {
 	errs := map[string]error{}
 	for name, call := range map[string]func(ctx context.Context) error{
 		"assign":  func(ctx context.Context) error { _, err := s.Assign(ctx, "show-1", 1); return err },
@@ -104,7 +105,7 @@ func TestClocksApart(t *testing.T) {
 	cfg := tables(t, client)
 	m := &moment{now: time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)}
 	const every = 10 * time.Second
-	var stores []*dynamogate.Store
+	var stores []driver.TableStore
 	for _, ahead := range []time.Duration{0, time.Second, -time.Second, dynamogate.Blur/2 - time.Millisecond, -dynamogate.Blur/2 + time.Millisecond} {
 		s := newStore(t, client, cfg)
 		dynamogate.Clocked(s, func() time.Time { return m.get().Add(ahead) })

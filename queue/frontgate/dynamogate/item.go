@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // counters are an event's item.
@@ -55,11 +55,11 @@ func countersOf(item map[string]types.AttributeValue) (counters, error) {
 }
 
 // state is the state by the counters; without counters the epoch is 0.
-func (c counters) state(now time.Time) frontgate.State {
+func (c counters) state(now time.Time) driver.State {
 	if !c.there || c.over {
-		return frontgate.State{Now: now}
+		return driver.State{Now: now}
 	}
-	return frontgate.State{
+	return driver.State{
 		Epoch: uint64(c.epoch), On: c.on, Assigned: c.assigned, Serving: c.serving, Opened: c.opened, Now: now,
 	}
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
-// Store is a [frontgate.Store] in DynamoDB.
-type Store struct {
+type store struct {
 	client *dynamodb.Client
 	cfg    Config
 	clock  clock
@@ -22,10 +21,17 @@ type Store struct {
 	closeIdle func() // nil on a client of the caller's
 }
 
-var _ frontgate.Store = (*Store)(nil)
+// New makes a store on a client. Its tables must exist: see
+// [driver.TableStore].
+func New(client *dynamodb.Client, cfg Config) (driver.TableStore, error) {
+	s, err := open(client, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
 
-// New makes a store on a client. Its tables must exist: see [Store.CreateTables].
-func New(client *dynamodb.Client, cfg Config) (*Store, error) {
+func open(client *dynamodb.Client, cfg Config) (*store, error) {
 	if client == nil {
 		return nil, errors.New("dynamogate: the client is nil; make one with dynamodb.New or dynamodb.NewFromConfig")
 	}
@@ -33,19 +39,19 @@ func New(client *dynamodb.Client, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, cfg: cfg}, nil
+	return &store{client: client, cfg: cfg}, nil
 }
 
-// Assign gives positions out; see [frontgate.Store]. It writes the counter, and
+// Assign gives positions out; see [driver.Store]. It writes the counter, and
 // then the range that was given out.
-func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
-	if err := frontgate.CheckAssign(ctx, event, n); err != nil {
-		return frontgate.State{}, fmt.Errorf("dynamogate: assign: %w", err)
+func (s *store) Assign(ctx context.Context, event string, n int) (driver.State, error) {
+	if err := driver.CheckAssign(ctx, event, n); err != nil {
+		return driver.State{}, fmt.Errorf("dynamogate: assign: %w", err)
 	}
 	c, ok, err := s.update(ctx, event, "ADD #next :n", "#active = :yes", names{"#next": attrNext, "#active": attrActive},
 		values{":n": number(int64(n)), ":yes": boolean(true)})
 	if err != nil {
-		return frontgate.State{}, failed("assign", err)
+		return driver.State{}, failed("assign", err)
 	}
 	state := c.state(s.clock.now())
 	if !ok {
@@ -53,13 +59,13 @@ func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.Stat
 		return state, nil
 	}
 	if err := s.record(ctx, event, state, n); err != nil {
-		return frontgate.State{}, failed("record the positions", err)
+		return driver.State{}, failed("record the positions", err)
 	}
 	return state, nil
 }
 
 // record records the positions given out.
-func (s *Store) record(ctx context.Context, event string, state frontgate.State, n int) error {
+func (s *store) record(ctx context.Context, event string, state driver.State, n int) error {
 	first := state.Assigned - int64(n) + 1
 	_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.cfg.Positions,
@@ -74,27 +80,27 @@ func (s *Store) record(ctx context.Context, event string, state frontgate.State,
 	return err
 }
 
-// State returns the state of the gate; see [frontgate.Store].
-func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
-	if err := frontgate.Check(ctx, event); err != nil {
-		return frontgate.State{}, fmt.Errorf("dynamogate: state: %w", err)
+// State returns the state of the gate; see [driver.Store].
+func (s *store) State(ctx context.Context, event string) (driver.State, error) {
+	if err := driver.Check(ctx, event); err != nil {
+		return driver.State{}, fmt.Errorf("dynamogate: state: %w", err)
 	}
 	c, err := s.read(ctx, event)
 	if err != nil {
-		return frontgate.State{}, failed("state", err)
+		return driver.State{}, failed("state", err)
 	}
 	return c.state(s.clock.now()), nil
 }
 
-// Advance makes a round; see [frontgate.Store].
-func (s *Store) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
-	if err := frontgate.CheckAdvance(ctx, event, by, every); err != nil {
-		return frontgate.Round{}, fmt.Errorf("dynamogate: advance: %w", err)
+// Advance makes a round; see [driver.Store].
+func (s *store) Advance(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
+	if err := driver.CheckAdvance(ctx, event, by, every); err != nil {
+		return driver.Round{}, fmt.Errorf("dynamogate: advance: %w", err)
 	}
 	c, err := s.read(ctx, event)
 	for try := 0; err == nil && try < tries; try++ {
 		now := s.clock.now()
-		r := frontgate.Round{State: c.state(now)}
+		r := driver.Round{State: c.state(now)}
 		if !r.On {
 			return r, nil
 		}
@@ -112,18 +118,18 @@ func (s *Store) Advance(ctx context.Context, event string, by int64, every time.
 		var ok bool
 		seen := c
 		if c, ok, err = s.raise(ctx, event, seen, moved, now, every > 0); ok {
-			return frontgate.Round{State: c.state(now), Moved: moved, Next: every}, nil
+			return driver.Round{State: c.state(now), Moved: moved, Next: every}, nil
 		}
 	}
 	if err == nil {
 		err = errContend
 	}
-	return frontgate.Round{}, failed("advance", err)
+	return driver.Round{}, failed("advance", err)
 }
 
 // raise raises the serving counter if it and the time of the last round have not
 // changed since they were read.
-func (s *Store) raise(ctx context.Context, event string, seen counters, moved int64, now time.Time, round bool) (counters, bool, error) {
+func (s *store) raise(ctx context.Context, event string, seen counters, moved int64, now time.Time, round bool) (counters, bool, error) {
 	change, condition := "ADD #serving :moved", "#active = :yes AND #epoch = :epoch AND #serving = :serving"
 	n := names{"#serving": attrServing, "#active": attrActive, "#epoch": attrEpoch}
 	v := values{":moved": number(moved), ":yes": boolean(true), ":epoch": number(seen.epoch), ":serving": number(seen.serving)}
@@ -135,10 +141,10 @@ func (s *Store) raise(ctx context.Context, event string, seen counters, moved in
 	return s.update(ctx, event, change, condition, n, v)
 }
 
-// Switch switches the gate; see [frontgate.Store].
-func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
-	if err := frontgate.Check(ctx, event); err != nil {
-		return frontgate.State{}, fmt.Errorf("dynamogate: switch: %w", err)
+// Switch switches the gate; see [driver.Store].
+func (s *store) Switch(ctx context.Context, event string, on bool) (driver.State, error) {
+	if err := driver.Check(ctx, event); err != nil {
+		return driver.State{}, fmt.Errorf("dynamogate: switch: %w", err)
 	}
 	c, err := s.read(ctx, event)
 	for try := 0; err == nil && try < tries; try++ {
@@ -158,7 +164,7 @@ func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.St
 		default:
 			c, ok, err = s.update(ctx, event, "SET #active = :off, #serving = #next, #expires = :until", "#epoch = :epoch AND #active = :on",
 				names{"#active": attrActive, "#serving": attrServing, "#next": attrNext, "#expires": attrExpires, "#epoch": attrEpoch},
-				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(seen.epoch), ":until": number(now.Add(frontgate.Kept).Unix() + 1)})
+				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(seen.epoch), ":until": number(now.Add(driver.Kept).Unix() + 1)})
 		}
 		if ok {
 			return c.state(now), nil
@@ -167,11 +173,11 @@ func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.St
 	if err == nil {
 		err = errContend
 	}
-	return frontgate.State{}, failed("switch", err)
+	return driver.State{}, failed("switch", err)
 }
 
 // begin makes new counters where there are none, or only expired ones.
-func (s *Store) begin(ctx context.Context, event string, seen counters, now time.Time) (counters, bool, error) {
+func (s *store) begin(ctx context.Context, event string, seen counters, now time.Time) (counters, bool, error) {
 	n := names{
 		"#epoch": attrEpoch, "#active": attrActive, "#next": attrNext, "#serving": attrServing, "#opened": attrOpened,
 		"#last": attrAdvanced, "#expires": attrExpires,
@@ -185,9 +191,9 @@ func (s *Store) begin(ctx context.Context, event string, seen counters, now time
 		"SET #epoch = :epoch, #active = :on, #next = :none, #serving = :none, #opened = :none, #last = :none REMOVE #expires", condition, n, v)
 }
 
-// Events lists the events; see [frontgate.Store]. It reads the whole table of
+// Events lists the events; see [driver.Store]. It reads the whole table of
 // counters, which has an item for each event.
-func (s *Store) Events(ctx context.Context) ([]string, error) {
+func (s *store) Events(ctx context.Context) ([]string, error) {
 	var events []string
 	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.cfg.Counters, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
@@ -218,7 +224,7 @@ type (
 	values = map[string]types.AttributeValue
 )
 
-func (s *Store) read(ctx context.Context, event string) (counters, error) {
+func (s *store) read(ctx context.Context, event string) (counters, error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Counters, Key: keyOf(event), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return counters{}, err
@@ -229,7 +235,7 @@ func (s *Store) read(ctx context.Context, event string) (counters, error) {
 
 // update changes an event's item and returns the new item; false when the condition
 // did not hold, with the item as it was.
-func (s *Store) update(ctx context.Context, event, change, condition string, n names, v values) (counters, bool, error) {
+func (s *store) update(ctx context.Context, event, change, condition string, n names, v values) (counters, bool, error) {
 	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.cfg.Counters, Key: keyOf(event),
 		UpdateExpression: &change, ConditionExpression: &condition,
@@ -251,7 +257,7 @@ func (s *Store) update(ctx context.Context, event, change, condition string, n n
 
 // countersOf reads an item, and says whether it is still valid: DynamoDB removes
 // expired items with a delay.
-func (s *Store) countersOf(item map[string]types.AttributeValue) (counters, error) {
+func (s *store) countersOf(item map[string]types.AttributeValue) (counters, error) {
 	c, err := countersOf(item)
 	c.over = c.there && !c.on && c.expires > 0 && !s.clock.now().Before(time.Unix(c.expires, 0))
 	return c, err

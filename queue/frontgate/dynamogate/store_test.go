@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 )
@@ -46,7 +47,7 @@ func tables(t testing.TB, client *dynamodb.Client) dynamogate.Config {
 	return cfg
 }
 
-func newStore(t testing.TB, client *dynamodb.Client, cfg dynamogate.Config) *dynamogate.Store {
+func newStore(t testing.TB, client *dynamodb.Client, cfg dynamogate.Config) driver.TableStore {
 	t.Helper()
 	s, err := dynamogate.New(client, cfg)
 	if err != nil {
@@ -56,7 +57,7 @@ func newStore(t testing.TB, client *dynamodb.Client, cfg dynamogate.Config) *dyn
 }
 
 // fresh is a store on tables of the test's own.
-func fresh(t testing.TB) (*dynamogate.Store, *dynamodb.Client, dynamogate.Config) {
+func fresh(t testing.TB) (driver.TableStore, *dynamodb.Client, dynamogate.Config) {
 	t.Helper()
 	client := open(t, servicetest.DynamoDB(t))
 	cfg := tables(t, client)

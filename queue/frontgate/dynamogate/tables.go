@@ -30,11 +30,8 @@ const (
 	attrAssigned = "assignedAt" // positions: in ms since 1970
 )
 
-// CreateTables makes the tables where they are missing, billed by request and with
-// expiry, and waits until they are ready. It refuses tables that have another key.
-// It is for deployments without a tool that makes them, and needs more rights than
-// the store itself.
-func (s *Store) CreateTables(ctx context.Context) error {
+// CreateTables implements [driver.TableStore]. The tables are billed by request and have an expiry.
+func (s *store) CreateTables(ctx context.Context) error {
 	for _, t := range s.tables() {
 		if err := s.createTable(ctx, t); err != nil {
 			return failed("create the table "+t.name, err)
@@ -48,7 +45,7 @@ type table struct {
 	keys []types.KeySchemaElement
 }
 
-func (s *Store) tables() []table {
+func (s *store) tables() []table {
 	event := types.KeySchemaElement{AttributeName: aws.String(attrEvent), KeyType: types.KeyTypeHash}
 	ranges := types.KeySchemaElement{AttributeName: aws.String(attrRange), KeyType: types.KeyTypeRange}
 	return []table{
@@ -60,7 +57,7 @@ func (s *Store) tables() []table {
 // soon is how long a table may take to be ready.
 const soon = 2 * time.Minute
 
-func (s *Store) createTable(ctx context.Context, t table) error {
+func (s *store) createTable(ctx context.Context, t table) error {
 	attributes := make([]types.AttributeDefinition, len(t.keys))
 	for i, k := range t.keys {
 		attributes[i] = types.AttributeDefinition{AttributeName: k.AttributeName, AttributeType: types.ScalarAttributeTypeS}
@@ -92,7 +89,7 @@ func (s *Store) createTable(ctx context.Context, t table) error {
 }
 
 // expire turns on DynamoDB's expiry for a table.
-func (s *Store) expire(ctx context.Context, table string) error {
+func (s *store) expire(ctx context.Context, table string) error {
 	now, err := s.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 	if err != nil {
 		return err

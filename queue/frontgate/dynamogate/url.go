@@ -17,13 +17,17 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // URL is the place of the tables, as [ParseURL] returns it.
 type URL struct {
 	region, prefix, endpoint string
 	key, secret              string // both or none
-	create                   bool
+
+	// Create says whether the URL asks for CreateTables of its store. The caller has to call
+	// it: it takes seconds, and fails while DynamoDB is unreachable.
+	Create bool
 }
 
 // ParseURL reads
@@ -35,7 +39,7 @@ type URL struct {
 // with the parameters
 //
 //	endpoint=       another server, such as DynamoDB Local
-//	create=true     have the program make the tables that are missing: see [URL.Create]
+//	create=true     have the program make the tables that are missing: see the field Create
 //
 // Errors name the wrong part, and show no secret. ParseURL makes no connection.
 func ParseURL(raw string) (URL, error) {
@@ -92,7 +96,7 @@ func (a *URL) parameters(u *url.URL) error {
 		}
 	}
 	if query.Has("create") {
-		if a.create, err = strconv.ParseBool(query.Get("create")); err != nil {
+		if a.Create, err = strconv.ParseBool(query.Get("create")); err != nil {
 			return fmt.Errorf("create is %.40q; write create=true or create=false", query.Get("create"))
 		}
 	}
@@ -107,13 +111,9 @@ func (a URL) tables() Config {
 	return Config{Counters: a.prefix + "counters", Positions: a.prefix + "positions"}
 }
 
-// Create says whether the URL asks for [Store.CreateTables]. The caller has to call
-// it: it takes seconds, and fails while DynamoDB is unreachable.
-func (a URL) Create() bool { return a.create }
-
-// Open makes a client and a store on it, which [Store.Close] ends. It reads the
+// Open makes a client and a store on it, whose Close ends the client's connections. It reads the
 // configuration of the AWS tools, and makes no connection.
-func (a URL) Open(ctx context.Context) (*Store, error) {
+func (a URL) Open(ctx context.Context) (driver.TableStore, error) {
 	options := []func(*config.LoadOptions) error{config.WithRegion(a.region)}
 	if a.key != "" {
 		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(a.key, a.secret, "")))
@@ -131,7 +131,7 @@ func (a URL) Open(ctx context.Context) (*Store, error) {
 	transport := client.GetTransport()
 	account.HTTPClient = &http.Client{Transport: transport}
 	account.Logger = logging.Nop{} // errors are returned
-	s, err := New(dynamodb.NewFromConfig(account, func(o *dynamodb.Options) {
+	s, err := open(dynamodb.NewFromConfig(account, func(o *dynamodb.Options) {
 		if a.endpoint != "" {
 			o.BaseEndpoint = &a.endpoint
 		}
@@ -143,9 +143,8 @@ func (a URL) Open(ctx context.Context) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the connections of a store that [URL.Open] made. A client given to New
-// stays the caller's.
-func (s *Store) Close() error {
+// Close implements [driver.TableStore].
+func (s *store) Close() error {
 	if s.closeIdle != nil {
 		s.closeIdle()
 	}

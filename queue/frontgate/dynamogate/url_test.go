@@ -35,8 +35,8 @@ func TestParseURL(t *testing.T) {
 	} {
 		at, err := dynamogate.ParseURL(url)
 		if want == nil {
-			if err != nil || at.Create() != strings.Contains(url, "create") {
-				t.Errorf("%s: create %t, %v", url, at.Create(), err)
+			if err != nil || at.Create != strings.Contains(url, "create") {
+				t.Errorf("%s: create %t, %v", url, at.Create, err)
 			}
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 func askCases() []testCase {
@@ -28,12 +28,12 @@ func badAsks(ctx context.Context, h Harness) error {
 		return err
 	}
 	refuse := func(what string, err error) error {
-		if !errors.Is(err, frontgate.ErrInvalid) || fault.Of(err) != fault.Permanent {
+		if !errors.Is(err, driver.ErrInvalid) || fault.Of(err) != fault.Permanent {
 			return fmt.Errorf("%s: %v, want ErrInvalid, permanent", what, err)
 		}
 		return nil
 	}
-	for _, n := range []int{-1, 0, frontgate.MaxAssign + 1} {
+	for _, n := range []int{-1, 0, driver.MaxAssign + 1} {
 		_, err := h.Store.Assign(ctx, p.event, n)
 		if err := refuse(fmt.Sprintf("%d positions", n), err); err != nil {
 			return err
@@ -42,20 +42,20 @@ func badAsks(ctx context.Context, h Harness) error {
 	for _, a := range []struct {
 		by    int64
 		every time.Duration
-	}{{0, every}, {-1, every}, {frontgate.MaxAdvance + 1, every}, {1, -1}, {1, time.Microsecond}, {1, 2 * frontgate.Kept}} {
+	}{{0, every}, {-1, every}, {driver.MaxAdvance + 1, every}, {1, -1}, {1, time.Microsecond}, {1, 2 * driver.Kept}} {
 		_, err := h.Store.Advance(ctx, p.event, a.by, a.every)
 		if err := refuse(fmt.Sprintf("a round of %d every %s", a.by, a.every), err); err != nil {
 			return err
 		}
 	}
-	for _, event := range []string{"", "a b", "{a}", "a}", "a\n", "\xff", strings.Repeat("a", frontgate.MaxEvent+1)} {
+	for _, event := range []string{"", "a b", "{a}", "a}", "a\n", "\xff", strings.Repeat("a", driver.MaxEvent+1)} {
 		for _, call := range calls(ctx, h.Store, event) {
 			if err := refuse(fmt.Sprintf("%s of the event %q", call.name, event), call.err); err != nil {
 				return err
 			}
 		}
 	}
-	return p.expect("after asks that cannot be", before, func(frontgate.State) bool { return true })
+	return p.expect("after asks that cannot be", before, func(driver.State) bool { return true })
 }
 
 type call struct {
@@ -64,7 +64,7 @@ type call struct {
 }
 
 // calls makes each call that is for an event.
-func calls(ctx context.Context, s frontgate.Store, event string) []call {
+func calls(ctx context.Context, s driver.Store, event string) []call {
 	_, assign := s.Assign(ctx, event, 1)
 	_, state := s.State(ctx, event)
 	_, advance := s.Advance(ctx, event, 1, every)
@@ -91,5 +91,5 @@ func endedContext(ctx context.Context, h Harness) error {
 			return fmt.Errorf("%s with an ended context: %v", call.name, call.err)
 		}
 	}
-	return p.expect("after calls with an ended context", before, func(frontgate.State) bool { return true })
+	return p.expect("after calls with an ended context", before, func(driver.State) bool { return true })
 }

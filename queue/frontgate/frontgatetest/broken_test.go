@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 )
@@ -21,16 +21,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // backend is a correct store with at most one defect, which replaces one of its
 // calls.
 type backend struct {
-	*memgate.Store
+	driver.Store
 	clock *clock
 
-	assign  func(ctx context.Context, event string, n int) (frontgate.State, error)
-	state   func(ctx context.Context, event string) (frontgate.State, error)
-	advance func(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error)
-	turn    func(ctx context.Context, event string, on bool) (frontgate.State, error)
+	assign  func(ctx context.Context, event string, n int) (driver.State, error)
+	state   func(ctx context.Context, event string) (driver.State, error)
+	advance func(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error)
+	turn    func(ctx context.Context, event string, on bool) (driver.State, error)
 	events  func(ctx context.Context) ([]string, error)
 	lose    func() // beside the counters
-	peer    frontgate.Store
+	peer    driver.Store
 }
 
 type clock struct {
@@ -56,7 +56,7 @@ func newBackend() *backend {
 	return b
 }
 
-func empty(c *clock) *memgate.Store {
+func empty(c *clock) driver.Store {
 	s, err := memgate.New(memgate.Config{Now: c.get})
 	if err != nil {
 		panic(err)
@@ -64,28 +64,28 @@ func empty(c *clock) *memgate.Store {
 	return s
 }
 
-func (b *backend) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+func (b *backend) Assign(ctx context.Context, event string, n int) (driver.State, error) {
 	if b.assign != nil {
 		return b.assign(ctx, event, n)
 	}
 	return b.Store.Assign(ctx, event, n)
 }
 
-func (b *backend) State(ctx context.Context, event string) (frontgate.State, error) {
+func (b *backend) State(ctx context.Context, event string) (driver.State, error) {
 	if b.state != nil {
 		return b.state(ctx, event)
 	}
 	return b.Store.State(ctx, event)
 }
 
-func (b *backend) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+func (b *backend) Advance(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
 	if b.advance != nil {
 		return b.advance(ctx, event, by, every)
 	}
 	return b.Store.Advance(ctx, event, by, every)
 }
 
-func (b *backend) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
+func (b *backend) Switch(ctx context.Context, event string, on bool) (driver.State, error) {
 	if b.turn != nil {
 		return b.turn(ctx, event, on)
 	}

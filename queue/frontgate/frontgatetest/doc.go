@@ -1,4 +1,4 @@
-// Package frontgatetest is the conformance suite of [frontgate.Store]. Run it on a
+// Package frontgatetest is the conformance suite of [driver.Store]. Run it on a
 // backend of your own:
 //
 //	func TestConformance(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // randomHistories plays the same histories each time, on the store and on a model
@@ -16,7 +16,7 @@ func randomHistories(ctx context.Context, h Harness) error {
 	for seed := range uint64(histories) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		p := play(ctx, h).of(fmt.Sprintf("history-%d", seed))
-		var model frontgate.State
+		var model driver.State
 		var now, last time.Duration
 		made := false // a round, since the counters began
 		for step := range length {
@@ -24,7 +24,7 @@ func randomHistories(ctx context.Context, h Harness) error {
 			if random.IntN(2) == 1 {
 				q = p.peer()
 			}
-			var got frontgate.State
+			var got driver.State
 			var err error
 			var what string
 			switch random.IntN(10) {
@@ -40,7 +40,7 @@ func randomHistories(ctx context.Context, h Harness) error {
 					made, last = true, now
 					model.Serving = min(model.Serving+by, model.Assigned)
 				}
-				var r frontgate.Round
+				var r driver.Round
 				r, err = q.h.Store.Advance(ctx, p.event, by, every)
 				got = r.State
 			case 6:
@@ -48,7 +48,7 @@ func randomHistories(ctx context.Context, h Harness) error {
 				if model.On {
 					model.Serving = min(model.Serving+by, model.Assigned)
 				}
-				var r frontgate.Round
+				var r driver.Round
 				r, err = q.h.Store.Advance(ctx, p.event, by, 0)
 				got = r.State
 			case 7:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // player plays the processes of an event on a harness.
@@ -37,7 +37,7 @@ func (p player) peer() player {
 	return p
 }
 
-func (p player) turn(on bool) (frontgate.State, error) {
+func (p player) turn(on bool) (driver.State, error) {
 	s, err := p.h.Store.Switch(p.ctx, p.event, on)
 	if err != nil {
 		return s, fmt.Errorf("switch %t: %w", on, err)
@@ -45,7 +45,7 @@ func (p player) turn(on bool) (frontgate.State, error) {
 	return s, nil
 }
 
-func (p player) state() (frontgate.State, error) {
+func (p player) state() (driver.State, error) {
 	s, err := p.h.Store.State(p.ctx, p.event)
 	if err != nil {
 		return s, fmt.Errorf("state: %w", err)
@@ -64,11 +64,11 @@ func (p player) assign(n int, last int64) error {
 	case s.Assigned != last:
 		return fmt.Errorf("the last of %d positions is %d, want %d", n, s.Assigned, last)
 	}
-	return p.expect("after assigning", s, func(now frontgate.State) bool { return now.Assigned == last })
+	return p.expect("after assigning", s, func(now driver.State) bool { return now.Assigned == last })
 }
 
 // expect checks an answer, and compares it with the store's state and its peer's.
-func (p player) expect(when string, answer frontgate.State, right func(frontgate.State) bool) error {
+func (p player) expect(when string, answer driver.State, right func(driver.State) bool) error {
 	for _, q := range []player{p, p.peer()} {
 		now, err := q.state()
 		if err != nil {
@@ -85,7 +85,7 @@ func (p player) expect(when string, answer frontgate.State, right func(frontgate
 }
 
 // same compares all fields but the clock, which may have run on.
-func same(a, b frontgate.State) bool {
+func same(a, b driver.State) bool {
 	a.Now, b.Now = time.Time{}, time.Time{}
 	return a == b
 }
@@ -93,7 +93,7 @@ func same(a, b frontgate.State) bool {
 const every = 10 * time.Second
 
 // round makes a round and compares how far it raised the counter.
-func (p player) round(when string, by int64, every time.Duration, moved int64) (frontgate.Round, error) {
+func (p player) round(when string, by int64, every time.Duration, moved int64) (driver.Round, error) {
 	r, err := p.h.Store.Advance(p.ctx, p.event, by, every)
 	switch {
 	case err != nil:
@@ -101,7 +101,7 @@ func (p player) round(when string, by int64, every time.Duration, moved int64) (
 	case r.Moved != moved:
 		return r, fmt.Errorf("%s: a round of %d raised the serving counter by %d to %+v, want %d", when, by, r.Moved, r.State, moved)
 	}
-	return r, p.expect(when, r.State, func(frontgate.State) bool { return true })
+	return r, p.expect(when, r.State, func(driver.State) bool { return true })
 }
 
 // steps runs its steps in order until one fails.

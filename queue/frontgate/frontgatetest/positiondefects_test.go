@@ -6,21 +6,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 func positionDefects() []defect {
 	return []defect{
 		{name: "a gate is on when it is asked for a position", caught: []string{"off-by-default", "off-gives-none"}, with: func(b *backend) {
-			b.assign = func(ctx context.Context, event string, n int) (frontgate.State, error) {
+			b.assign = func(ctx context.Context, event string, n int) (driver.State, error) {
 				if _, err := b.Store.Switch(ctx, event, true); err != nil {
-					return frontgate.State{}, err
+					return driver.State{}, err
 				}
 				return b.Store.Assign(ctx, event, n)
 			}
 		}},
 		{name: "switching off makes counters", caught: []string{"off-by-default"}, with: func(b *backend) {
-			b.turn = func(ctx context.Context, event string, on bool) (frontgate.State, error) {
+			b.turn = func(ctx context.Context, event string, on bool) (driver.State, error) {
 				if _, err := b.Store.Switch(ctx, event, true); err != nil || on {
 					s, err := b.Store.State(ctx, event)
 					return s, err
@@ -28,14 +28,14 @@ func positionDefects() []defect {
 				return b.Store.Switch(ctx, event, on)
 			}
 		}},
-		{name: "begins at the position 2", caught: []string{"positions-from-one", "random-histories"}, with: answers(func(s frontgate.State) frontgate.State {
+		{name: "begins at the position 2", caught: []string{"positions-from-one", "random-histories"}, with: answers(func(s driver.State) driver.State {
 			if s.Assigned > 0 {
 				s.Assigned++
 			}
 			return s
 		})},
 		{name: "gives a position more than it says", caught: []string{"positions-from-one", "random-histories"}, with: func(b *backend) {
-			b.assign = func(ctx context.Context, event string, n int) (frontgate.State, error) {
+			b.assign = func(ctx context.Context, event string, n int) (driver.State, error) {
 				s, err := b.Store.Assign(ctx, event, n)
 				if err != nil || !s.On {
 					return s, err
@@ -45,7 +45,7 @@ func positionDefects() []defect {
 			}
 		}},
 		{name: "gives positions out while off", caught: []string{"off-gives-none", "off-by-default"}, with: func(b *backend) {
-			b.assign = func(ctx context.Context, event string, n int) (frontgate.State, error) {
+			b.assign = func(ctx context.Context, event string, n int) (driver.State, error) {
 				s, err := b.Store.Assign(ctx, event, n)
 				if err == nil && !s.On {
 					s.On, s.Assigned = true, s.Assigned+int64(n)
@@ -61,16 +61,16 @@ func positionDefects() []defect {
 			b.peer = &mirrored{Store: peer, first: b}
 		}},
 		{name: "has one pair of counters for all events", caught: []string{"events-apart"}, with: func(b *backend) {
-			b.assign = func(ctx context.Context, event string, n int) (frontgate.State, error) {
+			b.assign = func(ctx context.Context, event string, n int) (driver.State, error) {
 				return b.Store.Assign(ctx, one(event), n)
 			}
-			b.state = func(ctx context.Context, event string) (frontgate.State, error) {
+			b.state = func(ctx context.Context, event string) (driver.State, error) {
 				return b.Store.State(ctx, one(event))
 			}
-			b.turn = func(ctx context.Context, event string, on bool) (frontgate.State, error) {
+			b.turn = func(ctx context.Context, event string, on bool) (driver.State, error) {
 				return b.Store.Switch(ctx, one(event), on)
 			}
-			b.advance = func(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+			b.advance = func(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
 				return b.Store.Advance(ctx, one(event), by, every)
 			}
 		}},
@@ -100,17 +100,17 @@ func positionDefects() []defect {
 		}},
 		{name: "accepts any ask, and any context", caught: []string{"bad-asks", "ended-context"}, with: func(b *backend) {
 			anything := context.Background()
-			b.assign = func(_ context.Context, event string, n int) (frontgate.State, error) {
-				return b.Store.Assign(anything, valid(event), min(max(n, 1), frontgate.MaxAssign))
+			b.assign = func(_ context.Context, event string, n int) (driver.State, error) {
+				return b.Store.Assign(anything, valid(event), min(max(n, 1), driver.MaxAssign))
 			}
-			b.state = func(_ context.Context, event string) (frontgate.State, error) {
+			b.state = func(_ context.Context, event string) (driver.State, error) {
 				return b.Store.State(anything, valid(event))
 			}
-			b.turn = func(_ context.Context, event string, on bool) (frontgate.State, error) {
+			b.turn = func(_ context.Context, event string, on bool) (driver.State, error) {
 				return b.Store.Switch(anything, valid(event), on)
 			}
-			b.advance = func(_ context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
-				return b.Store.Advance(anything, valid(event), min(max(by, 1), frontgate.MaxAdvance), min(max(every, 0), frontgate.Kept).Truncate(time.Millisecond))
+			b.advance = func(_ context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
+				return b.Store.Advance(anything, valid(event), min(max(by, 1), driver.MaxAdvance), min(max(every, 0), driver.Kept).Truncate(time.Millisecond))
 			}
 			b.events = func(context.Context) ([]string, error) { return b.Store.Events(anything) }
 		}},
@@ -119,7 +119,7 @@ func positionDefects() []defect {
 
 // mirrored is switched, lost and listed as the first store, and counts for itself.
 type mirrored struct {
-	frontgate.Store
+	driver.Store
 	first *backend
 }
 
@@ -131,29 +131,29 @@ func (m *mirrored) follow(ctx context.Context, event string) error {
 	return err
 }
 
-func (m *mirrored) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
+func (m *mirrored) Assign(ctx context.Context, event string, n int) (driver.State, error) {
 	if err := m.follow(ctx, event); err != nil {
-		return frontgate.State{}, err
+		return driver.State{}, err
 	}
 	return m.Store.Assign(ctx, event, n)
 }
 
-func (m *mirrored) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
+func (m *mirrored) Advance(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
 	if err := m.follow(ctx, event); err != nil {
-		return frontgate.Round{}, err
+		return driver.Round{}, err
 	}
 	return m.Store.Advance(ctx, event, by, every)
 }
 
 func one(event string) string {
-	if frontgate.CheckEvent(event) != nil {
+	if driver.CheckEvent(event) != nil {
 		return event
 	}
 	return "all"
 }
 
 func valid(event string) string {
-	if frontgate.CheckEvent(event) != nil {
+	if driver.CheckEvent(event) != nil {
 		return "any"
 	}
 	return event
@@ -162,9 +162,9 @@ func valid(event string) string {
 // readsThenWrites makes two callers both read before either writes.
 func readsThenWrites(b *backend) {
 	var mu sync.Mutex
-	last, calls := frontgate.State{}, 0
+	last, calls := driver.State{}, 0
 	second := make(chan struct{})
-	b.assign = func(ctx context.Context, event string, n int) (frontgate.State, error) {
+	b.assign = func(ctx context.Context, event string, n int) (driver.State, error) {
 		s, err := b.Store.State(ctx, event)
 		if err != nil || !s.On {
 			return s, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 func positionCases() []testCase {
@@ -22,8 +22,8 @@ func positionCases() []testCase {
 
 func offByDefault(ctx context.Context, h Harness) error {
 	p := play(ctx, h)
-	nothing := func(when string, s frontgate.State, err error) error {
-		if err == nil && !same(s, frontgate.State{}) {
+	nothing := func(when string, s driver.State, err error) error {
+		if err == nil && !same(s, driver.State{}) {
 			err = fmt.Errorf("%s, a gate that nobody switched on stands at %+v", when, s)
 		}
 		return err
@@ -52,7 +52,7 @@ func positionsFromOne(ctx context.Context, h Harness) error {
 	return steps(
 		func() error { return p.assign(1, 1) },
 		func() error { return p.peer().assign(5, 6) },
-		func() error { return p.assign(frontgate.MaxAssign, 6+frontgate.MaxAssign) },
+		func() error { return p.assign(driver.MaxAssign, 6+driver.MaxAssign) },
 	)
 }
 
@@ -77,7 +77,7 @@ func offGivesNone(ctx context.Context, h Harness) error {
 			return fmt.Errorf("positions are given out while the gate is off: %+v, and before %+v", s, off)
 		}
 	}
-	return p.expect("after assigning while off", off, func(s frontgate.State) bool { return s.Assigned == 3 })
+	return p.expect("after assigning while off", off, func(s driver.State) bool { return s.Assigned == 3 })
 }
 
 func denseOverCallers(ctx context.Context, h Harness) error {
@@ -136,7 +136,7 @@ func eventsApart(ctx context.Context, h Harness) error {
 		func() error { return p.assign(4, 4) },
 		func() error {
 			s, err := other.state()
-			if err == nil && !same(s, frontgate.State{}) {
+			if err == nil && !same(s, driver.State{}) {
 				err = fmt.Errorf("the gate of another event stands at %+v", s)
 			}
 			return err
@@ -168,7 +168,7 @@ func eventsAreListed(ctx context.Context, h Harness) error {
 
 // listed compares the events of both processes.
 func (p player) listed(want ...string) error {
-	for _, store := range []frontgate.Store{p.h.Store, p.h.Peer} {
+	for _, store := range []driver.Store{p.h.Store, p.h.Peer} {
 		events, err := store.Events(p.ctx)
 		if err != nil {
 			return fmt.Errorf("events: %w", err)

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // Harness is a store without counters, with the means that the suite needs.
 type Harness struct {
 	// Store under test; required.
-	Store frontgate.Store
+	Store driver.Store
 	// Peer is the same store as another process sees it; Store when nil.
-	Peer frontgate.Store
+	Peer driver.Store
 	// Move sets the store's clock forward or back; required. The clock stands
 	// still otherwise, and shows whole ms.
 	Move func(d time.Duration)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 func switchCases() []testCase {
@@ -33,7 +33,7 @@ func offAdmitsHolders(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	right := func(s frontgate.State) bool { return !s.On && s.Assigned == 30 && s.Serving == 30 }
+	right := func(s driver.State) bool { return !s.On && s.Assigned == 30 && s.Serving == 30 }
 	if err := p.expect("switched off with 30 positions given out", off, right); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func onAgainGoesOn(ctx context.Context, h Harness) error {
 		if err != nil {
 			return err
 		}
-		right := func(s frontgate.State) bool {
+		right := func(s driver.State) bool {
 			return s.On && s.Epoch == first.Epoch && s.Assigned == given && s.Serving == given && s.Opened == given
 		}
 		if err := p.expect(fmt.Sprintf("switched off and on again after %d positions of epoch %d", given, first.Epoch), again, right); err != nil {
@@ -95,7 +95,7 @@ func switchingTwice(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if err := p.expect(fmt.Sprintf("switched on while on at %+v", before), on, func(s frontgate.State) bool { return same(s, before) }); err != nil {
+	if err := p.expect(fmt.Sprintf("switched on while on at %+v", before), on, func(s driver.State) bool { return same(s, before) }); err != nil {
 		return err
 	}
 	off, err := p.turn(false)
@@ -107,7 +107,7 @@ func switchingTwice(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	return p.expect(fmt.Sprintf("switched off while off at %+v", off), again, func(s frontgate.State) bool { return same(s, off) })
+	return p.expect(fmt.Sprintf("switched off while off at %+v", off), again, func(s driver.State) bool { return same(s, off) })
 }
 
 // manySwitchOn lets many callers switch a gate on and take a position: no caller

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 func timeCases() []testCase {
@@ -27,12 +27,12 @@ func showsItsClock(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	for i, ask := range []func() (frontgate.State, error){
+	for i, ask := range []func() (driver.State, error){
 		p.state,
 		p.peer().state,
-		func() (frontgate.State, error) { return h.Store.Assign(ctx, p.event, 1) },
-		func() (frontgate.State, error) { return p.turn(true) },
-		func() (frontgate.State, error) {
+		func() (driver.State, error) { return h.Store.Assign(ctx, p.event, 1) },
+		func() (driver.State, error) { return p.turn(true) },
+		func() (driver.State, error) {
 			r, err := h.Store.Advance(ctx, p.event, 1, every)
 			return r.State, err
 		},
@@ -72,7 +72,7 @@ func lostCounters(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if !same(lost, frontgate.State{}) {
+	if !same(lost, driver.State{}) {
 		return fmt.Errorf("after a loss the gate stands at %+v", lost)
 	}
 	again, err := p.turn(true)
@@ -97,7 +97,7 @@ func keptWhileOn(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	h.Move(10 * frontgate.Kept)
+	h.Move(10 * driver.Kept)
 	now, err := p.state()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func keptAfterOff(ctx context.Context, h Harness) error {
 		func() error { return p.assign(10, 10) },
 		func() error { _, err := p.turn(false); return err },
 		func() error {
-			h.Move(frontgate.Kept)
+			h.Move(driver.Kept)
 			// Keeping too long and not at all are both wrong; a minute is left.
 			h.Move(-time.Minute)
 			s, err := p.turn(true)
@@ -135,9 +135,9 @@ func keptAfterOff(ctx context.Context, h Harness) error {
 		},
 		func() error { _, err := p.turn(false); return err },
 		func() error {
-			h.Move(frontgate.Kept + time.Minute)
+			h.Move(driver.Kept + time.Minute)
 			s, err := p.state()
-			if err == nil && !same(s, frontgate.State{}) {
+			if err == nil && !same(s, driver.State{}) {
 				err = fmt.Errorf("a minute after its time was over, the gate stands at %+v", s)
 			}
 			return err

@@ -8,25 +8,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
-// Config of a [Store]. The zero value works.
+// Config of a store. The zero value works.
 type Config struct {
 	// Now is the clock; by default the time at which the store was made plus the
 	// monotonic time since then, so that setting the wall clock changes nothing.
 	Now func() time.Time
 }
 
-// Store is a [frontgate.Store] in memory.
-type Store struct {
+type store struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	gates map[string]*gate
 }
-
-var _ frontgate.Store = (*Store)(nil)
 
 type gate struct {
 	epoch                     uint64
@@ -37,18 +34,18 @@ type gate struct {
 }
 
 // New returns a store without counters.
-func New(cfg Config) (*Store, error) {
+func New(cfg Config) (driver.Store, error) {
 	if cfg.Now == nil {
 		start := time.Now()
 		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
 	}
-	return &Store{now: cfg.Now, gates: map[string]*gate{}}, nil
+	return &store{now: cfg.Now, gates: map[string]*gate{}}, nil
 }
 
-// Assign gives positions out; see [frontgate.Store].
-func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
-	if err := frontgate.CheckAssign(ctx, event, n); err != nil {
-		return frontgate.State{}, fmt.Errorf("memgate: assign: %w", err)
+// Assign gives positions out; see [driver.Store].
+func (s *store) Assign(ctx context.Context, event string, n int) (driver.State, error) {
+	if err := driver.CheckAssign(ctx, event, n); err != nil {
+		return driver.State{}, fmt.Errorf("memgate: assign: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,10 +56,10 @@ func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.Stat
 	return g.state(now), nil
 }
 
-// State returns the state of the gate; see [frontgate.Store].
-func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
-	if err := frontgate.Check(ctx, event); err != nil {
-		return frontgate.State{}, fmt.Errorf("memgate: state: %w", err)
+// State returns the state of the gate; see [driver.Store].
+func (s *store) State(ctx context.Context, event string) (driver.State, error) {
+	if err := driver.Check(ctx, event); err != nil {
+		return driver.State{}, fmt.Errorf("memgate: state: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,18 +67,18 @@ func (s *Store) State(ctx context.Context, event string) (frontgate.State, error
 	return g.state(now), nil
 }
 
-// Advance makes a round; see [frontgate.Store].
-func (s *Store) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
-	if err := frontgate.CheckAdvance(ctx, event, by, every); err != nil {
-		return frontgate.Round{}, fmt.Errorf("memgate: advance: %w", err)
+// Advance makes a round; see [driver.Store].
+func (s *store) Advance(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
+	if err := driver.CheckAdvance(ctx, event, by, every); err != nil {
+		return driver.Round{}, fmt.Errorf("memgate: advance: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, now := s.gate(event)
 	if !g.on {
-		return frontgate.Round{State: g.state(now)}, nil
+		return driver.Round{State: g.state(now)}, nil
 	}
-	r := frontgate.Round{Next: every}
+	r := driver.Round{Next: every}
 	// A round of the future is from before the clock was set back.
 	past := now.Sub(g.advanced)
 	if every > 0 && past >= 0 && past < every {
@@ -98,10 +95,10 @@ func (s *Store) Advance(ctx context.Context, event string, by int64, every time.
 	return r, nil
 }
 
-// Switch switches the gate; see [frontgate.Store].
-func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
-	if err := frontgate.Check(ctx, event); err != nil {
-		return frontgate.State{}, fmt.Errorf("memgate: switch: %w", err)
+// Switch switches the gate; see [driver.Store].
+func (s *store) Switch(ctx context.Context, event string, on bool) (driver.State, error) {
+	if err := driver.Check(ctx, event); err != nil {
+		return driver.State{}, fmt.Errorf("memgate: switch: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,13 +112,13 @@ func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.St
 		}
 		g.on, g.opened = true, g.assigned
 	default:
-		g.on, g.serving, g.until = false, g.assigned, now.Add(frontgate.Kept)
+		g.on, g.serving, g.until = false, g.assigned, now.Add(driver.Kept)
 	}
 	return g.state(now), nil
 }
 
-// Events lists the events; see [frontgate.Store].
-func (s *Store) Events(ctx context.Context) ([]string, error) {
+// Events lists the events; see [driver.Store].
+func (s *store) Events(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memgate: events: %w", err)
 	}
@@ -133,7 +130,7 @@ func (s *Store) Events(ctx context.Context) ([]string, error) {
 }
 
 // gate returns the counters of an event, or new ones. The caller holds s.mu.
-func (s *Store) gate(event string) (*gate, time.Time) {
+func (s *store) gate(event string) (*gate, time.Time) {
 	now := s.now()
 	g := s.gates[event]
 	if g != nil && g.over(now) {
@@ -148,6 +145,6 @@ func (s *Store) gate(event string) (*gate, time.Time) {
 
 func (g *gate) over(now time.Time) bool { return !g.on && !now.Before(g.until) }
 
-func (g *gate) state(now time.Time) frontgate.State {
-	return frontgate.State{Epoch: g.epoch, On: g.on, Assigned: g.assigned, Serving: g.serving, Opened: g.opened, Now: now}
+func (g *gate) state(now time.Time) driver.State {
+	return driver.State{Epoch: g.epoch, On: g.on, Assigned: g.assigned, Serving: g.serving, Opened: g.opened, Now: now}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 )
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fragile is a store that can lose its data.
 type fragile struct {
-	frontgate.Store
+	driver.Store
 	mu  sync.Mutex
 	now time.Time
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
 
 // A server that refuses connections, and one that accepts them and never answers:
@@ -46,7 +45,7 @@ func TestAway(t *testing.T) {
 			}
 		})
 	}
-	if class := redisgate.Classify(errors.New("other")); class != fault.Unclassified {
+	if class := redisdb.Classify(errors.New("other")); class != fault.Unclassified {
 		t.Errorf("an error of others is %s", class)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 var (
@@ -41,12 +41,12 @@ func numberAt(answer string, i int) int64 {
 }
 
 // roundOf reads an answer; false when it is malformed.
-func roundOf(answer string) (frontgate.Round, bool) {
+func roundOf(answer string) (driver.Round, bool) {
 	if len(answer) != answers*double {
-		return frontgate.Round{}, false
+		return driver.Round{}, false
 	}
-	return frontgate.Round{
-		State: frontgate.State{
+	return driver.Round{
+		State: driver.State{
 			Epoch: uint64(numberAt(answer, 0)), On: numberAt(answer, 1) == 1,
 			Assigned: numberAt(answer, 2), Serving: numberAt(answer, 3), Opened: numberAt(answer, 4),
 			Now: time.UnixMicro(numberAt(answer, 5)),

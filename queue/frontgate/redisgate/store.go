@@ -10,10 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
-// Config of a [Store]. The zero value works.
+// Config of a store. The zero value works.
 type Config struct {
 	// Prefix of the keys, before the braces of their hash tag; none by default.
 	// Gates with different prefixes share a Redis without meeting. Up to 200 bytes
@@ -23,16 +23,13 @@ type Config struct {
 
 const maxPrefix = 200
 
-// Store is a [frontgate.Store] in Redis or a Redis Cluster, by Redis' own clock.
-type Store struct {
+type store struct {
 	client   redis.UniversalClient
 	prefix   string
 	registry string
 	scripts  scripts
 	extra    func() []any // more arguments, for tests
 }
-
-var _ frontgate.Store = (*Store)(nil)
 
 // New makes a store on a client, which the caller has to close. New refuses a
 // client that ignores contexts or retries calls by itself, since a retried call may
@@ -41,7 +38,7 @@ var _ frontgate.Store = (*Store)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("redisgate: the client is nil; make one with redis.NewUniversalClient")
@@ -53,27 +50,27 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("redisgate: %w", err)
 	}
-	return &Store{
+	return &store{
 		client: client, prefix: cfg.Prefix, registry: cfg.Prefix + "vwr:events",
 		scripts: newScripts(func(text string) string { return text }),
 	}, nil
 }
 
-func (s *Store) key(event string) string { return s.prefix + "{" + event + "}:vwr" }
+func (s *store) key(event string) string { return s.prefix + "{" + event + "}:vwr" }
 
-// Assign gives positions out; see [frontgate.Store].
-func (s *Store) Assign(ctx context.Context, event string, n int) (frontgate.State, error) {
-	if err := frontgate.CheckAssign(ctx, event, n); err != nil {
-		return frontgate.State{}, fmt.Errorf("redisgate: assign: %w", err)
+// Assign gives positions out; see [driver.Store].
+func (s *store) Assign(ctx context.Context, event string, n int) (driver.State, error) {
+	if err := driver.CheckAssign(ctx, event, n); err != nil {
+		return driver.State{}, fmt.Errorf("redisgate: assign: %w", err)
 	}
 	r, err := s.run(ctx, "assign", s.scripts.assign, event, n)
 	return r.State, err
 }
 
-// State returns the state of the gate; see [frontgate.Store].
-func (s *Store) State(ctx context.Context, event string) (frontgate.State, error) {
-	if err := frontgate.Check(ctx, event); err != nil {
-		return frontgate.State{}, fmt.Errorf("redisgate: state: %w", err)
+// State returns the state of the gate; see [driver.Store].
+func (s *store) State(ctx context.Context, event string) (driver.State, error) {
+	if err := driver.Check(ctx, event); err != nil {
+		return driver.State{}, fmt.Errorf("redisgate: state: %w", err)
 	}
 	r, err := s.run(ctx, "state", s.scripts.state, event)
 	if err == nil && r.On {
@@ -84,49 +81,49 @@ func (s *Store) State(ctx context.Context, event string) (frontgate.State, error
 	return r.State, err
 }
 
-// Advance makes a round; see [frontgate.Store].
-func (s *Store) Advance(ctx context.Context, event string, by int64, every time.Duration) (frontgate.Round, error) {
-	if err := frontgate.CheckAdvance(ctx, event, by, every); err != nil {
-		return frontgate.Round{}, fmt.Errorf("redisgate: advance: %w", err)
+// Advance makes a round; see [driver.Store].
+func (s *store) Advance(ctx context.Context, event string, by int64, every time.Duration) (driver.Round, error) {
+	if err := driver.CheckAdvance(ctx, event, by, every); err != nil {
+		return driver.Round{}, fmt.Errorf("redisgate: advance: %w", err)
 	}
 	return s.run(ctx, "advance", s.scripts.advance, event, by, every.Microseconds())
 }
 
-// Switch switches the gate; see [frontgate.Store].
-func (s *Store) Switch(ctx context.Context, event string, on bool) (frontgate.State, error) {
-	if err := frontgate.Check(ctx, event); err != nil {
-		return frontgate.State{}, fmt.Errorf("redisgate: switch: %w", err)
+// Switch switches the gate; see [driver.Store].
+func (s *store) Switch(ctx context.Context, event string, on bool) (driver.State, error) {
+	if err := driver.Check(ctx, event); err != nil {
+		return driver.State{}, fmt.Errorf("redisgate: switch: %w", err)
 	}
 	wanted := 0
 	if on {
 		wanted = 1
 		// Listed before it is on: a listed event without counters is harmless.
 		if err := s.client.SAdd(ctx, s.registry, event).Err(); err != nil {
-			return frontgate.State{}, failed("switch", err)
+			return driver.State{}, failed("switch", err)
 		}
 	}
-	r, err := s.run(ctx, "switch", s.scripts.turn, event, wanted, frontgate.Kept.Milliseconds())
+	r, err := s.run(ctx, "switch", s.scripts.turn, event, wanted, driver.Kept.Milliseconds())
 	return r.State, err
 }
 
-func (s *Store) run(ctx context.Context, what string, script *redis.Script, event string, args ...any) (frontgate.Round, error) {
+func (s *store) run(ctx context.Context, what string, script *redis.Script, event string, args ...any) (driver.Round, error) {
 	if s.extra != nil {
 		args = append(args, s.extra()...)
 	}
 	answer, err := script.Run(ctx, s.client, []string{s.key(event)}, args...).Text()
 	if err != nil {
-		return frontgate.Round{}, failed(what, err)
+		return driver.Round{}, failed(what, err)
 	}
 	r, ok := roundOf(answer)
 	if !ok {
-		return frontgate.Round{}, failed(what, fmt.Errorf("the script answered %q", answer))
+		return driver.Round{}, failed(what, fmt.Errorf("the script answered %q", answer))
 	}
 	return r, nil
 }
 
-// Events lists the events; see [frontgate.Store]. It removes those whose counters
+// Events lists the events; see [driver.Store]. It removes those whose counters
 // have expired from the list.
-func (s *Store) Events(ctx context.Context) ([]string, error) {
+func (s *store) Events(ctx context.Context) ([]string, error) {
 	listed, err := s.client.SMembers(ctx, s.registry).Result()
 	if err != nil {
 		return nil, failed("events", err)
@@ -167,7 +164,7 @@ func (s *Store) Events(ctx context.Context) ([]string, error) {
 }
 
 // exist says which of the events have counters.
-func (s *Store) exist(ctx context.Context, events []string) ([]bool, error) {
+func (s *store) exist(ctx context.Context, events []string) ([]bool, error) {
 	there := make([]bool, len(events))
 	if len(events) == 0 {
 		return there, nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/frontgatetest"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 )
@@ -36,7 +36,7 @@ func open(t testing.TB, url string, cfg redisdb.Config) redis.UniversalClient {
 
 var servers = redistest.Servers
 
-func newStore(t testing.TB, client redis.UniversalClient, prefix string) *redisgate.Store {
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := redisgate.New(client, redisgate.Config{Prefix: prefix})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestExpiry(t *testing.T) {
 	forever("after calls")
 	turn(false)
 	first := client.PTTL(ctx, key).Val()
-	if first <= frontgate.Kept-time.Minute || first > frontgate.Kept {
+	if first <= driver.Kept-time.Minute || first > driver.Kept {
 		t.Errorf("while off the counters are kept for %s", first)
 	}
 	// A read does not renew the expiry.
@@ -196,8 +196,8 @@ func TestMemory(t *testing.T) {
 	}
 	const people = 1_000_000
 	before := int64(0)
-	for given := 0; given < people; given += frontgate.MaxAssign {
-		if _, err := s.Assign(ctx, "show-1", frontgate.MaxAssign); err != nil {
+	for given := 0; given < people; given += driver.MaxAssign {
+		if _, err := s.Assign(ctx, "show-1", driver.MaxAssign); err != nil {
 			t.Fatal(err)
 		}
 		if given == 0 {
@@ -208,7 +208,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := used()
-	t.Logf("two keys of %d B at %d positions, %d B at %d", before, frontgate.MaxAssign, after, people)
+	t.Logf("two keys of %d B at %d positions, %d B at %d", before, driver.MaxAssign, after, people)
 	if before == 0 || after > before+100 {
 		t.Errorf("they took %d B at first and take %d B", before, after)
 	}

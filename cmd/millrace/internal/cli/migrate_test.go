@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 type part struct {
@@ -77,8 +78,8 @@ func TestMigrate(t *testing.T) {
 func TestMigrateCounters(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
-		dialect := map[string]sqlcounter.Dialect{
-			"sqlite": sqlcounter.SQLite, "postgres": sqlcounter.Postgres, "mariadb": sqlcounter.MySQL, "mysql": sqlcounter.MySQL,
+		dialect := map[string]sqltx.Dialect{
+			"sqlite": sqltx.SQLite, "postgres": sqltx.Postgres, "mariadb": sqltx.MySQL, "mysql": sqltx.MySQL,
 		}[p.name]
 		applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: dialect})
 		if err != nil {

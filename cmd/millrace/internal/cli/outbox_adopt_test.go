@@ -57,13 +57,13 @@ func TestOutboxAdopt(t *testing.T) {
 		if _, err := db.Exec(move); err != nil {
 			t.Fatal(err)
 		}
-		if err := relay(kind, 7); !errors.Is(err, outbox.ErrForeignDatabase) || !strings.Contains(err.Error(), "millrace outbox adopt") {
+		if err := relay(kind, 7); !errors.Is(err, driver.ErrForeignDatabase) || !strings.Contains(err.Error(), "millrace outbox adopt") {
 			t.Errorf("%s: on another system the relay ended with %v", kind, err)
 		}
 	}
 	tool(t, "outbox", "adopt", "--db", p.url).want(t, 2, "--yes")
 	for kind := range elsewhere {
-		if err := relay(kind, 7); !errors.Is(err, outbox.ErrForeignDatabase) {
+		if err := relay(kind, 7); !errors.Is(err, driver.ErrForeignDatabase) {
 			t.Errorf("%s: without an answer adopt has changed something: %v", kind, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -24,7 +25,7 @@ type rooms struct {
 	url, prefix string
 	client      redis.UniversalClient
 	lines       *redisqueue.Store
-	gates       *redisgate.Store
+	gates       driver.Store
 }
 
 // eachRedis runs a test on a Redis and on a Redis Cluster.

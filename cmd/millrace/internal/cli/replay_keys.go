@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/rawurl"
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // keyFlags name the stores of a group's idempotency keys.
@@ -96,7 +97,7 @@ func openKeyStore(raw string, k keyFlags) (keyStore, error) {
 		return keyStore{}, err
 	}
 	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{
-		Dialect: sqlidempotency.Dialect(d.Dialect), Layout: sqlidempotency.Layout(k.layout), Table: k.table,
+		Dialect: sqltx.Dialect(d.Dialect), Layout: sqlidempotency.Layout(k.layout), Table: k.table,
 	})
 	if err != nil {
 		return keyStore{}, errors.Join(usageError{err}, d.Close())

@@ -24,18 +24,19 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // history is a topic with events, and the store of its consumers' keys.
 type history struct {
 	bus                        *bus.Bus
 	rawURL, topic, group, keys string
-	store                      *sqlidempotency.Store
+	store                      driver.SQLStore[*sql.Tx]
 	began                      string // before the first event, as --since takes it
 }
 
 // keysIn makes a store of keys in the database of a URL.
-func keysIn(t *testing.T, rawURL string) *sqlidempotency.Store {
+func keysIn(t *testing.T, rawURL string) driver.SQLStore[*sql.Tx] {
 	t.Helper()
 	d, err := database.Open(rawURL, true)
 	if err != nil {
@@ -46,7 +47,7 @@ func keysIn(t *testing.T, rawURL string) *sqlidempotency.Store {
 			t.Error(err)
 		}
 	})
-	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{Dialect: sqlidempotency.Dialect(d.Dialect)})
+	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{Dialect: sqltx.Dialect(d.Dialect)})
 	if err == nil {
 		err = s.Migrate(t.Context())
 	}

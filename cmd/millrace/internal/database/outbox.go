@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -37,7 +38,7 @@ type Outbox interface {
 // store is the part of every store of package outbox that this tool uses.
 type store interface {
 	Outbox
-	Migrations() []driver.Migrations
+	migrations.Migrator
 }
 
 // newStore makes a store; it does no I/O.
@@ -45,12 +46,12 @@ func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (st
 	switch d {
 	case Postgres:
 		if kind == Status {
-			return pgoutbox.NewStatus(db, pgoutbox.StatusConfig{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
+			return pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 		}
 		return pgoutbox.New(db, pgoutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case MySQL:
 		if kind == Status {
-			return mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
+			return mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 		}
 		return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case SQLite:
@@ -58,7 +59,7 @@ func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (st
 			return nil, fmt.Errorf("the schema is %q; SQLite has none", n.Schema)
 		}
 		if kind == Status {
-			return sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{Shards: shards, Prefix: n.Prefix})
+			return sqliteoutbox.NewStatus(db, sqliteoutbox.Config{Shards: shards, Prefix: n.Prefix})
 		}
 		return sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards, Prefix: n.Prefix})
 	}

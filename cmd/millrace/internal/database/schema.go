@@ -15,6 +15,8 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/migrations"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Part is a group of tables that are created together.
@@ -58,61 +60,42 @@ func Parts(d Dialect, layout string, box sqlname.Names, names ...string) ([]Part
 	return out, nil
 }
 
-func sets(d Dialect, part, layout string, box sqlname.Names) ([]migrate.Set, error) {
+func sets(d Dialect, part, layout string, box sqlname.Names) (all []migrate.Set, err error) {
+	of, err := published(d, part, layout, box)
+	for _, set := range of {
+		all = append(all, migrate.Set(set))
+	}
+	return all, err
+}
+
+func published(d Dialect, part, layout string, box sqlname.Names) ([]migrations.Set, error) {
 	none := new(sql.DB) // only the SQL text is read
 	switch part {
-	case PartOutbox, PartStatus:
-		kind := Cursor
-		if part == PartStatus {
-			kind = Status
-		}
-		s, err := newStore(d, none, box, kind, 1)
-		if err != nil {
-			return nil, err
-		}
-		var all []migrate.Set
-		for _, set := range s.Migrations() {
-			all = append(all, migrate.Set(set))
-		}
-		return all, nil
+	case PartOutbox:
+		return of(newStore(d, none, box, Cursor, 1))
+	case PartStatus:
+		return of(newStore(d, none, box, Status, 1))
 	case PartBus:
-		return map[Dialect]func() ([]migrate.Set, error){
+		return map[Dialect]func() ([]migrations.Set, error){
 			Postgres: pgbus.Migrations, MySQL: mysqlbus.Migrations, SQLite: sqlitebus.Migrations,
 		}[d]()
 	case PartIdempotency:
-		s, err := sqlidempotency.New(none, sqlidempotency.Config{Dialect: sqlidempotency.Dialect(d), Layout: sqlidempotency.Layout(layout)})
-		if err != nil {
-			return nil, err
-		}
-		files, err := s.Migrations()
-		pkg := "idempotency" // as package sqlidempotency names its version tables
-		if layout != "" && layout != string(sqlidempotency.EventHandled) {
-			pkg += "_" + layout
-		}
-		return []migrate.Set{{Package: pkg, Dialect: d.migrations(), FS: files}}, err
+		return of(sqlidempotency.New(none, sqlidempotency.Config{Dialect: sqltx.Dialect(d), Layout: sqlidempotency.Layout(layout)}))
 	case PartLeases:
-		s, err := sqlidempotency.NewLeases(none, sqlidempotency.LeaseConfig{Dialect: sqlidempotency.Dialect(d)})
-		if err != nil {
-			return nil, err
-		}
-		files, err := s.Migrations()
-		return []migrate.Set{{Package: "idempotency_idempotency_leases", Dialect: d.migrations(), FS: files}}, err
+		return of(sqlidempotency.NewLeases(none, sqlidempotency.LeaseConfig{Dialect: sqltx.Dialect(d)}))
 	case PartCounter:
-		a, err := sqlcounter.New(none, sqlcounter.Config{Dialect: sqlcounter.Dialect(d)})
-		if err != nil {
-			return nil, err
-		}
-		files, err := a.Migrations()
-		return []migrate.Set{{Package: "counter", Dialect: d.migrations(), FS: files}}, err
+		return of(sqlcounter.New(none, sqlcounter.Config{Dialect: sqltx.Dialect(d)}))
 	case PartCounterLog:
-		l, err := sqlcounter.NewLog(none, "any", sqlcounter.LogConfig{Dialect: sqlcounter.Dialect(d)}) // one log for all counters
-		if err != nil {
-			return nil, err
-		}
-		files, err := l.Migrations()
-		return []migrate.Set{{Package: "counter_log", Dialect: d.migrations(), FS: files}}, err
+		return of(sqlcounter.NewLog(none, "any", sqlcounter.LogConfig{Dialect: sqltx.Dialect(d)})) // one log for all counters
 	}
 	return nil, fmt.Errorf("%q is no package with tables; use %s or all", part, strings.Join(PartNames(), ", "))
+}
+
+func of[S migrations.Migrator](store S, err error) ([]migrations.Set, error) {
+	if err != nil {
+		return nil, err
+	}
+	return store.Migrations()
 }
 
 // migrations is the migrator's name of the dialect.

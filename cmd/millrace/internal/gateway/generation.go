@@ -10,12 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/gate"
-	"github.com/millrace-go/millrace/queue/queueprom"
 	"github.com/millrace-go/millrace/queue/token"
 	"github.com/millrace-go/millrace/ratelimit/keyed"
-	"github.com/millrace-go/millrace/ratelimit/keyed/keyedprom"
 )
 
 // generation is all that settings make, besides the store and the listeners. A reload
@@ -97,19 +96,22 @@ func (n *generation) end() error {
 
 // operators serves metrics, health, readiness and the room's figures.
 func (n *generation) operators(draining func() bool) (http.Handler, error) {
-	rooms, err := queueprom.New(n.room, queueprom.Config{Events: []string{n.settings.Event}})
+	rooms, err := metrics.NewQueue(n.room, metrics.QueueConfig{Events: []string{n.settings.Event}})
 	if err != nil {
 		return nil, err
 	}
-	joins, err := keyedprom.New(n.joins, keyedprom.Config{Labels: prometheus.Labels{"limiter": "joins"}})
+	joins, err := metrics.NewKeyed(n.joins)
 	if err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	for _, c := range append(n.counters(), rooms, joins) {
+	for _, c := range append(n.counters(), rooms) {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
+	}
+	if err := prometheus.WrapRegistererWith(prometheus.Labels{"limiter": "joins"}, registry).Register(joins); err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
@@ -143,7 +145,7 @@ func (n *generation) ready(ctx context.Context, draining func() bool) error {
 	return err
 }
 
-// counters are the counts of the gate; those of the room are queueprom's.
+// counters are the counts of the gate; those of the room are of package metrics.
 func (n *generation) counters() []prometheus.Collector {
 	var all []prometheus.Collector
 	for outcome, count := range map[string]func(gate.Stats) int64{

@@ -13,7 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -23,7 +23,7 @@ type Rooms struct {
 	client redis.UniversalClient
 	prefix string
 	lines  *redisqueue.Store
-	gates  *redisgate.Store
+	gates  driver.Store
 }
 
 // Open makes the stores of a Redis or a Redis Cluster. It does not connect.
@@ -55,7 +55,7 @@ type Event struct {
 	Set bool
 	// Listed: a visitor waits or is active, or may be; an id that was never used is not listed.
 	Listed bool
-	Gate   frontgate.State // Epoch 0 if there is none
+	Gate   driver.State // Epoch 0 if there is none
 }
 
 // unset is the threshold that this tool passes for the application: if the store returns

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -27,7 +28,7 @@ type house struct {
 	*waiting.Rooms
 	client redis.UniversalClient
 	lines  *redisqueue.Store
-	gates  *redisgate.Store
+	gates  driver.Store
 }
 
 // onEach runs a test on a Redis and on a Redis Cluster.

@@ -11,15 +11,14 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
-	"github.com/millrace-go/millrace/coalesce/coalesceprom"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/ratelimitprom"
 )
 
 // artists is the artist mirror, as far as this process has a part in it.
@@ -171,7 +170,7 @@ func (m *artists) collectors() ([]prometheus.Collector, error) {
 	if m == nil {
 		return nil, nil
 	}
-	locks, err := coalesceprom.New(m.coalescer)
+	locks, err := metrics.NewCoalesce(m.coalescer)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +183,7 @@ func (m *artists) collectors() ([]prometheus.Collector, error) {
 	if m.limiter == nil {
 		return all, nil
 	}
-	limiter, err := ratelimitprom.New(m.limiter, ratelimitprom.Config{})
+	limiter, err := metrics.NewRateLimit(m.limiter)
 	return append(all, limiter), err
 }
 

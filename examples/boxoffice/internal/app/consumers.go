@@ -11,8 +11,9 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
-	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/metrics"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // consumers handle the events of all groups. The key of an event, its effect and the
@@ -23,7 +24,7 @@ type consumers struct {
 
 	// Set by connect.
 	runner *bus.Runner
-	guards map[ops.Consumer]idempotencyprom.Guard
+	guards map[ops.Consumer]metrics.Guard
 	pruner *idempotency.Pruner // deletes old idempotency keys
 }
 
@@ -33,7 +34,7 @@ func newConsumers(b *base, all ...[]store.Consumer) *consumers {
 
 // connect gives each consumer its guard, and the runner all of them.
 func (c *consumers) connect(b *base, operator *ops.Ops, mirror *artists) error {
-	keys, err := sqlidempotency.New(b.store.DB(), sqlidempotency.Config{Dialect: sqlidempotency.Dialect(b.store.Dialect())})
+	keys, err := sqlidempotency.New(b.store.DB(), sqlidempotency.Config{Dialect: sqltx.Dialect(b.store.Dialect())})
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (c *consumers) connect(b *base, operator *ops.Ops, mirror *artists) error {
 	if err != nil {
 		return err
 	}
-	c.guards = map[ops.Consumer]idempotencyprom.Guard{}
+	c.guards = map[ops.Consumer]metrics.Guard{}
 	for _, one := range c.all {
 		guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: one.Group, Key: one.Key})
 		if err != nil {

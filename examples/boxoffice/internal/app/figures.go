@@ -11,12 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
-	"github.com/millrace-go/millrace/idempotency/idempotencyprom"
+	"github.com/millrace-go/millrace/metrics"
 )
 
-// metrics serves everything to Prometheus, from one registry. A scrape reads values in
+// metricsHandler serves everything to Prometheus, from one registry. A scrape reads values in
 // memory: it waits for neither the database, nor the transport, nor Redis.
-func metrics(all []prometheus.Collector, log *slog.Logger) (http.Handler, error) {
+func metricsHandler(all []prometheus.Collector, log *slog.Logger) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range all {
 		if err := registry.Register(c); err != nil {
@@ -32,7 +32,7 @@ func metrics(all []prometheus.Collector, log *slog.Logger) (http.Handler, error)
 
 // collectors are the metrics of the parts. Every series is there from the start.
 func (o *office) collectors() ([]prometheus.Collector, error) {
-	guards, err := idempotencyprom.New(idempotencyprom.Config{Guards: slices.Collect(maps.Values(o.consumers.guards))})
+	guards, err := metrics.NewIdempotency(metrics.IdempotencyConfig{Guards: slices.Collect(maps.Values(o.consumers.guards))})
 	if err != nil {
 		return nil, err
 	}

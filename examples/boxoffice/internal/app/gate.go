@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus/driver/kit"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 )
 
 // gateByURL keeps the counters of the front gates in the store of BOXOFFICE_GATE_URL.
 // It connects to nothing: during an outage of the store the gates answer 503, and all
 // else goes on.
-func gateByURL(b *base, w *waiting) (frontgate.Store, error) {
+func gateByURL(b *base, w *waiting) (driver.Store, error) {
 	at, err := dynamogate.ParseURL(b.cfg.GateURL)
 	if err != nil {
 		return nil, fmt.Errorf("BOXOFFICE_GATE_URL (--gate-url): %w", err)
@@ -24,7 +24,7 @@ func gateByURL(b *base, w *waiting) (frontgate.Store, error) {
 		return nil, fmt.Errorf("BOXOFFICE_GATE_URL (--gate-url): %w", err)
 	}
 	b.opened.add(counters.Close)
-	if at.Create() {
+	if at.Create {
 		w.tables = func(ctx context.Context) error { return makeTables(ctx, b.log, counters.CreateTables) }
 	}
 	return counters, nil

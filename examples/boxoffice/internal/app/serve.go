@@ -39,7 +39,7 @@ func newServer(o *office) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := metrics(append(all, s.requests), o.log)
+	metrics, err := metricsHandler(append(all, s.requests), o.log)
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,11 @@ var specSeries = []struct {
 	moves  string   // package folder below the module, and test
 }{
 	// 6: the rate limiter. The remainder of both buckets is on the dashboard.
-	{"rate_limiter_acquired_total", labelled("priority", "high", "low"), "ratelimit/ratelimitprom.TestRateAndTokens"},
-	{"rate_limiter_rejected_total", refusals("high", "low"), "ratelimit/ratelimitprom.TestEveryReason"},
-	{"rate_limiter_rps", nil, "ratelimit/ratelimitprom.TestRateAndTokens"},
-	{"millrace_rate_limiter_tokens", labelled("priority", "high", "low"), "ratelimit/ratelimitprom.TestRateAndTokens"},
-	{"millrace_rate_limiter_circuit_breaker_state", nil, "ratelimit/ratelimitprom.TestEveryReason"},
+	{"rate_limiter_acquired_total", labelled("priority", "high", "low"), "metrics.TestRateLimitRateAndTokens"},
+	{"rate_limiter_rejected_total", refusals("high", "low"), "metrics.TestRateLimitEveryReason"},
+	{"rate_limiter_rps", nil, "metrics.TestRateLimitRateAndTokens"},
+	{"millrace_rate_limiter_tokens", labelled("priority", "high", "low"), "metrics.TestRateLimitRateAndTokens"},
+	{"millrace_rate_limiter_circuit_breaker_state", nil, "metrics.TestRateLimitEveryReason"},
 	// 7: coalescing.
 	{"dedup_coalesce_hit_total", nil, "examples/boxoffice/internal/artist.TestRequestsThatMeet"},
 	{"dedup_upgrade_total", nil, "examples/boxoffice/internal/artist.TestRequestsThatMeet"},
@@ -47,15 +47,15 @@ var specSeries = []struct {
 		"stock-events.DLT", "notification_dlq", "aggregate_dlq", "chat_persist_dlq", "chat_fanout_dlq", "update-dlq"),
 		"examples/boxoffice/internal/app.TestFiguresOfRefreshes"},
 	// 4: the relay. The lease is held once the relay has begun.
-	{"millrace_outbox_backlog", labelled("shard", "0"), "outbox/outboxprom.TestFailuresAreCounted"},
-	{"millrace_outbox_oldest_age_seconds", labelled("shard", "0"), "outbox/outboxprom.TestFailuresAreCounted"},
-	{"millrace_outbox_parked", labelled("shard", "0"), "outbox/outboxprom.TestFailuresAreCounted"},
-	{"millrace_outbox_failed_total", outboxTopics(), "outbox/outboxprom.TestFailuresAreCounted"},
+	{"millrace_outbox_backlog", labelled("shard", "0"), "metrics.TestOutboxFailuresAreCounted"},
+	{"millrace_outbox_oldest_age_seconds", labelled("shard", "0"), "metrics.TestOutboxFailuresAreCounted"},
+	{"millrace_outbox_parked", labelled("shard", "0"), "metrics.TestOutboxFailuresAreCounted"},
+	{"millrace_outbox_failed_total", outboxTopics(), "metrics.TestOutboxFailuresAreCounted"},
 	{"millrace_outbox_published_total", outboxTopics(), "examples/boxoffice/internal/app.TestFiguresOfABooking"},
-	{"millrace_outbox_publish_latency_seconds_count", outboxTopics(), "outbox/outboxprom.TestRelayIsCounted"},
-	{"millrace_outbox_round_duration_seconds_count", labelled("shard", "0"), "outbox/outboxprom.TestRelayIsCounted"},
+	{"millrace_outbox_publish_latency_seconds_count", outboxTopics(), "metrics.TestOutboxRelayIsCounted"},
+	{"millrace_outbox_round_duration_seconds_count", labelled("shard", "0"), "metrics.TestOutboxRelayIsCounted"},
 	// 8 and 10: drops are counted.
-	{"millrace_queue_notices_total", labelled("outcome", "published", "dropped"), "queue/queueprom.TestCounts"},
+	{"millrace_queue_notices_total", labelled("outcome", "published", "dropped"), "metrics.TestQueueCounts"},
 	{"notification_live_total", labelled("result", "dropped", "failed", "sent"), "examples/boxoffice/internal/app.TestFiguresOfABooking"},
 }
 

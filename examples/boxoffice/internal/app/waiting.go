@@ -10,13 +10,14 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
+	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuenotice"
-	"github.com/millrace-go/millrace/queue/queueprom"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -110,7 +111,7 @@ func roomConfig(b *base, shows *catalog.Catalog) queue.Config {
 
 // waitingStores keep the lines and the counters of the gates: in Redis, or in this
 // process when the room is its own.
-func waitingStores(b *base) (queue.Store, frontgate.Store, error) {
+func waitingStores(b *base) (queue.Store, driver.Store, error) {
 	if b.cfg.RoomInMemory() {
 		lines, err := memqueue.New(memqueue.Config{})
 		if err != nil {
@@ -194,14 +195,14 @@ func (w *waiting) collectors() ([]prometheus.Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := queueprom.Config{}
+	cfg := metrics.QueueConfig{}
 	for _, show := range shows {
 		cfg.Events = append(cfg.Events, show.ID)
 	}
 	if w.notices != nil {
 		cfg.Notices = w.notices
 	}
-	room, err := queueprom.New(w.room, cfg)
+	room, err := metrics.NewQueue(w.room, cfg)
 	if err != nil {
 		return nil, err
 	}

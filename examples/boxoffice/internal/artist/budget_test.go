@@ -18,7 +18,7 @@ import (
 // away is a store of limits that is unreachable.
 type away struct{ driver.Store }
 
-func (away) Acquire(context.Context, *ratelimit.Plan, driver.Ask) (driver.Grant, error) {
+func (away) Acquire(context.Context, *driver.Plan, driver.Ask) (driver.Grant, error) {
 	return driver.Grant{}, errors.New("connection refused")
 }
 

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
-	"github.com/millrace-go/millrace/coalesce/coalesceprom"
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/promtest"
+	collectors "github.com/millrace-go/millrace/metrics"
+	"github.com/millrace-go/millrace/metrics/promtest"
 )
 
 // Every series is there from the start, at 0, and counts.
 func TestCollector(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
-	gather := func() map[string]float64 { t.Helper(); return promtest.Read(t, nil, r.mirror.Collector(r.worker)) }
+	gather := func() map[string]float64 { t.Helper(); return promtest.Read(t, r.mirror.Collector(r.worker)) }
 	got := gather()
 	want := []string{
 		"artist_archived_total", "artist_ask_total asked", "artist_ask_total deferred", "artist_ask_total dropped", "artist_ask_total refused", "artist_ask_waiting",
@@ -61,11 +61,11 @@ func TestErrorsByReason(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{WriteTimeout: time.Minute})
 	fails := func(id string, class fault.Class, reason string) {
 		t.Helper()
-		before := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+		before := promtest.Read(t, r.mirror.Collector(r.worker))
 		if err := r.refresh(t, request(t, id, event.High, 1)); fault.Of(err) != class {
 			t.Errorf("%s: %v is %v, want %v", id, err, fault.Of(err), class)
 		}
-		after := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+		after := promtest.Read(t, r.mirror.Collector(r.worker))
 		for _, one := range reasons {
 			want := 0.0
 			if one == reason {
@@ -98,7 +98,7 @@ func TestErrorsByReason(t *testing.T) {
 	for range 2 {
 		_ = r.refresh(t, request(t, "unwritten", event.High, 1))
 	}
-	got := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+	got := promtest.Read(t, r.mirror.Collector(r.worker))
 	if got["db_circuit_breaker_state"] != 2 {
 		t.Errorf("db_circuit_breaker_state is %v after three writes that failed, want 2 (open)", got["db_circuit_breaker_state"])
 	}
@@ -111,7 +111,7 @@ func TestErrorsByReason(t *testing.T) {
 // their lock.
 func TestRequestsThatMeet(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
-	locks, err := coalesceprom.New(r.coalescer)
+	locks, err := collectors.NewCoalesce(r.coalescer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestRequestsThatMeet(t *testing.T) {
 	var got map[string]float64
 	var measured float64
 	boxtest.WaitFor(t, "all counts, and a refresh of high priority", func() bool {
-		got, measured = promtest.Read(t, nil, locks), promtest.Read(t, nil, r.mirror.Collector(r.worker))["update_process_duration_seconds high"]
+		got, measured = promtest.Read(t, locks), promtest.Read(t, r.mirror.Collector(r.worker))["update_process_duration_seconds high"]
 		return maps.Equal(got, want) && measured == 1
 	}, func() string { return fmt.Sprint(got, measured) })
 }
@@ -150,7 +150,7 @@ func TestDurationsByPriority(t *testing.T) {
 	if err := r.worker.handle(event.Low)(t.Context(), []event.Event{request(t, "1", event.Low, 1)}); err != nil {
 		t.Fatal(err)
 	}
-	got := promtest.Read(t, nil, r.mirror.Collector(r.worker))
+	got := promtest.Read(t, r.mirror.Collector(r.worker))
 	if high, low := got["update_process_duration_seconds high"], got["update_process_duration_seconds low"]; high != 0 || low != 1 {
 		t.Errorf("%v of high and %v of low priority were measured, want 0 and 1", high, low)
 	}

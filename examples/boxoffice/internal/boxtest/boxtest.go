@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
@@ -50,7 +51,7 @@ type Box struct {
 	Stats    *stats.Stats
 	Social   *social.Social
 	// Deltas are the comments that Social has not counted yet.
-	Deltas *memcounter.Store
+	Deltas driver.MemoryStore
 }
 
 // New opens a fresh database: a SQLite file, or one on the server that

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/promtest"
+	"github.com/millrace-go/millrace/metrics/promtest"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -242,7 +242,7 @@ func TestAlertsAreBounded(t *testing.T) {
 		h.must(events.GroupChatFanout, h.send("ann", "room-1", "x"), "handed on")
 	}
 	want := map[string]float64{"chat_messages_total accepted": 6, "chat_live_backlog": 3, "chat_live_total dropped": 2}
-	if got := promtest.Read(t, nil, h.chat.Collector()); !maps.Equal(got, series(want)) {
+	if got := promtest.Read(t, h.chat.Collector()); !maps.Equal(got, series(want)) {
 		t.Errorf("while the streams take nothing: %v, want %v", got, want)
 	}
 	close(stuck.hold)

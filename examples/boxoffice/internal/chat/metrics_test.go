@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
-	"github.com/millrace-go/millrace/internal/promtest"
+	"github.com/millrace-go/millrace/metrics/promtest"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
@@ -36,7 +36,7 @@ func (h *house) shows(when string, but map[string]float64) {
 	h.Helper()
 	var got map[string]float64
 	boxtest.WaitFor(h, when, func() bool {
-		got = promtest.Read(h, nil, h.chat.Collector())
+		got = promtest.Read(h, h.chat.Collector())
 		return maps.Equal(got, series(but))
 	}, func() string { return fmt.Sprint(got) })
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // transports of the queues. The embedded one needs no server, and has no URL.
@@ -94,7 +95,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 	p.bus, err = bus.NewOpener(schemes...).Open(t.Context(), url)
 	must(err)
 	t.Cleanup(func() { must(p.bus.Close()) })
-	keys, err := sqlidempotency.New(box.Store.DB(), sqlidempotency.Config{Dialect: sqlidempotency.Dialect(box.Store.Dialect())})
+	keys, err := sqlidempotency.New(box.Store.DB(), sqlidempotency.Config{Dialect: sqltx.Dialect(box.Store.Dialect())})
 	must(err)
 	must(keys.Migrate(t.Context()))
 	runner, err := bus.NewRunner(p.bus, bus.RunnerConfig{Logger: log})

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestRecipients(t *testing.T) {
@@ -73,8 +74,8 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	o.handle(one, many)
 
 	// With its key the handler is not even called.
-	keys, err := sqlidempotency.New(o.Store.DB(), sqlidempotency.Config{Dialect: map[string]sqlidempotency.Dialect{
-		"sqlite": sqlidempotency.SQLite, "postgres": sqlidempotency.Postgres, "mysql": sqlidempotency.MySQL,
+	keys, err := sqlidempotency.New(o.Store.DB(), sqlidempotency.Config{Dialect: map[string]sqltx.Dialect{
+		"sqlite": sqltx.SQLite, "postgres": sqltx.Postgres, "mysql": sqltx.MySQL,
 	}[o.Store.Dialect()]})
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/promtest"
 	"github.com/millrace-go/millrace/internal/redistest"
+	"github.com/millrace-go/millrace/metrics/promtest"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -276,7 +276,7 @@ func TestCollectors(t *testing.T) {
 	o := open(t, inMemory(t), greeted)
 	collectors, err := o.Collectors()
 	must(t, err)
-	read := func() map[string]float64 { return promtest.Read(t, nil, collectors...) }
+	read := func() map[string]float64 { return promtest.Read(t, collectors...) }
 	before := read()
 	for _, name := range []string{"issued", "first", "returned", "refused", "unknown"} {
 		if n, there := before["stream_tickets_total "+name]; !there || n != 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // BudgetConfig has the sources of a report on the upstream's budget. Limits, High and
@@ -34,7 +35,7 @@ type BudgetConfig struct {
 	High, Low Consumer
 }
 
-func (c *BudgetConfig) validate(consumers []Consumer) (*ratelimit.Plan, error) {
+func (c *BudgetConfig) validate(consumers []Consumer) (*driver.Plan, error) {
 	plan, err := c.Limits.Plan()
 	if err != nil {
 		return nil, fmt.Errorf("ops: Config.Budget.Limits: %w", err)

@@ -7,35 +7,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/bus/busprom"
+	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/outboxprom"
 )
 
-// metrics are the metrics of an Ops for Prometheus.
-type metrics struct {
+// exported are the metrics of an Ops for Prometheus.
+type exported struct {
 	monitor *outbox.Monitor
-	outbox  *outboxprom.Collector
-	bus     *busprom.Collector
+	outbox  *metrics.OutboxCollector
+	bus     *metrics.BusCollector
 }
 
-func (o *Ops) newMetrics(log *slog.Logger) (m metrics, err error) {
+func (o *Ops) newMetrics(log *slog.Logger) (m exported, err error) {
 	if m.monitor, err = outbox.NewMonitor(o.cfg.Outbox, outbox.MonitorConfig{Every: o.cfg.Every, Logger: log}); err != nil {
 		return m, err
 	}
-	var consumers []busprom.Consumer
+	var consumers []metrics.Consumer
 	var topics []string
 	for _, c := range o.cfg.Consumers {
-		consumers = append(consumers, busprom.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: c.DeadLetters})
+		consumers = append(consumers, metrics.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: c.DeadLetters})
 		// Requests of consumers apart from the books bypass the outbox.
 		if !c.Apart && !slices.Contains(topics, c.Topic) {
 			topics = append(topics, c.Topic)
 		}
 	}
-	if m.outbox, err = outboxprom.New(outboxprom.Config{Monitor: m.monitor, Topics: topics}); err != nil {
+	if m.outbox, err = metrics.NewOutbox(metrics.OutboxConfig{Monitor: m.monitor, Topics: topics}); err != nil {
 		return m, err
 	}
-	m.bus, err = busprom.New(busprom.Config{
+	m.bus, err = metrics.NewBus(metrics.BusConfig{
 		Bus: o.cfg.Bus, Lags: o.lags, Consumers: consumers, Status: o.cfg.Status, DeadLetters: o.buried,
 	})
 	return m, err

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/ratelimit"
+	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -102,10 +102,10 @@ type Ops struct {
 	apart   map[string]bool // those of them that are no part of the books
 	letters map[string]*letters
 	lags    *bus.LagMonitor
-	plan    *ratelimit.Plan // of the budget; nil without one
-	rooms   *rooms          // nil without waiting rooms
+	plan    *ratelimitdriver.Plan // of the budget; nil without one
+	rooms   *rooms                // nil without waiting rooms
 	books   *books
-	metrics metrics
+	metrics exported
 	look    chan struct{} // the letters are asked for
 	asked   atomic.Int64  // when that was last, in Unix nanoseconds
 	made    time.Time

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // RoomsConfig has the sources of a report on the waiting rooms of the shows. Room and
@@ -23,7 +23,7 @@ type RoomsConfig struct {
 	}
 	// Gate is a [frontgate.Gate]; nil without one.
 	Gate interface {
-		Status(ctx context.Context, event string) (frontgate.State, error)
+		Status(ctx context.Context, event string) (driver.State, error)
 	}
 	// Shows lists the shows in their order. A report has the first 50.
 	Shows func(ctx context.Context) ([]RoomShow, error)
@@ -64,7 +64,7 @@ type room struct {
 	state    *queue.State // nil: no answer yet
 	at       time.Time    // when it was asked
 	err      error
-	gate     *frontgate.State
+	gate     *driver.State
 	gateErr  error
 	admitted admissions
 }
@@ -128,7 +128,7 @@ func (r *rooms) list(shows []RoomShow, err error) {
 
 func (r *rooms) ask(ctx context.Context, event string) {
 	began := time.Now()
-	var gate frontgate.State
+	var gate driver.State
 	var gateErr error
 	var both sync.WaitGroup
 	if r.cfg.Gate != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // begin is when the clock of a test's store starts.
@@ -23,7 +23,7 @@ var begin = time.Date(2026, 3, 1, 19, 0, 0, 0, time.UTC)
 type lobby struct {
 	mu     sync.Mutex
 	states map[string]queue.State
-	gates  map[string]frontgate.State
+	gates  map[string]driver.State
 	err    error // the answer of rooms and gates
 	closed error // the answer of the list of shows
 	asked  int
@@ -31,7 +31,7 @@ type lobby struct {
 }
 
 func newLobby() *lobby {
-	return &lobby{states: map[string]queue.State{}, gates: map[string]frontgate.State{}}
+	return &lobby{states: map[string]queue.State{}, gates: map[string]driver.State{}}
 }
 
 func (l *lobby) State(_ context.Context, event string) (queue.State, error) {
@@ -44,7 +44,7 @@ func (l *lobby) State(_ context.Context, event string) (queue.State, error) {
 	return l.states[event], l.err
 }
 
-func (l *lobby) Status(_ context.Context, event string) (frontgate.State, error) {
+func (l *lobby) Status(_ context.Context, event string) (driver.State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.gates[event], l.err
@@ -107,7 +107,7 @@ func TestRooms(t *testing.T) {
 		Joined: 5000, Entered: 3796, NoShows: 31, Expired: 8, Departed: 3657, Swept: 4, Returning: 21, Laned: 3,
 		Stock: queue.Stock{Known: true, Left: 230}, Lanes: [queue.MaxLanes]queue.Lane{{Name: "member", Share: 0.3}},
 	}
-	l.gates["show-1"] = frontgate.State{Epoch: 3, On: true, Assigned: 9000, Serving: 5500}
+	l.gates["show-1"] = driver.State{Epoch: 3, On: true, Assigned: 9000, Serving: 5500}
 	d := l.desk(t)
 	holds(t, "the rooms", text(t)(d.ops.ReportNow(t.Context())),
 		`"rooms":{"shows":[{"eventId":"show-1","title":"Moonlight Parade","ageSeconds":`,

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/ratelimit"
+	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -42,7 +43,7 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 				t.Fatal(err)
 			case d.Allowed: // also when the second is over, on a slow machine
 				granted++
-			case d.Reason == ratelimit.ReasonLowCap:
+			case d.Reason == ratelimitdriver.ReasonLowCap:
 				refused++
 			default:
 				t.Errorf("refused because of %s", d.Reason)

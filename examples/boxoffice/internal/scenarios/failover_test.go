@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/counter"
+	counterdriver "github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/pair"
@@ -144,8 +145,8 @@ type drill struct {
 	stores    map[string]driver.Store
 	boxes     map[string]*outbox.Outbox
 	published map[string]*outboxtest.Publisher
-	changes   *sqlcounter.Log
-	totals    *sqlcounter.Applier
+	changes   counterdriver.SQLLog
+	totals    counterdriver.SQLApplier
 	count     *counter.Counter
 
 	handled sync.Map // message id
@@ -187,20 +188,20 @@ func newDrill(t *testing.T, ctx context.Context, p *pair.Pair) *drill {
 	d.pool, err = p.Open(p.URL)
 	must(err)
 	t.Cleanup(func() { check(t, "close the pool", d.pool.Close()) })
-	dialect := sqlcounter.MySQL
+	dialect := sqltx.MySQL
 	migrations := []func(context.Context) error{}
 	if p.Name == "postgres" {
-		dialect = sqlcounter.Postgres
+		dialect = sqltx.Postgres
 		cursor, err := pgoutbox.New(d.pool, pgoutbox.Config{})
 		must(err)
-		status, err := pgoutbox.NewStatus(d.pool, pgoutbox.StatusConfig{})
+		status, err := pgoutbox.NewStatus(d.pool, pgoutbox.Config{})
 		must(err)
 		d.stores["cursor"], d.stores["status"] = cursor, status
 		migrations = append(migrations, cursor.Migrate, status.Migrate)
 	} else {
 		cursor, err := mysqloutbox.New(d.pool, mysqloutbox.Config{})
 		must(err)
-		status, err := mysqloutbox.NewStatus(d.pool, mysqloutbox.StatusConfig{})
+		status, err := mysqloutbox.NewStatus(d.pool, mysqloutbox.Config{})
 		must(err)
 		d.stores["cursor"], d.stores["status"] = cursor, status
 		migrations = append(migrations, cursor.Migrate, status.Migrate)

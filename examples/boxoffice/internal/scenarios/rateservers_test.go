@@ -8,11 +8,12 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
 // planOf is the office's plan for the upstream's limit with so many workers.
-func planOf(t *testing.T, workers int) ratelimit.Plan {
+func planOf(t *testing.T, workers int) driver.Plan {
 	t.Helper()
 	store, err := memratelimit.New(memratelimit.Config{})
 	if err != nil {

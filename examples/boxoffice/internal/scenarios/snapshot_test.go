@@ -67,7 +67,7 @@ func heldSnapshot(t *testing.T, name string) {
 type steps struct {
 	t     *testing.T
 	db    *sql.DB
-	store *pgoutbox.Store
+	store driver.SQLStore
 	box   *outbox.Outbox
 	lease driver.Lease
 	after driver.Mark

@@ -10,16 +10,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/counter"
-	"github.com/millrace-go/millrace/counter/counterprom"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
+	"github.com/millrace-go/millrace/metrics"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // comments is the name of the one counter.
 const comments = "comment"
 
 func (x *Social) makeCounter(deltas driver.Store) error {
-	dialect := sqlcounter.Dialect(x.store.Dialect())
+	dialect := sqltx.Dialect(x.store.Dialect())
 	var err error
 	if x.changes, err = sqlcounter.NewLog(x.store.DB(), comments, sqlcounter.LogConfig{Dialect: dialect}); err != nil {
 		return err
@@ -48,9 +49,9 @@ func (x *Social) Migrate(ctx context.Context) error {
 }
 
 // toShows updates the shows' own columns along with the totals.
-func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []counter.Delta) error {
+func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []driver.Delta) error {
 	deltas = slices.Clone(deltas)
-	slices.SortFunc(deltas, func(a, b counter.Delta) int { return cmp.Compare(a.Key, b.Key) }) // rows are locked in one order
+	slices.SortFunc(deltas, func(a, b driver.Delta) int { return cmp.Compare(a.Key, b.Key) }) // rows are locked in one order
 	for _, d := range deltas {
 		if _, err := tx.ExecContext(ctx, x.sql.AddComments, d.Key, d.N); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []cou
 // Collector has the figures of this process's counter and flusher, for a
 // prometheus.Registerer.
 func (x *Social) Collector() (prometheus.Collector, error) {
-	return counterprom.New(counterprom.Config{Counters: []*counter.Counter{x.counter}, Flushers: []*counter.Flusher{x.flusher}})
+	return metrics.NewCounters([]*counter.Counter{x.counter}, []*counter.Flusher{x.flusher})
 }
 
 // Pending is how many comments of each show are not in its count yet, as far as

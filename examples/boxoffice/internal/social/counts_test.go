@@ -206,7 +206,7 @@ func TestCommentCountsOfMany(t *testing.T) {
 }
 
 // away is a store of deltas that is unreachable.
-type away struct{ *memcounter.Store }
+type away struct{ driver.MemoryStore }
 
 func (away) Add(context.Context, string, string, int64) error {
 	return fault.MarkInfrastructure(errors.New("away"))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
-	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -87,8 +86,8 @@ type Social struct {
 	cfg     Config
 	sql     statements
 
-	changes *sqlcounter.Log
-	applier *sqlcounter.Applier
+	changes driver.SQLLog
+	applier driver.SQLApplier
 	counter *counter.Counter
 	flusher *counter.Flusher
 }

@@ -90,7 +90,7 @@ func open() (db *sql.DB, s store, err error) {
 			return nil, nil, err
 		}
 		if *status {
-			s, err = pgoutbox.NewStatus(db, pgoutbox.StatusConfig{})
+			s, err = pgoutbox.NewStatus(db, pgoutbox.Config{})
 		} else {
 			s, err = pgoutbox.New(db, pgoutbox.Config{})
 		}
@@ -99,7 +99,7 @@ func open() (db *sql.DB, s store, err error) {
 			return nil, nil, err
 		}
 		if *status {
-			s, err = mysqloutbox.NewStatus(db, mysqloutbox.StatusConfig{})
+			s, err = mysqloutbox.NewStatus(db, mysqloutbox.Config{})
 		} else {
 			s, err = mysqloutbox.New(db, mysqloutbox.Config{})
 		}
@@ -108,7 +108,7 @@ func open() (db *sql.DB, s store, err error) {
 			return nil, nil, err
 		}
 		if *status {
-			s, err = sqliteoutbox.NewStatus(db, sqliteoutbox.StatusConfig{})
+			s, err = sqliteoutbox.NewStatus(db, sqliteoutbox.Config{})
 		} else {
 			s, err = sqliteoutbox.New(db, sqliteoutbox.Config{})
 		}

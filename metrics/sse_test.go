@@ -1,0 +1,108 @@
+package metrics_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/millrace-go/millrace/metrics"
+	"github.com/millrace-go/millrace/metrics/promtest"
+	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/memsse"
+)
+
+func newHub(t testing.TB) *sse.Hub {
+	t.Helper()
+	c, err := memsse.NewCap(memsse.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := memsse.NewBroker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub, err := sse.New(c, b, sse.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hub
+}
+
+// sseScrape returns each series with its value.
+func sseScrape(t testing.TB, hub *sse.Hub) map[string]float64 {
+	t.Helper()
+	c, err := metrics.NewSSE(hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return promtest.Read(t, c)
+}
+
+func TestSSEAllSeriesAreThereFromTheStart(t *testing.T) {
+	got := sseScrape(t, newHub(t))
+	for name, value := range got {
+		if value != 0 {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+	if len(got) != 5+1+9+1+2+4+2+2+1+1+1+1 {
+		t.Errorf("%d series: %v", len(got), got)
+	}
+}
+
+func TestSSEWhatAHubDoes(t *testing.T) {
+	hub := newHub(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- hub.Run(ctx) }()
+	if err := hub.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	request, leave := context.WithCancel(t.Context())
+	opened, served := make(chan struct{}), make(chan error, 1)
+	replay := sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
+		close(opened)
+		return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1"}}}, nil
+	})
+	go func() {
+		r := httptest.NewRequestWithContext(request, http.MethodGet, "/", nil)
+		served <- hub.Serve(httptest.NewRecorder(), r, sse.Stream{Member: "ann", Rooms: []string{"r"}, Replay: replay})
+	}()
+	<-opened
+	if err := hub.ToMember(t.Context(), "ann", sse.Event{Data: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	got := sseScrape(t, hub)
+	for name, want := range map[string]float64{
+		"millrace_sse_streams": 1, "millrace_sse_members": 1, "millrace_sse_rooms": 1, "millrace_sse_leased": 1, "millrace_sse_hearing": 1, "millrace_sse_opened_total": 1, "millrace_sse_published_total published": 1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	leave()
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	got = sseScrape(t, hub)
+	for name, want := range map[string]float64{"millrace_sse_streams": 0, "millrace_sse_leased": 0, "millrace_sse_ended_total gone": 1, "millrace_sse_events_total replayed": 1} {
+		if got[name] != want {
+			t.Errorf("at the end %s is %v, want %v", name, got[name], want)
+		}
+	}
+	if got["millrace_sse_writes_total"] < 1 || got["millrace_sse_written_bytes_total"] < 10 {
+		t.Errorf("written are %v bytes in %v writes", got["millrace_sse_written_bytes_total"], got["millrace_sse_writes_total"])
+	}
+}
+
+func TestSSENewRefusesNoHub(t *testing.T) {
+	if c, err := metrics.NewSSE(nil); err == nil {
+		t.Errorf("a collector of nothing: %v", c)
+	}
+}

@@ -1,0 +1,8 @@
+package driver
+
+// MemoryCap is the cap of one process, in memory, as memsse.NewCap returns it.
+type MemoryCap interface {
+	Cap
+	// Members is the number of members with an entry, or with a remembered token.
+	Members() int
+}
