@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/millrace-go/millrace/internal/lease"
 	"github.com/millrace-go/millrace/queue/draw"
 )
@@ -221,6 +223,10 @@ func (d *drawing) reveal(ctx context.Context, at Drawn) (Drawn, error) {
 	return d.step(ctx, DrawStep{Kind: DrawSeed, Seed: d.seed, Beacon: value})
 }
 
+// movesAtOnce is how many moves are on their way: each says where its users go, in any
+// order. On a busy machine an answer takes longer than the work.
+const movesAtOnce = 4
+
 // A beacon is asked for as long as other steps leave time before the opening.
 const (
 	beaconTimeout = 2 * time.Second
@@ -256,10 +262,19 @@ func (d *drawing) order(ctx context.Context, at Drawn) (Drawn, error) {
 	}
 	d.users = nil // another turn lists those that are left
 	slices.SortFunc(moves, func(a, b Admitted) int { return cmp.Compare(uint64(a.Order)-1, uint64(b.Order)-1) })
+	steps, bounded := errgroup.WithContext(ctx)
+	steps.SetLimit(movesAtOnce)
 	for part := range slices.Chunk(moves, MaxMoves) {
-		if _, err := d.step(ctx, DrawStep{Kind: DrawMove, Moves: part}); err != nil {
-			return at, err
+		if bounded.Err() != nil {
+			break
 		}
+		steps.Go(func() error {
+			_, err := d.step(bounded, DrawStep{Kind: DrawMove, Moves: part})
+			return err
+		})
+	}
+	if err := steps.Wait(); err != nil {
+		return at, err
 	}
 	return d.step(ctx, DrawStep{Kind: DrawOpen})
 }

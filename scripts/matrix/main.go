@@ -33,7 +33,7 @@ var beside = []string{
 	".", "./examples/orders", "./examples/tickets", "./bus", "./bus/allbus", "./bus/redrive", "./ratelimit/keyed/rediskeyed", "./outbox", "./outbox/internal/...", "./idempotency", "./idempotency/idempotencytest",
 	"./sqltx", "./sqltx/pgxtx", "./idempotency/pgidempotency", "./postgres", "./millracetest", "./cmd/millrace/...",
 	"./internal/migrate", "./internal/pgdb", "./internal/mysqldb", "./internal/redisdb", "./internal/servicetest",
-	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus",
+	"./internal/log/logbus", "./internal/log/logtest", "./internal/txbus", "./internal/sqlrows",
 	"./examples/boxoffice/internal/ops", "./examples/boxoffice/internal/store",
 	"./examples/boxoffice/internal/chat", "./examples/boxoffice/internal/live",
 	"./examples/boxoffice/internal/meter",
