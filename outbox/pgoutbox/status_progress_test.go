@@ -307,7 +307,10 @@ func TestAdopt(t *testing.T) {
 			`UPDATE outbox_messages SET xid = '90000000000000'`, `UPDATE outbox_messages SET xid = '3'`,
 		},
 		"status": {
-			func(t *testing.T) (adopter, *sql.DB) { s, db := openStatus(t, pgoutbox.Config{}); return s.(adopter), db },
+			func(t *testing.T) (adopter, *sql.DB) {
+				s, db := openStatus(t, pgoutbox.Config{})
+				return s.(adopter), db
+			},
 			`UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`,
 			`UPDATE outbox_events SET xid = '90000000000000'`, `UPDATE outbox_events SET xid = '3'`,
 		},
