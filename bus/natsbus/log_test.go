@@ -39,36 +39,36 @@ func logAt(t *testing.T, at string) *store {
 	return l
 }
 
-func (l *store) put(t *testing.T, lane, n int) {
+func (s *store) put(t *testing.T, lane, n int) {
 	t.Helper()
 	var entries []log.Entry
 	for i := range n {
 		entries = append(entries, log.Entry{Lane: lane, Topic: "topic", MessageID: fmt.Sprint(i), Payload: []byte("x")})
 	}
-	require.NoError(t, l.append(t.Context(), entries))
+	require.NoError(t, s.append(t.Context(), entries))
 }
 
-func (l *store) all(t *testing.T, lane int) []log.Entry {
+func (s *store) all(t *testing.T, lane int) []log.Entry {
 	t.Helper()
-	entries, _, err := l.Read(t.Context(), lane, log.Position{}, 5000)
+	entries, _, err := s.Read(t.Context(), lane, log.Position{}, 5000)
 	require.NoError(t, err)
 	return entries
 }
 
-func (l *store) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
+func (s *store) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
 	t.Helper()
-	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
+	lease, err := s.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
 	require.NoError(t, err)
 	return lease
 }
 
 // lapsed waits until another holder gets the lease, by the server's clock.
-func (l *store) lapsed(t *testing.T, c log.Cursor, holder string) log.Lease {
+func (s *store) lapsed(t *testing.T, c log.Cursor, holder string) log.Lease {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		lease, err := l.Lease(t.Context(), c, holder, time.Minute)
+		lease, err := s.Lease(t.Context(), c, holder, time.Minute)
 		if err == nil {
 			return lease
 		}
