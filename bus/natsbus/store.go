@@ -47,7 +47,7 @@ func open(client nats.Options, cfg Config) (*store, *logdriver.Driver, error) {
 			Holder: cfg.Holder, Logger: logger,
 		},
 		Start: func(ctx context.Context) error { return s.start(ctx, logger) },
-		Ping:  s.ping, Watch: s.watch, Follow: s.follow, Wake: s.wakeOthers, Tick: tick, Newest: s.newest, Close: s.close,
+		Ping:  s.ping, PingStarts: true, Watch: s.watch, Follow: s.follow, Wake: s.wakeOthers, Tick: tick, Newest: s.newest, Close: s.close,
 	})
 	return s, d, err
 }

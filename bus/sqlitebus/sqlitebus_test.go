@@ -239,7 +239,7 @@ func TestManyPoolsOnOneFile(t *testing.T) {
 	url := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal&partitions=20"
 	var all []*bus.Bus
 	for range pools {
-		b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{})).Open(t.Context(), url)
+		b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{LeaseTTL: time.Minute})).Open(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,8 +34,10 @@ type Parts struct {
 	// once. It takes the place of Backend.Announce. Optional.
 	Wake func(ctx context.Context, c Change) error
 	Tick time.Duration
-	// Ping checks that the server answers, after Start.
-	Ping func(ctx context.Context) error
+	// Ping checks that the server answers. It makes no tables: Start comes before it only if
+	// PingStarts, for a server that is connected by Start.
+	Ping       func(ctx context.Context) error
+	PingStarts bool
 	// Prepare is called before each Publish with the context of its first message. Optional.
 	Prepare func(ctx context.Context) error
 	// Newest returns the newest entries of a topic, in any order: at least limit if there are as
@@ -138,8 +140,10 @@ func late(err error) fault.Class {
 
 // Ping implements driver.Pinger.
 func (d *Driver) Ping(ctx context.Context) error {
-	if err := d.Ready(ctx); err != nil {
-		return err
+	if d.parts.PingStarts {
+		if err := d.Ready(ctx); err != nil {
+			return err
+		}
 	}
 	return d.Translate(d.parts.Ping(ctx))
 }
