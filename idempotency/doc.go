@@ -72,7 +72,7 @@
 // or releases it. After a crash the deadline passes and another worker takes over. Each claim
 // has a fencing token above all earlier ones of its key: pass the token on with the effect, and
 // let the other side refuse a lower token than it has seen. A worker that was stopped for
-// longer than its lease, without knowing it, gets [driver.ErrLeaseLost] at the latest when it
+// longer than its lease, without knowing it, gets [ErrLeaseLost] at the latest when it
 // completes; its context ends before that if its own clock runs.
 //
 //	property                                              proven by (package idempotencytest)

@@ -5,9 +5,13 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/sse/driver"
 )
 
 var (
+	// ErrEvicted says that the tab had its stream ended because the member opened
+	// more than are allowed. The tab should not come back by itself: answer 204.
+	ErrEvicted = driver.ErrEvicted
 	// ErrFull says that a stream that was to evict no other ([Stream.OnlyIfFree])
 	// found no free place.
 	ErrFull = errors.New("sse: no place is free")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // The states that a caller can test for.
@@ -24,6 +25,9 @@ var (
 	// ErrToken says that a request brings no valid token of the gate. It wraps the
 	// reason of package token.
 	ErrToken = errors.New("frontgate: no valid token of the gate")
+	// ErrInvalid says that an event id or a number is not valid. Its class is
+	// [fault.Permanent].
+	ErrInvalid = driver.ErrInvalid
 )
 
 var (
