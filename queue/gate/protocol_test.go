@@ -83,6 +83,9 @@ func TestProtocolAsWithout(t *testing.T) {
 				require.True(t, sent, "the site has refused the upload")
 				_, err := io.WriteString(conn, body)
 				require.NoError(t, err)
+			}
+			for answer.StatusCode == http.StatusContinue { // the gate's own, and the site's if that comes later
+				var err error
 				answer, err = http.ReadResponse(conn.in, nil)
 				require.NoError(t, err)
 			}
