@@ -74,7 +74,14 @@ func (g crashing) start(t *testing.T, cfg kafkabus.Config) (s driver.Source, die
 	b, err := bus.NewOpener(kafkabus.Scheme(cfg)).Open(t.Context(), g.url)
 	require.NoError(t, err)
 	var closing sync.WaitGroup
-	end := sync.OnceFunc(func() { closing.Go(func() { b.Close() }) }) //nolint:errcheck // it cannot commit when it has died
+	end := sync.OnceFunc(func() {
+		closing.Go(func() {
+			if s != nil {
+				s.Close() //nolint:errcheck // it cannot commit when it has died
+			}
+			b.Close() //nolint:errcheck // as above
+		})
+	})
 	t.Cleanup(func() { end(); closing.Wait() })
 	s, err = b.Driver().Source(context.WithoutCancel(t.Context()), g.topic, g.group, 8)
 	require.NoError(t, err)

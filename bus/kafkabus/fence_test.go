@@ -26,6 +26,7 @@ func TestNoCommitOfALostPartition(t *testing.T) {
 	require.NoError(t, b.Publisher().Publish("topic", message.NewMessage("1", []byte("1"))))
 	from, err := b.Driver().Source(t.Context(), "topic", "group", 8)
 	require.NoError(t, err)
+	defer from.Close() //nolint:errcheck // the claim is not the source's
 	all, err := from.Fetch(t.Context(), 1)
 	require.NoError(t, err)
 	s, held := from.(*source), all[0].(*flight).claim

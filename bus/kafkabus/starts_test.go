@@ -165,6 +165,7 @@ func TestLostPartitionsAreNoCrashes(t *testing.T) {
 	g := newCrashing(t, urlOf(c), 1)
 	s, err := b.Driver().Source(context.WithoutCancel(t.Context()), g.topic, g.group, 8)
 	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() }) //nolint:errcheck // of partitions that were lost
 	for range 4 {
 		d := next(t, s)
 		require.False(t, d.(driver.Suspected).Alone())
