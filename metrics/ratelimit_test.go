@@ -22,7 +22,7 @@ func (o *once) Acquire(_ context.Context, _ *driver.Plan, ask driver.Ask) (drive
 	g := driver.Grant{Remaining: [2]int{3, 7}, Day: driver.DayCount{Used: 11}}
 	for range ask.Runs {
 		if o.used {
-			g.Runs = append(g.Runs, driver.RunGrant{Reason: driver.ReasonLowCap})
+			g.Runs = append(g.Runs, driver.RunGrant{Reason: ratelimit.ReasonLowCap})
 		} else {
 			g.Runs = append(g.Runs, driver.RunGrant{Granted: 1})
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// favoured is the name of many that gets the best place in a draw, for one who knows the
+// favoured is the name of many that gets the best place in a draw, for a person that knows the
 // keys of the room and its settings, and takes the beacon for the given value.
 func (p *presale) favoured(crowd int, beacon []byte) string {
 	p.Helper()
@@ -38,7 +38,7 @@ func (p *presale) favoured(crowd int, beacon []byte) string {
 	return name
 }
 
-// TestAnInsider: one who has the keys and the settings knows the seed, and joins last, by the
+// TestAnInsider: an insider with the keys and the settings knows the seed, and joins last, by the
 // name of five hundred that the draw favours. Without a beacon that name is the first, as
 // the documentation says; with a beacon it is a name like others.
 func TestAnInsider(t *testing.T) {

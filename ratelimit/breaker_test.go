@@ -28,7 +28,7 @@ func TestFailsClosedWithinTheTimeout(t *testing.T) {
 				if !errors.Is(err, ratelimit.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || fault.Of(err) != fault.Infrastructure {
 					t.Errorf("caller %d: %v", i, err)
 				}
-				if d.Allowed || d.Permit != nil || d.Reason != driver.ReasonUnavailable {
+				if d.Allowed || d.Permit != nil || d.Reason != ratelimit.ReasonUnavailable {
 					t.Errorf("caller %d: %+v", i, d)
 				}
 			})
@@ -37,7 +37,7 @@ func TestFailsClosedWithinTheTimeout(t *testing.T) {
 		if took := time.Since(began); took != 100*time.Millisecond || store.calls() != 1 {
 			t.Errorf("took %s and %d calls", took, store.calls())
 		}
-		if s := l.Stats(); s.Rejected[0][driver.ReasonUnavailable]+s.Rejected[1][driver.ReasonUnavailable] != 20 {
+		if s := l.Stats(); s.Rejected[0][ratelimit.ReasonUnavailable]+s.Rejected[1][ratelimit.ReasonUnavailable] != 20 {
 			t.Errorf("rejected %v", s.Rejected)
 		}
 	})
@@ -122,7 +122,7 @@ func (n nonsense) Acquire(context.Context, *driver.Plan, driver.Ask) (driver.Gra
 func (nonsense) Return(context.Context, *driver.Plan, driver.Returned) error { return nil }
 
 func TestNonsenseIsRefused(t *testing.T) {
-	for _, runs := range [][]driver.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: driver.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
+	for _, runs := range [][]driver.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: ratelimit.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
 		l := limiter(t, nonsense{driver.Grant{Runs: runs}}, ratelimit.Config{})
 		if d, err := l.Allow(context.Background(), ratelimit.Low); !errors.Is(err, ratelimit.ErrUnavailable) || d.Allowed {
 			t.Errorf("%+v: %+v, %v", runs, d, err)

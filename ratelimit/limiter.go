@@ -156,7 +156,7 @@ func (l *Limiter) AllowN(ctx context.Context, p Priority, n int) (Decision, erro
 // refused answers without a call of the store if the answer is known.
 func (l *Limiter) refused(p Priority, n int) (Decision, error) {
 	if retry := l.breaker.refusesFor(); retry > 0 {
-		return Decision{Reason: driver.ReasonUnavailable, RetryAfter: retry}, l.open
+		return Decision{Reason: ReasonUnavailable, RetryAfter: retry}, l.open
 	}
 	known := l.denied.Load()
 	if known == nil {

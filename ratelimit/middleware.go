@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // HTTPConfig is the configuration of [NewHTTP].
@@ -111,7 +109,7 @@ func (h *limited) decide(l *Limiter, r *http.Request, p Priority) (Decision, err
 			return d, nil
 		}
 	}
-	return Decision{Reason: driver.ReasonUnavailable}, unavailable(ErrPermitExpired)
+	return Decision{Reason: ReasonUnavailable}, unavailable(ErrPermitExpired)
 }
 
 // headers sets the headers that show the state of the budget.
@@ -135,7 +133,7 @@ func (h *limited) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decis
 }
 
 func (h *limited) policy(d Decision) string {
-	if d.Reason == driver.ReasonDay {
+	if d.Reason == ReasonDay {
 		return h.cfg.Name + "-day"
 	}
 	return h.cfg.Name

@@ -12,6 +12,15 @@ const (
 	High = driver.High
 )
 
-// Reason is the reason of a refusal, and a label of metrics: "global", "low_cap", "yield",
-// "low_share", "day" or "unavailable"; package driver has the constants.
+// Reason is the reason of a refusal, and a label of metrics.
 type Reason = driver.Reason
+
+// The reasons.
+const (
+	ReasonGlobal      = driver.ReasonGlobal      // the shared budget is used up for the moment
+	ReasonLowCap      = driver.ReasonLowCap      // the part of low priority is used up
+	ReasonYield       = driver.ReasonYield       // the remaining calls are for a waiting call of high priority
+	ReasonLowShare    = driver.ReasonLowShare    // the remaining calls are the share of low priority, which waits
+	ReasonDay         = driver.ReasonDay         // the budget of the day, or low priority's part of it, is used up
+	ReasonUnavailable = driver.ReasonUnavailable // the store does not answer: nothing is granted
+)

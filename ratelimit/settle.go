@@ -118,7 +118,7 @@ func (l *Limiter) end(c *caller, a *answer, self *caller) {
 // charge of the call remains: the callers ask again, and do not use a grant that they did not
 // see.
 func (l *Limiter) fail(k *call, now time.Duration, cause error) {
-	a := &answer{err: unavailable(cause), reason: driver.ReasonUnavailable, until: now + l.breaker.refusesFor()}
+	a := &answer{err: unavailable(cause), reason: ReasonUnavailable, until: now + l.breaker.refusesFor()}
 	for i, run := range k.ask.Runs {
 		if !run.Wait {
 			l.hand(k.runs[i], 0, a)
@@ -179,7 +179,7 @@ func (l *Limiter) tooLate(lost bool, granted int, now time.Duration, self *calle
 		l.late = 0
 		l.endWaits(&answer{
 			err:    unavailable(fmt.Errorf("its answers take longer than a permit lasts, %s; raise Limits.Delay or bring the store nearer", l.plan.UseFor)),
-			reason: driver.ReasonUnavailable, until: now,
+			reason: ReasonUnavailable, until: now,
 		}, self)
 	}
 }

@@ -3,8 +3,6 @@ package ratelimit
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Stats is the state of a limiter, in calls of the upstream. It counts this process only.
@@ -50,7 +48,7 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-var reasons = [...]Reason{driver.ReasonGlobal, driver.ReasonLowCap, driver.ReasonYield, driver.ReasonLowShare, driver.ReasonDay, driver.ReasonUnavailable}
+var reasons = [...]Reason{ReasonGlobal, ReasonLowCap, ReasonYield, ReasonLowShare, ReasonDay, ReasonUnavailable}
 
 type counts struct {
 	acquired [2]atomic.Uint64

@@ -172,8 +172,8 @@ var phases = map[queue.Phase]string{queue.Frozen: "frozen", queue.Rooted: "the l
 // instance's snapshot knows that the room is full. Then all ask for their place and
 // their receipt.
 func (p *presale) askAll(ctx context.Context) error {
-	poll := func(ctx context.Context, n int32, who *person) error {
-		_, err := p.caller.call(ctx, p.next(who), p.check, user(n), who.ticket)
+	poll := func(ctx context.Context, n int32, one *person) error {
+		_, err := p.caller.call(ctx, p.next(one), p.check, user(n), one.ticket)
 		return err
 	}
 	tick := time.NewTicker(time.Second) // the age of a snapshot
@@ -197,12 +197,12 @@ func (p *presale) askAll(ctx context.Context) error {
 	}
 	p.told = make([]answered, len(p.people))
 	receipt := action{http.MethodGet, "/api/queue/receipt/" + p.cfg.Event}
-	return p.each(ctx, func(ctx context.Context, n int32, who *person) error {
-		place, err := p.caller.call(ctx, p.next(who), p.check, user(n), who.ticket)
+	return p.each(ctx, func(ctx context.Context, n int32, one *person) error {
+		place, err := p.caller.call(ctx, p.next(one), p.check, user(n), one.ticket)
 		if err != nil {
 			return err
 		}
-		mine, err := p.caller.call(ctx, p.next(who), receipt, user(n), "")
+		mine, err := p.caller.call(ctx, p.next(one), receipt, user(n), "")
 		p.told[n] = answered{mine.Leaf, place.Status == "active", place.Position}
 		return err
 	})
@@ -220,7 +220,7 @@ func (p *presale) settled(ctx context.Context) (bool, error) {
 }
 
 // each calls fn for each person, of several at once.
-func (p *presale) each(ctx context.Context, fn func(ctx context.Context, n int32, who *person) error) error {
+func (p *presale) each(ctx context.Context, fn func(ctx context.Context, n int32, one *person) error) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(p.cfg.Workers)
 	for n := range p.people {

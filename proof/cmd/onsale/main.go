@@ -26,14 +26,14 @@ import (
 func main() {
 	cfg := onsale.Config{URL: os.Getenv("MILLRACE_REDIS_URL")}
 	flags := flag.NewFlagSet("onsale", flag.ContinueOnError)
-	flags.IntVar(&cfg.People, "people", 200_000, "who want tickets")
+	flags.IntVar(&cfg.People, "people", 200_000, "`number` of people that want tickets")
 	flags.DurationVar(&cfg.Arrive, "arrive", 10*time.Second, "within which all of them come")
 	flags.DurationVar(&cfg.Window, "window", 75*time.Second, "from the first arrival to the end")
 	flags.IntVar(&cfg.Instances, "instances", 4, "that serve them")
-	flags.IntVar(&cfg.Threshold, "threshold", 1000, "who may be inside at once")
+	flags.IntVar(&cfg.Threshold, "threshold", 1000, "`number` of people that may be inside at once")
 	flags.IntVar(&cfg.Batch, "batch", 500, "admissions each second, over all instances")
 	flags.DurationVar(&cfg.Hold, "hold", 4*time.Second, "how long people stay inside, more or less")
-	flags.DurationVar(&cfg.NoShow, "noshow", 20*time.Second, "how long a place is kept for who does not come")
+	flags.DurationVar(&cfg.NoShow, "noshow", 20*time.Second, "how long a turn lasts for a person that does not come")
 	flags.IntVar(&cfg.Workers, "workers", 1024, "calls at once")
 	flags.Uint64Var(&cfg.Seed, "seed", 1, "of what chance decides")
 	flags.BoolVar(&cfg.Memory, "memory", false, "keep the line in the memory of this process")

@@ -42,7 +42,7 @@ func (c *client) signIn(home, token string) *client {
 }
 
 // A member joins in the lane, and has one place in all browsers. A token that the site has
-// not signed for this event and time makes nobody a member.
+// not signed for this event and time makes no visitor a member.
 func TestMembers(t *testing.T) {
 	at, _, _ := site(t)
 	s := settings(at)

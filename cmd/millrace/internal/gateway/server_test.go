@@ -336,7 +336,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // TestSettingsOutliveTheRoom: a paused gate is paused in a room that is new, until it is
-// resumed, and the file says who paused it. So are the shares of lanes.
+// resumed, and the file names the operator. So are the shares of lanes.
 func TestSettingsOutliveTheRoom(t *testing.T) {
 	at, _, _ := site(t)
 	s := settings(at)

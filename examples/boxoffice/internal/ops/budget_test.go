@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // limiter and coalescer return the figures that a test sets.
@@ -73,8 +72,8 @@ func TestBudget(t *testing.T) {
 		Limiter: limiter{
 			Acquired: [2]uint64{ratelimit.Low: 70, ratelimit.High: 30},
 			Rejected: [2]map[ratelimit.Reason]uint64{
-				ratelimit.Low:  {driver.ReasonLowCap: 5, driver.ReasonGlobal: 0},
-				ratelimit.High: {driver.ReasonGlobal: 2},
+				ratelimit.Low:  {ratelimit.ReasonLowCap: 5, ratelimit.ReasonGlobal: 0},
+				ratelimit.High: {ratelimit.ReasonGlobal: 2},
 			},
 			StoreCalls: 9, RPS: 100, Remaining: [2]int{ratelimit.Low: 3, ratelimit.High: 12}, DayUsed: 4711,
 			Waiting: [2]int{ratelimit.Low: 8, ratelimit.High: 1},
