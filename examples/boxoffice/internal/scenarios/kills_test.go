@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
@@ -20,12 +21,15 @@ const killSeed = 18
 // so do the books and the payment gateway's own ledger.
 func TestScenario18Kills(t *testing.T) {
 	columns(t, func(t *testing.T) {
-		// On the embedded defaults all four are one process. The command kills it, and
-		// then the relay alone between its publish and its cursor.
+		// On the embedded defaults all four are one process. The program of make chaos kills
+		// it, and then the relay alone between its publish and its cursor.
 		kills, relays := often(t, 90, 3), often(t, 10, 1)
-		cmd := exec.CommandContext(t.Context(), program.boxoffice(t), "chaos", "--plain", "--kills", strconv.Itoa(kills),
+		chaos, err := launch.Build(t.Context(), t.TempDir(), "github.com/millrace-go/millrace/proof/cmd/chaos")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), chaos, "--plain", "--kills", strconv.Itoa(kills),
 			"--relay-kills", strconv.Itoa(relays), "--seed", strconv.Itoa(killSeed), "--concurrency", "24")
-		cmd.Dir = t.TempDir()
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Run(); err != nil || strings.Count(out.String(), "OK: all") != 2 {
