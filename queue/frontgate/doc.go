@@ -1,6 +1,7 @@
 // Package frontgate takes the crowd before the waiting room: it gives each visitor
 // a position, raises a serving counter, and lets visitors pass up to it. It keeps
-// two counters for an event and nothing for each waiting visitor.
+// two counters for an event, and nothing for each waiting visitor but the position of a
+// member who is signed in.
 //
 //	gate, err := frontgate.New(store, ring, frontgate.Config{Line: room})
 //	…
@@ -30,6 +31,8 @@
 //	the order holds over switching on and off                TestHandOverKeepsOrder, TestRoom
 //	a room with an opening keeps the gate off                TestARoomWithAnOpening
 //	a member's position is nothing to another member         TestAPositionIsItsMembers
+//	a member has one position, on each device                TestAMemberHasOnePosition, members-keep-their-first
+//	a browser's position is nothing to another browser       TestAPositionIsItsBrowsers
 //	a position lines one visitor up; a second one with it    TestASharedPositionMovesNobody
 //	gets another, behind all that were given out
 //	a crash between store and line is repaired               TestCrashBetweenStoreAndLine, TestSwitchedMeanwhile
@@ -71,10 +74,11 @@
 // of that once a few rounds have shown it: 12,000 of them by a minute. Where used
 // positions follow on unused ones, up to 8 times 500 visitors may arrive in a round,
 // and the next is shorter. Bound the requests of an address at the edge, or
-// with package ratelimit before [Handlers.Assign]. A request id that a member took is
-// for that member (HTTPConfig.Member). Another one that is handed around admits several
-// visitors, and the line counts its position once: it refuses the others, whom
-// [Handlers.NewPosition] gives positions of their own, behind all that were given out.
+// with package ratelimit before [Handlers.Assign]. A request id is for the member who took
+// it (HTTPConfig.Member), else for the browser that took it, by its cookie. If a client
+// showed neither and hands its request id around, it admits several visitors, and the
+// line counts its position once: it refuses the others, whom [Handlers.NewPosition] gives
+// positions of their own, behind all that were given out.
 //
 // # Failure modes
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,9 +55,10 @@ type Place struct {
 	NextPoll time.Duration
 }
 
-// Assign gives a position out, to the member who asks for it, or to all that have the
-// request id when member is "". Concurrent callers share calls of the store. Errors
-// are [ErrOff], [ErrUnavailable] and [driver.ErrInvalid].
+// Assign gives a position out, to a member, or to all that have the request id when
+// member is "". A member who has a position gets that one again, on any device, for 24 h.
+// Concurrent callers share calls of the store. Errors are [ErrOff], [ErrUnavailable] and
+// [driver.ErrInvalid].
 func (g *Gate) Assign(ctx context.Context, event, member string) (Place, error) {
 	// An Assign at a gate that is off costs no more store calls than a poll.
 	k, state, err := g.look(ctx, event, 0, time.Time{})
@@ -66,18 +68,38 @@ func (g *Gate) Assign(ctx context.Context, event, member string) (Place, error) 
 	if !state.On {
 		return Place{}, ErrOff
 	}
-	a, err := k.assigns.Do(ctx, struct{}{})
-	switch {
-	case err != nil:
-		return Place{}, refused(ctx, err)
-	case a.position == 0:
-		return Place{}, ErrOff
+	a := assigned{state: state}
+	if a.position, err = k.kept(ctx, member, a); err == nil && a.position == 0 {
+		if a, err = k.assign(ctx); err == nil {
+			a.position, err = k.kept(ctx, member, a)
+		}
 	}
+	if err != nil {
+		return Place{}, err
+	}
+	return g.place(event, member, a), nil
+}
+
+// place is the answer to a member with a position.
+func (g *Gate) place(event, member string, a assigned) Place {
 	return Place{
 		RequestID: g.requests.Seal(token.Request{Event: event, Position: a.position, Epoch: a.state.Epoch, Issued: a.state.Now, Member: member}),
 		Position:  a.position,
 		NextPoll:  g.nextPoll(a.position - a.state.Serving),
-	}, nil
+	}
+}
+
+// renumber gives a position out to a visitor whose own is used up; 0 when the gate is off.
+func (g *Gate) renumber(ctx context.Context, event string) (int64, error) {
+	k, _, err := g.look(ctx, event, 0, time.Time{})
+	if err != nil {
+		return 0, err
+	}
+	a, err := k.assign(ctx)
+	if errors.Is(err, ErrOff) {
+		return 0, nil
+	}
+	return a.position, err
 }
 
 // Turn is the state of a visitor with a position.
@@ -97,13 +119,15 @@ type Turn struct {
 }
 
 // Check says whether the holder of a request id is admitted, by counters that are
-// at most Config.Refresh old. A request id of another member is none. A poll costs no call of the store but that refresh.
-// Errors are [ErrRequest], [ErrLost], [ErrUnavailable] and [driver.ErrInvalid].
+// at most Config.Refresh old. A poll costs no call of the store but that refresh. The
+// visitor may be known by several members, such as a sign-in and a browser; a request
+// id that another member took is not found. Errors are [ErrRequest], [ErrLost],
+// [ErrUnavailable] and [driver.ErrInvalid].
 //
 // When the gate was switched off, all visitors with a position are admitted, so
 // that they continue in their order.
-func (g *Gate) Check(ctx context.Context, event, requestID, member string) (Turn, error) {
-	request, err := g.requests.Open(requestID, event, member)
+func (g *Gate) Check(ctx context.Context, event, requestID string, members ...string) (Turn, error) {
+	request, err := g.requests.Open(requestID, event, members...)
 	if err != nil {
 		return Turn{}, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
@@ -155,12 +179,11 @@ const (
 	Passed
 )
 
-// Decide says where the holder of a token belongs; pass "" for no token. A token of
-// another member is none. The
-// position is the token's, and 0 without a valid one. A token of a lost counter is
-// not valid. Errors are [ErrUnavailable] and [driver.ErrInvalid].
-func (g *Gate) Decide(ctx context.Context, event, text, member string) (Way, int64, error) {
-	claims, err := g.verify(event, text, member)
+// Decide says where the holder of a token belongs; pass "" for no token. The position
+// is the token's, and 0 without a valid one. Tokens of another member and of a lost
+// counter are not valid. Errors are [ErrUnavailable] and [driver.ErrInvalid].
+func (g *Gate) Decide(ctx context.Context, event, text string, members ...string) (Way, int64, error) {
+	claims, err := g.verify(event, text, members)
 	if err != nil {
 		claims = token.GateClaims{}
 	}
@@ -179,8 +202,8 @@ func (g *Gate) Decide(ctx context.Context, event, text, member string) (Way, int
 // Position returns the position of a token, which is its holder's order in the line
 // behind the gate. Without a valid token it does not ask the store. Errors are
 // [ErrToken], [ErrUnavailable] and [driver.ErrInvalid].
-func (g *Gate) Position(ctx context.Context, event, text, member string) (int64, error) {
-	claims, err := g.verify(event, text, member)
+func (g *Gate) Position(ctx context.Context, event, text string, members ...string) (int64, error) {
+	claims, err := g.verify(event, text, members)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrToken, err)
 	}
@@ -191,10 +214,10 @@ func (g *Gate) Position(ctx context.Context, event, text, member string) (int64,
 	return position, err
 }
 
-// verify reads a token that a member brings.
-func (g *Gate) verify(event, text, member string) (token.GateClaims, error) {
+// verify reads a token that a visitor with these identities brings.
+func (g *Gate) verify(event, text string, members []string) (token.GateClaims, error) {
 	claims, err := g.tokens.Verify(text, event)
-	if err == nil && claims.Member != "" && claims.Member != member {
+	if err == nil && claims.Member != "" && !slices.Contains(members, claims.Member) {
 		err = token.ErrUser
 	}
 	return claims, err

@@ -15,7 +15,7 @@ import (
 // token to a page, which [Handlers.Protect] guards. Without a store it answers 503.
 func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 	event := h.cfg.Event(r)
-	way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event), h.cfg.Member(r))
+	way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event), h.members(r)...)
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -36,7 +36,7 @@ func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 func (h *Handlers) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event := h.cfg.Event(r)
-		way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event), h.cfg.Member(r))
+		way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event), h.members(r)...)
 		switch {
 		case err != nil:
 			h.fail(w, r, err)
@@ -52,7 +52,7 @@ func (h *Handlers) Protect(next http.Handler) http.Handler {
 // without a valid one. It fails with [ErrUnavailable] when the store cannot be
 // asked for the counter of the token. It fits Config.Gate of package queuehttp.
 func (h *Handlers) Position(r *http.Request, event string) (int64, error) {
-	position, err := h.gate.Position(r.Context(), event, h.token(r, event), h.cfg.Member(r))
+	position, err := h.gate.Position(r.Context(), event, h.token(r, event), h.members(r)...)
 	if errors.Is(err, ErrToken) {
 		return 0, nil
 	}
@@ -68,11 +68,7 @@ func (h *Handlers) NewPosition(r *http.Request, event string) (int64, error) {
 	if position, err := h.Position(r, event); err != nil || position == 0 {
 		return 0, err
 	}
-	place, err := h.gate.Assign(r.Context(), event, h.cfg.Member(r))
-	if errors.Is(err, ErrOff) {
-		return 0, nil
-	}
-	return place.Position, err
+	return h.gate.renumber(r.Context(), event)
 }
 
 // token is the header's token, else the cookie's, else "".

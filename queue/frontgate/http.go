@@ -23,7 +23,10 @@ import (
 //	mux.Handle("GET /api/admin/vwr/status/{eventId}", admin(h.Status))
 //
 // The application decides which users may use the last four. Assign and Check are
-// for all clients, without a sign-in. A bot that takes many positions delays later
+// for all clients, without a sign-in. A position is sealed to the member who is signed in
+// (HTTPConfig.Member), else to the browser, which names itself by the cookie
+// urr-vwr-browser of 22 to 64 random characters of base64url. A client that shows neither
+// gets a position of all that have its request id or token. A bot that takes many positions delays later
 // visitors by that much, so bound the requests of an address, with package
 // ratelimit or at the edge. Every answer has Cache-Control: no-store.
 type Handlers struct {
@@ -57,7 +60,7 @@ func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	place, err := h.gate.Assign(r.Context(), h.cfg.Event(r), h.cfg.Member(r))
+	place, err := h.gate.Assign(r.Context(), h.cfg.Event(r), h.members(r)[0])
 	if err != nil {
 		h.fail(w, r, err)
 		return
@@ -73,14 +76,14 @@ func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
 // the answer has the token and sets its cookie.
 //
 //	200 {admitted, position, servingCounter, nextPoll, token, estimatedWait}
-//	404 request-not-found: there is no such request id, or it is another member's
+//	404 request-not-found: there is no such request id, or it is another visitor's
 //	410 position-lost: ask for a new one
 //	503 unavailable, with Retry-After
 //
 // Times are in seconds; token is null and estimatedWait above 0 until admitted.
 func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) {
 	event := h.cfg.Event(r)
-	turn, err := h.gate.Check(r.Context(), event, r.PathValue("requestId"), h.cfg.Member(r))
+	turn, err := h.gate.Check(r.Context(), event, r.PathValue("requestId"), h.members(r)...)
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -20,8 +20,8 @@ type HTTPConfig struct {
 	// Event returns the event of a request; the path's {eventId} by default.
 	Event func(*http.Request) string
 	// Member returns the user who is signed in, or "" for none. A position that a
-	// member takes is good for that member alone; others are good for all that have
-	// the request id or the token, once. No member by default.
+	// member takes is good for that member alone, in all browsers. No member by
+	// default. A name that begins with "browser:" counts as none.
 	Member func(*http.Request) string
 	// GatePath, EventPath and QueuePath are where visitors are sent; {eventId}
 	// stands for the event. /vwr/{eventId}, /events/{eventId} and /queue/{eventId}

@@ -3,7 +3,10 @@ package frontgate_test
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"testing"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
@@ -58,6 +61,100 @@ func TestAPositionIsItsMembers(t *testing.T) {
 		}
 		if position, err := s.h.NewPosition(r, "show-1"); (position > 0) != (c.position > 0) || err != nil {
 			t.Errorf("%q is given a new position: %d, %v", c.member, position, err)
+		}
+	}
+}
+
+// A member has one position, on each device; a visitor without a sign-in takes another one. A
+// position that another visitor has used is replaced nevertheless.
+func TestAMemberHasOnePosition(t *testing.T) {
+	s := newSite(t, frontgate.HTTPConfig{Member: func(r *http.Request) string { return r.Header.Get("X-Member") }})
+	activate(t, s.gate)
+	take := func(edit ...func(*http.Request)) (id string, position float64) {
+		body := s.ask("POST", "/vwr/assign/show-1", "", edit...).body
+		return body["requestId"].(string), body["position"].(float64)
+	}
+	phone, first := take(by("ann"), browser("Zk3vQ0d8x2nB7sL1mPq4tA"))
+	if _, other := take(); other != 2 {
+		t.Errorf("a visitor without a sign-in has position %v", other)
+	}
+	laptop, again := take(by("ann"), browser("0f1e2d3c4b5a69788796a5b4c3d2e1f0"))
+	if _, bob := take(by("bob")); first != 1 || again != 1 || bob != 3 {
+		t.Errorf("ann has positions %v and %v, bob %v; want 1, 1 and 3", first, again, bob)
+	}
+	if _, err := s.gate.Advance(t.Context(), "show-1", 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{phone, laptop} {
+		a := s.ask("GET", "/vwr/check/show-1/"+id, "", by("ann"))
+		a.is(t, 200, map[string]any{"admitted": true, "position": 1.0})
+		r := httptest.NewRequest("POST", "/", nil)
+		by("ann")(r)
+		header(a.body["token"].(string))(r)
+		if position, err := s.h.NewPosition(r, "show-1"); position < 4 || err != nil {
+			t.Errorf("a new position for ann: %d, %v", position, err)
+		}
+	}
+	if _, position := take(by("ann")); position != 1 {
+		t.Errorf("ann has position %v after that", position)
+	}
+	s.store.lose(t)
+	activate(t, s.gate)
+	if _, position := take(by("ann")); position != 1 {
+		t.Errorf("ann has position %v of new counters", position)
+	}
+}
+
+func browser(id string) func(*http.Request) {
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "urr-vwr-browser", Value: id}) }
+}
+
+// A position that a browser took without a sign-in is nothing to another browser. Its visitor may
+// sign in later. An id that could be guessed names no browser.
+func TestAPositionIsItsBrowsers(t *testing.T) {
+	const own, foreign, short = "Zk3vQ0d8x2nB7sL1mPq4tA", "0f1e2d3c4b5a69788796a5b4c3d2e1f0", "guess"
+	s := newSite(t, frontgate.HTTPConfig{Member: func(r *http.Request) string { return r.Header.Get("X-Member") }})
+	activate(t, s.gate)
+	taken := func(edit ...func(*http.Request)) string {
+		return s.ask("POST", "/vwr/assign/show-1", "", edit...).body["requestId"].(string)
+	}
+	ids := map[string]string{"own": taken(browser(own)), "short": taken(browser(short)), "posing": taken(browser(own), by("browser:x"))}
+	if _, err := s.gate.Advance(t.Context(), "show-1", 3); err != nil {
+		t.Fatal(err)
+	}
+	tokens := map[string]string{}
+	for name, id := range ids {
+		with := browser(own)
+		tokens[name] = s.ask("GET", "/vwr/check/show-1/"+id, "", with).body["token"].(string)
+		claims := jwt.MapClaims{}
+		if _, _, err := jwt.NewParser().ParseUnverified(tokens[name], claims); err != nil || claims["uid"] == own {
+			t.Errorf("the token of %s shows the browser's id", name)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		by    []func(*http.Request)
+		valid bool
+	}{
+		{"own", []func(*http.Request){browser(own)}, true},
+		{"own", []func(*http.Request){browser(own), by("ann")}, true},
+		{"own", []func(*http.Request){browser(foreign)}, false},
+		{"own", []func(*http.Request){by("ann")}, false},
+		{"own", nil, false},
+		{"posing", []func(*http.Request){browser(own)}, true},
+		{"posing", []func(*http.Request){by("browser:x")}, false},
+		{"short", []func(*http.Request){browser(foreign)}, true},
+		{"short", nil, true},
+	} {
+		checked, page := http.StatusNotFound, http.StatusFound
+		if c.valid {
+			checked, page = http.StatusOK, http.StatusOK
+		}
+		if a := s.ask("GET", "/vwr/check/show-1/"+ids[c.name], "", c.by...); a.Code != checked {
+			t.Errorf("the check of %+v: %d", c, a.Code)
+		}
+		if a := s.ask("GET", "/events/show-1", "", append(c.by, header(tokens[c.name]))...); a.Code != page {
+			t.Errorf("the page of %+v: %d", c, a.Code)
 		}
 	}
 }

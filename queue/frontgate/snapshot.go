@@ -12,6 +12,7 @@ import (
 // known is a process's state of an event's gate.
 type known struct {
 	assigns *batch.Combiner[struct{}, assigned]
+	keeps   *batch.Combiner[keeping, int64]
 
 	mu      sync.Mutex
 	state   driver.State
@@ -42,6 +43,9 @@ func (g *Gate) event(event string) *known {
 		k.assigns = batch.New(driver.MaxAssign, g.cfg.Timeout, func(ctx context.Context, requests []struct{}) ([]assigned, error) {
 			return g.assign(ctx, event, k, len(requests))
 		})
+		k.keeps = batch.New(driver.MaxAssign, g.cfg.Timeout, func(ctx context.Context, asks []keeping) ([]int64, error) {
+			return g.keep(ctx, event, asks)
+		})
 		g.events[event] = k
 	}
 	k.mu.Lock()
@@ -62,6 +66,18 @@ func (g *Gate) forget() {
 		k.mu.Unlock()
 	}
 	delete(g.events, oldest)
+}
+
+// assign takes a position.
+func (k *known) assign(ctx context.Context) (assigned, error) {
+	a, err := k.assigns.Do(ctx, struct{}{})
+	switch {
+	case err != nil:
+		return assigned{}, refused(ctx, err)
+	case a.position == 0:
+		return assigned{}, ErrOff
+	}
+	return a, nil
 }
 
 // assign serves a batch of callers in one call.

@@ -2,6 +2,7 @@ package token
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -11,8 +12,8 @@ type Request struct {
 	Position int64
 	Epoch    uint64    // of the counter that the position is from
 	Issued   time.Time // in ms
-	// Member is whom the position is for; empty where that is not known: then it is
-	// for all that have the request id.
+	// Member holds the position. It is empty for a position of all that have the
+	// request id.
 	Member string
 }
 
@@ -33,17 +34,18 @@ func (r *Requests) Seal(request Request) string {
 	return string(r.sealer.seal(room[:0], p, request.Event, request.Member))
 }
 
-// Open reads a request id of an event that a member brings, or "" for one that is not
-// signed in. Errors are [ErrMissing], [ErrMalformed] and [ErrSignature], which is
-// also that of another member's. How old it may be is for the caller to say.
-func (r *Requests) Open(text, event, member string) (Request, error) {
-	p, err := r.sealer.open(text, event, member)
-	if errors.Is(err, ErrSignature) && member != "" {
-		member = ""
-		p, err = r.sealer.open(text, event, member)
+// Open reads a request id of an event. Members are the identities of the visitor, none
+// for an unknown one. Errors are [ErrMissing], [ErrMalformed] and [ErrSignature], which
+// is also that of another member's. The caller decides how old a request may be.
+func (r *Requests) Open(text, event string, members ...string) (Request, error) {
+	for _, member := range append(slices.Clip(members), "") {
+		p, err := r.sealer.open(text, event, member)
+		switch {
+		case err == nil:
+			return Request{Event: event, Position: p.b, Epoch: p.a, Issued: time.UnixMilli(p.ms), Member: member}, nil
+		case !errors.Is(err, ErrSignature):
+			return Request{}, err
+		}
 	}
-	if err != nil {
-		return Request{}, err
-	}
-	return Request{Event: event, Position: p.b, Epoch: p.a, Issued: time.UnixMilli(p.ms), Member: member}, nil
+	return Request{}, ErrSignature
 }

@@ -206,6 +206,12 @@ func TestBrowserThroughTheGate(t *testing.T) {
 	}
 	advance()
 	tb.pollUntil("document.getElementById('position').textContent === '1'")
+	// The number is the browser's: its id, copied into another browser, is none.
+	address := "/vwr/check/show-1/" + eval[string](tb, "JSON.parse(localStorage.getItem('queuepage:gate:show-1')).request")
+	for by, status := range map[*tab]int{tb: http.StatusOK, s.visitor(t, "thief"): http.StatusNotFound} {
+		eval[bool](by, fmt.Sprintf("(fetch(%q).then((answer) => { window.status = answer.status }), true)", address))
+		by.until(fmt.Sprintf("window.status === '%d'", status))
+	}
 	// The next poll leads into the line, and the room is empty: the line is no
 	// longer than the way in.
 	tb.until("clock.idle() && clock.delays().length > 0")

@@ -20,8 +20,8 @@ import (
 )
 
 // Store keeps two counters for each event: the positions given out, and the serving
-// counter. It keeps nothing for each waiting visitor. Each call is one atomic step,
-// by the store's own clock.
+// counter. It keeps nothing for each waiting visitor but the positions that it is told to
+// keep. Each call is one atomic step, by the store's own clock.
 //
 // The counters of an event begin when its gate is switched on for the first time,
 // with an epoch of their own. They go on when it is switched off and on again, and
@@ -37,6 +37,11 @@ type Store interface {
 	// State returns the state of the gate. An event that was never switched on has
 	// the epoch 0.
 	State(ctx context.Context, event string) (State, error)
+	// Keep returns a position for each ask: the one that was kept first for its member in
+	// the counters of the epoch, else that of the ask, which is kept now for at least
+	// [Kept], and 0 when neither is there. Each ask is an atomic step of its own. Asks are
+	// 1 to MaxAssign, in no order.
+	Keep(ctx context.Context, event string, epoch uint64, asks []Ask) ([]int64, error)
 	// Advance raises the serving counter by at most by, and never above the
 	// positions given out. A gate that is off stays as it is. However many
 	// processes call it, the rounds of an event are at least every apart; an
@@ -69,9 +74,18 @@ const (
 	MaxAdvance = 1_000_000
 	// MaxEvent is the longest id of an event, in bytes.
 	MaxEvent = 128
-	// Kept is how long the counters of a gate stay after it was switched off.
+	// MaxMember is the longest name of a member, in bytes. Package frontgate gives a hash.
+	MaxMember = 64
+	// Kept is how long the counters of a gate stay after it was switched off, and how long
+	// positions of members do.
 	Kept = 24 * time.Hour
 )
+
+// Ask is a member's position to be kept, or a question for the one that is.
+type Ask struct {
+	Member   string // 1 to MaxMember bytes
+	Position int64  // 0 keeps none
+}
 
 // State of a gate.
 type State struct {
@@ -113,6 +127,19 @@ func CheckEvent(event string) error {
 func CheckAssign(ctx context.Context, event string, n int) error {
 	if n < 1 || n > MaxAssign {
 		return Invalid("%d positions; ask for 1 to %d", n, MaxAssign)
+	}
+	return Check(ctx, event)
+}
+
+// CheckKeep refuses invalid arguments of Keep.
+func CheckKeep(ctx context.Context, event string, epoch uint64, asks []Ask) error {
+	if epoch == 0 || len(asks) < 1 || len(asks) > MaxAssign {
+		return Invalid("%d positions of the epoch %d; give 1 to %d, and the epoch of their counters", len(asks), epoch, MaxAssign)
+	}
+	for _, ask := range asks {
+		if ask.Member == "" || len(ask.Member) > MaxMember || ask.Position < 0 {
+			return Invalid("the position %d of a member with a name of %d bytes; give a position of 0 or above and 1 to %d bytes", ask.Position, len(ask.Member), MaxMember)
+		}
 	}
 	return Check(ctx, event)
 }

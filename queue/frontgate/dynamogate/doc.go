@@ -36,12 +36,13 @@
 // call gives one range of positions out, up to 1,000 for as many callers. Table
 // positions has an item for each range and none for each visitor: a visitor with a
 // position holds a sealed ticket for it, so an item would only be the record that it
-// was given out, and the range is that record at a thousandth of the price.
+// was given out, and the range is that record at a thousandth of the price. A member who
+// is signed in has an item besides, with the position that another device asks for.
 // expiresAt is the attribute of DynamoDB's expiry in both.
 //
 // # Costs and bounds
 //
-// Assign is two writes, Advance a consistent read and a write when a round is due,
+// Assign is two writes, and a read and a write for each member in it, Advance a consistent read and a write when a round is due,
 // State a consistent read, Events a scan of counters. DynamoDB takes about 1,000
 // writes per second to an item: a process has one call of Assign in flight for an
 // event at a time, so one event serves some tens of processes.

@@ -64,6 +64,28 @@ func (c counters) state(now time.Time) driver.State {
 	}
 }
 
+// keptAt is the position of a member's item, and 0 without one that is still kept.
+func keptAt(item map[string]types.AttributeValue, now time.Time) (int64, error) {
+	var numbers [2]int64
+	for i, name := range [...]string{attrFirst, attrExpires} {
+		if len(item) == 0 {
+			return 0, nil
+		}
+		v, ok := item[name].(*types.AttributeValueMemberN)
+		if !ok {
+			return 0, fmt.Errorf("%w: %s is no number", errItem, name)
+		}
+		var err error
+		if numbers[i], err = strconv.ParseInt(v.Value, 10, 64); err != nil {
+			return 0, fmt.Errorf("%w: %s is no whole number", errItem, name)
+		}
+	}
+	if !now.Before(time.Unix(numbers[1], 0)) {
+		return 0, nil
+	}
+	return numbers[0], nil
+}
+
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
@@ -78,6 +79,63 @@ func (s *store) record(ctx context.Context, event string, state driver.State, n 
 		},
 	})
 	return err
+}
+
+// Keep keeps positions of members, each in an item of the table of positions; see
+// [driver.Store].
+func (s *store) Keep(ctx context.Context, event string, epoch uint64, asks []driver.Ask) ([]int64, error) {
+	if err := driver.CheckKeep(ctx, event, epoch, asks); err != nil {
+		return nil, fmt.Errorf("dynamogate: keep: %w", err)
+	}
+	positions := make([]int64, len(asks))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(keepers)
+	for i, ask := range asks {
+		group.Go(func() (err error) {
+			positions[i], err = s.keep(ctx, event, epoch, ask)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, failed("keep", err)
+	}
+	return positions, nil
+}
+
+// keepers is how many items a call of Keep reads or writes at once.
+const keepers = 32
+
+func (s *store) keep(ctx context.Context, event string, epoch uint64, ask driver.Ask) (int64, error) {
+	now := s.clock.now()
+	key := map[string]types.AttributeValue{attrEvent: text(event), attrRange: text(fmt.Sprintf("member-%d-%s", epoch, ask.Member))}
+	if ask.Position == 0 {
+		out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Positions, Key: key, ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			return 0, err
+		}
+		s.clock.hear(out.ResultMetadata)
+		return keptAt(out.Item, now)
+	}
+	// An item that has expired may still be there.
+	out, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.cfg.Positions, Key: key,
+		UpdateExpression:         aws.String("SET #position = :position, #expires = :until"),
+		ConditionExpression:      aws.String("attribute_not_exists(#position) OR #expires <= :now"),
+		ExpressionAttributeNames: names{"#position": attrFirst, "#expires": attrExpires},
+		ExpressionAttributeValues: values{
+			":position": number(ask.Position), ":until": number(now.Add(driver.Kept).Unix() + 1), ":now": number(now.Unix()),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if err != nil {
+		item, refused := refusedAs(err)
+		if !refused {
+			return 0, err
+		}
+		return keptAt(item, now)
+	}
+	s.clock.hear(out.ResultMetadata)
+	return ask.Position, nil
 }
 
 // State returns the state of the gate; see [driver.Store].

@@ -48,6 +48,16 @@ func badAsks(ctx context.Context, h Harness) error {
 			return err
 		}
 	}
+	for _, asks := range [][]driver.Ask{nil, make([]driver.Ask, driver.MaxAssign+1), {{}}, {{Position: 1}}, {{Member: "ann", Position: -1}}, {{Member: strings.Repeat("a", driver.MaxMember+1)}}} {
+		_, err := h.Store.Keep(ctx, p.event, before.Epoch, asks)
+		if err := refuse(fmt.Sprintf("%d positions to keep", len(asks)), err); err != nil {
+			return err
+		}
+	}
+	_, err = h.Store.Keep(ctx, p.event, 0, []driver.Ask{{Member: "ann"}})
+	if err := refuse("positions of no epoch", err); err != nil {
+		return err
+	}
 	for _, event := range []string{"", "a b", "{a}", "a}", "a\n", "\xff", strings.Repeat("a", driver.MaxEvent+1)} {
 		for _, call := range calls(ctx, h.Store, event) {
 			if err := refuse(fmt.Sprintf("%s of the event %q", call.name, event), call.err); err != nil {
@@ -67,10 +77,11 @@ type call struct {
 func calls(ctx context.Context, s driver.Store, event string) []call {
 	_, assign := s.Assign(ctx, event, 1)
 	_, state := s.State(ctx, event)
+	_, keep := s.Keep(ctx, event, 1, []driver.Ask{{Member: "ann"}})
 	_, advance := s.Advance(ctx, event, 1, every)
 	_, on := s.Switch(ctx, event, true)
 	_, off := s.Switch(ctx, event, false)
-	return []call{{"assign", assign}, {"state", state}, {"advance", advance}, {"switch on", on}, {"switch off", off}}
+	return []call{{"assign", assign}, {"state", state}, {"keep", keep}, {"advance", advance}, {"switch on", on}, {"switch off", off}}
 }
 
 func endedContext(ctx context.Context, h Harness) error {

@@ -18,7 +18,7 @@ type defect struct {
 
 // defects lists all defects that the suite must find.
 func defects() []defect {
-	return slices.Concat(positionDefects(), roundDefects(), switchDefects(), timeDefects())
+	return slices.Concat(positionDefects(), memberDefects(), roundDefects(), switchDefects(), timeDefects())
 }
 
 // answers changes the answers of State, Assign and Switch.

@@ -103,6 +103,7 @@ func positionDefects() []defect {
 			b.assign = func(_ context.Context, event string, n int) (driver.State, error) {
 				return b.Store.Assign(anything, valid(event), min(max(n, 1), driver.MaxAssign))
 			}
+			b.keep = func(context.Context, string, uint64, []driver.Ask) ([]int64, error) { return nil, nil }
 			b.state = func(_ context.Context, event string) (driver.State, error) {
 				return b.Store.State(anything, valid(event))
 			}

@@ -41,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // Suite returns the cases and how they run.
 func Suite() conformance.Suite[Harness] {
 	return conformance.Suite[Harness]{
-		Cases: slices.Concat(positionCases(), roundCases(), switchCases(), timeCases(), askCases(), []testCase{
+		Cases: slices.Concat(positionCases(), memberCases(), roundCases(), switchCases(), timeCases(), askCases(), []testCase{
 			{Name: "random-histories", Run: randomHistories},
 		}),
 		Lacks: func(h Harness, n conformance.Need) bool { return n == NeedExpiry && !h.Expires },

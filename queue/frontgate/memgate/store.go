@@ -31,6 +31,13 @@ type gate struct {
 	assigned, serving, opened int64
 	advanced                  time.Time
 	until                     time.Time // while it is off
+	members                   map[string]kept
+	swept                     time.Time // of members that are not kept any more
+}
+
+type kept struct {
+	position int64
+	until    time.Time
 }
 
 // New returns a store without counters.
@@ -54,6 +61,42 @@ func (s *store) Assign(ctx context.Context, event string, n int) (driver.State, 
 		g.assigned += int64(n)
 	}
 	return g.state(now), nil
+}
+
+// Keep keeps positions of members; see [driver.Store].
+func (s *store) Keep(ctx context.Context, event string, epoch uint64, asks []driver.Ask) ([]int64, error) {
+	if err := driver.CheckKeep(ctx, event, epoch, asks); err != nil {
+		return nil, fmt.Errorf("memgate: keep: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, now := s.gate(event)
+	g.sweep(now)
+	positions := make([]int64, len(asks))
+	for i, ask := range asks {
+		positions[i] = ask.Position
+		k, there := g.members[ask.Member]
+		switch {
+		case epoch != g.epoch:
+		case there && now.Before(k.until):
+			positions[i] = k.position
+		case ask.Position > 0:
+			g.members[ask.Member] = kept{ask.Position, now.Add(driver.Kept)}
+		}
+	}
+	return positions, nil
+}
+
+// sweep forgets the members of the day before, once a day.
+func (g *gate) sweep(now time.Time) {
+	if g.members != nil && now.Sub(g.swept) < driver.Kept {
+		return
+	}
+	if g.members == nil {
+		g.members = map[string]kept{}
+	}
+	g.swept = now
+	maps.DeleteFunc(g.members, func(_ string, k kept) bool { return !now.Before(k.until) })
 }
 
 // State returns the state of the gate; see [driver.Store].

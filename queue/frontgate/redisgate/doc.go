@@ -5,7 +5,8 @@
 //
 //	property                                             proven by
 //	all that a store promises, on Redis and a Cluster    TestConformance
-//	0 B are kept for each waiting visitor                TestMemory
+//	0 B are kept for a waiting visitor without a sign-in,
+//	and under 120 B for a member                         TestMemory
 //	a gate that is on stays, one that is off is kept
 //	for 24 h                                             TestExpiry
 //	a lost list of events comes back                     TestListHeals
@@ -21,6 +22,7 @@
 //
 //	{event}:vwr  hash: epoch, on, assigned, serving, opened, advanced; under 300 B,
 //	             without an expiry while the gate is on, and for 24 h after that
+//	{event}:vwr:<epoch>  hash of positions by member, for 24 h after the last one
 //	vwr:events   set of the events that have counters, in a slot of its own
 //
 // # Failure modes

@@ -20,13 +20,15 @@ var (
 	advanceText string
 	//go:embed lua/switch.lua
 	switchText string
+	//go:embed lua/keep.lua
+	keepText string
 )
 
-type scripts struct{ assign, state, advance, turn *redis.Script }
+type scripts struct{ assign, state, advance, turn, keep *redis.Script }
 
 func newScripts(edit func(text string) string) scripts {
 	script := func(text string) *redis.Script { return redis.NewScript(edit(text)) }
-	return scripts{script(assignText), script(stateText), script(advanceText), script(switchText)}
+	return scripts{script(assignText), script(stateText), script(advanceText), script(switchText), redis.NewScript(keepText)}
 }
 
 // The numbers of a script's answer are packed: one string costs the script less

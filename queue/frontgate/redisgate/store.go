@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,6 +66,26 @@ func (s *store) Assign(ctx context.Context, event string, n int) (driver.State, 
 	}
 	r, err := s.run(ctx, "assign", s.scripts.assign, event, n)
 	return r.State, err
+}
+
+// Keep keeps positions of members; see [driver.Store].
+func (s *store) Keep(ctx context.Context, event string, epoch uint64, asks []driver.Ask) ([]int64, error) {
+	if err := driver.CheckKeep(ctx, event, epoch, asks); err != nil {
+		return nil, fmt.Errorf("redisgate: keep: %w", err)
+	}
+	args := make([]any, 0, 1+2*len(asks))
+	args = append(args, driver.Kept.Milliseconds())
+	for _, ask := range asks {
+		args = append(args, ask.Member, ask.Position)
+	}
+	positions, err := s.scripts.keep.Run(ctx, s.client, []string{s.key(event) + ":" + strconv.FormatUint(epoch, 10)}, args...).Int64Slice()
+	switch {
+	case err != nil:
+		return nil, failed("keep", err)
+	case len(positions) != len(asks):
+		return nil, failed("keep", fmt.Errorf("the script answered %d positions for %d members", len(positions), len(asks)))
+	}
+	return positions, nil
 }
 
 // State returns the state of the gate; see [driver.Store].

@@ -2,6 +2,7 @@ package redisgate_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -211,6 +212,26 @@ func TestMemory(t *testing.T) {
 	t.Logf("two keys of %d B at %d positions, %d B at %d", before, driver.MaxAssign, after, people)
 	if before == 0 || after > before+100 {
 		t.Errorf("they took %d B at first and take %d B", before, after)
+	}
+	state, err := s.State(ctx, "show-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const members = 100_000
+	asks := make([]driver.Ask, driver.MaxAssign)
+	for given := int64(0); given < members; given += driver.MaxAssign {
+		for i := range asks {
+			asks[i] = driver.Ask{Member: fmt.Sprintf("%022d", given+int64(i)), Position: given + int64(i) + 1} // as long as a hash
+		}
+		if _, err := s.Keep(ctx, "show-1", state.Epoch, asks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := fmt.Sprintf("%s:%d", redisgate.Key(s, "show-1"), state.Epoch)
+	head := client.MemoryUsage(ctx, key).Val() / members
+	t.Logf("%d B for each member", head)
+	if left := client.PTTL(ctx, key).Val(); head == 0 || head >= 120 || left <= driver.Kept-time.Minute || left > driver.Kept {
+		t.Errorf("a member takes %d B, for %s", head, left)
 	}
 }
 

@@ -41,6 +41,7 @@ async function assign() {
       loop.again(0);
       return;
     }
+    nameBrowser();
     const answer = await ask('POST', address(config.assign));
     if (loop.task !== step || refused(answer)) return;
     calm();
@@ -53,6 +54,16 @@ async function assign() {
   };
   if (navigator.locks) await navigator.locks.request(drawerKey, once);
   else await once();
+}
+
+// nameBrowser gives the browser a random name, for two days. The gate seals the number to
+// the name, so that a copied number is worth nothing elsewhere.
+function nameBrowser() {
+  const cookie = 'urr-vwr-browser';
+  const known = document.cookie.split('; ').find((pair) => pair.startsWith(`${cookie}=`));
+  const random = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const name = known ? known.slice(cookie.length + 1) : random();
+  document.cookie = `${cookie}=${name}; Path=/; Max-Age=172800; SameSite=Lax${location.protocol === 'https:' ? '; Secure' : ''}`;
 }
 
 // pace estimates the wait at the gate by how fast its counter moves; undefined
