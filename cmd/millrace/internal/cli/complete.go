@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,9 +14,6 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
-
-// lookUpFor bounds how long a completion may ask a server, because a user waits for it.
-const lookUpFor = time.Second
 
 // offers gives a flag its known values, none for a flag of any other value, so that the
 // shell does not offer file names.
@@ -53,10 +51,10 @@ func busSchemes() []string {
 	return []string{"postgres", "mysql", "sqlite", "kafka", "amqp", "amqps", "redis", "rediss", "nats", "sqs", "sns"}
 }
 
-// lookUp asks a server for the values of an argument, for a second at most, and offers
-// nothing if that fails: a completion cannot show an error.
+// lookUp asks a server for the values of an argument, for Streams.LookUp at most, and
+// offers nothing if that fails: a completion cannot show an error.
 func (a *app) lookUp(cmd *cobra.Command, find func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), lookUpFor)
+	ctx, cancel := context.WithTimeout(cmd.Context(), cmp.Or(a.LookUp, time.Second))
 	defer cancel()
 	found := make(chan []string, 1)
 	go func() { // a driver that ignores its context ends with the process

@@ -13,13 +13,20 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
 // offered returns the completions of the Tab key at the end of a command line, and checks
 // that they are not files.
 func offered(t *testing.T, args ...string) []string {
 	t.Helper()
-	got := tool(t, append([]string{"__complete"}, args...)...).want(t, 0)
+	return offeredWithin(t, time.Hour, args...) // a busy machine does not exceed it
+}
+
+// offeredWithin has a limit of its own for the server's answer.
+func offeredWithin(t *testing.T, limit time.Duration, args ...string) []string {
+	t.Helper()
+	got := toolWith(t.Context(), cli.Streams{LookUp: limit}, append([]string{"__complete"}, args...)...).want(t, 0)
 	lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
 	if last := lines[len(lines)-1]; last != ":4" && last != ":6" { // no files; and go on with the word
 		t.Errorf("%q ends with %s", args, last)
@@ -114,7 +121,7 @@ func TestCompletionOfShardsAndIDs(t *testing.T) {
 	})
 }
 
-// The Tab key waits for a second at most.
+// The Tab key does not wait for a server that never answers.
 func TestCompletionIsBounded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,10 +143,8 @@ func TestCompletionIsBounded(t *testing.T) {
 		if !strings.Contains(line, "%s") {
 			line += "%s"
 		}
-		begun := time.Now()
-		got := offered(t, append(strings.Fields(fmt.Sprintf(line, l.Addr())), "")...)
-		if took := time.Since(begun); took > 3*time.Second || len(got) > 0 {
-			t.Errorf("%q took %s and offers %q", line, took, got)
+		if got := offeredWithin(t, 10*time.Millisecond, append(strings.Fields(fmt.Sprintf(line, l.Addr())), "")...); len(got) > 0 {
+			t.Errorf("%q offers %q", line, got)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,8 @@ type Streams struct {
 	// Edit lets a person change a file, for dlq edit without a payload; nil runs $VISUAL or
 	// $EDITOR.
 	Edit func(ctx context.Context, path string) error
+	// LookUp is how long a completion asks a server, while its user waits; 1 s when 0.
+	LookUp time.Duration
 }
 
 // Standard are the streams of the process.

@@ -33,6 +33,9 @@ func (o *Office) pay(r *http.Request) (int, any) {
 	o.payments[p.PaymentID] = p
 	if kind == "reservation" {
 		o.reservations[in.ReservationID].paying = true
+		if o.fault == LetGo { // the hold ends right now
+			o.end(in.ReservationID, crowd.Held)
+		}
 	}
 	if o.keys[key] == nil {
 		o.keys[key] = p

@@ -317,7 +317,7 @@ func (o *Office) has(member, event string) (n int) {
 
 // timeOver ends a hold, unless it has a payment.
 func (o *Office) timeOver(id string) {
-	if res := o.reservations[id]; res != nil && (!res.paying || o.fault == LetGo) {
+	if res := o.reservations[id]; res != nil && !res.paying {
 		o.end(id, crowd.Held)
 	}
 }
