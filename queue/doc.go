@@ -39,6 +39,9 @@
 //	order of arrival, and raises no position              TestLanesOfARoom, lanes-take-their-share,
 //	                                                      lanes-raise-no-position, lane-members-stand-in-line
 //	… and the share that an operator has set for the event TestSharesOfAnEvent, shares-of-operators-hold
+//	the challenge that an operator switches holds in all
+//	processes, and through a loss of the store's data     TestChallengeOfAnEvent, challenge-of-operators-holds,
+//	… and a join costs no call of the store more           TestAJoinCostsNoCallMore
 //	the pace is the room's, however many admitters run    tick-guard, admissions-race, TestSeveralAdmitters
 //	one bad event does not hold up the others             TestOneBadEventHoldsUpNoOther
 //	a position is exact, at most a snapshot old           TestSnapshotIsTheLine, TestPositionsAreThoseOfTheLine

@@ -1,10 +1,13 @@
 package queue
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // back serves a visitor with a ticket whose place the snapshot does not show. One that is
 // nowhere may have a kept place, and is asked before the return as before a join.
-func (l *line) back(ctx context.Context, v Visit, ticket string, may func(context.Context) error) (Place, error) {
+func (l *line) back(ctx context.Context, v Visit, ticket string, may func(context.Context, State) error) (Place, error) {
 	if v.Kind != Check || may == nil {
 		return l.visit(ctx, v, ticket)
 	}
@@ -15,7 +18,7 @@ func (l *line) back(ctx context.Context, v Visit, ticket string, may func(contex
 		return place, err
 	}
 	if s := l.state.Load(); s == nil || s.Epoch == v.Epoch {
-		if err := may(ctx); err != nil {
+		if err := may(ctx, l.known(ctx)); err != nil {
 			return Place{}, err
 		}
 	}
@@ -24,11 +27,11 @@ func (l *line) back(ctx context.Context, v Visit, ticket string, may func(contex
 
 // join serves a visitor without a ticket, who may be in the room all the same: one that
 // may not join is asked for by name.
-func (l *line) join(ctx context.Context, v Visit, may func(context.Context) error) (Place, error) {
+func (l *line) join(ctx context.Context, v Visit, may func(context.Context, State) error) (Place, error) {
 	if v.Kind != Check || may == nil {
 		return l.visit(ctx, v, "")
 	}
-	refusal := may(ctx)
+	refusal := may(ctx, l.known(ctx))
 	if refusal == nil {
 		return l.visit(ctx, v, "")
 	}
@@ -38,4 +41,17 @@ func (l *line) join(ctx context.Context, v Visit, may func(context.Context) erro
 		return Place{}, refusal
 	}
 	return place, err
+}
+
+// known is the state that a join is decided by. In a room that is in use some answer of the
+// store is always new enough; else the store is asked. It is zero if no answer ever came.
+func (l *line) known(ctx context.Context) State {
+	l.begin(ctx)
+	if now := l.room.now(); now-time.Duration(l.learned.Load()) > l.room.cfg.Refresh || l.state.Load() == nil {
+		l.current(ctx, now)
+	}
+	if s := l.state.Load(); s != nil {
+		return *s
+	}
+	return State{}
 }

@@ -16,7 +16,7 @@ func TestOnlyAJoinIsAsked(t *testing.T) {
 		room := open(t, newSpy(t), queue.Config{Threshold: 1})
 		asked, refusal := 0, error(nil)
 		visitor := func(user, ticket string) queue.Visitor {
-			return queue.Visitor{User: user, Ticket: ticket, Join: func(context.Context) error {
+			return queue.Visitor{User: user, Ticket: ticket, Join: func(context.Context, queue.State) error {
 				asked++
 				return refusal
 			}}

@@ -89,7 +89,7 @@ func TestAReturnIsAsked(t *testing.T) {
 		stop()
 		refusal, asked := errors.New("not now"), 0
 		back := func(user string) (queue.Place, error) {
-			return room.Check(t.Context(), "show-1", queue.Visitor{User: user, Ticket: tickets[user], Join: func(context.Context) error {
+			return room.Check(t.Context(), "show-1", queue.Visitor{User: user, Ticket: tickets[user], Join: func(context.Context, queue.State) error {
 				asked++
 				return refusal
 			}})

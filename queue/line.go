@@ -26,10 +26,11 @@ type line struct {
 	refreshing sync.Mutex   // held by the goroutine that refreshes
 	failing    atomic.Bool  // whether the last refresh failed
 
-	pause atomic.Int64 // on the room's clock: until when the store is not asked
-	used  atomic.Int64 // on the room's clock: the last use, to about a second
-	asked atomic.Int64 // on the room's clock: until when the settings are not asked for
-	state atomic.Pointer[State]
+	pause   atomic.Int64 // on the room's clock: until when the store is not asked
+	used    atomic.Int64 // on the room's clock: the last use, to about a second
+	asked   atomic.Int64 // on the room's clock: until when the settings are not asked for
+	state   atomic.Pointer[State]
+	learned atomic.Int64 // on the room's clock: when the store answered last
 
 	asking  sync.Mutex  // held by the goroutine that asks for the settings
 	unset   atomic.Bool // whether they could not be asked for the last time
@@ -136,7 +137,11 @@ func (l *line) ask(call func() error) (err error) {
 // learn keeps the state for the metrics, and the end of the epoch before. It makes a
 // snapshot of a lost epoch due for a refresh.
 func (l *line) learn(state State) {
+	l.learned.Store(int64(l.room.now()))
 	old := l.state.Load()
+	if state.Closed && state.Challenge == nil && old != nil {
+		state.Challenge = old.Challenge // until the settings are known again
+	}
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
 		l.state.Store(&state)
 	}

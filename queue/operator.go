@@ -43,6 +43,13 @@ func (r *Room) SetShares(ctx context.Context, event string, shares map[string]fl
 	return r.change(ctx, event, Change{Shares: all})
 }
 
+// SetChallenge turns the challenge of those who join an event on or off, in all processes
+// and in place of what each of them was configured to do. It is for the Join of a [Visitor] to
+// obey: package queuehttp does.
+func (r *Room) SetChallenge(ctx context.Context, event string, on bool) (State, error) {
+	return r.change(ctx, event, Change{Challenge: &on})
+}
+
 // Clear removes all users, from the line and from inside. Their tickets are worth
 // nothing.
 func (r *Room) Clear(ctx context.Context, event string) (State, error) {
@@ -69,7 +76,7 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 	l := r.line(event, r.now())
 	bounded, cancel := r.boundedBy(ctx)
 	defer cancel()
-	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.opening != nil {
+	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.Challenge != nil || c.opening != nil {
 		if err := r.keep(bounded, event, &c); err != nil {
 			return State{}, err
 		}
@@ -104,6 +111,9 @@ func (r *Room) keep(ctx context.Context, event string, c *Change) error {
 		}
 		if c.Shares != nil {
 			s.Shares = c.Shares
+		}
+		if c.Challenge != nil {
+			s.Challenge = c.Challenge
 		}
 		if c.opening != nil {
 			return c.opening.set(r, event, s)

@@ -19,10 +19,11 @@ type Visitor struct {
 	// line as well, and the turn comes by the first of the two.
 	Lane string
 	// Join is asked, by Check alone, before a user joins who has no ticket of the event,
-	// and before a user comes back to a kept place.
+	// and before a user comes back to a kept place. The state is what this process knows of
+	// the room: while the store answers, it is at most about Config.Refresh old.
 	// Its error refuses the user, unless the room knows the user by name; Check returns
 	// it as it is. nil refuses no user.
-	Join func(context.Context) error
+	Join func(context.Context, State) error
 }
 
 // Place is the place of a visitor.

@@ -28,8 +28,9 @@ type Setting struct {
 	Paused    bool               `json:"paused,omitempty"`
 	Opens     time.Time          `json:"opens,omitzero"` // see [Room.OpenAt]
 	Draw      *SealedDraw        `json:"draw,omitempty"`
-	Shares    map[string]float64 `json:"shares,omitempty"` // of lanes: see [Room.SetShares]
-	By        string             `json:"by,omitempty"`     // as told by [By]
+	Shares    map[string]float64 `json:"shares,omitempty"`    // of lanes: see [Room.SetShares]
+	Challenge *bool              `json:"challenge,omitempty"` // see [Room.SetChallenge]
+	By        string             `json:"by,omitempty"`        // as told by [By]
 	Why       string             `json:"why,omitempty"`
 	At        time.Time          `json:"at"` // by the clock of the process
 }
@@ -84,7 +85,7 @@ func unsaved(cause error) error {
 
 // copyOf is the change that brings a setting into the store.
 func copyOf(s Setting) Change {
-	c := Change{Settings: &s.Version, Threshold: s.Threshold}
+	c := Change{Settings: &s.Version, Threshold: s.Threshold, Challenge: s.Challenge}
 	if s.Version > 0 {
 		c.Paused, c.Opens, c.Shares = &s.Paused, &s.Opens, s.Shares
 		if c.Shares == nil {

@@ -206,6 +206,9 @@ type State struct {
 	Stock     Stock // bounds Active as the threshold does: see [Change.Stock]
 	// Lanes are Rules.Lanes with the shares that hold: see [Change.Shares]. The others are zero.
 	Lanes [MaxLanes]Lane
+	// Challenge is whether those who join are challenged; nil if no operator has said so: see
+	// [Change.Challenge].
+	Challenge *bool
 
 	Joined   int64 // lined up or let in at once
 	Entered  int64 // let in, from the line or at once
@@ -297,6 +300,10 @@ type Change struct {
 	// place of those of Rules.Lanes. A lane that is not named has that of the Rules. nil
 	// changes nothing.
 	Shares map[string]float64
+
+	// Challenge is State.Challenge from now on. Of the settings nil says that it is not set,
+	// and without Settings nil changes nothing. A Clear changes none.
+	Challenge *bool
 
 	// Stock is what the event can serve; At is the store's. If it is Known, a place is free
 	// only while fewer than Left users have been inside since, those inside now included:

@@ -40,7 +40,7 @@ func New(cfg Config) (*Challenge, error) {
 	return &Challenge{cfg: cfg, puzzles: token.NewPuzzles(cfg.Keys)}, nil
 }
 
-// On says whether the challenge of an event is on.
+// On says whether the challenge of an event is on that no operator has switched.
 func (c *Challenge) On(event string) bool { return c.cfg.On(event) }
 
 // Page is the path of the page with the CAPTCHA; empty without one.

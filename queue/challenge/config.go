@@ -21,8 +21,9 @@ type Config struct {
 	// Limiter remembers the used proofs, and the share of the accessible way. Processes
 	// that share a room should share it.
 	Limiter Taker
-	// On says whether the challenge of an event is on. It is asked at each join, and so
-	// must be fast. nil means that it is on.
+	// On says whether the challenge of an event is on that no operator has switched: see
+	// queue.Room.SetChallenge. It is asked at each join, and so must be fast. nil means that
+	// it is on.
 	On func(event string) bool
 	// Bits are those of the proof of work, 1 to 24; 12 by default. Each further one
 	// doubles the work.

@@ -5,7 +5,7 @@
 //	c, err := challenge.New(challenge.Config{
 //		Keys:    keys,    // of the room
 //		Limiter: limiter, // of package ratelimit/keyed
-//		On:      func(event string) bool { return settings.Challenge(event) },
+//		On:      func(event string) bool { return false }, // until an operator turns it on
 //	})
 //	…
 //	h, err := queuehttp.New(room, entries, queuehttp.Config{Challenge: c, …})
@@ -13,8 +13,9 @@
 //	page, err := queuepage.New(queuepage.Config{Solver: "/queue-solver.js", …})
 //
 // Only joining is challenged: a user in line, inside, or with a ticket of the event is
-// not. On is asked at each join, so an operator can turn the challenge on and off while
-// a sale runs.
+// not. An operator turns the challenge of an event on and off while a sale runs, by
+// queue.Room.SetChallenge or the route of package queuehttp: in all processes, as a setting of
+// the room. Config.On is asked while no operator has done so.
 //
 // # The proof of work
 //
@@ -69,7 +70,8 @@
 //	crypto.subtle and over http                             TestBrowserProof (internal/wholetest/queuepagetest)
 //	waiting is long enough, and within its share            TestWaiting
 //	a CAPTCHA and a code are asked for by the callbacks     TestCaptcha, TestCode
-//	turned on and off while it runs                         TestOnAndOff, TestChallengeIsTurnedOn (package queuehttp)
+//	turned on and off while it runs, in all processes       TestOnAndOff, TestChallengeIsTurnedOn and
+//	                                                        TestOperatorsSwitchTheChallenge (package queuehttp)
 //
 // # Failure modes
 //

@@ -47,7 +47,8 @@ type Config struct {
 	// place; 30 s by default, at most a minute. Each costs a call of the store.
 	AliveEvery time.Duration
 
-	// Challenge asks a visitor for something before the visitor joins, while it is on;
+	// Challenge asks a visitor for something before the visitor joins, while it is on:
+	// by the operator's route, else by its Config.On;
 	// nil asks for nothing. The path of its page has to be one of Pass.
 	Challenge *challenge.Challenge
 	// JoinRates bound how many visitors of an address join; nil for no bound. With

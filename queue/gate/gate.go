@@ -140,6 +140,7 @@ func (g *Gate) Handler() (http.Handler, error) {
 //	PUT  /room/threshold   {"threshold": 500}
 //	POST /room/pause       /room/resume, /room/clear
 //	PUT  /room/shares      {"shares": {"member": 0.4}}
+//	PUT  /room/challenge   {"on": true}, with Config.Challenge
 //	PUT  /room/opening     {"opens": "2027-05-01T11:00:00Z"}
 //	GET  /room/figures     by minute, as CSV
 //	GET  /room/plot        the same as a page
@@ -148,15 +149,12 @@ func (g *Gate) Handler() (http.Handler, error) {
 // room's settings keep them, where it has any.
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /room", g.rooms.State)
-	mux.HandleFunc("GET /room/figures", g.rooms.Figures)
-	mux.HandleFunc("GET /room/plot", g.rooms.Plot)
-	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
-	mux.HandleFunc("PUT /room/shares", g.rooms.Shares)
-	mux.HandleFunc("PUT /room/opening", g.rooms.Opening)
-	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
-	mux.HandleFunc("POST /room/resume", g.rooms.Resume)
-	mux.HandleFunc("POST /room/clear", g.rooms.Clear)
+	g.rooms.MountAdmin(mux, func(name string) string {
+		if name == "status" {
+			return "/room"
+		}
+		return "/room/" + name
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := queue.By(r.Context(), r.Header.Get("X-Operator"), r.Header.Get("X-Reason"))
 		mux.ServeHTTP(w, r.WithContext(ctx))

@@ -11,6 +11,9 @@ func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
 	if c.Paused != nil {
 		m.paused = *c.Paused
 	}
+	if c.Challenge != nil {
+		m.challenge = new(*c.Challenge)
+	}
 	if c.Clear {
 		m.clear(now, epoch())
 	}

@@ -13,9 +13,10 @@ import (
 // Nothing is read of a frame that is damaged.
 const (
 	magic    = "millrace rooms "
-	format   = 4
+	format   = 5
 	laneless = 2 // without kept places and lanes, the oldest that is read
 	plain    = 3 // without figures
+	flagless = 4 // without the switch of the challenge
 	maxFrame = 1 << 16
 	maxValue = 1 << 10 // bytes of one value: no value is in two frames
 )

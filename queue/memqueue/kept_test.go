@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Files of releases before, which kept no places, or no figures, are read. testdata/rooms-2 and
-// rooms-3 are what they wrote of busy.
+// Files of releases before, which kept no places, no figures, or no switch of the challenge, are
+// read. testdata/rooms-2 to rooms-4 are what they wrote of busy.
 func TestRoomsOfTheReleaseBefore(t *testing.T) {
-	for _, name := range []string{"rooms-2", "rooms-3"} {
+	for _, name := range []string{"rooms-2", "rooms-3", "rooms-4"} {
 		t.Run(name, func(t *testing.T) { roomsOfTheReleaseBefore(t, name) })
 	}
 }

@@ -142,6 +142,23 @@ func TestARoomSavedLongAgoKeepsItsSettings(t *testing.T) {
 	require.Equal(t, queue.Gated, g.Outcomes[0].Status)
 }
 
+// What operators have set of the challenge goes on after a restart, also after a long one.
+func TestTheChallengeIsSaved(t *testing.T) {
+	for _, away := range []time.Duration{time.Second, queue.Lapse + time.Second} {
+		for _, on := range []*bool{nil, new(true), new(false)} {
+			var now time.Time
+			s := busy(t, &now)
+			change(t, s, "e", queue.Change{Challenge: on})
+			file := saved(t, s)
+			now = now.Add(away)
+			s = at(t, &now)
+			require.NoError(t, s.Restore(bytes.NewReader(file)))
+			require.Equal(t, on, visit(t, s, "e", "a").Challenge)
+			require.Nil(t, visit(t, s, "g", "a").Challenge)
+		}
+	}
+}
+
 // A file that is cut, damaged, foreign or of a later format is refused as a whole.
 func TestRestoreRefuses(t *testing.T) {
 	var now time.Time
@@ -168,7 +185,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	newer := bytes.Clone(file)
 	newer[len("millrace rooms ")]++
-	refused("has format 5, and this release reads up to format 4", newer)
+	refused("has format 6, and this release reads up to format 5", newer)
 	refused("cut short; restore the file from a copy, or remove it", file[:len(file)-1])
 	damaged := bytes.Clone(file)
 	damaged[len(file)/2] ^= 1

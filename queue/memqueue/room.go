@@ -38,6 +38,7 @@ type content struct {
 
 	threshold *int
 	paused    bool
+	challenge *bool // nil: no operator has set it
 	settings  settings
 	opening   opening
 	gate      gate
@@ -130,7 +131,7 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Laned: len(m.turns.laned), Returning: len(m.returners.ordered) + m.turns.returning,
 		Active: len(m.inside.users), Rate: m.rate.over(now),
 		Joined: m.joined, Entered: m.entered, NoShows: m.noShows, Expired: m.expired, Departed: m.departed, Swept: m.removed, Returned: m.returned, Servers: m.servers,
-		Stays: m.stays.now(now, r), Phase: m.opening.phase,
+		Stays: m.stays.now(now, r), Phase: m.opening.phase, Challenge: m.challenge,
 	}
 	for i, lane := range r.Lanes {
 		s.Lanes[i] = queue.Lane{Name: lane.Name, Share: m.shareOf(lane)}

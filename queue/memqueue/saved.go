@@ -60,6 +60,19 @@ func (c *coder) room(m *content) {
 	}
 	c.rate(&m.rate)
 	c.stays(m)
+	if c.format > flagless {
+		c.challenge(m)
+	}
+}
+
+// challenge is what operators have set of it, if anything.
+func (c *coder) challenge(m *content) {
+	set, on := m.challenge != nil, m.challenge != nil && *m.challenge
+	c.flag(&set)
+	c.flag(&on)
+	if m.challenge = nil; set {
+		m.challenge = &on
+	}
 }
 
 // blocks are orders, such as those that were given out.

@@ -32,12 +32,13 @@ func (m *room) settle(c *queue.Change) {
 	case c.Settings == nil:
 		return
 	case *c.Settings < m.settings.version:
-		c.Threshold, c.Paused, c.Opens, c.Shares = nil, nil, nil, nil
+		c.Threshold, c.Paused, c.Opens, c.Shares, c.Challenge = nil, nil, nil, nil, nil
 		return
 	case m.settings.version == closed:
 		m.paused = m.settings.paused
 	}
 	m.settings.known, m.settings.version = true, *c.Settings
+	m.challenge = nil // unless the change has one
 	if c.Shares != nil {
 		m.settings.shares = maps.Clone(c.Shares)
 	}

@@ -19,10 +19,38 @@ const (
 	maxThreshold = math.MaxInt32
 )
 
-// Threshold sets how many users may be active in the event: {"threshold": n}, from
-// 0. Like all operator handlers it answers with the state of the room, and checks
-// no rights: wrap it.
-func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
+// MountAdmin puts the operator's handlers on a mux, each at the path of its name. They check
+// no rights: mount them where only operators are let in. All but the last two answer with the
+// state of the room.
+//
+//	name             method  body
+//	threshold        PUT     {"threshold": n}: how many users may be active, from 0
+//	shares           PUT     {"shares": {"member": 0.4}}: see [queue.Room.SetShares]
+//	challenge        PUT     {"on": true}: see [queue.Room.SetChallenge]; with Config.Challenge
+//	opening          PUT     {"opens": "2027-05-01T11:00:00Z", "beacon": ""}, or null for no
+//	                         opening: see [queue.Room.OpenAt]
+//	pause, resume    POST
+//	clear            POST    all users out, from the line and from inside; entry tokens stay
+//	                         valid until they expire, except for writes that ask the room
+//	status           GET
+//	figures, plot    GET     by minute, as CSV and as a page
+func (h *Handlers) MountAdmin(mux Mux, path func(name string) string) {
+	put := func(method, name string, handler http.HandlerFunc) { mux.Handle(method+" "+path(name), handler) }
+	put("PUT", "threshold", h.setThreshold)
+	put("PUT", "shares", h.setShares)
+	put("PUT", "opening", h.setOpening)
+	if h.cfg.Challenge != nil {
+		put("PUT", "challenge", h.setChallenge)
+	}
+	put("POST", "pause", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) })
+	put("POST", "resume", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Resume) })
+	put("POST", "clear", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) })
+	put("GET", "status", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) })
+	put("GET", "figures", h.csv)
+	put("GET", "plot", h.plot)
+}
+
+func (h *Handlers) setThreshold(w http.ResponseWriter, r *http.Request) {
 	n, p := h.threshold(w, r)
 	if p != nil {
 		h.refuse(w, r, p)
@@ -32,19 +60,6 @@ func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
 		return h.room.SetThreshold(ctx, event, n)
 	})
 }
-
-// Pause stops admissions until Resume.
-func (h *Handlers) Pause(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) }
-
-// Resume ends a pause.
-func (h *Handlers) Resume(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Resume) }
-
-// Clear removes all users, from the line and from inside. Entry tokens stay valid
-// until they expire, except for writes that ask the room.
-func (h *Handlers) Clear(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) }
-
-// State answers with the state of the event's room.
-func (h *Handlers) State(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) }
 
 func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) {
 	event, ok := h.event(w, r, h.events)
@@ -59,6 +74,10 @@ func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(conte
 	if err != nil {
 		h.fail(w, r, err)
 		return
+	}
+	on := h.challenges(event, s)
+	if s.Challenge = &on; h.cfg.Challenge == nil {
+		s.Challenge = nil
 	}
 	h.answer(w, func(b []byte) []byte { return appendState(b, s) })
 }
@@ -81,9 +100,7 @@ func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Prob
 	return int(*n), nil
 }
 
-// Shares sets the shares of lanes of the event: {"shares": {"member": 0.4}}; {} has those of
-// the Config hold again. See [queue.Room.SetShares].
-func (h *Handlers) Shares(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) setShares(w http.ResponseWriter, r *http.Request) {
 	const name = "shares"
 	fields, p := h.fields(w, r, `{"shares": {"member": 0.4}}`, name)
 	if p != nil {
@@ -97,6 +114,22 @@ func (h *Handlers) Shares(w http.ResponseWriter, r *http.Request) {
 	}
 	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
 		return h.room.SetShares(ctx, event, shares)
+	})
+}
+
+func (h *Handlers) setChallenge(w http.ResponseWriter, r *http.Request) {
+	fields, p := h.fields(w, r, `{"on": true}`, "on")
+	if p != nil {
+		h.refuse(w, r, p)
+		return
+	}
+	var on *bool
+	if err := json.Unmarshal(fields["on"], &on); err != nil || on == nil {
+		h.refuse(w, r, h.invalid("on", `on is missing, or not true or false; send {"on": true} or {"on": false}`, err))
+		return
+	}
+	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+		return h.room.SetChallenge(ctx, event, *on)
 	})
 }
 

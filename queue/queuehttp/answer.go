@@ -100,6 +100,9 @@ func appendState(b []byte, s queue.State) []byte {
 	b = number(b, `,"returning":`, int64(s.Returning))
 	b = number(b, `,"returned":`, s.Returned)
 	b = appendShares(b, s.Lanes[:])
+	if s.Challenge != nil {
+		b = strconv.AppendBool(append(b, `,"challenged":`...), *s.Challenge)
+	}
 	if !s.Opens.IsZero() {
 		b = append(b, `,"opens":"`...)
 		b = append(s.Opens.UTC().AppendFormat(b, time.RFC3339Nano), '"')

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -74,6 +76,64 @@ func TestChallengeIsTurnedOn(t *testing.T) {
 		on.Store(false)
 		free := s.browser("free")
 		free.want(free.check("e"), "queued", 4, 3, 0)
+	})
+}
+
+// An operator switches the challenge of one event in all processes. Until then, and for other
+// events, the application decides.
+func TestOperatorsSwitchTheChallenge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on atomic.Bool
+		s := challenged(t, &on, nil)
+		other := s.beside()
+		admin, number := s.browser("admin"), 0
+		newcomer := func(event string, asked bool, sites ...*site) {
+			t.Helper()
+			for _, at := range sites {
+				number++
+				v := at.browser(fmt.Sprint("v", number))
+				a := v.check(event)
+				if asked {
+					v.refused(a, 403, "challenge-needed", "")
+				} else if a.status != 200 {
+					t.Errorf("a newcomer to %s: %d %s", event, a.status, a.text)
+				}
+			}
+		}
+		admins := func(method, path, body, want string) {
+			t.Helper()
+			if a := admin.do(method, "/api/queue/admin/"+path, body); a.status != 200 || !strings.Contains(a.text, want) {
+				t.Errorf("%s %s: %d %s", method, path, a.status, a.text)
+			}
+		}
+		newcomer("e", false, s, other)
+		admins("GET", "status/e", "", `"challenged":false`)
+		on.Store(true)
+		admins("GET", "status/e", "", `"challenged":true`)
+		newcomer("e", true, s, other)
+		on.Store(false)
+		admins("PUT", "challenge/e", `{"on": true}`, `"challenged":true`)
+		newcomer("e", true, s)
+		time.Sleep(pollPause)
+		newcomer("e", true, other)
+		newcomer("other", false, s, other)
+		on.Store(true)
+		admins("PUT", "challenge/e", `{"on": false}`, `"challenged":false`)
+		newcomer("other", true, s, other)
+		time.Sleep(pollPause)
+		newcomer("e", false, s, other)
+		for _, wrong := range []string{"", "[]", "{}", `{"on": null}`, `{"on": "yes"}`, `{"off": true}`} {
+			if a := admin.do("PUT", "/api/queue/admin/challenge/e", wrong); a.status != 400 || !strings.Contains(a.text, "invalid-request") {
+				t.Errorf("%s: %d %s", wrong, a.status, a.text)
+			}
+		}
+		if a := s.browser("user1").do("PUT", "/api/queue/admin/challenge/e", `{"on": true}`); a.status != 401 {
+			t.Errorf("by a user: %d", a.status)
+		}
+		plain := newSite(t, 1, nil)
+		if a := plain.browser("admin").do("PUT", "/api/queue/admin/challenge/e", `{"on": true}`); a.status != 404 {
+			t.Errorf("without a challenge: %d", a.status)
+		}
 	})
 }
 

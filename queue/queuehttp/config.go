@@ -80,7 +80,8 @@ type Config struct {
 	// stands for the event. /vwr/{eventId} by default.
 	GatePath string
 
-	// Challenge asks a visitor for something before the visitor joins, while it is on;
+	// Challenge asks a visitor for something before the visitor joins, while it is on: as an
+	// operator has set it for the event (queue.Room.SetChallenge), else as its Config.On says;
 	// nil asks for nothing.
 	Challenge *challenge.Challenge
 	// JoinRates bound how many visitors of an address join; nil for no bound.

@@ -90,6 +90,7 @@
 //	                                                           TestJoinRateWithAForeignTicket
 //	a challenge is turned on and off while it runs, and asks
 //	newcomers alone; a join counts once for its address        TestChallengeIsTurnedOn, TestChallengeAndRate, TestChallengeAsks
+//	an operator turns it on for an event in all processes      TestOperatorsSwitchTheChallenge
 //	a client's address is not faked by a header                TestClientBehindProxies, FuzzClient
 //	the store away: 503 with Retry-After, no one enters, and
 //	every user keeps the place                                 TestStoreAway

@@ -34,7 +34,7 @@ func TestRoutesWithoutAnEvent(t *testing.T) {
 	})
 	s.mux.HandleFunc("POST /check/{id}", s.handlers.Check)
 	s.mux.HandleFunc("POST /leave/{id}", s.handlers.Leave)
-	s.mux.HandleFunc("GET /state/{id}", s.handlers.State)
+	s.handlers.MountAdmin(s.mux, func(name string) string { return "/admin/" + name + "/{id}" })
 
 	alice := s.browser("alice")
 	alice.header.Set(queuehttp.EntryHeader, alice.check("show-1").body.EntryToken)
@@ -47,7 +47,7 @@ func TestRoutesWithoutAnEvent(t *testing.T) {
 		{"GET", "/write/show-1", http.StatusInternalServerError},
 		{"POST", "/check/show-1", http.StatusInternalServerError},
 		{"POST", "/leave/show-1", http.StatusInternalServerError},
-		{"GET", "/state/show-1", http.StatusInternalServerError},
+		{"GET", "/admin/status/show-1", http.StatusInternalServerError},
 		{"GET", "/query", http.StatusBadRequest},
 		{"GET", "/body", http.StatusBadRequest},
 	} {

@@ -58,7 +58,7 @@ type Mux interface {
 
 // Mount puts the handlers on a mux below a path, such as "/api/queue". admin wraps
 // the operator's handlers, and has to refuse all other users; when it is nil they
-// are not mounted.
+// are not mounted. See [Handlers.MountAdmin].
 //
 //	POST /check/{eventId}              PUT  /admin/threshold/{eventId}
 //	POST /heartbeat/{eventId}          POST /admin/pause/{eventId}
@@ -69,6 +69,7 @@ type Mux interface {
 //	GET  /draw/{eventId}/leaves        GET  /admin/figures/{eventId}
 //	GET  /receipt/{eventId}            GET  /admin/plot/{eventId}
 //	                                   PUT  /admin/shares/{eventId}
+//	                                   PUT  /admin/challenge/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
 	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
@@ -82,15 +83,17 @@ func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Ha
 	if admin == nil {
 		return
 	}
-	mux.Handle("PUT "+below+"/admin/threshold/{eventId}", admin(http.HandlerFunc(h.Threshold)))
-	mux.Handle("PUT "+below+"/admin/shares/{eventId}", admin(http.HandlerFunc(h.Shares)))
-	mux.Handle("PUT "+below+"/admin/opening/{eventId}", admin(http.HandlerFunc(h.Opening)))
-	mux.Handle("POST "+below+"/admin/pause/{eventId}", admin(http.HandlerFunc(h.Pause)))
-	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))
-	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.Clear)))
-	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.State)))
-	mux.Handle("GET "+below+"/admin/figures/{eventId}", admin(http.HandlerFunc(h.Figures)))
-	mux.Handle("GET "+below+"/admin/plot/{eventId}", admin(http.HandlerFunc(h.Plot)))
+	h.MountAdmin(wrapping{mux, admin}, func(name string) string { return below + "/admin/" + name + "/{eventId}" })
+}
+
+// wrapping is a mux whose handlers are wrapped.
+type wrapping struct {
+	Mux
+	wrap func(http.Handler) http.Handler
+}
+
+func (m wrapping) Handle(pattern string, handler http.Handler) {
+	m.Mux.Handle(pattern, m.wrap(handler))
 }
 
 // Check admits the user if there is a place, else lines the user up, and answers

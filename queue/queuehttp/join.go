@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/challenge"
 )
 
@@ -23,15 +24,15 @@ func (r *refusal) Unwrap() error { return ErrRefused }
 // Join is for programs that call the Check of the room themselves: the Join of a
 // [queue.Visitor], by which a request is counted and challenged before its user joins.
 // It decides once for each request. It is nil where Config asks for neither.
-func (h *Handlers) Join(r *http.Request, event, user string) func(context.Context) error {
+func (h *Handlers) Join(r *http.Request, event, user string) func(context.Context, queue.State) error {
 	if h.cfg.JoinRates == nil && h.cfg.Challenge == nil {
 		return nil
 	}
 	var once sync.Once
 	var err error
-	return func(context.Context) error {
+	return func(_ context.Context, s queue.State) error {
 		once.Do(func() {
-			if p := h.mayJoin(r, event, user); p != nil {
+			if p := h.mayJoin(r, event, user, s); p != nil {
 				err = &refusal{p}
 			}
 		})
@@ -41,10 +42,10 @@ func (h *Handlers) Join(r *http.Request, event, user string) func(context.Contex
 
 // mayJoin is the problem of a visitor who may not join now, or nil. A join counts once,
 // when it brings an answer, and a visitor whose address has to wait keeps the answer.
-func (h *Handlers) mayJoin(r *http.Request, event, user string) *Problem {
+func (h *Handlers) mayJoin(r *http.Request, event, user string, s queue.State) *Problem {
 	answer := ""
 	c := h.cfg.Challenge
-	if c != nil && !c.On(event) {
+	if !h.challenges(event, s) {
 		c = nil
 	}
 	if c != nil {
@@ -71,6 +72,18 @@ func (h *Handlers) mayJoin(r *http.Request, event, user string) *Problem {
 		return h.challenged(c, event, user, err)
 	}
 	return h.problemOf(err)
+}
+
+// challenges says whether those who join are challenged: as an operator has set it, else as the
+// program was configured.
+func (h *Handlers) challenges(event string, s queue.State) bool {
+	switch {
+	case h.cfg.Challenge == nil:
+		return false
+	case s.Challenge != nil:
+		return *s.Challenge
+	}
+	return h.cfg.Challenge.On(event)
 }
 
 // challenged asks a question, or sends the visitor to the page that does.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -156,7 +157,7 @@ func TestUsualJoinRate(t *testing.T) {
 	r.RemoteAddr = "198.51.100.9:1"
 	join := s.handlers.Join(r, "e", "u")
 	for range 3 {
-		if err := join(t.Context()); err != nil {
+		if err := join(t.Context(), queue.State{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -117,9 +117,7 @@ func cacheable(w http.ResponseWriter, kind, age string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-// Opening sets when the room opens: {"opens": "2027-05-01T11:00:00Z", "beacon": ""};
-// null takes an opening back. See [queue.Room.OpenAt].
-func (h *Handlers) Opening(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) setOpening(w http.ResponseWriter, r *http.Request) {
 	fields, p := h.fields(w, r, `{"opens": "2027-05-01T11:00:00Z"}`, "opens", "beacon")
 	if p != nil {
 		h.refuse(w, r, p)

@@ -67,6 +67,7 @@ type site struct {
 	handlers *queuehttp.Handlers
 	mux      *http.ServeMux
 	https    bool
+	beside   func() *site // one of another process, with the same store
 }
 
 var errNobody = errors.New("nobody")
@@ -75,9 +76,14 @@ func newSite(t testing.TB, threshold int, change func(*queuehttp.Config)) *site 
 	t.Helper()
 	mem, err := memqueue.New(memqueue.Config{})
 	check(t, err)
+	return siteOf(t, &flaky{Store: mem}, threshold, change)
+}
+
+func siteOf(t testing.TB, store *flaky, threshold int, change func(*queuehttp.Config)) *site {
+	t.Helper()
 	ring, err := token.NewRing(secret)
 	check(t, err)
-	s := &site{t: t, store: &flaky{Store: mem}, mux: http.NewServeMux()}
+	s := &site{t: t, store: store, mux: http.NewServeMux(), beside: func() *site { return siteOf(t, store, threshold, change) }}
 	s.room, err = queue.New(s.store, ring, queue.Config{Threshold: threshold, Logger: slog.New(slog.DiscardHandler)})
 	check(t, err)
 	s.entries, err = token.NewEntries(ring, token.Config{})

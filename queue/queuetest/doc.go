@@ -53,6 +53,7 @@
 //	gives a second user the order of a position     a-shared-position-moves-nobody
 //	opens a room whose settings it does not know    closed-until-the-settings-are-known, a-loss-closes-the-room
 //	takes older settings, or none for no pause      older-settings-change-nothing, nothing-set-keeps-a-pause
+//	has no challenge, an older one, or keeps it     challenge-of-operators-holds
 //	admits more users than the stock is for         stock-bounds-the-places, an-empty-house-admits-nobody,
 //	                                                stock-in-random-order
 //	returns the stock of users that have gone       leaving-returns-no-stock

@@ -16,6 +16,7 @@ func settingsCases() []testCase {
 		{Name: "closed-until-the-settings-are-known", Run: closedUntilTheSettingsAreKnown},
 		{Name: "nothing-set-keeps-a-pause", Run: nothingSetKeepsAPause},
 		{Name: "older-settings-change-nothing", Run: olderSettingsChangeNothing},
+		{Name: "challenge-of-operators-holds", Run: challengeOfOperatorsHolds},
 		{Name: "a-loss-closes-the-room", Needs: []conformance.Need{NeedLoss}, Run: aLossClosesTheRoom},
 	}
 }
@@ -105,17 +106,80 @@ func olderSettingsChangeNothing(ctx context.Context, h Harness) error {
 	)
 }
 
+// expectChallenge expects what operators have set of the challenge: nil, true or false.
+func (p *player) expectChallenge(when string, want *bool) error {
+	s, err := p.state()
+	if err == nil && switched(s.Challenge) != switched(want) {
+		err = fmt.Errorf("%s the challenge is %s, want %s", when, switched(s.Challenge), switched(want))
+	}
+	return err
+}
+
+func switched(on *bool) string {
+	switch {
+	case on == nil:
+		return "not set"
+	case *on:
+		return "on"
+	}
+	return "off"
+}
+
+// challengeOfOperatorsHolds, with settings and without them. Settings that have none say that
+// it is not set.
+func challengeOfOperatorsHolds(ctx context.Context, h Harness) error {
+	p := newPlayer(ctx, h, withLanes(queue.Lane{Name: "member", Share: 0.1}))
+	on, off := new(true), new(false)
+	sets := func(c queue.Change) error { _, err := p.change(c); return err }
+	return steps(
+		func() error { return p.expectChallenge("at first", nil) },
+		func() error { return sets(queue.Change{Challenge: on}) },
+		func() error { return p.expectChallenge("without settings", on) },
+		func() error { return sets(queue.Change{Paused: off}) },
+		func() error { return sets(queue.Change{Clear: true}) },
+		func() error { return p.expectChallenge("after a change without it and a clear", on) },
+		func() error { p.r.Closed = true; return p.closed("with settings") },
+		func() error { return p.expectChallenge("before the settings are known", on) },
+		func() error { return p.knows(1, queue.Change{Paused: off}) },
+		func() error { return p.expectChallenge("after settings without it", nil) },
+		func() error { return p.knows(3, queue.Change{Challenge: off}) },
+		func() error { return p.expectChallenge("after it was turned off", off) },
+		func() error { return sets(queue.Change{Challenge: on, Settings: new(int64(2))}) },
+		func() error { return p.expectChallenge("after older settings", off) },
+		func() error {
+			return p.knows(4, queue.Change{Challenge: on, Shares: map[string]float64{"member": 0.5}})
+		},
+		func() error { return sets(queue.Change{Threshold: new(5), Stock: &queue.Stock{}}) },
+		func() error { return p.expectChallenge("beside shares of lanes", on) },
+		func() error {
+			s, err := p.state()
+			if err == nil && s.Lanes[0].Share != 0.5 {
+				err = fmt.Errorf("beside the challenge the share of a lane is %g, want 0.5", s.Lanes[0].Share)
+			}
+			return err
+		},
+		func() error { return p.knows(5, queue.Change{Shares: map[string]float64{"member": 0.2}}) },
+		func() error { return p.expectChallenge("after settings with shares alone", nil) },
+	)
+}
+
 // aLossClosesTheRoom, and whatever was set is known by the settings alone.
 func aLossClosesTheRoom(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, guarded(1000))
 	return steps(
-		func() error { return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true)}) },
+		func() error {
+			return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true), Challenge: new(true)})
+		},
 		func() error { _, err := p.join("a", "b", "c"); return err },
 		func() error { return h.Lose(ctx) },
 		func() error { _, err := p.join("b", "a", "d"); return err },
 		func() error { return p.closed("after a loss") },
 		func() error { return p.admits("after a loss") },
-		func() error { return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true)}) },
+		func() error { return p.expectChallenge("after a loss", nil) },
+		func() error {
+			return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true), Challenge: new(true)})
+		},
+		func() error { return p.expectChallenge("after a loss, with settings", new(true)) },
 		func() error { return p.admits("after a loss of a paused room") },
 		func() error { return p.knows(4, queue.Change{Threshold: new(2), Paused: new(false)}) },
 		func() error { return p.admits("after the pause", "b", "a") },
@@ -137,13 +201,13 @@ func CheckSettings(ctx context.Context, s queue.Settings) error {
 			return *s.Threshold
 		}
 		if got.Version != want.Version || got.Paused != want.Paused || threshold(got) != threshold(want) ||
-			!maps.Equal(got.Shares, want.Shares) || got.By != want.By || got.Why != want.Why || !got.At.Equal(want.At) {
+			!maps.Equal(got.Shares, want.Shares) || switched(got.Challenge) != switched(want.Challenge) || got.By != want.By || got.Why != want.Why || !got.At.Equal(want.At) {
 			return fmt.Errorf("the setting is %+v, want %+v", got, want)
 		}
 		return nil
 	}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123_456_000, time.UTC)
-	first := queue.Setting{Version: 1, Paused: true, Shares: map[string]float64{"member": 0.4, "invited": 0}, By: "kim", Why: "결제 점검; 50% \"down\"", At: at}
+	first := queue.Setting{Version: 1, Paused: true, Shares: map[string]float64{"member": 0.4, "invited": 0}, Challenge: new(false), By: "kim", Why: "결제 점검; 50% \"down\"", At: at}
 	second := queue.Setting{Version: 2, Threshold: new(0), By: "lee", At: at.Add(time.Hour)}
 	refused := func(n int64) error {
 		if err := s.Save(ctx, event, queue.Setting{Version: n, Threshold: new(99)}); !errors.Is(err, queue.ErrConflict) {

@@ -31,5 +31,27 @@ func settingsDefects() []defect {
 			}
 			return c.change(change)
 		})},
+		{"has no challenge", []string{"challenge-of-operators-holds", "a-loss-closes-the-room"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			change.Challenge = nil
+			return c.change(change)
+		})},
+		{"takes a change without the challenge for off", []string{"challenge-of-operators-holds"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Settings == nil && change.Challenge == nil && (change.Paused != nil || change.Clear) {
+				change.Challenge = new(false)
+			}
+			return c.change(change)
+		})},
+		{"keeps a challenge that the settings have no more", []string{"challenge-of-operators-holds"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Settings != nil && change.Challenge == nil {
+				change.Challenge = c.state().Challenge
+			}
+			return c.change(change)
+		})},
+		{"takes the challenge of older settings", []string{"challenge-of-operators-holds"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+			if change.Settings != nil && change.Challenge != nil {
+				change.Settings = new(max(*change.Settings, c.state().Settings))
+			}
+			return c.change(change)
+		})},
 	}
 }

@@ -77,6 +77,9 @@ func (a *answer) state(lanes []queue.Lane) (s queue.State, woke bool) {
 	}
 	s.Phase = queue.Phase(a.number())
 	s.Stock = a.stock()
+	if on := a.number(); on >= 0 {
+		s.Challenge = new(on == 1)
+	}
 	if n := a.int(); n != len(lanes) {
 		a.short = true
 	}

@@ -68,7 +68,7 @@
 //	{event}:stays           STRING  how long users stay inside, 1,032 bytes
 //	{event}:room            STRING  all numbers of the room, 320 bytes
 //	{event}:threshold       STRING  the operator's threshold, decimal
-//	{event}:settings        STRING  which version of the operators' settings it has, and their shares of lanes
+//	{event}:settings        STRING  which version of the operators' settings it has, their shares of lanes, and the challenge
 //	{event}:draw            HASH    a draw: its holder, root, seed and beacon
 //	{event}:leaves          STRING  the leaves of a draw                     32 of these
 //	{event}:figures:<hour>  HASH    figures of 60 minutes, some 30 kB        -

@@ -136,6 +136,10 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	if c.Opens != nil {
 		opens = msAt(*c.Opens)
 	}
+	challenge := -1.0
+	if c.Challenge != nil {
+		challenge = flag(*c.Challenge)
+	}
 	stock := -2.0
 	if c.Stock != nil {
 		stock = -1
@@ -143,7 +147,7 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 			stock = float64(c.Stock.Left)
 		}
 	}
-	args := rulesArgs(r, 10).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock, flag(c.Shares != nil))
+	args := rulesArgs(r, 11).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock, flag(c.Shares != nil), challenge)
 	_, state, _, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
 	if err != nil {
 		return queue.State{}, s.failed("change", event, err)

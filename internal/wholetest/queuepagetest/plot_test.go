@@ -58,7 +58,7 @@ func TestBrowserPlot(t *testing.T) {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /plot/{eventId}", h.Plot)
+	h.MountAdmin(mux, func(name string) string { return "/" + name + "/{eventId}" })
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

@@ -84,7 +84,7 @@ local credits, credits_changed, laned, called, called_silent, returning = nil, f
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
 local stock, stock_at, stock_base = -1, 0, 0
-local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
+local set_version, was_paused, opens, phase, challenge, is_set, read_settings = 0, 0, 0, 0, -1, false, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
@@ -195,7 +195,7 @@ local function state()
     room[14], room[15], room[16], room[17], room[18]) ..
     pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
       early() and opens or 0, phase, stock, stock_at) ..
-    pack('<d' .. rep('d', lane_count), lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
+    pack('<dd' .. rep('d', lane_count), challenge, lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -213,7 +213,7 @@ local function close()
   if credits or keep_for > 0 then
     for i = 17, 22 + lane_count do call('PEXPIRE', KEYS[i], kept) end
   end
-  if room[9] == 1 or room[10] == 1 or early() then
+  if room[9] == 1 or room[10] == 1 or early() or (challenge >= 0 and not is_set) then
     call('PERSIST', KEYS[1])
     call('PERSIST', KEYS[16])
   else
@@ -249,27 +249,32 @@ function forget_stays()
   stays, stays_text, stays_changed = nil, nil, false
 end
 -- Follows room.lua: which of the operators' settings the room has. KEYS[16] has packed
--- doubles: their version, CLOSED until there is one; whether the room was paused before it
--- was closed; when it opens, in ms, or 0; the phase of its draw (0 gathering, 1 frozen,
--- 2 rooted, 3 seeded, 4 opened). Then come the shares of lanes that operators have set: for
--- each the length of its name, the name, and the share. It lives as long as the room. Without
--- it the room is new, or was kept by a release that wrote none, and is closed where the caller
--- says so.
--- CLOSED, FREEZES = -1, 5000
+-- doubles: their version, CLOSED until there is one, UNSET in a room without settings outside;
+-- whether the room was paused before it was closed; when it opens, in ms, or 0; the phase of
+-- its draw (0 gathering, 1 frozen, 2 rooted, 3 seeded, 4 opened). Then come the shares of lanes
+-- that operators have set: for each the length of its name, the name, and the share. The name
+-- CHALLENGE, which no lane has, is whether those who join are challenged (1 or 0; absent: no
+-- operator has said so). It lives as long as the room. Without it the room is new, or was kept
+-- by a release that wrote none. A room that has no version is closed where the caller says so.
+-- UNSET, CLOSED, FREEZES, CHALLENGE = -2, -1, 5000, ':challenge'
 
 local function write_settings()
-  call('SET', KEYS[16], pack('<dddd', set_version, was_paused, opens, phase) .. set_shares)
+  local flag = challenge >= 0 and pack('<Hc0d', #':challenge', ':challenge', challenge) or ''
+  call('SET', KEYS[16], pack('<dddd', is_set and set_version or -2, was_paused, opens, phase) .. set_shares .. flag)
   fresh, changed = true, true
 end
 
--- take_shares has shares of operators hold in place of those of the rules.
+-- take_shares has shares of operators hold in place of those of the rules, and the switch of
+-- the challenge, if the text has it at its end.
 local function take_shares(text)
-  local by_name, at = {}, 1
+  local by_name, at, from = {}, 1, 1
   while at <= #text do
     local name, share
+    from = at
     name, share, at = unpack('<Hc0d', text, at)
     by_name[name] = share
   end
+  if by_name[':challenge'] then challenge, text = by_name[':challenge'], string.sub(text, 1, from - 1) end
   set_shares, lane_shares = text, {}
   for k = 1, lane_count do lane_shares[k] = by_name[string.match(KEYS[22 + k], '[^:]*$')] or shares[k] end
 end
@@ -278,8 +283,11 @@ function read_settings(text)
   if text and #text >= 32 then
     set_version, was_paused, opens, phase = unpack('<dddd', text)
     if #text > 32 then take_shares(string.sub(text, 33)) end
-  elseif guarded == 1 then
-    set_version, was_paused, room[9] = -1, room[9], 1
+    is_set = set_version ~= -2
+    if not is_set then set_version = 0 end
+  end
+  if guarded == 1 and not is_set then
+    is_set, set_version, was_paused, room[9] = true, -1, room[9], 1
     write_settings()
   end
 end

@@ -52,7 +52,7 @@ func (f *gateFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.rateOf, "rate-of", nil, "rate of each address of a network, such as 203.0.113.0/24=50; any number")
 	flags.StringArrayVar(&f.trust, "trust", nil, "network of your proxies, such as 10.0.0.0/8, whose word for a visitor's address is believed; any number")
 	flags.StringVar(&f.trustHeader, "trust-header", "X-Forwarded-For", "where your proxies say it: X-Forwarded-For or Forwarded")
-	flags.BoolVar(&f.Challenge, "challenge", false, "let a browser work for a second before its visitor joins, against programs that join by the thousand; SIGHUP reads it again from the file of --flags")
+	flags.BoolVar(&f.Challenge, "challenge", false, "let a browser work for a second before its visitor joins, against programs that join by the thousand, until an operator has turned that on or off; SIGHUP reads it again from the file of --flags")
 	flags.StringVar(&f.secret, "secret", "", "secret that signs cookies, at least 32 bytes; others see it in the process list")
 	flags.StringVar(&f.secretFile, "secret-file", "", "file of secrets, one a line; the first signs, all verify")
 	flags.StringVar(&f.file, "flags", "", "file of more flags, one a line without dashes, such as: threshold 500")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,17 +19,16 @@ import (
 // generation is all that settings make, besides the store and the listeners. A reload
 // replaces it.
 type generation struct {
-	settings   Settings
-	room       *queue.Room
-	stock      *stock
-	gate       *gate.Gate
-	challenged atomic.Bool // newcomers are, by --challenge or the operator since
-	file       *stateFile
-	joins      *keyed.Limiter
-	visitors   http.Handler
-	operator   http.Handler
-	stop       context.CancelFunc // of the admitter
-	stopped    chan struct{}
+	settings Settings
+	room     *queue.Room
+	stock    *stock
+	gate     *gate.Gate
+	file     *stateFile
+	joins    *keyed.Limiter
+	visitors http.Handler
+	operator http.Handler
+	stop     context.CancelFunc // of the admitter
+	stopped  chan struct{}
 }
 
 func newGeneration(all *stores, s Settings, draining func() bool) (*generation, error) {
@@ -43,8 +41,7 @@ func newGeneration(all *stores, s Settings, draining func() bool) (*generation, 
 		return nil, err
 	}
 	n := &generation{settings: s, room: room, stock: told, file: all.file, joins: all.joins, stopped: make(chan struct{})}
-	n.challenged.Store(s.Challenge)
-	g, err := gateOf(all, s, keys, room, &n.challenged)
+	g, err := gateOf(all, s, keys, room)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +124,6 @@ func (n *generation) operators(draining func() bool) (http.Handler, error) {
 		}
 		say(w, http.StatusOK, "ready")
 	})
-	mux.HandleFunc("GET /room/challenge", func(w http.ResponseWriter, _ *http.Request) { n.sayChallenge(w) })
-	mux.HandleFunc("PUT /room/challenge", n.setChallenge)
 	mux.Handle("/room", n.gate.Operator())
 	mux.Handle("/room/", n.gate.Operator())
 	return mux, nil

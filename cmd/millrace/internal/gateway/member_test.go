@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
+	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -87,37 +92,87 @@ func TestMembers(t *testing.T) {
 	visitor(t).want(200, `"queueSize":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
 }
 
-// An operator turns the challenge on and off. Visitors in line notice nothing, and a reload
-// reads the flag again.
+// An operator turns the challenge on and off at one gate, and it holds in both. Visitors in line
+// notice nothing. It outlives a loss of Redis' data with a restart, and wins over the flag.
 func TestChallengeSwitch(t *testing.T) {
 	at, _, _ := site(t)
 	s := settings(at)
-	server, _ := start(t, s)
-	home, switched := "http://"+server.Addr(), "http://"+server.AdminAddr()+"/room/challenge"
-	check, op := home+"/millrace-gate/check/sale", visitor(t)
-	inside, waiting := visitor(t), visitor(t)
+	own := redistest.StartServer(t)
+	s.Redis, s.Kept = own.URL(), filepath.Join(t.TempDir(), "settings.json")
+	first, end := start(t, s)
+	second, _ := start(t, s)
+	home := func(server *gateway.Server) string { return "http://" + server.Addr() }
+	room := func(server *gateway.Server) string { return "http://" + server.AdminAddr() + "/room" }
+	const check = "/millrace-gate/check/sale"
+	op, inside, waiting := visitor(t), visitor(t), visitor(t)
 	for _, c := range []*client{inside, waiting, inside, waiting} {
-		c.do("GET", home+"/", "")
+		c.do("GET", home(first)+"/", "")
 	}
-	newcomer := func(status int, text string) {
+	newcomer := func(server *gateway.Server) (status int, text string) {
 		t.Helper()
 		v := visitor(t)
-		v.want(503, "sale", "GET", home+"/", "")
-		v.want(status, text, "POST", check, "")
+		v.want(503, "sale", "GET", home(server)+"/", "")
+		return v.do("POST", home(server)+check, "")
 	}
-	op.want(200, `{"on":false}`, "GET", switched, "")
-	op.want(200, `{"on":true}`, "PUT", switched, `{"on": true}`)
-	newcomer(403, "challenge-needed")
-	waiting.want(200, `"position":1`, "POST", check, "")
+	// asked sees the switch at once in the gate that the operator asked, and within the room's
+	// refresh in the other.
+	asked := func(status int, text string, gates ...*gateway.Server) {
+		t.Helper()
+		for i, server := range gates {
+			got, said := newcomer(server)
+			for began := time.Now(); i > 0 && got != status && time.Since(began) < 10*time.Second; {
+				got, said = newcomer(server)
+			}
+			if got != status || !strings.Contains(said, text) {
+				t.Errorf("a newcomer at gate %d: %d %.300s, want %d with %q", i, got, said, status, text)
+			}
+		}
+	}
+	op.want(200, `"challenged":false`, "GET", room(second), "")
+	op.want(200, `"challenged":true`, "PUT", room(first)+"/challenge", `{"on": true}`)
+	asked(403, "challenge-needed", first, second)
+	waiting.want(200, `"position":1`, "POST", home(second)+check, "")
 	for _, wrong := range []string{"", "{}", `{"on": "yes"}`, `{"off": true}`} {
-		op.want(400, `send {"on": true}`, "PUT", switched, wrong)
+		op.want(400, "/problems/invalid-request", "PUT", room(first)+"/challenge", wrong)
 	}
-	op.want(200, `{"on":true}`, "GET", switched, "")
-	op.want(200, `{"on":false}`, "PUT", switched, `{"on": false}`)
-	newcomer(200, `"position":2`)
-	op.want(200, `{"on":true}`, "PUT", switched, `{"on": true}`)
-	if err := server.Reload(s); err != nil {
+	op.want(200, `"challenged":true`, "GET", room(second), "")
+	if err := first.Reload(s); err != nil {
 		t.Fatal(err)
 	}
-	newcomer(200, `"position":3`)
+	asked(403, "challenge-needed", first)
+
+	end()
+	options, err := redis.ParseURL(s.Redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close() //nolint:errcheck // it only lost data
+	if err := client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	first, _ = start(t, s)
+	asked(403, "challenge-needed", first)
+	asked(403, "challenge-needed", second)
+	op.want(200, `"challenged":false`, "PUT", room(second)+"/challenge", `{"on": false}`)
+	asked(200, `"queued":true`, second, first)
+	s.Challenge = true
+	if err := first.Reload(s); err != nil {
+		t.Fatal(err)
+	}
+	asked(200, `"queued":true`, first)
+}
+
+// Without --redis and --settings the switch is saved with the room.
+func TestChallengeSwitchOfAFile(t *testing.T) {
+	at, _, _ := site(t)
+	s := persistent(t, at)
+	server, stop := start(t, s)
+	visitor(t).want(200, `"challenged":true`, "PUT", "http://"+server.AdminAddr()+"/room/challenge", `{"on": true}`)
+	stop()
+	server, _ = start(t, s)
+	visitor(t).want(200, `"challenged":true`, "GET", "http://"+server.AdminAddr()+"/room", "")
+	v := visitor(t)
+	v.do("GET", "http://"+server.Addr()+"/", "")
+	v.want(403, "challenge-needed", "POST", "http://"+server.Addr()+"/millrace-gate/check/sale", "")
 }

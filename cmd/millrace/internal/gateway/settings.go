@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -108,8 +107,9 @@ func roomOf(all *stores, s Settings, keys *token.Ring) (_ *queue.Room, told *sto
 	return room, told, err
 }
 
-// gateOf makes a gate before a room, which challenges newcomers while that is on.
-func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room, challenged *atomic.Bool) (*gate.Gate, error) {
+// gateOf makes a gate before a room, which challenges newcomers if the flag says so, until an
+// operator has said whether it does.
+func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room) (*gate.Gate, error) {
 	cfg := gate.Config{
 		Event: s.Event, Keys: keys, Pass: s.Pass, Wait: s.Wait, Member: newMembers(s).of, Proxied: s.Proxied, Logger: s.Logger,
 	}
@@ -119,7 +119,7 @@ func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room, challen
 		cfg.JoinRates = &own
 	}
 	var err error
-	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return challenged.Load() }}); err != nil {
+	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return s.Challenge }}); err != nil {
 		return nil, err
 	}
 	switch {

@@ -4,12 +4,13 @@
 --   nothing), clear (1 or 0), gate (-1 changes nothing, 0 off, 1 on), positions, version
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
 --   ms (-1 changes nothing, 0: no opening), whether its draw was held, how many users
---   the event can serve (-2 changes nothing, -1: not known), and whether ARGV[2] has shares
+--   the event can serve (-2 changes nothing, -1: not known), whether ARGV[2] has shares, and
+--   whether those who join are challenged (-1: not set)
 -- ARGV[2] shares of lanes, as in settings.lua
 -- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock, has_shares = unpack('<dddddddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock, has_shares, new_challenge = unpack('<ddddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
@@ -36,7 +37,7 @@ if clear == 1 then
 end
 if new_version >= 0 then
   if new_version < set_version then
-    new_threshold, paused, opens_at = -1, -1, -1
+    new_threshold, paused, opens_at, new_challenge = -1, -1, -1, -1
   else
     if opens_at >= 0 and phase == 0 then
       opens = opens_at
@@ -44,9 +45,13 @@ if new_version >= 0 then
     end
     if set_version == CLOSED and paused < 0 then paused = was_paused end
     if has_shares == 1 then take_shares(ARGV[2]) end
-    set_version = new_version
+    is_set, set_version, challenge = true, new_version, new_challenge
     write_settings()
   end
+end
+if new_challenge >= 0 and new_version < 0 then
+  challenge = new_challenge
+  write_settings()
 end
 if new_threshold >= 0 then
   threshold = new_threshold

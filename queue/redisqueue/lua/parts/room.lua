@@ -83,7 +83,7 @@ local credits, credits_changed, laned, called, called_silent, returning = nil, f
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
 local stock, stock_at, stock_base = -1, 0, 0
-local set_version, was_paused, opens, phase, read_settings = 0, 0, 0, 0, nil -- of settings.lua
+local set_version, was_paused, opens, phase, challenge, is_set, read_settings = 0, 0, 0, 0, -1, false, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
 local function begin()
@@ -194,7 +194,7 @@ local function state()
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
     pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
       early() and opens or 0, phase, stock, stock_at) ..
-    pack('<d' .. rep('d', lane_count), lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
+    pack('<dd' .. rep('d', lane_count), challenge, lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
 end
 
 -- close writes the room back. All keys expire after a day without a call, but for
@@ -212,7 +212,7 @@ local function close()
   if credits or keep_for > 0 then
     for i = 17, LANE + lane_count do call('PEXPIRE', KEYS[i], kept) end
   end
-  if room[PAUSED] == 1 or room[GATE] == 1 or early() then
+  if room[PAUSED] == 1 or room[GATE] == 1 or early() or (challenge >= 0 and not is_set) then
     call('PERSIST', ROOM)
     call('PERSIST', SETTINGS)
   else
