@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
-	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -43,13 +42,6 @@ type Appender interface {
 // Shows has the rooms: one for each show. It fails for an unknown one.
 type Shows interface {
 	Exists(ctx context.Context, id string) error
-}
-
-// Sender is the live streams' side of the chat: an [sse.Hub].
-type Sender interface {
-	ToRoom(ctx context.Context, room string, e sse.Event) error
-	Join(ctx context.Context, member, room string) error
-	Leave(ctx context.Context, member, room string) error
 }
 
 // Message is a stored message. Seq is its place in the room, from 1 without a gap.
@@ -125,21 +117,21 @@ type statements struct {
 	After, Before, LeftOut, Place                       string
 }
 
-// Chat is the rooms. It is safe for concurrent use.
+// Chat is the rooms, put together here of the parts that have its methods. It is safe
+// for concurrent use.
 type Chat struct {
-	store  *store.Store
-	shows  Shows
-	outbox Appender
-	broker driver.Broker
-	sender Sender // nil where there are no live streams
-	cfg    Config
-	sql    statements
+	*Members
+	*Posts
+	*Messages
+	*Replays
+	*Workers
+	*Sockets
 
 	started atomic.Bool
-	feeds   *feeds
 	bells   *bells
 	alerts  *alerts
-	counts  counts
+	streams *streams
+	counts  *counts
 }
 
 // New makes a Chat on an open store. The broker carries only the bells of the rooms
@@ -152,16 +144,24 @@ func New(s *store.Store, shows Shows, outbox Appender, broker driver.Broker, cfg
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	c := &Chat{store: s, shows: shows, outbox: outbox, broker: broker, cfg: cfg}
-	if err := s.Load(chatSQL, &c.sql); err != nil {
+	sql := &statements{}
+	if err := s.Load(chatSQL, sql); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	c.feeds = newFeeds(cfg.Sockets, cfg.PerAddress)
-	c.bells = newBells()
-	c.alerts = newAlerts(cfg.Alerts)
+	c := &Chat{counts: &counts{}}
+	c.streams = &streams{counts: c.counts}
+	c.alerts = newAlerts(c.streams, cfg.Alerts)
+	open := newFeeds(cfg.Sockets, cfg.PerAddress)
+	c.bells = newBells(broker, open, c.counts)
+	c.Members = &Members{s, shows, cfg.NoRoom, sql, c.streams}
+	c.Posts = &Posts{s, outbox, sql, c.Members, c.counts}
+	c.Messages = &Messages{s, sql}
+	c.Replays = &Replays{s, sql, c.Members, c.Messages}
+	c.Workers = &Workers{s, sql, c.bells, c.alerts, c.streams, c.counts}
+	c.Sockets = &Sockets{cfg, c.Messages, open, c.counts}
 	return c, nil
 }
 
 // SetSender sets the live streams, which know the chat as well. It is called before
 // anything else.
-func (c *Chat) SetSender(s Sender) { c.sender = s }
+func (c *Chat) SetSender(s Sender) { c.streams.sender = s }

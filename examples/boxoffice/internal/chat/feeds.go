@@ -1,11 +1,9 @@
 package chat
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sync"
-	"time"
 )
 
 // page is how many messages are read at once.
@@ -199,47 +197,4 @@ func (f *feeds) placeOf(to *feed) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return to.at
-}
-
-// look reads the new messages of the rooms that were notified, and periodically of
-// all: a bell can be lost.
-func (c *Chat) look(ctx context.Context) {
-	tick := time.NewTicker(c.cfg.Look)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			c.feeds.heardAll()
-			continue
-		case <-c.feeds.wake:
-		}
-		for _, feed := range c.feeds.due() {
-			err := c.lookAt(ctx, feed)
-			if err != nil && ctx.Err() == nil && !failing {
-				c.cfg.Logger.WarnContext(ctx, "chat: a room cannot be read, its sockets wait", "room", feed.room, "error", err)
-			}
-			failing = err != nil
-		}
-	}
-}
-
-// lookAt reads a room to its end.
-func (c *Chat) lookAt(ctx context.Context, feed *feed) error {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	for {
-		messages, err := c.After(ctx, feed.room, c.feeds.placeOf(feed), page)
-		if err != nil {
-			return err
-		}
-		if len(messages) > 0 {
-			c.counts.slow.Add(int64(c.feeds.give(feed, messages)))
-		}
-		if len(messages) < page {
-			return nil
-		}
-	}
 }

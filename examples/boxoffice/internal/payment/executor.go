@@ -244,7 +244,7 @@ func (x *Executor) attempt(ctx context.Context, c claimed) {
 		err = x.refund(ctx, c)
 	case c.typ == events.ForTransfer:
 		var ended bool
-		if ended, err = x.p.expire(event.WithCorrelation(ctx, c.correlation), c.id); !ended && err == nil {
+		if ended, err = x.p.Offers.expire(event.WithCorrelation(ctx, c.correlation), c.id); !ended && err == nil {
 			err = x.charge(ctx, c)
 		}
 	default:

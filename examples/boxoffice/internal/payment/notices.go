@@ -11,8 +11,8 @@ import (
 )
 
 // notices notify the members about a transfer.
-func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome string, at int64, members ...string) ([]event.Event, error) {
-	title, seats, err := p.ticketOf(ctx, tx, t.ReservationID)
+func (d *desk) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome string, at int64, members ...string) ([]event.Event, error) {
+	title, seats, err := d.ticketOf(ctx, tx, t.ReservationID)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome 
 }
 
 // ticketOf is the title and the seats of a reservation.
-func (p *Payments) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
-	rows, err := tx.QueryContext(ctx, p.sql.SeatsOf, reservation)
+func (d *desk) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
+	rows, err := tx.QueryContext(ctx, d.sql.SeatsOf, reservation)
 	if err != nil {
 		return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
 	}
