@@ -19,7 +19,7 @@ type Config struct {
 	// ReadTimeout bounds a read of the database, and one of the archive; 2 s
 	// when zero.
 	ReadTimeout time.Duration
-	// RefreshEvery is how old a check must be before [Mirror.Refresh] asks for
+	// RefreshEvery is how old a check must be before [Reader.Refresh] asks for
 	// another; 10 s when zero.
 	RefreshEvery time.Duration
 	// Queue is how many reads may wait in memory to have their refresh asked for; 1,024

@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +15,6 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
 )
-
-//go:embed sql/inbox.sql
-var inboxSQL string
 
 // maxPage bounds Config.Page.
 const maxPage = 1000
@@ -61,18 +57,6 @@ func (c column) Scan(value any) error {
 		*c.p = events.NoticeParams{}
 	}
 	return nil
-}
-
-type statements struct {
-	Position, StoreOne                                     string
-	FollowersPage, StoreFollowers, VotersPage, StoreVoters string
-	AddFanout, NextFanout, MoveFanout, EndFanout           string
-	Inbox, Unread, Missed, LeftOut                         string
-	UnreadCount, PlaceOf, MarkRead, MarkReadUpTo           string
-	AddSettings, SetMuted, IsMuted                         string
-	Places, ToSend, MarkSent                               string
-	KeepTrace, TracesToSend, ForgetTraces                  string
-	LastOfStep, DeleteUpTo                                 string
 }
 
 // Config of an [Inbox].
@@ -133,16 +117,15 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Inbox keeps the members' notifications. It is safe for concurrent use.
+// Inbox keeps the members' notifications. It is put together here of the parts that
+// have its methods. It is safe for concurrent use.
 type Inbox struct {
-	store  *store.Store
-	cfg    Config
-	sql    statements
-	sender Sender // nil where nothing is sent live
-	counts counts
-
-	stored signal.Signal // notifications were committed
-	begun  signal.Signal // and more of the same event are to be
+	*desk
+	*Intake
+	*Notifications
+	*Settings
+	*Deliveries
+	*Retention
 }
 
 // New makes an Inbox on an open store.
@@ -151,11 +134,19 @@ func New(s *store.Store, cfg Config) (*Inbox, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	i := &Inbox{store: s, cfg: cfg, stored: signal.New(), begun: signal.New()}
-	if err := s.Load(inboxSQL, &i.sql); err != nil {
+	d := &desk{store: s, cfg: cfg}
+	if err := s.Load(inboxSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
-	return i, nil
+	stored := signal.New()
+	return &Inbox{
+		desk:          d,
+		Intake:        &Intake{d, stored, signal.New()},
+		Notifications: &Notifications{d},
+		Settings:      &Settings{d},
+		Deliveries:    &Deliveries{d, stored},
+		Retention:     &Retention{d},
+	}, nil
 }
 
 // SetSender sets where notifications are sent live. Call it before Run; it is no part of
@@ -168,35 +159,11 @@ func (i *Inbox) SetSender(s Sender) { i.sender = s }
 // done by one process at a time. A database that fails is tried again.
 func (i *Inbox) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
-	parts.Go(func() { i.fanOut(ctx) })
-	parts.Go(func() { i.retain(ctx) })
+	parts.Go(func() { i.Intake.Run(ctx) })
+	parts.Go(func() { i.Retention.Run(ctx) })
 	if i.sender != nil {
-		parts.Go(func() { i.send(ctx) })
+		parts.Go(func() { i.Deliveries.Run(ctx) })
 	}
 	parts.Wait()
 	return nil
-}
-
-// retryAfter is how long a part waits after a failure of the database.
-const retryAfter = time.Second
-
-// repeat calls step when it is woken and at the time that the previous step returned,
-// until ctx ends.
-func (i *Inbox) repeat(ctx context.Context, wake <-chan struct{}, failed string, step func(ctx context.Context) (time.Duration, error)) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wake:
-		case <-timer.C:
-		}
-		next, err := step(ctx)
-		if err != nil && ctx.Err() == nil {
-			i.cfg.Logger.Warn(failed+", will try again", "error", err)
-			next = retryAfter
-		}
-		timer.Reset(next)
-	}
 }
