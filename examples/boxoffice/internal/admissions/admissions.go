@@ -88,22 +88,14 @@ func (l *Log) Add(ctx context.Context, all ...Admission) error {
 // Newest returns the newest admissions, the latest first: limit of them, 1 to
 // MaxNewest.
 func (l *Log) Newest(ctx context.Context, limit int) ([]Admission, error) {
-	rows, err := l.store.Reader().QueryContext(ctx, l.sql.Newest, min(max(limit, 1), MaxNewest))
-	if err != nil {
-		return nil, fmt.Errorf("admissions: read: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var all []Admission
-	for rows.Next() {
+	all, err := store.List(ctx, l.store.Reader(), l.sql.Newest, []any{min(max(limit, 1), MaxNewest)}, func(row *sql.Rows) (Admission, error) {
 		var a Admission
 		var at int64
-		if err := rows.Scan(&a.EventID, &a.UserID, &at); err != nil {
-			return nil, fmt.Errorf("admissions: read: %w", err)
-		}
+		err := row.Scan(&a.EventID, &a.UserID, &at)
 		a.AdmittedAt = time.UnixMilli(at).UTC()
-		all = append(all, a)
-	}
-	if err := rows.Err(); err != nil {
+		return a, err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("admissions: read: %w", err)
 	}
 	return all, nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -34,7 +35,7 @@ type deferrals struct {
 	*desk
 	askers *askers
 	table  askStatements
-	repeat chan struct{} // has something when the table has
+	repeat signal.Signal // has something when the table has
 }
 
 // run writes questions to the table, and repeats those of the table.
@@ -81,7 +82,7 @@ func (d *deferrals) deferAll(ctx context.Context) error {
 		}
 		d.metrics.deferred.Add(int64(len(batch)))
 		d.asks.written(len(batch))
-		signal(d.repeat)
+		d.repeat.Wake()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -53,7 +54,7 @@ func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config)
 	}
 	m := &Mirror{desk: d, Requests: &Requests{coalescer: c, publisher: p}}
 	m.askers = &askers{d, m.Requests}
-	m.deferrals = &deferrals{desk: d, askers: m.askers, repeat: make(chan struct{}, 1)}
+	m.deferrals = &deferrals{desk: d, askers: m.askers, repeat: signal.New()}
 	if err := loadSQL(s, asksSQL, &m.deferrals.table); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (x *Reader) Refresh(ctx context.Context, id string) (Refreshing, error) {
 		if err := x.deferrals.deferred(ctx, []ask{{id: id, reason: UserRequest, request: requestID(ctx)}}); err != nil {
 			return Refreshing{}, fmt.Errorf("artist: refresh %s: %w", id, err)
 		}
-		signal(x.deferrals.repeat)
+		x.deferrals.repeat.Wake()
 	}
 	if !x.asks.promises() {
 		out.Status = RefreshWaiting

@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // The states of a reservation.
@@ -46,11 +45,6 @@ var (
 	// neither refunded nor transferred.
 	ErrUsed = errors.New("booking: the ticket was used")
 )
-
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
 
 // Refunder requests the refund of a payment in the caller's transaction. It does
 // nothing when the refund was requested before, or the payment did not succeed.
@@ -111,7 +105,7 @@ type Booking struct {
 }
 
 // New makes a Booking.
-func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, cfg Config) (*Booking, error) {
+func New(s *store.Store, c *catalog.Catalog, outbox store.Appender, refunds Refunder, cfg Config) (*Booking, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

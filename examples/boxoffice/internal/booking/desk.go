@@ -27,7 +27,7 @@ type statements struct {
 type desk struct {
 	store   *store.Store
 	catalog *catalog.Catalog
-	outbox  Appender
+	outbox  store.Appender
 	refunds Refunder
 	cfg     Config
 	sql     statements

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // The two limits of a show.
@@ -60,11 +61,7 @@ func (l *Allowances) Allowance(ctx context.Context, member, show string) (Allowa
 	return l.allowance(ctx, l.store.Reader(), member, show)
 }
 
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func (l *Allowances) allowance(ctx context.Context, q rowQuerier, member, show string) (a Allowance, err error) {
+func (l *Allowances) allowance(ctx context.Context, q store.RowQuerier, member, show string) (a Allowance, err error) {
 	err = q.QueryRowContext(ctx, l.sql.Allowance, member, show).Scan(&a.MaxHeld, &a.MaxBought, &a.Held, &a.Bought)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, catalog.ErrNoShow

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -17,7 +18,7 @@ type alerts struct {
 	mu    sync.Mutex
 	queue []alert
 	max   int
-	wake  chan struct{}
+	wake  signal.Signal
 }
 
 type alert struct {
@@ -27,7 +28,7 @@ type alert struct {
 }
 
 func newAlerts(s *streams, limit int) *alerts {
-	return &alerts{streams: s, max: limit, wake: make(chan struct{}, 1)}
+	return &alerts{streams: s, max: limit, wake: signal.New()}
 }
 
 // add reports false when too many wait already.
@@ -38,7 +39,7 @@ func (a *alerts) add(one alert) bool {
 		return false
 	}
 	a.queue = append(a.queue, one)
-	nudge(a.wake)
+	a.wake.Wake()
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -19,11 +20,11 @@ type bells struct {
 
 	mu    sync.Mutex
 	rooms map[string]struct{}
-	wake  chan struct{}
+	wake  signal.Signal
 }
 
 func newBells(broker driver.Broker, f *feeds, c *counts) *bells {
-	return &bells{broker: broker, feeds: f, counts: c, rooms: map[string]struct{}{}, wake: make(chan struct{}, 1)}
+	return &bells{broker: broker, feeds: f, counts: c, rooms: map[string]struct{}{}, wake: signal.New()}
 }
 
 func (b *bells) ring(rooms ...string) {
@@ -35,7 +36,7 @@ func (b *bells) ring(rooms ...string) {
 		b.rooms[room] = struct{}{}
 	}
 	b.mu.Unlock()
-	nudge(b.wake)
+	b.wake.Wake()
 }
 
 func (b *bells) take() []string {
@@ -44,14 +45,6 @@ func (b *bells) take() []string {
 	all := slices.Collect(maps.Keys(b.rooms))
 	clear(b.rooms)
 	return all
-}
-
-// nudge wakes the reader of a channel with a buffer of one.
-func nudge(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default: // awake already
-	}
 }
 
 // Run notifies every process of the rooms with new messages in this one.

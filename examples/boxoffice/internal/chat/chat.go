@@ -10,9 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -33,11 +31,6 @@ var (
 	// has as many as it may.
 	ErrClosed = errors.New("chat: no sockets are taken now")
 )
-
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
 
 // Shows has the rooms: one for each show. It fails for an unknown one.
 type Shows interface {
@@ -136,7 +129,7 @@ type Chat struct {
 
 // New makes a Chat on an open store. The broker carries only the bells of the rooms
 // between the processes.
-func New(s *store.Store, shows Shows, outbox Appender, broker driver.Broker, cfg Config) (*Chat, error) {
+func New(s *store.Store, shows Shows, outbox store.Appender, broker driver.Broker, cfg Config) (*Chat, error) {
 	if s == nil || shows == nil || outbox == nil || broker == nil {
 		return nil, errors.New("chat: the store, the shows, the outbox or the broker is nil; give all four")
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // page is how many messages are read at once.
@@ -12,7 +14,7 @@ const page = 100
 // feeds are the rooms with open sockets. Each is read once for all its sockets.
 type feeds struct {
 	limit, perAddress int
-	wake              chan struct{} // a feed is to be looked at
+	wake              signal.Signal // a feed is to be looked at
 
 	mu    sync.Mutex
 	takes bool          // whether sockets are taken
@@ -34,7 +36,7 @@ type feed struct {
 
 func newFeeds(limit, perAddress int) *feeds {
 	return &feeds{
-		limit: limit, perAddress: perAddress, addresses: map[string]int{}, wake: make(chan struct{}, 1), empty: make(chan struct{}),
+		limit: limit, perAddress: perAddress, addresses: map[string]int{}, wake: signal.New(), empty: make(chan struct{}),
 		all: map[*socket]struct{}{}, rooms: map[string]*feed{}, rung: map[string]struct{}{},
 	}
 }
@@ -105,7 +107,7 @@ func (f *feeds) follow(s *socket, seq int64) bool {
 	s.at = seq
 	room.sockets[s] = struct{}{}
 	f.rung[s.room] = struct{}{} // messages stored since it was read
-	nudge(f.wake)
+	f.wake.Wake()
 	return true
 }
 
@@ -141,7 +143,7 @@ func (f *feeds) heard(room string) {
 	defer f.mu.Unlock()
 	if _, ok := f.rooms[room]; ok {
 		f.rung[room] = struct{}{}
-		nudge(f.wake)
+		f.wake.Wake()
 	}
 }
 
@@ -151,7 +153,7 @@ func (f *feeds) heardAll() {
 	for room := range f.rooms {
 		f.rung[room] = struct{}{}
 	}
-	nudge(f.wake)
+	f.wake.Wake()
 }
 
 // due are the feeds to look at. Only the looking goroutine moves their at.

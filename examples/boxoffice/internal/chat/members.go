@@ -93,22 +93,14 @@ type joined struct {
 }
 
 func (m *Members) roomsOf(ctx context.Context, member string) ([]joined, error) {
-	rows, err := m.store.Reader().QueryContext(ctx, m.sql.RoomsOf, member)
-	if err != nil {
-		return nil, fmt.Errorf("chat: rooms of %s: %w", member, err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var all []joined
-	for rows.Next() {
+	all, err := store.List(ctx, m.store.Reader(), m.sql.RoomsOf, []any{member}, func(row *sql.Rows) (joined, error) {
 		var j joined
 		var ms int64
-		if err := rows.Scan(&j.room, &ms); err != nil {
-			return nil, fmt.Errorf("chat: rooms of %s: %w", member, err)
-		}
+		err := row.Scan(&j.room, &ms)
 		j.at = events.Time(ms)
-		all = append(all, j)
-	}
-	if err := rows.Err(); err != nil {
+		return j, err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("chat: rooms of %s: %w", member, err)
 	}
 	return all, nil

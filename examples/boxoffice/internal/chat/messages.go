@@ -45,22 +45,14 @@ func (m *Messages) Last(ctx context.Context, room string) (seq int64, err error)
 }
 
 func (m *Messages) read(ctx context.Context, statement, room string, seq int64, limit int) ([]Message, error) {
-	rows, err := m.store.Reader().QueryContext(ctx, statement, room, seq, limit)
-	if err != nil {
-		return nil, fmt.Errorf("chat: messages of %s: %w", room, err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var all []Message
-	for rows.Next() {
+	all, err := store.List(ctx, m.store.Reader(), statement, []any{room, seq, limit}, func(row *sql.Rows) (Message, error) {
 		one := Message{Room: room}
 		var ms int64
-		if err := rows.Scan(&one.Seq, &one.ID, &one.SenderID, &one.Text, &ms); err != nil {
-			return nil, fmt.Errorf("chat: messages of %s: %w", room, err)
-		}
+		err := row.Scan(&one.Seq, &one.ID, &one.SenderID, &one.Text, &ms)
 		one.SentAt = events.Time(ms)
-		all = append(all, one)
-	}
-	if err := rows.Err(); err != nil {
+		return one, err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("chat: messages of %s: %w", room, err)
 	}
 	return all, nil

@@ -17,7 +17,7 @@ import (
 // Posts accept the messages of members.
 type Posts struct {
 	store   *store.Store
-	outbox  Appender
+	outbox  store.Appender
 	sql     *statements
 	members *Members
 	counts  *counts

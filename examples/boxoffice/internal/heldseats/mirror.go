@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -78,7 +79,7 @@ type Mirror struct {
 	cfg   Config
 	sql   statements
 	down  atomic.Bool
-	wake  chan struct{}
+	wake  signal.Signal
 
 	mu      sync.Mutex
 	waiting map[string][]Change // by show
@@ -99,7 +100,7 @@ func New(s *store.Store, to Store, cfg Config) (*Mirror, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	m := &Mirror{seats: s, copy: to, cfg: cfg, wake: make(chan struct{}, 1), waiting: map[string][]Change{}}
+	m := &Mirror{seats: s, copy: to, cfg: cfg, wake: signal.New(), waiting: map[string][]Change{}}
 	if err := s.Load(heldSQL, &m.sql); err != nil {
 		return nil, fmt.Errorf("heldseats: %w", err)
 	}
@@ -127,10 +128,7 @@ func (m *Mirror) add(show string, seats []string, c Change) {
 		m.waiting[show] = append(m.waiting[show], c)
 	}
 	m.n += len(seats)
-	select {
-	case m.wake <- struct{}{}:
-	default: // Run will see them all
-	}
+	m.wake.Wake()
 }
 
 // Run writes the changes until ctx ends, and then the remaining ones, for which it

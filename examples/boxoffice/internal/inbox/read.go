@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -168,23 +169,14 @@ func (l *Notifications) place(ctx context.Context, member, id string) (place int
 }
 
 func (l *Notifications) query(ctx context.Context, statement, member string, from int64, limit int) ([]Notification, error) {
-	rows, err := l.store.Reader().QueryContext(ctx, statement, member, from, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	list := []Notification{}
-	for rows.Next() {
+	return store.List(ctx, l.store.Reader(), statement, []any{member, from, limit}, func(row *sql.Rows) (Notification, error) {
 		var n Notification
 		var created, read int64
-		if err := rows.Scan(&n.ID, &n.Type, column{&n.Params}, &n.Message, &n.RefID, &created, &read); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&n.ID, &n.Type, column{&n.Params}, &n.Message, &n.RefID, &created, &read)
 		n.CreatedAt = events.Time(created)
 		if read > 0 {
 			n.ReadAt = events.Time(read)
 		}
-		list = append(list, n)
-	}
-	return list, rows.Err()
+		return n, err
+	})
 }

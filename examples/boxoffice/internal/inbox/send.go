@@ -120,22 +120,13 @@ func (d *Deliveries) takeUp(ctx context.Context, lease store.Lease) (batch []out
 }
 
 func (d *Deliveries) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]outgoing, error) {
-	rows, err := tx.QueryContext(ctx, d.sql.ToSend, after, upTo, maxBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var batch []outgoing
-	for rows.Next() {
+	return store.List(ctx, tx, d.sql.ToSend, []any{after, upTo, maxBatch}, func(row *sql.Rows) (outgoing, error) {
 		var o outgoing
 		var age int64
-		if err := rows.Scan(&o.ID, &o.member, &o.Type, column{&o.Params}, &o.Message, &o.RefID, &o.position, &age, &o.wanted); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&o.ID, &o.member, &o.Type, column{&o.Params}, &o.Message, &o.RefID, &o.position, &age, &o.wanted)
 		o.age = time.Duration(age) * time.Millisecond
-		batch = append(batch, o)
-	}
-	return batch, rows.Err()
+		return o, err
+	})
 }
 
 // happened is the commit time of the notification's event, or else of the

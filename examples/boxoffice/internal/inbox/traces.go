@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // maxTrace is the longest trace context that is kept, in bytes.
@@ -48,21 +50,14 @@ func (d *Deliveries) takeTraces(ctx context.Context, tx *sql.Tx, batch []outgoin
 }
 
 func (d *Deliveries) tracesOf(ctx context.Context, tx *sql.Tx, sent, upTo int64) (map[int64]string, error) {
-	rows, err := tx.QueryContext(ctx, d.sql.TracesToSend, sent, upTo)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	traces := map[int64]string{}
-	for rows.Next() {
+	return traces, store.Each(ctx, tx, d.sql.TracesToSend, []any{sent, upTo}, func(row *sql.Rows) error {
 		var position int64
 		var kept string
-		if err := rows.Scan(&position, &kept); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&position, &kept)
 		traces[position] = kept
-	}
-	return traces, rows.Err()
+		return err
+	})
 }
 
 // within is ctx in the trace of the notification's event.

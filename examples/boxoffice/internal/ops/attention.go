@@ -3,6 +3,8 @@ package ops
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // watchedFor is how long after a report was asked for the rooms and the letters are looked at, and
@@ -12,12 +14,12 @@ const watchedFor = 30 * time.Second
 // attention knows whether reports are asked for. Parts that look at more in that time have a waker.
 type attention struct {
 	last   atomic.Int64 // when a report was asked for, in Unix nanoseconds
-	wakers []chan<- struct{}
+	wakers []signal.Signal
 }
 
 // waker is signalled by the first report that is asked for after a while.
-func (a *attention) waker() chan struct{} {
-	wake := make(chan struct{}, 1)
+func (a *attention) waker() signal.Signal {
+	wake := signal.New()
 	a.wakers = append(a.wakers, wake)
 	return wake
 }
@@ -26,18 +28,10 @@ func (a *attention) waker() chan struct{} {
 func (a *attention) pay() {
 	if now := time.Now().UnixNano(); now-a.last.Swap(now) > int64(watchedFor) {
 		for _, wake := range a.wakers {
-			signal(wake)
+			wake.Wake()
 		}
 	}
 }
 
 // paid reports whether a report was asked for lately.
 func (a *attention) paid() bool { return time.Now().UnixNano()-a.last.Load() <= int64(watchedFor) }
-
-// signal wakes the receiver; one unread signal is enough.
-func signal(to chan<- struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}

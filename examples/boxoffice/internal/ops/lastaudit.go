@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 
 // lastAudit is the last audit, for callers that do not wait for one.
 type lastAudit struct {
-	wanted chan struct{} // the last one is asked for
+	wanted signal.Signal // the last one is asked for
 
 	mu    sync.Mutex
 	first chan struct{} // closed with the first outcome
@@ -24,7 +26,7 @@ type lastAudit struct {
 }
 
 func newLastAudit() *lastAudit {
-	return &lastAudit{wanted: make(chan struct{}, 1), first: make(chan struct{})}
+	return &lastAudit{wanted: signal.New(), first: make(chan struct{})}
 }
 
 type recentAudit struct {
@@ -80,7 +82,7 @@ func (b *Books) Run(ctx context.Context) {
 // RecentInvariants returns the last audit and its age, and starts the next one. It waits a moment
 // for the first one alone, and never for the transport.
 func (b *Books) RecentInvariants(ctx context.Context) (any, error) {
-	signal(b.recent.wanted)
+	b.recent.wanted.Wake()
 	wait, cancel := context.WithTimeout(ctx, firstAudit)
 	defer cancel()
 	select {

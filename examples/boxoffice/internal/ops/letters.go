@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redrive"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 const (
@@ -25,7 +26,7 @@ type Letters struct {
 	boxes           map[string]*letterbox
 	lags            *bus.LagMonitor
 	attention       *attention
-	look            chan struct{} // the letters are asked for
+	look            signal.Signal // the letters are asked for
 	every, passTime time.Duration
 }
 

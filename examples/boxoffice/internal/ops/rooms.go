@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
@@ -52,7 +53,7 @@ const (
 type rooms struct {
 	cfg       *RoomsConfig
 	attention *attention
-	wake      chan struct{} // reports are asked for again, after a while
+	wake      signal.Signal // reports are asked for again, after a while
 
 	mu    sync.Mutex
 	shows []RoomShow

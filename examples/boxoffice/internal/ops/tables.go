@@ -86,19 +86,12 @@ func check(name, sound string, breaches []string) Check {
 }
 
 func readPayments(ctx context.Context, tx *sql.Tx, query string) (map[string]paid, error) {
-	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	all := map[string]paid{}
-	for rows.Next() {
+	return all, store.Each(ctx, tx, query, nil, func(row *sql.Rows) error {
 		var key string
 		var p paid
-		if err := rows.Scan(&key, &p.id, &p.status, &p.amount, &p.refund, &p.failure); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&key, &p.id, &p.status, &p.amount, &p.refund, &p.failure)
 		all[key] = p
-	}
-	return all, rows.Err()
+		return err
+	})
 }

@@ -32,7 +32,7 @@ type statements struct {
 type desk struct {
 	store    *store.Store
 	bookings Reservations
-	outbox   Appender
+	outbox   store.Appender
 	sql      statements
 	due      signal.Signal // something for the executor to do
 }
@@ -49,11 +49,7 @@ func (d *desk) own(ctx context.Context, tx *sql.Tx, r Request) (booking.Row, err
 	return row, nil
 }
 
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func (d *desk) get(ctx context.Context, db querier, member, id string) (Payment, error) {
+func (d *desk) get(ctx context.Context, db store.RowQuerier, member, id string) (Payment, error) {
 	var x Payment
 	var created int64
 	err := db.QueryRowContext(ctx, d.sql.ByID, id, member).Scan(&x.ID, &x.Key, &x.MemberID, &x.Type, &x.ReferenceID,

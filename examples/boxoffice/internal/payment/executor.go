@@ -13,6 +13,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // ExecutorConfig of an [Executor].
@@ -132,7 +134,7 @@ func (x *Executor) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var calls sync.WaitGroup
-	freed := make(chan struct{}, 1)
+	freed := signal.New()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 
@@ -153,10 +155,7 @@ func (x *Executor) Run(ctx context.Context) error {
 				calls.Go(func() {
 					x.attempt(work, c)
 					x.inFlight.Add(-1)
-					select {
-					case freed <- struct{}{}:
-					default: // one signal is enough
-					}
+					freed.Wake()
 				})
 			}
 			if next = wait; len(batch) == free {
@@ -211,21 +210,12 @@ func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Durati
 
 // due locks and returns up to limit due payments, as they are once claimed.
 func (x *Executor) due(ctx context.Context, tx *sql.Tx, limit int) ([]claimed, error) {
-	rows, err := tx.QueryContext(ctx, x.p.sql.Due, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var batch []claimed
-	for rows.Next() {
+	return store.List(ctx, tx, x.p.sql.Due, []any{limit}, func(row *sql.Rows) (claimed, error) {
 		var c claimed
-		if err := rows.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
-			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token, &c.correlation, &c.causation); err != nil {
-			return nil, err
-		}
-		batch = append(batch, c)
-	}
-	return batch, rows.Err()
+		err := row.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
+			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token, &c.correlation, &c.causation)
+		return c, err
+	})
 }
 
 // reclaim takes over the claims of a dead process of the same name.

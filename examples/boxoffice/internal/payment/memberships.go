@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -47,25 +48,20 @@ func (c *Club) IsMember(ctx context.Context, member string) (is bool, err error)
 
 // Memberships returns the member's newest memberships, at most 100.
 func (c *Club) Memberships(ctx context.Context, member string) ([]Membership, error) {
-	rows, err := c.store.Reader().QueryContext(ctx, c.sql.MembershipsOf, member, maxMemberships)
-	if err != nil {
-		return nil, fmt.Errorf("payment: list memberships: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	list := []Membership{}
-	for rows.Next() {
+	list, err := store.List(ctx, c.store.Reader(), c.sql.MembershipsOf, []any{member, maxMemberships}, func(row *sql.Rows) (Membership, error) {
 		var m Membership
 		var created, activated, expires int64
-		if err := rows.Scan(&m.ID, &m.PaymentID, &m.Amount, &m.Status, &created, &activated, &expires, &m.FailureReason); err != nil {
-			return nil, fmt.Errorf("payment: list memberships: %w", err)
-		}
+		err := row.Scan(&m.ID, &m.PaymentID, &m.Amount, &m.Status, &created, &activated, &expires, &m.FailureReason)
 		m.CreatedAt = events.Time(created)
 		if activated > 0 {
 			m.ActivatedAt, m.ExpiresAt = events.Time(activated), events.Time(expires)
 		}
-		list = append(list, m)
+		return m, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payment: list memberships: %w", err)
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
 func (c *Club) membershipOf(ctx context.Context, tx *sql.Tx, paymentID string) (events.Activated, error) {

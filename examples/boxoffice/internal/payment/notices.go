@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // notices notify the members about a transfer.
@@ -34,17 +35,14 @@ func (d *desk) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome stri
 
 // ticketOf is the title and the seats of a reservation.
 func (d *desk) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
-	rows, err := tx.QueryContext(ctx, d.sql.SeatsOf, reservation)
+	err = store.Each(ctx, tx, d.sql.SeatsOf, []any{reservation}, func(row *sql.Rows) error {
+		var seat string
+		err := row.Scan(&title, &seat)
+		seats = append(seats, seat)
+		return err
+	})
 	if err != nil {
 		return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
-		var seat string
-		if err := rows.Scan(&title, &seat); err != nil {
-			return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
-		}
-		seats = append(seats, seat)
-	}
-	return title, seats, rows.Err()
+	return title, seats, nil
 }

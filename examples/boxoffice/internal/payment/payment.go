@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
@@ -30,11 +29,6 @@ const (
 
 // MembershipPrice is the price of a year's membership, in won.
 const MembershipPrice = 30_000
-
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
 
 // Reservations is the part of bookings that payments need.
 type Reservations interface {
@@ -65,7 +59,7 @@ type Payments struct {
 
 // New makes Payments on an open store. SetReservations must follow before use:
 // bookings and payments need each other.
-func New(s *store.Store, outbox Appender) (*Payments, error) {
+func New(s *store.Store, outbox store.Appender) (*Payments, error) {
 	d := &desk{store: s, outbox: outbox, due: signal.New()}
 	if err := s.Load(paymentSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("payment: %w", err)
@@ -137,7 +131,7 @@ func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
 
 // known returns the payment that the key has made, "" when there is none, or
 // ErrKeyReused when it was for another request.
-func (p *Payments) known(ctx context.Context, q querier, key, hash string) (id string, err error) {
+func (p *Payments) known(ctx context.Context, q store.RowQuerier, key, hash string) (id string, err error) {
 	var before string
 	err = q.QueryRowContext(ctx, p.sql.ByKey, key).Scan(&id, &before)
 	switch {

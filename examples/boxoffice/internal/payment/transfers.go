@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -68,38 +69,24 @@ func (o *Offers) Transfers(ctx context.Context, member string) ([]Transfer, erro
 
 func (o *Offers) transfers(ctx context.Context, member string) ([]Transfer, error) {
 	db := o.store.Reader()
-	rows, err := db.QueryContext(ctx, o.sql.TransfersOf, member, maxTransfers)
+	list, err := store.List(ctx, db, o.sql.TransfersOf, []any{member, maxTransfers}, func(row *sql.Rows) (Transfer, error) {
+		return scanTransfer(row)
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	list, places := []Transfer{}, map[string]int{}
-	for rows.Next() {
-		t, err := scanTransfer(rows)
-		if err != nil {
-			return nil, err
-		}
-		places[t.ID] = len(list)
-		list = append(list, t)
+	places := map[string]int{}
+	for i, t := range list {
+		places[t.ID] = i
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	seats, err := db.QueryContext(ctx, o.sql.SeatsOfTransfers, member, maxTransfers)
-	if err != nil {
-		return nil, err
-	}
-	defer seats.Close() //nolint:errcheck // seats.Err says what went wrong
-	for seats.Next() {
+	return list, store.Each(ctx, db, o.sql.SeatsOfTransfers, []any{member, maxTransfers}, func(row *sql.Rows) error {
 		var id, show, seat string
-		if err := seats.Scan(&id, &show, &seat); err != nil {
-			return nil, err
-		}
-		if i, ok := places[id]; ok {
+		err := row.Scan(&id, &show, &seat)
+		if i, ok := places[id]; ok && err == nil {
 			list[i].ShowID, list[i].SeatIDs = show, append(list[i].SeatIDs, seat)
 		}
-	}
-	return list, seats.Err()
+		return err
+	})
 }
 
 // Accept is the receiver's consent: the payment is charged now. Accepting twice is

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // Comment is a member's comment on a show.
@@ -103,22 +104,14 @@ func (d *Discussion) Comments(ctx context.Context, show, before string, limit in
 	if err := d.catalog.Exists(ctx, show); err != nil {
 		return nil, err
 	}
-	rows, err := d.store.Reader().QueryContext(ctx, d.sql.Comments, show, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("social: read comments: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var all []Comment
-	for rows.Next() {
+	all, err := store.List(ctx, d.store.Reader(), d.sql.Comments, []any{show, before, limit}, func(row *sql.Rows) (Comment, error) {
 		c := Comment{ShowID: show}
 		var at int64
-		if err := rows.Scan(&c.ID, &c.MemberID, &c.Text, &at); err != nil {
-			return nil, fmt.Errorf("social: read comments: %w", err)
-		}
+		err := row.Scan(&c.ID, &c.MemberID, &c.Text, &at)
 		c.CreatedAt = events.Time(at)
-		all = append(all, c)
-	}
-	if err := rows.Err(); err != nil {
+		return c, err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("social: read comments: %w", err)
 	}
 	return all, nil

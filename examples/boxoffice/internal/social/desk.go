@@ -31,7 +31,7 @@ type statements struct {
 type desk struct {
 	store   *store.Store
 	catalog *catalog.Catalog
-	outbox  Appender
+	outbox  store.Appender
 	sql     statements
 }
 

@@ -1,17 +1,14 @@
 package social
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/millrace-go/millrace/counter/driver"
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 var (
@@ -30,11 +27,6 @@ var (
 	// ErrVoteClosed is returned for a late vote.
 	ErrVoteClosed = errors.New("social: the vote is over")
 )
-
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
 
 // Config of a [Social].
 type Config struct {
@@ -76,7 +68,7 @@ type Social struct {
 
 // New makes a Social on an open store. deltas has the comments that were not counted
 // yet.
-func New(s *store.Store, c *catalog.Catalog, outbox Appender, deltas driver.Store, cfg Config) (*Social, error) {
+func New(s *store.Store, c *catalog.Catalog, outbox store.Appender, deltas driver.Store, cfg Config) (*Social, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

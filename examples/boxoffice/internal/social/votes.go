@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // Options are the songs that a vote on a setlist is about.
@@ -146,31 +147,21 @@ func won(tally []Tally) (first []string) {
 	return first
 }
 
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // tally counts the ballots, for all options in their order.
-func (v *Votes) tally(ctx context.Context, q querier, show string) ([]Tally, error) {
-	rows, err := q.QueryContext(ctx, v.sql.Tally, show)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+func (v *Votes) tally(ctx context.Context, q store.Querier, show string) ([]Tally, error) {
 	votes := map[string]int64{}
-	for rows.Next() {
+	err := store.Each(ctx, q, v.sql.Tally, []any{show}, func(row *sql.Rows) error {
 		var option string
 		var n int64
-		if err := rows.Scan(&option, &n); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&option, &n)
 		votes[option] = n
-	}
+		return err
+	})
 	all := make([]Tally, len(Options()))
 	for i, option := range Options() {
 		all[i] = Tally{Option: option, Votes: votes[option]}
 	}
-	return all, rows.Err()
+	return all, err
 }
 
 // Poll returns the state of a show's vote; member may be "".

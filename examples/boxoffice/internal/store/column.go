@@ -10,6 +10,11 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// RowQuerier is a [sql.DB] or a [sql.Tx].
+type RowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Each gives each row of a query to fn, until fn fails.
 func Each(ctx context.Context, q Querier, query string, args []any, fn func(row *sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
