@@ -1,6 +1,7 @@
 package officetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -84,12 +85,8 @@ type Config struct {
 // Start starts a fake box office and its gateway for the time of a test.
 func Start(t *testing.T, cfg Config) *Office {
 	t.Helper()
-	if cfg.Seats == 0 {
-		cfg.Seats = 40
-	}
-	if cfg.Hold == 0 {
-		cfg.Hold = time.Second
-	}
+	cfg.Seats = cmp.Or(cfg.Seats, 40)
+	cfg.Hold = cmp.Or(cfg.Hold, time.Second)
 	money := newLedger()
 	gs := httptest.NewServer(money)
 	faults := &trouble{fault: cfg.Fault, drop: cfg.Drop}

@@ -1,6 +1,7 @@
 package admissions
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -56,12 +57,8 @@ func New(s *store.Store, cfg Config) (*Log, error) {
 	if cfg.Holder == "" {
 		return nil, errors.New("admissions: Config.Holder is empty; name this process")
 	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, 10*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	l := &Log{store: s, cfg: cfg}
 	if err := s.Load(admissionsSQL, &l.sql); err != nil {
 		return nil, fmt.Errorf("admissions: %w", err)

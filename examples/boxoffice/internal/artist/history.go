@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,9 +72,7 @@ func (x *Reader) History(ctx context.Context, id string, q HistoryQuery) (Histor
 		}
 		before = n
 	}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
+	q.Limit = cmp.Or(q.Limit, 10)
 	if q.Limit < 0 || q.Limit > MaxHistory {
 		return History{}, ErrBadQuery
 	}

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -109,18 +110,10 @@ func New(s *store.Store, c *catalog.Catalog, outbox store.Appender, refunds Refu
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Hold == 0 {
-		cfg.Hold = 5 * time.Minute
-	}
-	if cfg.PaymentLimit == 0 {
-		cfg.PaymentLimit = 2 * time.Minute
-	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Hold = cmp.Or(cfg.Hold, 5*time.Minute)
+	cfg.PaymentLimit = cmp.Or(cfg.PaymentLimit, 2*time.Minute)
+	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, 10*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	d := &desk{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg}
 	if err := s.Load(bookingSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("booking: %w", err)

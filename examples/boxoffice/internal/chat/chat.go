@@ -98,9 +98,7 @@ func (c Config) withDefaults() Config {
 	c.Lifetime = cmp.Or(c.Lifetime, 30*time.Minute)
 	c.Look = cmp.Or(c.Look, 2*time.Second)
 	c.Alerts = cmp.Or(c.Alerts, 1024)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -1,6 +1,7 @@
 package heldseats
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -91,15 +92,9 @@ func New(s *store.Store, to Store, cfg Config) (*Mirror, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Every == 0 {
-		cfg.Every = 10 * time.Second
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 500 * time.Millisecond
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Every = cmp.Or(cfg.Every, 10*time.Second)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 500*time.Millisecond)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	m := &Mirror{seats: s, copy: to, cfg: cfg, wake: signal.New(), waiting: map[string][]Change{}}
 	if err := s.Load(heldSQL, &m.sql); err != nil {
 		return nil, fmt.Errorf("heldseats: %w", err)

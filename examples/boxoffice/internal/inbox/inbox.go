@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -85,21 +86,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.LeaseTTL == 0 {
-		c.LeaseTTL = 10 * time.Second
-	}
-	if c.Page == 0 {
-		c.Page = 500
-	}
-	if c.SendLease == 0 {
-		c.SendLease = 2500 * time.Millisecond
-	}
-	if c.SendTimeout == 0 {
-		c.SendTimeout = c.SendLease / 2
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, 10*time.Second)
+	c.Page = cmp.Or(c.Page, 500)
+	c.SendLease = cmp.Or(c.SendLease, 2500*time.Millisecond)
+	c.SendTimeout = cmp.Or(c.SendTimeout, c.SendLease/2)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

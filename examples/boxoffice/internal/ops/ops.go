@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,21 +83,11 @@ func (c Config) validate() error {
 
 // defaults sets what was left out.
 func (c *Config) defaults() {
-	if c.HoldGrace == 0 {
-		c.HoldGrace = 30 * time.Second
-	}
-	if c.OpenFor == 0 {
-		c.OpenFor = 2 * time.Minute
-	}
-	if c.CountGrace == 0 {
-		c.CountGrace = 30 * time.Second
-	}
-	if c.Every == 0 {
-		c.Every = 5 * time.Second
-	}
-	if c.PassTime == 0 {
-		c.PassTime = 15 * time.Second
-	}
+	c.HoldGrace = cmp.Or(c.HoldGrace, 30*time.Second)
+	c.OpenFor = cmp.Or(c.OpenFor, 2*time.Minute)
+	c.CountGrace = cmp.Or(c.CountGrace, 30*time.Second)
+	c.Every = cmp.Or(c.Every, 5*time.Second)
+	c.PassTime = cmp.Or(c.PassTime, 15*time.Second)
 }
 
 // Ops answers an operator's questions: by the transport's last answer, and in methods

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -56,24 +57,14 @@ func (c ExecutorConfig) validate(timeout time.Duration) error {
 }
 
 func (c ExecutorConfig) withDefaults() ExecutorConfig {
-	if c.Concurrency == 0 {
-		c.Concurrency = 128
-	}
-	if c.Lease == 0 {
-		c.Lease = 15 * time.Second
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, 128)
+	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	if c.Retry == (kit.Backoff{}) {
 		c.Retry = kit.Backoff{Initial: 500 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
 	}
-	if c.Look == 0 {
-		c.Look = time.Second
-	}
-	if c.Drain == 0 {
-		c.Drain = 10 * time.Second
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Look = cmp.Or(c.Look, time.Second)
+	c.Drain = cmp.Or(c.Drain, 10*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -1,6 +1,7 @@
 package social
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,15 +73,9 @@ func New(s *store.Store, c *catalog.Catalog, outbox store.Appender, deltas drive
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Vote == 0 {
-		cfg.Vote = 7 * 24 * time.Hour
-	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Vote = cmp.Or(cfg.Vote, 7*24*time.Hour)
+	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, 10*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	d := &desk{store: s, catalog: c, outbox: outbox}
 	if err := s.Load(socialSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("social: %w", err)
