@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -71,9 +72,7 @@ func parse(args []string, stderr io.Writer) (config, error) {
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
-	if c.admin == "" {
-		c.admin = os.Getenv("BOXOFFICE_ADMIN_TOKEN")
-	}
+	c.admin = cmp.Or(c.admin, os.Getenv("BOXOFFICE_ADMIN_TOKEN"))
 	return c, c.validate(flags.Args())
 }
 

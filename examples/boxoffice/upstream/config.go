@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -64,21 +65,11 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.BodyBytes == 0 {
-		c.BodyBytes = 300_000
-	}
-	if c.Limit == 0 {
-		c.Limit = 500
-	}
-	if c.BanFor == 0 {
-		c.BanFor = 10 * time.Second
-	}
-	if c.DailyBudget == 0 {
-		c.DailyBudget = 20_000_000
-	}
-	if c.LogCalls == 0 {
-		c.LogCalls = 2_000_000
-	}
+	c.BodyBytes = cmp.Or(c.BodyBytes, 300_000)
+	c.Limit = cmp.Or(c.Limit, 500)
+	c.BanFor = cmp.Or(c.BanFor, 10*time.Second)
+	c.DailyBudget = cmp.Or(c.DailyBudget, 20_000_000)
+	c.LogCalls = cmp.Or(c.LogCalls, 2_000_000)
 	if c.Clock == nil {
 		c.Clock = boottime.Now
 	}

@@ -90,7 +90,7 @@ func Run(ctx context.Context, s Subject) (Result, error) {
 	a.judgeLimits(ctx)
 	a.judgeLate()
 	a.judgeLedger(ctx)
-	a.judgeCommunity(ctx)
+	community{s, &a.find, a.records}.judge(ctx)
 	a.judgeOps(ctx)
 	a.judgeRooms()
 	if ctx.Err() != nil {

@@ -57,14 +57,14 @@ func (v *visitor) room(ctx context.Context, room string) (all []crowd.Message, e
 	}
 }
 
-// judgeCounts compares the counts of the shows with the listed items. A show may have
+// counts compares the counts of the shows with the listed items. A show may have
 // an old count for a moment.
-func (a *audit) judgeCounts(ctx context.Context, v visitor, listed map[string]int64) {
+func (o community) counts(ctx context.Context, v visitor, listed map[string]int64) {
 	told := map[string]int64{}
 	for since := time.Now(); ; {
 		shows, err := v.shows(ctx)
 		if err != nil {
-			a.find.Fault(checkCounts, "the shows: %v", err)
+			o.find.Fault(checkCounts, "the shows: %v", err)
 			return
 		}
 		for _, show := range shows {
@@ -73,13 +73,13 @@ func (a *audit) judgeCounts(ctx context.Context, v visitor, listed map[string]in
 		if maps.Equal(told, listed) {
 			return
 		}
-		if time.Since(since) > min(a.s.Patience, countedWithin) || crowd.Sleep(ctx, 100*time.Millisecond) != nil {
+		if time.Since(since) > min(o.s.Patience, countedWithin) || crowd.Sleep(ctx, 100*time.Millisecond) != nil {
 			break
 		}
 	}
 	for show, n := range told {
 		if n != listed[show] {
-			a.find.Fault(checkCounts, "%s tells %d comments and lists %d", show, n, listed[show])
+			o.find.Fault(checkCounts, "%s tells %d comments and lists %d", show, n, listed[show])
 		}
 	}
 }

@@ -111,16 +111,3 @@ func (a *audit) judgeInbox(rec *crowd.Record, box []crowd.Notice) {
 		}
 	}
 }
-
-// judgeAlerts checks that the chat alerts of streams are in the rooms.
-func (a *audit) judgeAlerts(said []posted) {
-	rooms := map[string]string{}
-	for _, p := range said {
-		rooms[p.id] = p.place
-	}
-	for id, room := range a.s.Crowd.Alerts() {
-		if is, ok := rooms[id]; !ok && !a.s.Foreign || ok && is != room {
-			a.find.Fault(checkKept, "a stream told of message %s in the room of %s, and it is not there", id, room)
-		}
-	}
-}

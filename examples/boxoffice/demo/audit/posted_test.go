@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 )
 
 // A fan's posts, compared with the stored ones.
@@ -39,8 +40,8 @@ func TestPosted(t *testing.T) {
 		"nobody's":                    {crowd.Said{Sent: 1}, []posted{{"1", "show-1", "hello"}}, 1},
 	} {
 		c.said.Place, c.said.Text = "show-1", "hi"
-		a := &audit{records: []*crowd.Record{{Member: "ann"}}}
-		a.judgePosted(checkComments, c.there, func(*crowd.Record) []*crowd.Said { return []*crowd.Said{&c.said} })
+		a := community{find: &judge.Findings{}, records: []*crowd.Record{{Member: "ann"}}}
+		a.posted(checkComments, c.there, func(*crowd.Record) []*crowd.Said { return []*crowd.Said{&c.said} })
 		if got := a.find.Count(checkComments); got != c.wrong {
 			t.Errorf("%s: %d findings, want %d: %v", name, got, c.wrong, a.find.Checks())
 		}
@@ -59,8 +60,8 @@ func TestOrderOfMessages(t *testing.T) {
 		"the last is first": {[]posted{{id: "3"}, {id: "1"}, {id: "2"}}, 1},
 	} {
 		rec := &crowd.Record{Community: crowd.Community{Messages: []*crowd.Said{{ID: "1"}, {ID: "2"}, {ID: ""}, {ID: "3"}}}}
-		a := &audit{records: []*crowd.Record{rec}}
-		a.judgeOrder(c.there)
+		a := community{find: &judge.Findings{}, records: []*crowd.Record{rec}}
+		a.order(c.there)
 		if got := a.find.Count(checkChat); got != c.wrong {
 			t.Errorf("%s: %d findings, want %d: %v", name, got, c.wrong, a.find.Checks())
 		}

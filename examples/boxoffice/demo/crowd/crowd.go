@@ -1,6 +1,7 @@
 package crowd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,24 +57,14 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Concurrency == 0 {
-		c.Concurrency = 256
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, 256)
 	if c.Fans > 0 {
 		c.Concurrency = min(c.Concurrency, c.Fans)
 	}
-	if c.Run == "" {
-		c.Run = "0"
-	}
-	if c.Think == 0 {
-		c.Think = 200 * time.Millisecond
-	}
-	if c.Patience == 0 {
-		c.Patience = 60 * time.Second
-	}
-	if c.Membership == 0 {
-		c.Membership = 30_000
-	}
+	c.Run = cmp.Or(c.Run, "0")
+	c.Think = cmp.Or(c.Think, 200*time.Millisecond)
+	c.Patience = cmp.Or(c.Patience, 60*time.Second)
+	c.Membership = cmp.Or(c.Membership, 30_000)
 	return c
 }
 

@@ -1,14 +1,12 @@
 package officetest
 
 import (
-	"crypto/rand"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,51 +61,10 @@ const (
 // Admin is the admin token.
 const Admin = "officetest-admin-token"
 
-// Office is the fake.
+// Office is the fake, put together of its parts.
 type Office struct {
 	URL, GatewayURL string
-
-	fault  Fault
-	hold   time.Duration
-	drop   func(*http.Request) bool
-	cut    func(*http.Request, int) bool
-	ledger *ledger
-
-	threshold int
-	noFree    bool
-
-	mu           sync.Mutex
-	inside       map[string]map[string]bool // members by event
-	line         map[string][]string
-	most         int                // there ever were inside an event
-	seats        map[string][]*seat // by event
-	reservations map[string]*reservation
-	payments     map[string]*payment // by id
-	keys         map[string]*payment
-	community    community
-	once         sync.Once // the fault happens one time
-	jobs         sync.WaitGroup
-}
-
-type seat struct {
-	crowd.Seat
-	owner string
-}
-
-type reservation struct {
-	crowd.Ticket
-	member string // whose ticket it is now
-	buyer  string
-	paying bool // it has a payment, which ends it or buys it
-}
-
-// limit is how many seats of a show a member may hold, and buy.
-const limit = 6
-
-type payment struct {
-	crowd.PaymentAnswer
-	key, card, member, kind, to string
-	accepted                    bool // a transfer, by its receiver
+	*room
 }
 
 // Config of an [Office].
@@ -128,80 +85,78 @@ type Config struct {
 // Start starts a fake box office and its gateway for the time of a test.
 func Start(t *testing.T, cfg Config) *Office {
 	t.Helper()
-	if cfg.Seats == 0 {
-		cfg.Seats = 40
-	}
-	if cfg.Hold == 0 {
-		cfg.Hold = time.Second
-	}
+	cfg.Seats = cmp.Or(cfg.Seats, 40)
+	cfg.Hold = cmp.Or(cfg.Hold, time.Second)
 	money := newLedger()
 	gs := httptest.NewServer(money)
-	o := &Office{
-		GatewayURL: gs.URL, ledger: money, fault: cfg.Fault, hold: cfg.Hold, drop: cfg.Drop, cut: cfg.Cut,
-		threshold: cfg.Threshold, noFree: cfg.NoFree, inside: map[string]map[string]bool{}, line: map[string][]string{}, seats: map[string][]*seat{},
-		reservations: map[string]*reservation{}, payments: map[string]*payment{}, keys: map[string]*payment{}, community: newCommunity(),
+	faults := &trouble{fault: cfg.Fault, drop: cfg.Drop}
+	members := newCommunity(faults)
+	seats := &sale{trouble: faults, community: members, hold: cfg.Hold, seats: map[string][]*seat{}, reservations: map[string]*reservation{}}
+	payments := &till{trouble: faults, sale: seats, community: members, ledger: money, payments: map[string]*payment{}, keys: map[string]*payment{}}
+	waiting := &room{
+		trouble: faults, sale: seats, threshold: cfg.Threshold, noFree: cfg.NoFree, inside: map[string]map[string]bool{}, line: map[string][]string{},
 	}
 	for show := 1; show <= 2; show++ {
 		id := fmt.Sprint("show-", show)
 		for n := range cfg.Seats {
-			o.seats[id] = append(o.seats[id], &seat{Seat: crowd.Seat{ID: fmt.Sprint("A-", n+1), Status: "AVAILABLE", Price: 1000 + int64(n)}})
+			seats.seats[id] = append(seats.seats[id], &seat{Seat: crowd.Seat{ID: fmt.Sprint("A-", n+1), Status: "AVAILABLE", Price: 1000 + int64(n)}})
 		}
 	}
-	server := httptest.NewServer(o.handler())
-	o.URL = server.URL
+	server := httptest.NewServer(handler(waiting, seats, payments, members, &operator{faults, seats, payments}, &streams{faults, members, cfg.Cut}))
 	t.Cleanup(func() {
 		server.Close()
 		gs.Close()
-		o.jobs.Wait()
+		faults.jobs.Wait()
 	})
-	return o
+	return &Office{URL: server.URL, GatewayURL: gs.URL, room: waiting}
 }
 
-func (o *Office) handler() http.Handler {
+// handler has the routes of all parts.
+func handler(w *room, s *sale, t *till, c *community, p *operator, live *streams) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(r *http.Request) (int, any){
-		"POST /api/login":                 o.login,
-		"POST /api/queue/check/{event}":   o.check,
-		"POST /api/queue/leave/{event}":   o.leave,
-		"GET /api/shows":                  o.shows,
-		"GET /api/seats/{event}":          o.plan,
-		"POST /api/seats/reserve":         o.reserve,
-		"GET /api/reservations/{id}":      o.ask,
-		"GET /api/me/tickets":             o.tickets,
-		"DELETE /api/me/tickets/{id}":     o.cancel,
-		"POST /api/payments":              o.pay,
-		"GET /api/payments/{id}":          o.payment,
-		"POST /api/payments/{id}/refund":  o.refund,
-		"POST /api/transfers":             o.pay,
-		"POST /api/transfers/{id}/accept": o.accept,
-		"POST /api/memberships":           o.pay,
-		"GET /api/admin/invariants":       o.invariants,
-		"GET /api/admin/ops":              o.ops,
-		"POST /api/shows/{id}/view":       o.view,
-		"POST /api/shows/{id}/like":       o.like,
-		"DELETE /api/shows/{id}/like":     o.like,
-		"GET /api/me/likes":               o.likes,
-		"POST /api/members/{id}/follow":   o.follow,
-		"GET /api/me/follows":             o.follows,
-		"POST /api/shows/{id}/comments":   o.comment,
-		"GET /api/shows/{id}/comments":    o.comments,
-		"DELETE /api/comments/{id}":       o.deleteComment,
-		"POST /api/rooms/{id}/join":       o.join,
-		"POST /api/rooms/{id}/messages":   o.say,
-		"GET /api/rooms/{id}/messages":    o.messages,
-		"GET /api/notifications":          o.inbox,
+		"POST /api/login":                 c.login,
+		"POST /api/queue/check/{event}":   w.check,
+		"POST /api/queue/leave/{event}":   w.leave,
+		"GET /api/shows":                  s.shows,
+		"GET /api/seats/{event}":          s.plan,
+		"POST /api/seats/reserve":         s.reserve,
+		"GET /api/reservations/{id}":      s.ask,
+		"GET /api/me/tickets":             s.tickets,
+		"DELETE /api/me/tickets/{id}":     s.cancel,
+		"POST /api/payments":              t.pay,
+		"GET /api/payments/{id}":          t.payment,
+		"POST /api/payments/{id}/refund":  t.refund,
+		"POST /api/transfers":             t.pay,
+		"POST /api/transfers/{id}/accept": t.accept,
+		"POST /api/memberships":           t.pay,
+		"GET /api/admin/invariants":       p.invariants,
+		"GET /api/admin/ops":              p.ops,
+		"POST /api/shows/{id}/view":       c.view,
+		"POST /api/shows/{id}/like":       c.like,
+		"DELETE /api/shows/{id}/like":     c.like,
+		"GET /api/me/likes":               c.listLikes,
+		"POST /api/members/{id}/follow":   c.follow,
+		"GET /api/me/follows":             c.listFollows,
+		"POST /api/shows/{id}/comments":   c.comment,
+		"GET /api/shows/{id}/comments":    c.listComments,
+		"DELETE /api/comments/{id}":       c.deleteComment,
+		"POST /api/rooms/{id}/join":       c.join,
+		"POST /api/rooms/{id}/messages":   c.say,
+		"GET /api/rooms/{id}/messages":    c.messages,
+		"GET /api/notifications":          c.listInbox,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		mux.HandleFunc(pattern, func(out http.ResponseWriter, r *http.Request) {
 			code, body := handle(r)
-			if o.drop != nil && o.drop(r) {
+			if w.drop != nil && w.drop(r) {
 				panic(http.ErrAbortHandler)
 			}
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(code)
-			_ = json.NewEncoder(w).Encode(body)
+			out.Header().Set("Content-Type", "application/json")
+			out.WriteHeader(code)
+			_ = json.NewEncoder(out).Encode(body)
 		})
 	}
-	mux.HandleFunc("GET /api/notifications/stream", o.stream)
+	mux.HandleFunc("GET /api/notifications/stream", live.stream)
 	return mux
 }
 
@@ -211,176 +166,4 @@ func problem(code int, format string, args ...any) (int, any) {
 
 func member(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer member:")
-}
-
-// strikes reports true once, for the chosen fault.
-func (o *Office) strikes(f Fault) (hit bool) {
-	if o.fault == f {
-		o.once.Do(func() { hit = true })
-	}
-	return hit
-}
-
-func (o *Office) login(r *http.Request) (int, any) {
-	var in struct{ MemberID string }
-	_ = json.NewDecoder(r.Body).Decode(&in)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.community.known[in.MemberID] = true
-	return 200, crowd.Login{Token: "member:" + in.MemberID}
-}
-
-func (o *Office) shows(*http.Request) (int, any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var list []crowd.Show
-	for id, seats := range o.seats {
-		s := crowd.Show{ID: id, CommentCount: int64(len(o.community.comments[id]))}
-		if o.fault == MiscountComment {
-			s.CommentCount++
-		}
-		s.Seats.Total, s.Limits = len(seats), crowd.Limits{Held: limit, Bought: limit}
-		for _, x := range seats {
-			if x.Status == "AVAILABLE" || o.fault == SellTwice {
-				s.Seats.Available++
-			}
-		}
-		list = append(list, s)
-	}
-	return 200, list
-}
-
-func (o *Office) plan(r *http.Request) (int, any) {
-	event := r.PathValue("event")
-	if r.Header.Get("x-queue-entry-token") != "entry:"+event+":"+member(r) {
-		return problem(403, "Queue entry token required")
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var plan crowd.Seats
-	for _, s := range o.seats[event] {
-		seat := s.Seat
-		if o.fault == SellTwice || o.fault == UnsoldSeat && seat.Status == "SOLD" {
-			seat.Status = "AVAILABLE"
-		}
-		plan.Seats = append(plan.Seats, seat)
-	}
-	return 200, plan
-}
-
-func (o *Office) reserve(r *http.Request) (int, any) {
-	var in struct {
-		EventID string
-		SeatIDs []string
-	}
-	_ = json.NewDecoder(r.Body).Decode(&in)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var take []*seat
-	amount := int64(0)
-	for _, s := range o.seats[in.EventID] {
-		if slices.Contains(in.SeatIDs, s.ID) {
-			if s.Status != "AVAILABLE" && o.fault != SellTwice {
-				return problem(409, "seat %s is taken", s.ID)
-			}
-			take, amount = append(take, s), amount+s.Price
-		}
-	}
-	if o.has(member(r), in.EventID)+len(take) > limit && o.fault != NoLimits {
-		return problem(409, "more seats than a member may have")
-	}
-	id := "r-" + rand.Text()
-	for _, s := range take {
-		s.Status, s.owner = "HOLD", id
-	}
-	ends := time.Now().Add(o.hold)
-	o.reservations[id] = &reservation{member: member(r), buyer: member(r), Ticket: crowd.Ticket{
-		ReservationID: id, EventID: in.EventID, SeatIDs: in.SeatIDs, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}}
-	if o.fault != StuckHold {
-		o.later(time.Until(ends), func() { o.timeOver(id) })
-	}
-	if o.strikes(WrongAmount) {
-		amount++
-	}
-	return 201, crowd.Hold{ReservationID: id, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}
-}
-
-// has counts the seats of an event that a member holds or bought.
-func (o *Office) has(member, event string) (n int) {
-	for _, res := range o.reservations {
-		if res.buyer == member && res.EventID == event && res.Status != crowd.Cancelled {
-			n += len(res.SeatIDs)
-		}
-	}
-	return n
-}
-
-// timeOver ends a hold, unless it has a payment.
-func (o *Office) timeOver(id string) {
-	if res := o.reservations[id]; res != nil && !res.paying {
-		o.end(id, crowd.Held)
-	}
-}
-
-// later runs fn under the lock after d. A test waits for it.
-func (o *Office) later(d time.Duration, fn func()) {
-	o.jobs.Add(1)
-	time.AfterFunc(d, func() {
-		defer o.jobs.Done()
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		fn()
-	})
-}
-
-// end cancels a reservation that is still in the given state.
-func (o *Office) end(id, state string) {
-	res := o.reservations[id]
-	if res == nil || res.Status != state {
-		return
-	}
-	res.Status = crowd.Cancelled
-	o.mark(id, "AVAILABLE")
-}
-
-func (o *Office) mark(id, status string) {
-	for _, s := range o.seats[o.reservations[id].EventID] {
-		if s.owner == id {
-			if s.Status = status; status == "AVAILABLE" {
-				s.owner = ""
-			}
-		}
-	}
-}
-
-func (o *Office) ask(r *http.Request) (int, any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	res := o.reservations[r.PathValue("id")]
-	if res == nil || res.member != member(r) {
-		return problem(404, "no such reservation")
-	}
-	return 200, res.Ticket
-}
-
-func (o *Office) tickets(r *http.Request) (int, any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	mine := crowd.Tickets{}
-	for _, res := range o.reservations {
-		if res.member == member(r) {
-			if res.Status == crowd.Confirmed && o.strikes(LoseTicket) {
-				continue
-			}
-			mine.Tickets = append(mine.Tickets, res.Ticket)
-		}
-	}
-	return 200, mine
-}
-
-func (o *Office) cancel(r *http.Request) (int, any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.end(r.PathValue("id"), crowd.Held)
-	return 204, nil
 }

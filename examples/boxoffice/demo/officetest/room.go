@@ -7,68 +7,80 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 )
 
+// room is the waiting room of each event.
+type room struct {
+	*trouble
+	sale      *sale
+	threshold int
+	noFree    bool
+
+	inside map[string]map[string]bool // members by event
+	line   map[string][]string
+	most   int // there ever were inside an event
+}
+
 // check lets members in while there are places, and in their order.
-func (o *Office) check(r *http.Request) (int, any) {
-	if o.strikes(ServerError) {
+func (w *room) check(r *http.Request) (int, any) {
+	if w.strikes(ServerError) {
 		return problem(500, "something broke")
 	}
 	event, who := r.PathValue("event"), member(r)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.inside[event][who] && o.soldOut(event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.inside[event][who] && w.soldOut(event) {
 		return 410, map[string]any{"type": "/problems/sold-out", "status": 410}
 	}
-	if o.inside[event] == nil {
-		o.inside[event] = map[string]bool{}
+	if w.inside[event] == nil {
+		w.inside[event] = map[string]bool{}
 	}
-	if !o.inside[event][who] && !slices.Contains(o.line[event], who) {
-		at := len(o.line[event])
-		if o.fault == PushIn {
+	if !w.inside[event][who] && !slices.Contains(w.line[event], who) {
+		at := len(w.line[event])
+		if w.fault == PushIn {
 			at = 0
 		}
-		o.line[event] = slices.Insert(o.line[event], at, who)
+		w.line[event] = slices.Insert(w.line[event], at, who)
 	}
-	for len(o.line[event]) > 0 && (o.threshold == 0 || len(o.inside[event]) < o.threshold) {
-		o.inside[event][o.line[event][0]] = true
-		o.line[event] = o.line[event][1:]
+	for len(w.line[event]) > 0 && (w.threshold == 0 || len(w.inside[event]) < w.threshold) {
+		w.inside[event][w.line[event][0]] = true
+		w.line[event] = w.line[event][1:]
 	}
-	o.most = max(o.most, len(o.inside[event]))
-	place := crowd.Place{QueueSize: len(o.line[event]), CurrentUsers: len(o.inside[event]), Threshold: o.threshold}
-	if o.threshold == 0 {
-		place.Threshold = len(o.inside[event])
+	w.most = max(w.most, len(w.inside[event]))
+	place := crowd.Place{QueueSize: len(w.line[event]), CurrentUsers: len(w.inside[event]), Threshold: w.threshold}
+	if w.threshold == 0 {
+		place.Threshold = len(w.inside[event])
 	}
-	if o.strikes(Overfull) {
+	if w.strikes(Overfull) {
 		place.CurrentUsers = place.Threshold + 1
 	}
-	if !o.inside[event][who] {
-		place.Status, place.Position, place.NextPoll = "queued", 1+slices.Index(o.line[event], who), .05
-		place.SoldOut = o.noFree
+	if !w.inside[event][who] {
+		place.Status, place.Position, place.NextPoll = "queued", 1+slices.Index(w.line[event], who), .05
+		place.SoldOut = w.noFree
 		return 200, place
 	}
 	place.Status, place.EntryToken = "active", "entry:"+event+":"+who
 	return 200, place
 }
 
-func (o *Office) soldOut(event string) bool {
-	return o.fault == FalseSoldOut || !slices.ContainsFunc(o.seats[event], func(s *seat) bool { return s.Status != "SOLD" })
+func (w *room) soldOut(event string) bool {
+	return w.fault == FalseSoldOut || !slices.ContainsFunc(w.sale.seats[event], func(s *seat) bool { return s.Status != "SOLD" })
 }
 
-func (o *Office) leave(r *http.Request) (int, any) {
+func (w *room) leave(r *http.Request) (int, any) {
 	event, who := r.PathValue("event"), member(r)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.inside[event], who)
-	o.line[event] = slices.DeleteFunc(o.line[event], func(other string) bool { return other == who })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.inside[event], who)
+	w.line[event] = slices.DeleteFunc(w.line[event], func(other string) bool { return other == who })
 	return 204, nil
 }
 
 // Inside returns how many are inside the events or in line, and the most that ever
 // were inside one.
-func (o *Office) Inside() (now, most int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for event := range o.inside {
-		now += len(o.inside[event]) + len(o.line[event])
+func (w *room) Inside() (now, most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for event := range w.inside {
+		now += len(w.inside[event]) + len(w.line[event])
 	}
-	return now, o.most
+	return now, w.most
 }

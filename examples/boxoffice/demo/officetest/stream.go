@@ -7,19 +7,26 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 )
 
+// streams are the live streams of the members.
+type streams struct {
+	*trouble
+	community *community
+	cut       func(*http.Request, int) bool
+}
+
 // stream sends a member's events live, after the last one that the client saw.
-func (o *Office) stream(w http.ResponseWriter, r *http.Request) {
-	if o.drop != nil && o.drop(r) {
+func (s *streams) stream(w http.ResponseWriter, r *http.Request) {
+	if s.drop != nil && s.drop(r) {
 		panic(http.ErrAbortHandler)
 	}
 	who := member(r)
 	w.Header().Set("Content-Type", "text/event-stream")
-	at := o.welcome(who, r.Header.Get("Last-Event-ID"))
+	at := s.welcome(who, r.Header.Get("Last-Event-ID"))
 	for {
-		events, news := o.fed(who, at)
+		events, news := s.fed(who, at)
 		at += len(events)
 		for _, e := range events {
-			if o.fault == StreamTwice {
+			if s.fault == StreamTwice {
 				e += e
 			}
 			if _, err := w.Write([]byte(e)); err != nil {
@@ -27,7 +34,7 @@ func (o *Office) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		w.(http.Flusher).Flush()
-		if o.cut != nil && o.cut(r, at) {
+		if s.cut != nil && s.cut(r, at) {
 			panic(http.ErrAbortHandler)
 		}
 		select {
@@ -39,21 +46,21 @@ func (o *Office) stream(w http.ResponseWriter, r *http.Request) {
 }
 
 // welcome finds out where a stream begins.
-func (o *Office) welcome(who, last string) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch o.fault {
+func (s *streams) welcome(who, last string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.fault {
 	case StreamOnly:
-		o.tellNotice(who, crowd.Notice{ID: "nowhere/" + who, Type: "FOLLOW", RefID: "nobody", Message: "nobody follows you"})
+		s.community.tellNotice(who, crowd.Notice{ID: "nowhere/" + who, Type: "FOLLOW", RefID: "nobody", Message: "nobody follows you"})
 	case StreamAlert:
-		o.tell(who, "event: chat\nid: ;chat=nowhere\ndata: {\"roomId\":\"show-1\"}\n\n")
+		s.community.tell(who, "event: chat\nid: ;chat=nowhere\ndata: {\"roomId\":\"show-1\"}\n\n")
 	case StreamTwice:
-		o.notify(who, "FOLLOW", "nobody", "nobody follows you")
+		s.community.notify(who, "FOLLOW", "nobody", "nobody follows you")
 	}
 	if last == "" {
 		return 0
 	}
-	for i, e := range o.community.feeds[who] {
+	for i, e := range s.community.feeds[who] {
 		if strings.Contains(e, "\nid: "+last+"\n") {
 			return i + 1
 		}
@@ -62,8 +69,8 @@ func (o *Office) welcome(who, last string) int {
 }
 
 // fed has the next events of a stream, and a signal for more.
-func (o *Office) fed(who string, from int) ([]string, <-chan struct{}) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.community.feeds[who][from:], o.community.news
+func (s *streams) fed(who string, from int) ([]string, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.community.feeds[who][from:], s.community.news
 }

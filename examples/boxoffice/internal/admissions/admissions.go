@@ -1,6 +1,7 @@
 package admissions
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -56,12 +57,8 @@ func New(s *store.Store, cfg Config) (*Log, error) {
 	if cfg.Holder == "" {
 		return nil, errors.New("admissions: Config.Holder is empty; name this process")
 	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, 10*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	l := &Log{store: s, cfg: cfg}
 	if err := s.Load(admissionsSQL, &l.sql); err != nil {
 		return nil, fmt.Errorf("admissions: %w", err)
@@ -88,22 +85,14 @@ func (l *Log) Add(ctx context.Context, all ...Admission) error {
 // Newest returns the newest admissions, the latest first: limit of them, 1 to
 // MaxNewest.
 func (l *Log) Newest(ctx context.Context, limit int) ([]Admission, error) {
-	rows, err := l.store.Reader().QueryContext(ctx, l.sql.Newest, min(max(limit, 1), MaxNewest))
-	if err != nil {
-		return nil, fmt.Errorf("admissions: read: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var all []Admission
-	for rows.Next() {
+	all, err := store.List(ctx, l.store.Reader(), l.sql.Newest, []any{min(max(limit, 1), MaxNewest)}, func(row *sql.Rows) (Admission, error) {
 		var a Admission
 		var at int64
-		if err := rows.Scan(&a.EventID, &a.UserID, &at); err != nil {
-			return nil, fmt.Errorf("admissions: read: %w", err)
-		}
+		err := row.Scan(&a.EventID, &a.UserID, &at)
 		a.AdmittedAt = time.UnixMilli(at).UTC()
-		all = append(all, a)
-	}
-	if err := rows.Err(); err != nil {
+		return a, err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("admissions: read: %w", err)
 	}
 	return all, nil

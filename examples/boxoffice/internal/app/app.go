@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,21 +70,13 @@ func New(cfg config.Config, opt Options) (*App, error) {
 	if len(cfg.Roles) == 0 {
 		return nil, errors.New("app: no roles; use config.Parse to make the configuration")
 	}
-	if opt.Logger == nil {
-		opt.Logger = slog.Default()
-	}
+	opt.Logger = cmp.Or(opt.Logger, slog.Default())
 	if opt.Out == nil {
 		opt.Out = io.Discard
 	}
-	if opt.Drain == 0 {
-		opt.Drain = 15 * time.Second
-	}
-	if opt.Settle == 0 {
-		opt.Settle = 5 * time.Second
-	}
-	if opt.GatewayTimeout == 0 {
-		opt.GatewayTimeout = 2 * time.Second
-	}
+	opt.Drain = cmp.Or(opt.Drain, 15*time.Second)
+	opt.Settle = cmp.Or(opt.Settle, 5*time.Second)
+	opt.GatewayTimeout = cmp.Or(opt.GatewayTimeout, 2*time.Second)
 	return &App{cfg: cfg, opt: opt, ready: make(chan struct{})}, nil
 }
 

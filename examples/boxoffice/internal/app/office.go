@@ -145,8 +145,8 @@ func (o *office) start(run *stages, s *server, ln net.Listener) {
 		run.start("pruner", o.consumers.pruner.Run)
 		run.start("hold timeout", o.sales.booking.Run)
 		run.start("payments", o.sales.executor.Run)
-		run.start("votes", o.social.Run)
-		run.start("comment counts", o.social.RunCounts)
+		run.start("votes", o.social.Votes.Run)
+		run.start("comment counts", o.social.Counts.Run)
 		run.start("notifications", o.news.inbox.Run)
 		if m := o.artists; m != nil {
 			// They request refreshes, so they end before the consumers.

@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -83,15 +84,9 @@ func NewArchiver(m *Mirror, cfg ArchiverConfig) (*Archiver, error) {
 	if cfg.Zone == nil {
 		cfg.Zone = time.Local
 	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = time.Minute
-	}
-	if cfg.Again == 0 {
-		cfg.Again = 10 * time.Minute
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, time.Minute)
+	cfg.Again = cmp.Or(cfg.Again, 10*time.Minute)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	a := &Archiver{m: m, cfg: cfg}
 	return a, loadSQL(m.store, archiveSQL, &a.sql)
 }

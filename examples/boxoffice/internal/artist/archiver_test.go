@@ -158,7 +158,7 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("from the archive: %+v", v)
 	}
 	was := r.box.Query(t, `SELECT last_updated_at FROM artists WHERE artist_id = 'd366'`)
-	r.mirror.touch(t.Context())
+	r.mirror.touches.write(t.Context())
 	if err := r.refresh(t, request(t, "d366", event.High, 2)); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package artist
 import (
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // maxRecent bounds how many answers are remembered. Beyond it all are dropped, which
@@ -26,7 +28,7 @@ type asks struct {
 	limit int // of deferred
 	keep  time.Duration
 	// some has something when a deferred ask is to be written.
-	some chan struct{}
+	some signal.Signal
 
 	mu       sync.Mutex
 	pending  map[string]struct{}
@@ -41,7 +43,7 @@ type asks struct {
 
 func newAsks(size, limit int, keep time.Duration) *asks {
 	return &asks{
-		queue: make(chan ask, size), limit: limit, keep: keep, some: make(chan struct{}, 1),
+		queue: make(chan ask, size), limit: limit, keep: keep, some: signal.New(),
 		pending: map[string]struct{}{}, room: make(chan struct{}), recent: map[string]time.Time{},
 	}
 }
@@ -91,7 +93,7 @@ func (a *asks) put(q ask) bool {
 		return false
 	}
 	a.deferred = append(a.deferred, q)
-	signal(a.some)
+	a.some.Wake()
 	return true
 }
 
@@ -174,12 +176,4 @@ func (a *asks) standing() (waiting int, dropped int64, away bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.pending), a.dropped, a.away
-}
-
-// signal puts a value into a channel with a buffer of one, unless it has one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

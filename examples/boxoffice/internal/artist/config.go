@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -19,7 +20,7 @@ type Config struct {
 	// ReadTimeout bounds a read of the database, and one of the archive; 2 s
 	// when zero.
 	ReadTimeout time.Duration
-	// RefreshEvery is how old a check must be before [Mirror.Refresh] asks for
+	// RefreshEvery is how old a check must be before [Reader.Refresh] asks for
 	// another; 10 s when zero.
 	RefreshEvery time.Duration
 	// Queue is how many reads may wait in memory to have their refresh asked for; 1,024
@@ -77,23 +78,13 @@ func (c Config) withDefaults() Config {
 			*d.field = d.value
 		}
 	}
-	if c.Queue == 0 {
-		c.Queue = 1024
-	}
-	if c.Deferred == 0 {
-		c.Deferred = 10_000
-	}
-	if c.Askers == 0 {
-		c.Askers = 32
-	}
-	if c.Holder == "" {
-		c.Holder = rand.Text()
-	}
+	c.Queue = cmp.Or(c.Queue, 1024)
+	c.Deferred = cmp.Or(c.Deferred, 10_000)
+	c.Askers = cmp.Or(c.Askers, 32)
+	c.Holder = cmp.Or(c.Holder, rand.Text())
 	if c.HighLag == nil {
 		c.HighLag = func() (int64, bool) { return 0, false }
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }

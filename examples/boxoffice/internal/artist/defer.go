@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -29,9 +30,25 @@ const (
 
 type askStatements struct{ Defer, Deferred, Answered, Later string }
 
+// deferrals are questions that wait in the table artist_asks.
+type deferrals struct {
+	*desk
+	askers *askers
+	table  askStatements
+	repeat signal.Signal // has something when the table has
+}
+
+// run writes questions to the table, and repeats those of the table.
+func (d *deferrals) run(ctx context.Context) {
+	var parts sync.WaitGroup
+	parts.Go(func() { d.keepDeferring(ctx) })
+	parts.Go(func() { d.keepRepeating(ctx) })
+	parts.Wait()
+}
+
 // keepDeferring writes questions to the table that were refused or had no place in
 // the queue.
-func (m *Mirror) keepDeferring(ctx context.Context) {
+func (d *deferrals) keepDeferring(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
 	failed := false
@@ -39,13 +56,13 @@ func (m *Mirror) keepDeferring(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-m.asks.some:
+		case <-d.asks.some:
 		case <-again.C:
 		}
-		err := m.deferAll(ctx)
+		err := d.deferAll(ctx)
 		if err != nil && ctx.Err() == nil {
 			if !failed {
-				m.cfg.Logger.Warn("refreshes that wait cannot be written down, will try again", "error", err)
+				d.cfg.Logger.Warn("refreshes that wait cannot be written down, will try again", "error", err)
 			}
 			again.Reset(lookEvery)
 		}
@@ -54,23 +71,23 @@ func (m *Mirror) keepDeferring(ctx context.Context) {
 }
 
 // deferAll writes all waiting questions.
-func (m *Mirror) deferAll(ctx context.Context) error {
+func (d *deferrals) deferAll(ctx context.Context) error {
 	for {
-		batch := m.asks.first(deferBatch)
+		batch := d.asks.first(deferBatch)
 		if len(batch) == 0 {
 			return nil
 		}
-		if err := m.deferred(ctx, batch); err != nil {
+		if err := d.deferred(ctx, batch); err != nil {
 			return err
 		}
-		m.metrics.deferred.Add(int64(len(batch)))
-		m.asks.written(len(batch))
-		signal(m.repeat)
+		d.metrics.deferred.Add(int64(len(batch)))
+		d.asks.written(len(batch))
+		d.repeat.Wake()
 	}
 }
 
 // deferred writes asks to the table, and their artists where reads look.
-func (m *Mirror) deferred(ctx context.Context, batch []ask) error {
+func (d *deferrals) deferred(ctx context.Context, batch []ask) error {
 	// The list may have an artist twice; a statement must not. Writers meet in
 	// one order.
 	batch = slices.Clone(batch)
@@ -80,37 +97,37 @@ func (m *Mirror) deferred(ctx context.Context, batch []ask) error {
 	for _, q := range batch {
 		wanted, asked = append(wanted, q.id), append(asked, q.id, string(q.reason), q.request)
 	}
-	return m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, rows(m.sql.Wanted, 1, len(batch)), wanted...); err != nil {
+	return d.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, rows(d.sql.Wanted, 1, len(batch)), wanted...); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, rows(m.askSQL.Defer, 3, len(batch)), asked...)
+		_, err := tx.ExecContext(ctx, rows(d.table.Defer, 3, len(batch)), asked...)
 		return err
 	})
 }
 
 // keepRepeating asks the questions of the table, in one process at a time.
-func (m *Mirror) keepRepeating(ctx context.Context) {
-	job := m.store.NewJob(asksLease, m.cfg.Holder, asksLeaseTTL, m.cfg.Logger)
+func (d *deferrals) keepRepeating(ctx context.Context) {
+	job := d.store.NewJob(asksLease, d.cfg.Holder, asksLeaseTTL, d.cfg.Logger)
 	defer job.GiveBack(ctx)
 	look := time.NewTimer(0)
 	defer look.Stop()
 	wait := lookEvery
-	for written := m.repeat; ; {
+	for written := d.repeat; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-written:
 		case <-look.C:
 		}
-		asked, err := m.repeatDue(ctx, job)
+		asked, err := d.repeatDue(ctx, job)
 		switch {
 		case err == nil && asked == deferBatch: // there may be more
-			wait, written = lookEvery, m.repeat
+			wait, written = lookEvery, d.repeat
 			look.Reset(0)
 			continue
 		case err == nil || errors.Is(err, store.ErrLeaseHeld):
-			wait, written = lookEvery, m.repeat
+			wait, written = lookEvery, d.repeat
 		default:
 			job.Lost()
 			wait, written = min(2*wait, lookLatest), nil
@@ -121,8 +138,8 @@ func (m *Mirror) keepRepeating(ctx context.Context) {
 
 // repeatDue asks the due questions, up to a batch, and returns their number.
 // Questions that could not be asked stay.
-func (m *Mirror) repeatDue(ctx context.Context, job *store.Job) (asked int, err error) {
-	due, needless, err := m.due(ctx)
+func (d *deferrals) repeatDue(ctx context.Context, job *store.Job) (asked int, err error) {
+	due, needless, err := d.due(ctx)
 	if err != nil || len(due)+len(needless) == 0 {
 		return 0, err
 	}
@@ -130,56 +147,50 @@ func (m *Mirror) repeatDue(ctx context.Context, job *store.Job) (asked int, err 
 	if err != nil {
 		return 0, err
 	}
-	published, later, refused := m.askAll(ctx, due)
+	published, later, refused := d.askAll(ctx, due)
 	done := slices.Sorted(slices.Values(append(needless, published...)))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.AskTimeout)
 	defer cancel()
-	err = m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = d.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := lease.Keep(ctx, tx, asksLeaseTTL); err != nil {
 			return err
 		}
-		if err := each(ctx, tx, m.askSQL.Answered, done); err != nil {
+		if err := each(ctx, tx, d.table.Answered, done); err != nil {
 			return err
 		}
-		return each(ctx, tx, m.askSQL.Later, later)
+		return each(ctx, tx, d.table.Later, later)
 	})
 	return len(due) + len(needless), errors.Join(refused, err)
 }
 
 // due returns the questions to ask, and the artists whose questions are obsolete.
-func (m *Mirror) due(ctx context.Context) (due []ask, needless []string, err error) {
-	found, err := m.store.Reader().QueryContext(ctx, m.askSQL.Deferred, deferBatch)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer found.Close() //nolint:errcheck // found.Err says what went wrong
-	for found.Next() {
+func (d *deferrals) due(ctx context.Context) (due []ask, needless []string, err error) {
+	err = store.Each(ctx, d.store.Reader(), d.table.Deferred, []any{deferBatch}, func(row *sql.Rows) error {
 		var q ask
 		var since bool
-		if err := found.Scan(&q.id, &q.reason, &q.request, &since); err != nil {
-			return nil, nil, err
-		}
+		err := row.Scan(&q.id, &q.reason, &q.request, &since)
 		if since {
 			needless = append(needless, q.id)
 		} else {
 			due = append(due, q)
 		}
-	}
-	return due, needless, found.Err()
+		return err
+	})
+	return due, needless, err
 }
 
 // askAll asks several at once, and stops at the first failure. Those that the
 // coalescer reports as in flight are asked again later: after a failure it is unknown
 // whether the lock belongs to a published request.
-func (m *Mirror) askAll(ctx context.Context, all []ask) (published, later []string, err error) {
+func (d *deferrals) askAll(ctx context.Context, all []ask) (published, later []string, err error) {
 	var mu sync.Mutex
 	var askers sync.WaitGroup
 	work := make(chan ask)
 	failed := make(chan struct{})
-	for range min(m.cfg.Askers, len(all)) {
+	for range min(d.cfg.Askers, len(all)) {
 		askers.Go(func() {
 			for q := range work {
-				mine, e := m.ask(ctx, q)
+				mine, e := d.askers.ask(ctx, q)
 				mu.Lock()
 				switch {
 				case e != nil:

@@ -232,7 +232,7 @@ func TestDeferredUntilPublished(t *testing.T) {
 	repeat := func() {
 		t.Helper()
 		job := r.box.Store.NewJob(asksLease, "test", time.Minute, quiet)
-		if _, err := m.repeatDue(t.Context(), job); err != nil {
+		if _, err := m.deferrals.repeatDue(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 		job.GiveBack(t.Context())

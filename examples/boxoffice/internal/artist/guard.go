@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,8 @@ type BreakerConfig struct {
 }
 
 func (c BreakerConfig) withDefaults() BreakerConfig {
-	if c.Failures == 0 {
-		c.Failures = 3
-	}
-	if c.Open == 0 {
-		c.Open = 5 * time.Second
-	}
+	c.Failures = cmp.Or(c.Failures, 3)
+	c.Open = cmp.Or(c.Open, 5*time.Second)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,7 @@ var ErrBadQuery = errors.New("artist: Before is the id of a change, and Limit 1 
 // History returns the artist's snapshots of the last 90 days, the current one among
 // them if it is that young. It fails with ErrBadID or ErrBadQuery, or when the
 // database does.
-func (m *Mirror) History(ctx context.Context, id string, q HistoryQuery) (History, error) {
+func (x *Reader) History(ctx context.Context, id string, q HistoryQuery) (History, error) {
 	if err := CheckID(id); err != nil {
 		return History{}, err
 	}
@@ -71,22 +72,20 @@ func (m *Mirror) History(ctx context.Context, id string, q HistoryQuery) (Histor
 		}
 		before = n
 	}
-	if q.Limit == 0 {
-		q.Limit = 10
-	}
+	q.Limit = cmp.Or(q.Limit, 10)
 	if q.Limit < 0 || q.Limit > MaxHistory {
 		return History{}, ErrBadQuery
 	}
-	h, err := m.history(ctx, id, before, q.Limit)
+	h, err := x.history(ctx, id, before, q.Limit)
 	if err != nil {
 		return History{}, fmt.Errorf("artist: the history of %s: %w", id, err)
 	}
 	return h, nil
 }
 
-func (m *Mirror) history(ctx context.Context, id string, before int64, limit int) (h History, err error) {
+func (x *Reader) history(ctx context.Context, id string, before int64, limit int) (h History, err error) {
 	// One row more shows whether there is another page.
-	found, err := m.store.Reader().QueryContext(ctx, m.sql.History, id, before, historyFor.Milliseconds(), limit+1)
+	found, err := x.store.Reader().QueryContext(ctx, x.sql.History, id, before, historyFor.Milliseconds(), limit+1)
 	if err != nil {
 		return h, err
 	}
@@ -105,8 +104,8 @@ func (m *Mirror) history(ctx context.Context, id string, before int64, limit int
 		}
 		c := Change{ID: strconv.FormatInt(at, 10), ChangedAt: events.Time(changed)}
 		if c.Snapshot, err = unpack(packed, hash); err != nil {
-			m.metrics.unreadable.Add(1)
-			m.cfg.Logger.Warn("a snapshot of the history could not be read", "artist", id, "change", c.ID, "error", err)
+			x.metrics.unreadable.Add(1)
+			x.cfg.Logger.Warn("a snapshot of the history could not be read", "artist", id, "change", c.ID, "error", err)
 		}
 		size += len(c.Snapshot)
 		h.Changes = append(h.Changes, c)

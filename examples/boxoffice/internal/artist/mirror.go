@@ -3,27 +3,33 @@ package artist
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
-// Mirror answers reads and requests refreshes. It is safe for concurrent use.
+// desk is what the parts of a Mirror share.
+type desk struct {
+	store   *store.Store
+	sql     statements
+	cfg     Config
+	metrics *metrics
+	asks    *asks
+}
+
+// Mirror answers reads and requests refreshes. It is put together here of the parts that
+// have its methods. It is safe for concurrent use.
 type Mirror struct {
-	store     *store.Store
-	sql       statements
-	askSQL    askStatements
-	cfg       Config
-	coalescer *coalesce.Coalescer
-	publisher message.Publisher
-	asks      *asks
-	repeat    chan struct{} // has something when the table artist_asks has
-	touches   *touches
-	metrics   *metrics
-	flights   singleflight.Group
+	*desk
+	*Reader
+	*Requests
+
+	askers    *askers
+	deferrals *deferrals
 }
 
 // New makes a Mirror on an open store. Refreshes are asked for under the id of
@@ -41,22 +47,36 @@ func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config)
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	m := &Mirror{store: s, cfg: cfg.withDefaults(), coalescer: c, publisher: p, metrics: newMetrics()}
-	if err := loadSQL(s, artistSQL, &m.sql); err != nil {
+	cfg = cfg.withDefaults()
+	d := &desk{store: s, cfg: cfg, metrics: newMetrics(), asks: newAsks(cfg.Queue, cfg.Deferred, cfg.AskedFor)}
+	if err := loadSQL(s, artistSQL, &d.sql); err != nil {
 		return nil, err
 	}
-	if err := loadSQL(s, asksSQL, &m.askSQL); err != nil {
+	m := &Mirror{desk: d, Requests: &Requests{coalescer: c, publisher: p}}
+	m.askers = &askers{d, m.Requests}
+	m.deferrals = &deferrals{desk: d, askers: m.askers, repeat: signal.New()}
+	if err := loadSQL(s, asksSQL, &m.deferrals.table); err != nil {
 		return nil, err
 	}
-	m.asks, m.repeat = newAsks(m.cfg.Queue, m.cfg.Deferred, m.cfg.AskedFor), make(chan struct{}, 1)
-	m.touches = newTouches()
+	m.Reader = &Reader{desk: d, deferrals: m.deferrals, touches: newTouches(d)}
 	return m, nil
 }
 
-// Run asks for the refreshes that reads and [Mirror.Refresh] queue, and notes which
+// Run asks for the refreshes that reads and [Reader.Refresh] queue, and notes which
 // artists were read, until ctx ends. Then it writes the queued refreshes to the
 // database, from which another process or the next one asks for them. It returns nil.
 func (m *Mirror) Run(ctx context.Context) error {
-	m.run(ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() { m.askers.run(ctx) })
+	parts.Go(func() { m.touches.run(ctx) })
+	parts.Go(func() { m.deferrals.run(ctx) })
+	parts.Wait()
+	m.asks.rest()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.AskTimeout)
+	defer cancel()
+	if err := m.deferrals.deferAll(last); err != nil {
+		waiting, _, _ := m.asks.standing()
+		m.cfg.Logger.Warn("refreshes that were queued are forgotten; the next reads ask for them", "artists", waiting, "error", err)
+	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -17,12 +18,8 @@ type Pace struct {
 }
 
 func (p Pace) withDefaults() Pace {
-	if p.Usual == 0 {
-		p.Usual = 250
-	}
-	if p.Evening == 0 {
-		p.Evening = 150
-	}
+	p.Usual = cmp.Or(p.Usual, 250)
+	p.Evening = cmp.Or(p.Evening, 150)
 	if p.Zone == nil {
 		p.Zone = time.Local
 	}

@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -84,15 +85,11 @@ func (c PrefetchConfig) withDefaults() PrefetchConfig {
 			*d.field = d.value
 		}
 	}
-	if c.HoldAbove == 0 {
-		c.HoldAbove = 5000
-	}
+	c.HoldAbove = cmp.Or(c.HoldAbove, 5000)
 	if c.LowLag == nil {
 		c.LowLag = func() (int64, bool) { return 0, false }
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Pace = c.Pace.withDefaults()
 	return c
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
@@ -33,32 +35,40 @@ func (r record) age() time.Duration { return time.Duration(r.at-r.checked) * tim
 // every read would spend the shared budget on an artist that fails.
 func (r record) resting() bool { return r.state == "FAILED" && r.retry > r.at }
 
+// Reader reads artists, their histories, and takes wishes to refresh them.
+type Reader struct {
+	*desk
+	deferrals *deferrals
+	touches   *touches
+	flights   singleflight.Group
+}
+
 // Get returns the mirror's data of an artist and, when the data is too old or
 // missing, has a refresh asked for. It waits for the database, for the archive when
 // the snapshot lies there, and for no other server. It fails with ErrBadID, or when
 // the database does.
-func (m *Mirror) Get(ctx context.Context, id string) (View, error) {
+func (x *Reader) Get(ctx context.Context, id string) (View, error) {
 	if err := CheckID(id); err != nil {
 		return View{}, err
 	}
-	l, err := m.look(ctx, id)
+	l, err := x.look(ctx, id)
 	if err != nil {
 		return View{}, err
 	}
-	if l.found && l.at-l.requested >= m.cfg.TouchEvery.Milliseconds() {
-		m.touches.add(id)
+	if l.found && l.at-l.requested >= x.cfg.TouchEvery.Milliseconds() {
+		x.touches.add(id)
 	}
-	v := m.view(ctx, id, l)
+	v := x.view(ctx, id, l)
 	if v.UpdateQueued {
-		v.EstimatedWaitMs = m.estimatedWait()
+		v.EstimatedWaitMs = x.estimatedWait()
 	}
 	return v, nil
 }
 
 // estimatedWait is how long a refresh that is queued now will take, in ms; nil when
 // unknown.
-func (m *Mirror) estimatedWait() *int64 {
-	n, known := m.cfg.HighLag()
+func (x *Reader) estimatedWait() *int64 {
+	n, known := x.cfg.HighLag()
 	if !known || n <= 0 {
 		return nil
 	}
@@ -75,21 +85,21 @@ type look struct {
 
 // look reads an artist. Concurrent readers of one artist share the reading and the
 // unpacking.
-func (m *Mirror) look(ctx context.Context, id string) (look, error) {
+func (x *Reader) look(ctx context.Context, id string) (look, error) {
 	if err := ctx.Err(); err != nil {
 		return look{}, err
 	}
-	flight := m.flights.DoChan(id, func() (any, error) {
+	flight := x.flights.DoChan(id, func() (any, error) {
 		// The read serves many callers, so no caller's deadline bounds it.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.ReadTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.cfg.ReadTimeout)
 		defer cancel()
-		r, found, err := m.read(ctx, id)
+		r, found, err := x.read(ctx, id)
 		if err != nil {
 			return look{}, err
 		}
 		l := look{record: r, found: found}
 		if r.missing == 0 {
-			l.snapshot = m.content(ctx, id, r)
+			l.snapshot = x.content(ctx, id, r)
 		}
 		return l, nil
 	})
@@ -102,8 +112,8 @@ func (m *Mirror) look(ctx context.Context, id string) (look, error) {
 	}
 }
 
-func (m *Mirror) read(ctx context.Context, id string) (r record, found bool, err error) {
-	err = m.store.Reader().QueryRowContext(ctx, m.sql.Read, id).Scan(&r.version, &r.hash, &r.updated, &r.checked,
+func (x *Reader) read(ctx context.Context, id string) (r record, found bool, err error) {
+	err = x.store.Reader().QueryRowContext(ctx, x.sql.Read, id).Scan(&r.version, &r.hash, &r.updated, &r.checked,
 		&r.missing, &r.requested, &r.content, &r.state, &r.retry, &r.tier, &r.asked, &r.at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return record{}, false, nil
@@ -115,17 +125,17 @@ func (m *Mirror) read(ctx context.Context, id string) (r record, found bool, err
 }
 
 // view decides how fresh a record is and whether a refresh is wanted.
-func (m *Mirror) view(ctx context.Context, id string, r look) View {
+func (x *Reader) view(ctx context.Context, id string, r look) View {
 	queue := func(reason Reason) bool {
 		if r.asked > 0 {
-			return m.asks.promises()
+			return x.asks.promises()
 		}
-		return m.queue(ctx, ask{id: id, reason: reason, unknown: !r.found, request: requestID(ctx)})
+		return x.queue(ctx, ask{id: id, reason: reason, unknown: !r.found, request: requestID(ctx)})
 	}
 	age := r.age()
 	switch {
 	case !r.found:
-		known := m.asks.knows(id)
+		known := x.asks.knows(id)
 		v := View{Freshness: NotFound, UpdateQueued: queue(CacheMiss)}
 		if known && v.UpdateQueued {
 			v.Freshness = Updating
@@ -133,7 +143,7 @@ func (m *Mirror) view(ctx context.Context, id string, r look) View {
 		return v
 	case r.missing > 0:
 		v := View{Freshness: NotFound, LastCheckedAt: when(r.checked)}
-		if age >= m.cfg.MissingFor {
+		if age >= x.cfg.MissingFor {
 			v.UpdateQueued = queue(TooOld)
 		}
 		return v
@@ -145,7 +155,7 @@ func (m *Mirror) view(ctx context.Context, id string, r look) View {
 		if v.UpdateQueued = !r.resting() && queue(CacheMiss); v.UpdateQueued {
 			v.Freshness = Updating
 		}
-	case age < m.cfg.FreshFor:
+	case age < x.cfg.FreshFor:
 	default:
 		v.Freshness = Stale
 		v.UpdateQueued = !r.resting() && queue(TooOld)
@@ -155,28 +165,28 @@ func (m *Mirror) view(ctx context.Context, id string, r look) View {
 
 // content unpacks the snapshot, which may be in the archive. An unreadable one counts
 // as missing: the refresh restores it.
-func (m *Mirror) content(ctx context.Context, id string, r record) []byte {
+func (x *Reader) content(ctx context.Context, id string, r record) []byte {
 	if r.hash == "" {
 		return nil
 	}
-	content, err := m.stored(ctx, id, r)
+	content, err := x.stored(ctx, id, r)
 	if err != nil {
-		m.metrics.unreadable.Add(1)
-		m.cfg.Logger.Warn("a snapshot could not be read; it is fetched again", "artist", id, "error", err)
+		x.metrics.unreadable.Add(1)
+		x.cfg.Logger.Warn("a snapshot could not be read; it is fetched again", "artist", id, "error", err)
 		return nil
 	}
 	return content
 }
 
-func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error) {
+func (x *Reader) stored(ctx context.Context, id string, r record) ([]byte, error) {
 	packed, hash := r.content, r.hash
 	for try := 1; packed == nil; try++ {
-		if r.tier == 0 || m.cfg.Archive == nil {
+		if r.tier == 0 || x.cfg.Archive == nil {
 			return nil, errors.New("artist: the extract is neither in the database nor in the archive")
 		}
 		var err error
-		if packed, err = m.cfg.Archive.Get(ctx, r.tier, id); err == nil {
-			m.metrics.unarchived.Add(1)
+		if packed, err = x.cfg.Archive.Get(ctx, r.tier, id); err == nil {
+			x.metrics.unarchived.Add(1)
 			break
 		}
 		if !errors.Is(err, archive.ErrNotFound) || try == 2 {
@@ -184,7 +194,7 @@ func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error
 		}
 		// It moved between the look and the read.
 		var found bool
-		if r, found, err = m.read(ctx, id); err != nil || !found {
+		if r, found, err = x.read(ctx, id); err != nil || !found {
 			return nil, errors.Join(err, archive.ErrNotFound)
 		}
 		packed, hash = r.content, r.hash
@@ -194,22 +204,22 @@ func (m *Mirror) stored(ctx context.Context, id string, r record) ([]byte, error
 
 // queue has a refresh asked for and reports whether one is in flight. When too many
 // wait, it waits for the database to take some of them.
-func (m *Mirror) queue(ctx context.Context, q ask) bool {
-	queued, full := m.asks.offer(q)
+func (x *Reader) queue(ctx context.Context, q ask) bool {
+	queued, full := x.asks.offer(q)
 	if full == nil {
 		return queued
 	}
-	late := time.NewTimer(m.cfg.ReadTimeout)
+	late := time.NewTimer(x.cfg.ReadTimeout)
 	defer late.Stop()
 	for full != nil {
 		select {
 		case <-full:
-			queued, full = m.asks.offer(q)
+			queued, full = x.asks.offer(q)
 		case <-late.C:
-			m.asks.drop()
+			x.asks.drop()
 			return false
 		case <-ctx.Done():
-			m.asks.drop()
+			x.asks.drop()
 			return false
 		}
 	}

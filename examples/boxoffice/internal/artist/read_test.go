@@ -269,7 +269,7 @@ func TestTouches(t *testing.T) {
 	}
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = 1`)
 	r.get(t, "1")
-	r.mirror.touch(t.Context())
+	r.mirror.touches.write(t.Context())
 	if n := r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE last_requested_at > 1`); n != "1" {
 		t.Error("a read was not noted")
 	}

@@ -48,33 +48,33 @@ func (e *RestingError) Error() string {
 // without an error the wish is in the database, and outlives this process; it is
 // coalesced with other requests for the artist. It fails with ErrBadID, ErrUnknown,
 // a *RestingError, or when the database does.
-func (m *Mirror) Refresh(ctx context.Context, id string) (Refreshing, error) {
+func (x *Reader) Refresh(ctx context.Context, id string) (Refreshing, error) {
 	if err := CheckID(id); err != nil {
 		return Refreshing{}, err
 	}
-	r, _, err := m.read(ctx, id)
+	r, _, err := x.read(ctx, id)
 	if err != nil {
 		return Refreshing{}, err
 	}
 	out := Refreshing{Status: RefreshQueued, LastCheckedAt: when(r.checked)}
 	switch {
-	case r.missing > 0 && r.age() < m.cfg.MissingFor:
+	case r.missing > 0 && r.age() < x.cfg.MissingFor:
 		return Refreshing{}, ErrUnknown
 	case r.resting():
 		return Refreshing{}, &RestingError{For: time.Duration(r.retry-r.at) * time.Millisecond}
-	case r.checked > 0 && r.age() < m.cfg.RefreshEvery:
+	case r.checked > 0 && r.age() < x.cfg.RefreshEvery:
 		out.Status = RefreshChecked
 		return out, nil
 	case r.asked == 0:
-		if err := m.deferred(ctx, []ask{{id: id, reason: UserRequest, request: requestID(ctx)}}); err != nil {
+		if err := x.deferrals.deferred(ctx, []ask{{id: id, reason: UserRequest, request: requestID(ctx)}}); err != nil {
 			return Refreshing{}, fmt.Errorf("artist: refresh %s: %w", id, err)
 		}
-		signal(m.repeat)
+		x.deferrals.repeat.Wake()
 	}
-	if !m.asks.promises() {
+	if !x.asks.promises() {
 		out.Status = RefreshWaiting
 		return out, nil
 	}
-	out.EstimatedWaitMs = m.estimatedWait()
+	out.EstimatedWaitMs = x.estimatedWait()
 	return out, nil
 }

@@ -18,11 +18,13 @@ const (
 
 // touches collects the artists that were read, so that reading writes nothing.
 type touches struct {
+	*desk
+
 	mu  sync.Mutex
 	ids map[string]struct{}
 }
 
-func newTouches() *touches { return &touches{ids: map[string]struct{}{}} }
+func newTouches(d *desk) *touches { return &touches{desk: d, ids: map[string]struct{}{}} }
 
 func (t *touches) add(id string) {
 	t.mu.Lock()
@@ -44,8 +46,8 @@ func (t *touches) take() []string {
 	return ids
 }
 
-// keepTouching periodically writes the artists that were read.
-func (m *Mirror) keepTouching(ctx context.Context) {
+// run periodically writes the artists that were read.
+func (t *touches) run(ctx context.Context) {
 	tick := time.NewTicker(touchEvery)
 	defer tick.Stop()
 	for {
@@ -53,19 +55,19 @@ func (m *Mirror) keepTouching(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			m.touch(ctx)
+			t.write(ctx)
 		}
 	}
 }
 
-func (m *Mirror) touch(ctx context.Context) {
-	for ids := range slices.Chunk(m.touches.take(), touchBatch) {
-		err := m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, list(m.sql.Touch, len(ids)), anys(ids)...)
+func (t *touches) write(ctx context.Context) {
+	for ids := range slices.Chunk(t.take(), touchBatch) {
+		err := t.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, list(t.sql.Touch, len(ids)), anys(ids)...)
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn("reads of artists were not noted; the next ones will be", "artists", len(ids), "error", err)
+			t.cfg.Logger.Warn("reads of artists were not noted; the next ones will be", "artists", len(ids), "error", err)
 		}
 	}
 }

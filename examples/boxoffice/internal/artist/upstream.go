@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -69,15 +70,9 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 	case cfg.Timeout < 0 || cfg.MaxBody < 0:
 		return nil, errors.New("artist: Timeout and MaxBody must not be negative; use 0 for the defaults")
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 5 * time.Second
-	}
-	if cfg.MaxBody == 0 {
-		cfg.MaxBody = 1 << 20
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, 1<<20)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.URL = strings.TrimRight(cfg.URL, "/")
 	client := func(p event.Priority) *http.Client {
 		return &http.Client{

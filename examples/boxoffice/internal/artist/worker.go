@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -143,20 +144,13 @@ func (w *Worker) known(ctx context.Context, jobs []job) (known map[string]string
 }
 
 func (m *Mirror) hashes(ctx context.Context, ids []string) (map[string]string, error) {
-	found, err := m.store.Reader().QueryContext(ctx, list(m.sql.Known, len(ids)), anys(ids)...)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close() //nolint:errcheck // found.Err says what went wrong
 	known := make(map[string]string, len(ids))
-	for found.Next() {
+	return known, store.Each(ctx, m.store.Reader(), list(m.sql.Known, len(ids)), anys(ids), func(row *sql.Rows) error {
 		var id, hash string
-		if err := found.Scan(&id, &hash); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&id, &hash)
 		known[id] = hash
-	}
-	return known, found.Err()
+		return err
+	})
 }
 
 func (w *Worker) fetchAll(ctx context.Context, p event.Priority, jobs []job, known map[string]string) []result {

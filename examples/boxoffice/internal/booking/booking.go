@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,11 +15,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/sqltx"
 )
-
-//go:embed sql/booking.sql
-var bookingSQL string
 
 // The states of a reservation.
 const (
@@ -52,11 +47,6 @@ var (
 	ErrUsed = errors.New("booking: the ticket was used")
 )
 
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
-
 // Refunder requests the refund of a payment in the caller's transaction. It does
 // nothing when the refund was requested before, or the payment did not succeed.
 type Refunder interface {
@@ -76,12 +66,6 @@ type Reservation struct {
 
 	PaymentID, PaymentStatus, FailureReason string // "" without a payment
 	RefundState, RefundReason               string // NONE, REQUESTED, DONE
-}
-
-type statements struct {
-	Deadline, LockMember, Allowance, Insert                                 string
-	ByID, ByMember, SeatsOf, SeatsOfMember, Lock                            string
-	Confirm, CancelPending, CancelRefunded, NextDue, Overdue, CancelOverdue string
 }
 
 // Config of a [Booking].
@@ -111,38 +95,32 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Booking reserves seats. It is safe for concurrent use.
+// Booking reserves seats, and is put together here of the parts that do the rest with
+// reservations. It is safe for concurrent use.
 type Booking struct {
-	store   *store.Store
-	catalog *catalog.Catalog
-	outbox  Appender
-	refunds Refunder
-	cfg     Config
-	sql     statements
+	*desk
+	*Reservations
+	*Allowances
+	*Outcomes
+	*Timeouts
 }
 
 // New makes a Booking.
-func New(s *store.Store, c *catalog.Catalog, outbox Appender, refunds Refunder, cfg Config) (*Booking, error) {
+func New(s *store.Store, c *catalog.Catalog, outbox store.Appender, refunds Refunder, cfg Config) (*Booking, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Hold == 0 {
-		cfg.Hold = 5 * time.Minute
-	}
-	if cfg.PaymentLimit == 0 {
-		cfg.PaymentLimit = 2 * time.Minute
-	}
-	if cfg.LeaseTTL == 0 {
-		cfg.LeaseTTL = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	b := &Booking{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg}
-	if err := s.Load(bookingSQL, &b.sql); err != nil {
+	cfg.Hold = cmp.Or(cfg.Hold, 5*time.Minute)
+	cfg.PaymentLimit = cmp.Or(cfg.PaymentLimit, 2*time.Minute)
+	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, 10*time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	d := &desk{store: s, catalog: c, outbox: outbox, refunds: refunds, cfg: cfg}
+	if err := s.Load(bookingSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("booking: %w", err)
 	}
-	return b, nil
+	return &Booking{
+		desk: d, Reservations: &Reservations{d}, Allowances: &Allowances{d}, Outcomes: &Outcomes{d}, Timeouts: &Timeouts{d},
+	}, nil
 }
 
 // Reserve holds the seats for the member, all or none. Errors: a *LimitError when
@@ -236,41 +214,4 @@ func (b *Booking) Cancel(ctx context.Context, member, id string) (Reservation, e
 		return Reservation{}, err
 	}
 	return b.Get(ctx, member, id)
-}
-
-// cancel runs one of the conditional updates and, if it moved the reservation,
-// appends ReservationCancelled. The event is a child of parent when that has an id.
-// It reports whether the reservation was moved.
-func (b *Booking) cancel(ctx context.Context, tx *sql.Tx, id, statement string, args []any, reason string, parent event.Event) (bool, error) {
-	var show, member, request string
-	var at int64
-	err := b.store.Update(ctx, tx, statement, args, &show, &member, &at, &request)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("booking: cancel %s: %w", id, err)
-	}
-	seats, err := b.seatsOf(ctx, tx, id)
-	if err != nil {
-		return false, err
-	}
-	e, err := events.New(events.ReservationCancelled, "reservation", id, member, true, events.Cancelled{
-		ScheduleID: show, SeatIDs: seats, CancelledAt: events.Time(at), Reason: reason,
-	})
-	if err != nil {
-		return false, err
-	}
-	notice, err := b.notice(ctx, tx, id, show, member, seats, events.OutcomeCancelled, reason, at)
-	if err != nil {
-		return false, err
-	}
-	switch {
-	case parent.ID != "":
-		e, notice = e.CausedBy(parent), notice.CausedBy(parent)
-	case event.Correlation(ctx) == "": // a timer's: it came of the request that reserved
-		request = cmp.Or(request, id) // of a release that did not note it
-		e.CorrelationID, notice.CorrelationID = request, request
-	}
-	return true, b.outbox.Append(ctx, tx, e, notice)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // The two limits of a show.
@@ -51,18 +52,17 @@ func (e *LimitError) Error() string {
 		e.Asked, e.Remaining(), e.Held, e.Bought, e.Limit, e.Max)
 }
 
+// Allowances bound how many seats a member has.
+type Allowances struct{ *desk }
+
 // Allowance returns how many seats of a show the member may have, or
 // catalog.ErrNoShow.
-func (b *Booking) Allowance(ctx context.Context, member, show string) (Allowance, error) {
-	return b.allowance(ctx, b.store.Reader(), member, show)
+func (l *Allowances) Allowance(ctx context.Context, member, show string) (Allowance, error) {
+	return l.allowance(ctx, l.store.Reader(), member, show)
 }
 
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func (b *Booking) allowance(ctx context.Context, q rowQuerier, member, show string) (a Allowance, err error) {
-	err = q.QueryRowContext(ctx, b.sql.Allowance, member, show).Scan(&a.MaxHeld, &a.MaxBought, &a.Held, &a.Bought)
+func (l *Allowances) allowance(ctx context.Context, q store.RowQuerier, member, show string) (a Allowance, err error) {
+	err = q.QueryRowContext(ctx, l.sql.Allowance, member, show).Scan(&a.MaxHeld, &a.MaxBought, &a.Held, &a.Bought)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, catalog.ErrNoShow
 	}
@@ -75,11 +75,11 @@ func (b *Booking) allowance(ctx context.Context, q rowQuerier, member, show stri
 // within returns a *LimitError when the member may not hold n more seats of the show.
 // The member's row stays locked until tx ends: another hold of this member, in any
 // process, is counted before or waits.
-func (b *Booking) within(ctx context.Context, tx *sql.Tx, member, show string, n int) error {
-	if err := b.lockMember(ctx, tx, member); err != nil {
+func (l *Allowances) within(ctx context.Context, tx *sql.Tx, member, show string, n int) error {
+	if err := l.lockMember(ctx, tx, member); err != nil {
 		return fmt.Errorf("booking: lock the member %s: %w", member, err)
 	}
-	a, err := b.allowance(ctx, tx, member, show)
+	a, err := l.allowance(ctx, tx, member, show)
 	if err != nil {
 		return err
 	}
@@ -90,16 +90,16 @@ func (b *Booking) within(ctx context.Context, tx *sql.Tx, member, show string, n
 	return nil
 }
 
-func (b *Booking) lockMember(ctx context.Context, tx *sql.Tx, member string) error {
+func (l *Allowances) lockMember(ctx context.Context, tx *sql.Tx, member string) error {
 	lock := func() error {
 		var locked string
-		return tx.QueryRowContext(ctx, b.sql.LockMember, member).Scan(&locked)
+		return tx.QueryRowContext(ctx, l.sql.LockMember, member).Scan(&locked)
 	}
 	err := lock()
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if err := b.store.AddMember(ctx, tx, member); err != nil {
+	if err := l.store.AddMember(ctx, tx, member); err != nil {
 		return err
 	}
 	return lock()

@@ -14,13 +14,16 @@ const (
 	sweepBatch = 100
 )
 
+// Timeouts end the holds that were not paid.
+type Timeouts struct{ *desk }
+
 // Run ends holds when their time is over and no payment keeps them, while it has the
 // lease of that job, until ctx ends. After a failure of the database it tries again.
-func (b *Booking) Run(ctx context.Context) error {
-	return b.store.NewJob(sweepLease, b.cfg.Holder, b.cfg.LeaseTTL, b.cfg.Logger).Run(ctx, store.Work{
-		Next: b.sql.NextDue, Args: []any{b.cfg.PaymentLimit.Milliseconds()},
+func (t *Timeouts) Run(ctx context.Context) error {
+	return t.store.NewJob(sweepLease, t.cfg.Holder, t.cfg.LeaseTTL, t.cfg.Logger).Run(ctx, store.Work{
+		Next: t.sql.NextDue, Args: []any{t.cfg.PaymentLimit.Milliseconds()},
 		Do: func(ctx context.Context, lease store.Lease) error {
-			_, err := b.Sweep(ctx, lease, sweepBatch)
+			_, err := t.Sweep(ctx, lease, sweepBatch)
 			return err
 		},
 	})
@@ -28,14 +31,14 @@ func (b *Booking) Run(ctx context.Context) error {
 
 // Sweep ends up to limit overdue holds and returns their number. When it fails with
 // store.ErrLeaseLost, it has done nothing.
-func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int, error) {
+func (t *Timeouts) Sweep(ctx context.Context, lease store.Lease, limit int) (int, error) {
 	var n int
-	err := b.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := lease.Keep(ctx, tx, b.cfg.LeaseTTL); err != nil {
+	err := t.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lease.Keep(ctx, tx, t.cfg.LeaseTTL); err != nil {
 			return err
 		}
 		var err error
-		n, err = b.endOverdue(ctx, tx, limit)
+		n, err = t.endOverdue(ctx, tx, limit)
 		return err
 	})
 	if err != nil {
@@ -44,20 +47,20 @@ func (b *Booking) Sweep(ctx context.Context, lease store.Lease, limit int) (int,
 	return n, nil
 }
 
-func (b *Booking) endOverdue(ctx context.Context, tx *sql.Tx, limit int) (int, error) {
-	ids, err := store.Column(ctx, tx, b.sql.Overdue, b.cfg.PaymentLimit.Milliseconds(), limit)
+func (t *Timeouts) endOverdue(ctx context.Context, tx *sql.Tx, limit int) (int, error) {
+	ids, err := store.Column(ctx, tx, t.sql.Overdue, t.cfg.PaymentLimit.Milliseconds(), limit)
 	if err != nil {
 		return 0, err
 	}
-	return b.endFound(ctx, tx, ids)
+	return t.endFound(ctx, tx, ids)
 }
 
 // endFound ends the holds that were found overdue and are locked, except those that
 // got a payment meanwhile.
-func (b *Booking) endFound(ctx context.Context, tx *sql.Tx, ids []string) (ended int, err error) {
+func (t *Timeouts) endFound(ctx context.Context, tx *sql.Tx, ids []string) (ended int, err error) {
 	for _, id := range ids {
-		args := []any{id, b.cfg.PaymentLimit.Milliseconds()}
-		moved, err := b.cancel(ctx, tx, id, b.sql.CancelOverdue, args, HoldTimeout, event.Event{})
+		args := []any{id, t.cfg.PaymentLimit.Milliseconds()}
+		moved, err := t.cancel(ctx, tx, id, t.sql.CancelOverdue, args, HoldTimeout, event.Event{})
 		if err != nil {
 			return 0, err
 		}

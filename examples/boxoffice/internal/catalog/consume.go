@@ -14,18 +14,18 @@ import (
 
 // Consumers are the two groups that move seats after payments and
 // cancellations.
-func (c *Catalog) Consumers() []store.Consumer {
+func (s *Seating) Consumers() []store.Consumer {
 	return []store.Consumer{
 		{Topic: events.Payments, Group: events.GroupSold, Handlers: map[string]store.Handler{
-			events.PaymentSuccess: c.sell,
+			events.PaymentSuccess: s.sell,
 		}},
 		{Topic: events.Reservations, Group: events.GroupRelease, Handlers: map[string]store.Handler{
-			events.ReservationCancelled: c.release,
+			events.ReservationCancelled: s.release,
 		}},
 	}
 }
 
-func (c *Catalog) sell(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+func (s *Seating) sell(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 	var paid events.Paid
 	if err := e.UnmarshalData(&paid); err != nil {
 		return "", fault.MarkPermanent(err)
@@ -33,36 +33,30 @@ func (c *Catalog) sell(ctx context.Context, tx *sql.Tx, e event.Event) (string, 
 	if paid.PaymentType != events.ForReservation {
 		return "not seats", nil
 	}
-	n, err := c.move(ctx, tx, c.sql.Sell, paid.ReservationID)
+	n, err := s.move(ctx, tx, s.sql.Sell, paid.ReservationID)
 	if err != nil {
 		return "", err
 	}
 	if n == 0 {
 		return "none left", nil // the reservation ended before its payment came
 	}
-	show, seats, err := c.soldOf(ctx, tx, paid.ReservationID)
+	show, seats, err := s.soldOf(ctx, tx, paid.ReservationID)
 	if err != nil {
 		return "", err
 	}
-	c.tellMirror(ctx, func(m Mirror) { m.Freed(show, paid.ReservationID, seats) })
-	return "sold", c.tellSoldOut(ctx, tx, show, e)
+	s.tellMirror(ctx, func(m Mirror) { m.Freed(show, paid.ReservationID, seats) })
+	return "sold", s.tellSoldOut(ctx, tx, show, e)
 }
 
 // soldOf are the seats that were just sold.
-func (c *Catalog) soldOf(ctx context.Context, tx *sql.Tx, reservation string) (show string, seats []string, err error) {
-	rows, err := tx.QueryContext(ctx, c.sql.SoldOf, reservation)
-	if err != nil {
-		return "", nil, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
+func (s *Seating) soldOf(ctx context.Context, tx *sql.Tx, reservation string) (show string, seats []string, err error) {
+	err = store.Each(ctx, tx, s.sql.SoldOf, []any{reservation}, func(row *sql.Rows) error {
 		var seat string
-		if err := rows.Scan(&show, &seat); err != nil {
-			return "", nil, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
-		}
+		err := row.Scan(&show, &seat)
 		seats = append(seats, seat)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return "", nil, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
 	}
 	return show, seats, nil
@@ -71,7 +65,7 @@ func (c *Catalog) soldOf(ctx context.Context, tx *sql.Tx, reservation string) (s
 // tellSoldOut publishes ShowSoldOut when the sale took the show's last seats.
 // Concurrent sales of one show each see the other's seats as held: they check again
 // one after the other, behind the show's row.
-func (c *Catalog) tellSoldOut(ctx context.Context, tx *sql.Tx, show string, e event.Event) error {
+func (s *Seating) tellSoldOut(ctx context.Context, tx *sql.Tx, show string, e event.Event) error {
 	var left bool
 	look := func(statement string) error {
 		if err := tx.QueryRowContext(ctx, statement, show).Scan(&left); err != nil {
@@ -79,27 +73,27 @@ func (c *Catalog) tellSoldOut(ctx context.Context, tx *sql.Tx, show string, e ev
 		}
 		return nil
 	}
-	if err := look(c.sql.AnyAvailable); err != nil || left {
+	if err := look(s.sql.AnyAvailable); err != nil || left {
 		return err
 	}
-	if err := tx.QueryRowContext(ctx, c.sql.LockShow, show).Scan(&show); err != nil {
+	if err := tx.QueryRowContext(ctx, s.sql.LockShow, show).Scan(&show); err != nil {
 		return fmt.Errorf("catalog: lock %s: %w", show, err)
 	}
-	if err := look(c.sql.AnyUnsold); err != nil || left {
+	if err := look(s.sql.AnyUnsold); err != nil || left {
 		return err
 	}
 	gone, err := events.New(events.ShowSoldOut, "stock", show, e.ActorID, false, events.SoldOut{SoldOutAt: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	return c.outbox.Append(ctx, tx, gone.CausedBy(e))
+	return s.outbox.Append(ctx, tx, gone.CausedBy(e))
 }
 
-func (c *Catalog) release(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+func (s *Seating) release(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 	if e.AggregateID == "" {
 		return "", fault.MarkPermanent(fmt.Errorf("catalog: %s %s names no reservation", e.Type, e.ID))
 	}
-	n, err := c.move(ctx, tx, c.sql.Release, e.AggregateID)
+	n, err := s.move(ctx, tx, s.sql.Release, e.AggregateID)
 	if err != nil {
 		return "", err
 	}
@@ -108,12 +102,12 @@ func (c *Catalog) release(ctx context.Context, tx *sql.Tx, e event.Event) (strin
 	}
 	var ended events.Cancelled
 	if e.UnmarshalData(&ended) == nil { // else the mirror finds out by itself
-		c.tellMirror(ctx, func(m Mirror) { m.Freed(ended.ScheduleID, e.AggregateID, ended.SeatIDs) })
+		s.tellMirror(ctx, func(m Mirror) { m.Freed(ended.ScheduleID, e.AggregateID, ended.SeatIDs) })
 	}
 	return "released", nil
 }
 
-func (c *Catalog) move(ctx context.Context, tx *sql.Tx, statement, reservation string) (int64, error) {
+func (s *Seating) move(ctx context.Context, tx *sql.Tx, statement, reservation string) (int64, error) {
 	res, err := tx.ExecContext(ctx, statement, reservation)
 	if err != nil {
 		return 0, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
@@ -123,7 +117,7 @@ func (c *Catalog) move(ctx context.Context, tx *sql.Tx, statement, reservation s
 		return 0, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
 	}
 	if n > 0 {
-		c.afterCommit(ctx)
+		s.afterCommit(ctx)
 	}
 	return n, nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // Facts are the facts of a show before its first seat is sold. An unknown fact is
@@ -49,24 +51,34 @@ func (f Facts) Class(price int64) string {
 // read up to fifty times a second.
 const factsMaxAge = 30 * time.Second
 
-// facts are the facts of all shows, by their ids. A reader that finds them too old
+// facts keeps the facts of all shows.
+type facts struct {
+	store *store.Store
+	sql   *statements
+
+	mu sync.Mutex
+	of map[string]Facts // by the shows' ids
+	at time.Time
+}
+
+// get returns the facts of all shows, by their ids. A reader that finds them too old
 // reads them again; loads are one at a time, as those of the shows are (see snapshot).
-func (c *Catalog) facts(ctx context.Context) (map[string]Facts, error) {
-	c.factsMu.Lock()
-	defer c.factsMu.Unlock()
-	if c.factsAt.IsZero() || time.Since(c.factsAt) > factsMaxAge {
-		all, err := c.readFacts(ctx)
+func (k *facts) get(ctx context.Context) (map[string]Facts, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.at.IsZero() || time.Since(k.at) > factsMaxAge {
+		all, err := k.read(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("catalog: read the facts of shows: %w", err)
 		}
-		c.factsOf, c.factsAt = all, time.Now()
+		k.of, k.at = all, time.Now()
 	}
-	return c.factsOf, nil
+	return k.of, nil
 }
 
-func (c *Catalog) readFacts(ctx context.Context) (map[string]Facts, error) {
+func (k *facts) read(ctx context.Context) (map[string]Facts, error) {
 	all := map[string]Facts{}
-	err := c.each(ctx, c.sql.Facts, func(rows *sql.Rows) error {
+	err := store.Each(ctx, k.store.Reader(), k.sql.Facts, nil, func(rows *sql.Rows) error {
 		var id string
 		var f Facts
 		var doors, starts int64
@@ -83,7 +95,7 @@ func (c *Catalog) readFacts(ctx context.Context) (map[string]Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.each(ctx, c.sql.Classes, func(rows *sql.Rows) error {
+	err = store.Each(ctx, k.store.Reader(), k.sql.Classes, nil, func(rows *sql.Rows) error {
 		var id string
 		var p Price
 		err := rows.Scan(&id, &p.Class, &p.Price)
@@ -95,7 +107,7 @@ func (c *Catalog) readFacts(ctx context.Context) (map[string]Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, c.each(ctx, c.sql.Performers, func(rows *sql.Rows) error {
+	return all, store.Each(ctx, k.store.Reader(), k.sql.Performers, nil, func(rows *sql.Rows) error {
 		var id string
 		var p Performer
 		err := rows.Scan(&id, &p.ArtistID, &p.Name)
@@ -104,19 +116,4 @@ func (c *Catalog) readFacts(ctx context.Context) (map[string]Facts, error) {
 		all[id] = f
 		return err
 	})
-}
-
-// each gives each row of a query to fn.
-func (c *Catalog) each(ctx context.Context, query string, fn func(rows *sql.Rows) error) error {
-	rows, err := c.store.Reader().QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

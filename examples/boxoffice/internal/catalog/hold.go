@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -26,12 +27,30 @@ func (e *UnknownSeatsError) Error() string {
 	return "catalog: no such seats: " + strings.Join(e.Seats, ", ")
 }
 
+// Mirror is told of the held seats, after the commit that decided about them. It must
+// not wait for anything.
+type Mirror interface {
+	Held(show, reservation string, seats []string)
+	Freed(show, reservation string, seats []string)
+}
+
+// Seating gives seats to reservations and takes them back.
+type Seating struct {
+	outbox  store.Appender
+	sql     *statements
+	listing *Listing
+	mirror  Mirror // nil for none
+}
+
+// SetMirror makes m the mirror of held seats. It is called before the first hold.
+func (s *Seating) SetMirror(m Mirror) { s.mirror = m }
+
 // Hold gives the seats to a reservation until expiresAt, all or none, inside
 // tx. It returns a *TakenError or *UnknownSeatsError; the transaction must then
 // be rolled back. There must be 1 to MaxSeats distinct seats.
-func (c *Catalog) Hold(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string, expiresAt int64) error {
+func (s *Seating) Hold(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string, expiresAt int64) error {
 	args := append([]any{reservation, expiresAt, show}, padded(seats)...)
-	res, err := tx.ExecContext(ctx, c.sql.Hold, args...)
+	res, err := tx.ExecContext(ctx, s.sql.Hold, args...)
 	if err != nil {
 		return fmt.Errorf("catalog: hold: %w", err)
 	}
@@ -40,49 +59,43 @@ func (c *Catalog) Hold(ctx context.Context, tx *sql.Tx, reservation, show string
 		return fmt.Errorf("catalog: hold: %w", err)
 	}
 	if int(n) != len(seats) {
-		return c.whyNot(ctx, tx, reservation, show, seats)
+		return s.whyNot(ctx, tx, reservation, show, seats)
 	}
-	c.afterCommit(ctx)
-	c.tellMirror(ctx, func(m Mirror) { m.Held(show, reservation, seats) })
+	s.afterCommit(ctx)
+	s.tellMirror(ctx, func(m Mirror) { m.Held(show, reservation, seats) })
 	return nil
 }
 
 // Keep stores which seats the reservation holds, once it exists.
-func (c *Catalog) Keep(ctx context.Context, tx *sql.Tx, reservation string) error {
-	if _, err := tx.ExecContext(ctx, c.sql.Keep, reservation); err != nil {
+func (s *Seating) Keep(ctx context.Context, tx *sql.Tx, reservation string) error {
+	if _, err := tx.ExecContext(ctx, s.sql.Keep, reservation); err != nil {
 		return fmt.Errorf("catalog: keep the seats of %s: %w", reservation, err)
 	}
 	return nil
 }
 
 // Price is the price of all seats of a reservation, in won.
-func (c *Catalog) Price(ctx context.Context, tx *sql.Tx, reservation string) (won int64, err error) {
-	if err := tx.QueryRowContext(ctx, c.sql.Price, reservation).Scan(&won); err != nil {
+func (s *Seating) Price(ctx context.Context, tx *sql.Tx, reservation string) (won int64, err error) {
+	if err := tx.QueryRowContext(ctx, s.sql.Price, reservation).Scan(&won); err != nil {
 		return 0, fmt.Errorf("catalog: price of %s: %w", reservation, err)
 	}
 	return won, nil
 }
 
 // whyNot finds the seats that prevented a hold.
-func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string) error {
-	rows, err := tx.QueryContext(ctx, c.sql.Asked, append([]any{show}, padded(seats)...)...)
-	if err != nil {
-		return fmt.Errorf("catalog: hold: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+func (s *Seating) whyNot(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string) error {
 	known := map[string]bool{}
 	var taken, unknown []string
-	for rows.Next() {
+	err := store.Each(ctx, tx, s.sql.Asked, append([]any{show}, padded(seats)...), func(row *sql.Rows) error {
 		var seat, owner string
-		if err := rows.Scan(&seat, &owner); err != nil {
-			return fmt.Errorf("catalog: hold: %w", err)
-		}
+		err := row.Scan(&seat, &owner)
 		known[seat] = true
 		if owner != reservation {
 			taken = append(taken, seat)
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("catalog: hold: %w", err)
 	}
 	for _, seat := range seats {
@@ -97,16 +110,16 @@ func (c *Catalog) whyNot(ctx context.Context, tx *sql.Tx, reservation, show stri
 }
 
 // afterCommit makes the change visible to readers once it is committed.
-func (c *Catalog) afterCommit(ctx context.Context) {
-	if !sqltx.AfterCommit(ctx, c.changed) {
-		c.changed() // no commit to wait for; readers are at most maxAge behind
+func (s *Seating) afterCommit(ctx context.Context) {
+	if !sqltx.AfterCommit(ctx, s.listing.changed) {
+		s.listing.changed() // no commit to wait for; readers are at most maxAge behind
 	}
 }
 
 // tellMirror tells the mirror of a change once it is committed.
-func (c *Catalog) tellMirror(ctx context.Context, tell func(Mirror)) {
-	if c.mirror != nil {
-		sqltx.AfterCommit(ctx, func() { tell(c.mirror) })
+func (s *Seating) tellMirror(ctx context.Context, tell func(Mirror)) {
+	if s.mirror != nil {
+		sqltx.AfterCommit(ctx, func() { tell(s.mirror) })
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // Copies keeps a copy of the shows that all processes read.
@@ -32,20 +34,20 @@ type shared struct {
 
 	changes atomic.Uint64 // of this process
 	evicted atomic.Uint64 // the changes that the last eviction knew of
-	due     chan struct{} // has something when an eviction is
+	due     signal.Signal // has something when an eviction is
 	until   atomic.Int64  // when the copies may be asked again, in ns since 1970
 	failing atomic.Bool
 }
 
 // SetCopies makes the processes share their reads of the shows. It is called before
-// the first read; [Catalog.Run] then has to run.
-func (c *Catalog) SetCopies(copies Copies, log *slog.Logger) {
-	c.shared = &shared{copies: copies, log: log, due: make(chan struct{}, 1)}
+// the first read; [Listing.Run] then has to run.
+func (l *Listing) SetCopies(copies Copies, log *slog.Logger) {
+	l.shared = &shared{copies: copies, log: log, due: signal.New()}
 }
 
 // Run evicts the shared copy after the changes of this process, until ctx ends.
-func (c *Catalog) Run(ctx context.Context) error {
-	s := c.shared
+func (l *Listing) Run(ctx context.Context) error {
+	s := l.shared
 	for s != nil {
 		select {
 		case <-ctx.Done():
@@ -56,7 +58,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 		gap := minGap // of a crowd's changes only some are told, and the last one
 		if !s.evict(ctx) {
 			gap = copyPause
-			s.wake()
+			s.due.Wake()
 		}
 		select {
 		case <-ctx.Done():
@@ -70,14 +72,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 // changed has the copy evicted. Until that is done this process reads the database.
 func (s *shared) changed() {
 	s.changes.Add(1)
-	s.wake()
-}
-
-func (s *shared) wake() {
-	select {
-	case s.due <- struct{}{}:
-	default:
-	}
+	s.due.Wake()
 }
 
 // evict reports whether all of this process's changes are evicted.

@@ -10,10 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
-	"github.com/millrace-go/millrace/sqltx"
-	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -35,21 +32,9 @@ var (
 	ErrClosed = errors.New("chat: no sockets are taken now")
 )
 
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
-
 // Shows has the rooms: one for each show. It fails for an unknown one.
 type Shows interface {
 	Exists(ctx context.Context, id string) error
-}
-
-// Sender is the live streams' side of the chat: an [sse.Hub].
-type Sender interface {
-	ToRoom(ctx context.Context, room string, e sse.Event) error
-	Join(ctx context.Context, member, room string) error
-	Leave(ctx context.Context, member, room string) error
 }
 
 // Message is a stored message. Seq is its place in the room, from 1 without a gap.
@@ -113,9 +98,7 @@ func (c Config) withDefaults() Config {
 	c.Lifetime = cmp.Or(c.Lifetime, 30*time.Minute)
 	c.Look = cmp.Or(c.Look, 2*time.Second)
 	c.Alerts = cmp.Or(c.Alerts, 1024)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -125,26 +108,26 @@ type statements struct {
 	After, Before, LeftOut, Place                       string
 }
 
-// Chat is the rooms. It is safe for concurrent use.
+// Chat is the rooms, put together here of the parts that have its methods. It is safe
+// for concurrent use.
 type Chat struct {
-	store  *store.Store
-	shows  Shows
-	outbox Appender
-	broker driver.Broker
-	sender Sender // nil where there are no live streams
-	cfg    Config
-	sql    statements
+	*Members
+	*Posts
+	*Messages
+	*Replays
+	*Workers
+	*Sockets
 
 	started atomic.Bool
-	feeds   *feeds
 	bells   *bells
 	alerts  *alerts
-	counts  counts
+	streams *streams
+	counts  *counts
 }
 
 // New makes a Chat on an open store. The broker carries only the bells of the rooms
 // between the processes.
-func New(s *store.Store, shows Shows, outbox Appender, broker driver.Broker, cfg Config) (*Chat, error) {
+func New(s *store.Store, shows Shows, outbox store.Appender, broker driver.Broker, cfg Config) (*Chat, error) {
 	if s == nil || shows == nil || outbox == nil || broker == nil {
 		return nil, errors.New("chat: the store, the shows, the outbox or the broker is nil; give all four")
 	}
@@ -152,16 +135,24 @@ func New(s *store.Store, shows Shows, outbox Appender, broker driver.Broker, cfg
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	c := &Chat{store: s, shows: shows, outbox: outbox, broker: broker, cfg: cfg}
-	if err := s.Load(chatSQL, &c.sql); err != nil {
+	sql := &statements{}
+	if err := s.Load(chatSQL, sql); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	c.feeds = newFeeds(cfg.Sockets, cfg.PerAddress)
-	c.bells = newBells()
-	c.alerts = newAlerts(cfg.Alerts)
+	c := &Chat{counts: &counts{}}
+	c.streams = &streams{counts: c.counts}
+	c.alerts = newAlerts(c.streams, cfg.Alerts)
+	open := newFeeds(cfg.Sockets, cfg.PerAddress)
+	c.bells = newBells(broker, open, c.counts)
+	c.Members = &Members{s, shows, cfg.NoRoom, sql, c.streams}
+	c.Posts = &Posts{s, outbox, sql, c.Members, c.counts}
+	c.Messages = &Messages{s, sql}
+	c.Replays = &Replays{s, sql, c.Members, c.Messages}
+	c.Workers = &Workers{s, sql, c.bells, c.alerts, c.streams, c.counts}
+	c.Sockets = &Sockets{cfg, c.Messages, open, c.counts}
 	return c, nil
 }
 
 // SetSender sets the live streams, which know the chat as well. It is called before
 // anything else.
-func (c *Chat) SetSender(s Sender) { c.sender = s }
+func (c *Chat) SetSender(s Sender) { c.streams.sender = s }

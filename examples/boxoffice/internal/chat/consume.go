@@ -20,64 +20,74 @@ import (
 // EventName is the name of the events on the live streams.
 const EventName = "chat"
 
+// Workers store the messages and announce them.
+type Workers struct {
+	store   *store.Store
+	sql     *statements
+	bells   *bells
+	alerts  *alerts
+	streams *streams
+	counts  *counts
+}
+
 // Consumers are the worker that stores and the one that announces. Each has a queue
 // of its own, so that neither waits for the other.
-func (c *Chat) Consumers() []store.Consumer {
-	gaveUp := func() { c.counts.deadLettered.Add(1) }
+func (w *Workers) Consumers() []store.Consumer {
+	gaveUp := func() { w.counts.deadLettered.Add(1) }
 	return []store.Consumer{
 		{Topic: events.Domain, Group: events.GroupChatPersist, GaveUp: gaveUp, Handlers: map[string]store.Handler{
-			events.ChatMessageSent: c.persist,
+			events.ChatMessageSent: w.persist,
 		}},
 		{Topic: events.Domain, Group: events.GroupChatFanout, GaveUp: gaveUp, Handlers: map[string]store.Handler{
-			events.ChatMessageSent: c.fanOut,
+			events.ChatMessageSent: w.fanOut,
 		}},
 	}
 }
 
 // persist stores the message, and counts the outcome.
-func (c *Chat) persist(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
-	effect, err := c.keep(ctx, tx, e)
+func (w *Workers) persist(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+	effect, err := w.keep(ctx, tx, e)
 	if err != nil {
-		c.counts.failed.Add(1)
+		w.counts.failed.Add(1)
 	}
 	return effect, err
 }
 
 // keep gives the message the next place in its room. It locks the room's row until
 // the commit, so a reader that sees a place sees all before it.
-func (c *Chat) keep(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+func (w *Workers) keep(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 	sent, err := sentBy(e)
 	if err != nil {
 		return "", err
 	}
 	var n int
-	if err := tx.QueryRowContext(ctx, c.sql.Stored, e.ID).Scan(&n); err != nil {
+	if err := tx.QueryRowContext(ctx, w.sql.Stored, e.ID).Scan(&n); err != nil {
 		return "", fmt.Errorf("chat: store %s: %w", e.ID, err)
 	}
 	if n > 0 {
 		return "already stored", nil // and its key was forgotten since
 	}
 	var seq int64
-	err = c.store.Update(ctx, tx, c.sql.Next, []any{sent.RoomID}, &seq)
+	err = w.store.Update(ctx, tx, w.sql.Next, []any{sent.RoomID}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", fault.MarkPermanent(fmt.Errorf("%w: %s of %s", ErrNoRoom, sent.RoomID, e.ID))
 	}
 	if err != nil {
 		return "", fmt.Errorf("chat: store %s: %w", e.ID, err)
 	}
-	if _, err := tx.ExecContext(ctx, c.sql.Keep, sent.RoomID, seq, e.ID, sent.SenderID, sent.Message, sent.SentAt.UnixMilli()); err != nil {
+	if _, err := tx.ExecContext(ctx, w.sql.Keep, sent.RoomID, seq, e.ID, sent.SenderID, sent.Message, sent.SentAt.UnixMilli()); err != nil {
 		return "", fmt.Errorf("chat: store %s: %w", e.ID, err)
 	}
-	c.afterCommit(ctx, func() {
-		c.counts.stored.Add(1)
-		c.bells.ring(sent.RoomID)
+	afterCommit(ctx, func() {
+		w.counts.stored.Add(1)
+		w.bells.ring(sent.RoomID)
 	})
 	return "stored", nil
 }
 
 // fanOut sends the message to the live streams of the room's members, and notifies
 // the sockets once more.
-func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
+func (w *Workers) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
 	sent, err := sentBy(e)
 	if err != nil {
 		return "", err
@@ -88,10 +98,10 @@ func (c *Chat) fanOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, er
 	}
 	told.At = sent.SentAt
 	waits := alert{sent.RoomID, told, trace.SpanContextFromContext(ctx)}
-	c.afterCommit(ctx, func() {
-		c.bells.ring(sent.RoomID)
-		if c.sender != nil && !c.alerts.add(waits) {
-			c.counts.dropped.Add(1)
+	afterCommit(ctx, func() {
+		w.bells.ring(sent.RoomID)
+		if w.streams.sender != nil && !w.alerts.add(waits) {
+			w.counts.dropped.Add(1)
 		}
 	})
 	return "handed on", nil
@@ -121,7 +131,7 @@ func alertOf(id, room, sender, text string) (sse.Event, error) {
 	return sse.Event{Name: EventName, ID: id, Data: body}, nil
 }
 
-func (c *Chat) afterCommit(ctx context.Context, fn func()) {
+func afterCommit(ctx context.Context, fn func()) {
 	if !sqltx.AfterCommit(ctx, fn) {
 		fn() // no commit to wait for
 	}

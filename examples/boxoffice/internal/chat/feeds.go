@@ -1,11 +1,11 @@
 package chat
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"sync"
-	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // page is how many messages are read at once.
@@ -14,7 +14,7 @@ const page = 100
 // feeds are the rooms with open sockets. Each is read once for all its sockets.
 type feeds struct {
 	limit, perAddress int
-	wake              chan struct{} // a feed is to be looked at
+	wake              signal.Signal // a feed is to be looked at
 
 	mu    sync.Mutex
 	takes bool          // whether sockets are taken
@@ -36,7 +36,7 @@ type feed struct {
 
 func newFeeds(limit, perAddress int) *feeds {
 	return &feeds{
-		limit: limit, perAddress: perAddress, addresses: map[string]int{}, wake: make(chan struct{}, 1), empty: make(chan struct{}),
+		limit: limit, perAddress: perAddress, addresses: map[string]int{}, wake: signal.New(), empty: make(chan struct{}),
 		all: map[*socket]struct{}{}, rooms: map[string]*feed{}, rung: map[string]struct{}{},
 	}
 }
@@ -107,7 +107,7 @@ func (f *feeds) follow(s *socket, seq int64) bool {
 	s.at = seq
 	room.sockets[s] = struct{}{}
 	f.rung[s.room] = struct{}{} // messages stored since it was read
-	nudge(f.wake)
+	f.wake.Wake()
 	return true
 }
 
@@ -143,7 +143,7 @@ func (f *feeds) heard(room string) {
 	defer f.mu.Unlock()
 	if _, ok := f.rooms[room]; ok {
 		f.rung[room] = struct{}{}
-		nudge(f.wake)
+		f.wake.Wake()
 	}
 }
 
@@ -153,7 +153,7 @@ func (f *feeds) heardAll() {
 	for room := range f.rooms {
 		f.rung[room] = struct{}{}
 	}
-	nudge(f.wake)
+	f.wake.Wake()
 }
 
 // due are the feeds to look at. Only the looking goroutine moves their at.
@@ -199,47 +199,4 @@ func (f *feeds) placeOf(to *feed) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return to.at
-}
-
-// look reads the new messages of the rooms that were notified, and periodically of
-// all: a bell can be lost.
-func (c *Chat) look(ctx context.Context) {
-	tick := time.NewTicker(c.cfg.Look)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			c.feeds.heardAll()
-			continue
-		case <-c.feeds.wake:
-		}
-		for _, feed := range c.feeds.due() {
-			err := c.lookAt(ctx, feed)
-			if err != nil && ctx.Err() == nil && !failing {
-				c.cfg.Logger.WarnContext(ctx, "chat: a room cannot be read, its sockets wait", "room", feed.room, "error", err)
-			}
-			failing = err != nil
-		}
-	}
-}
-
-// lookAt reads a room to its end.
-func (c *Chat) lookAt(ctx context.Context, feed *feed) error {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	for {
-		messages, err := c.After(ctx, feed.room, c.feeds.placeOf(feed), page)
-		if err != nil {
-			return err
-		}
-		if len(messages) > 0 {
-			c.counts.slow.Add(int64(c.feeds.give(feed, messages)))
-		}
-		if len(messages) < page {
-			return nil
-		}
-	}
 }

@@ -2,7 +2,7 @@ package chat
 
 // Open reports whether sockets are accepted.
 func (c *Chat) Open() bool {
-	c.feeds.mu.Lock()
-	defer c.feeds.mu.Unlock()
-	return c.feeds.takes
+	c.Sockets.feeds.mu.Lock()
+	defer c.Sockets.feeds.mu.Unlock()
+	return c.Sockets.feeds.takes
 }

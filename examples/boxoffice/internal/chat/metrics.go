@@ -31,14 +31,14 @@ type counts struct {
 
 // Stats returns the figures of this process.
 func (c *Chat) Stats() Stats {
-	n := &c.counts
+	n := c.counts
 	s := Stats{
 		Waiting: c.alerts.waiting(),
 		Sent:    n.sent.Load(), Stored: n.stored.Load(), Failed: n.failed.Load(), DeadLettered: n.deadLettered.Load(),
 		ToldLive: n.toldLive.Load(), Dropped: n.dropped.Load(), Unsent: n.unsent.Load(),
 		Slow: n.slow.Load(), Unrung: n.unrung.Load(),
 	}
-	s.Sockets, s.Rooms = c.feeds.open()
+	s.Sockets, s.Rooms = c.Sockets.feeds.open()
 	return s
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -22,7 +22,7 @@ const (
 // ledger records the order in which messages were committed. An append holds its room
 // until the commit, so the order of the appends is that of the commits.
 type ledger struct {
-	outbox chat.Appender
+	outbox store.Appender
 
 	mu        sync.Mutex
 	appended  map[string][]string // by room

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -30,32 +31,40 @@ type cursor struct {
 	at       time.Time
 }
 
+// Replays read what a reconnected stream has missed.
+type Replays struct {
+	store    *store.Store
+	sql      *statements
+	members  *Members
+	messages *Messages
+}
+
 // Replay returns the events of the rooms of a member after the cursor of the chat,
 // oldest first and in order by room. It returns none without a cursor, since a room's
 // past is read in the room. Of the cursor's own room it returns exactly the later
 // events. The other rooms have workers of their own, so their events of the last
 // moments before the cursor are returned too, and may have been seen. Events that are
 // left out are counted, up to 1,000 of a room.
-func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
-	from, ok, err := c.place(ctx, since[EventName])
+func (r *Replays) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
+	from, ok, err := r.place(ctx, since[EventName])
 	if err != nil || !ok {
 		return sse.Missed{}, err
 	}
-	rooms, err := c.roomsOf(ctx, member)
+	rooms, err := r.members.roomsOf(ctx, member)
 	if err != nil {
 		return sse.Missed{}, err
 	}
 	var missed []stamped
 	left := 0
 	for _, j := range rooms {
-		latest, err := c.Before(ctx, j.room, 0, replayed)
+		latest, err := r.messages.Before(ctx, j.room, 0, replayed)
 		if err != nil {
 			return sse.Missed{}, err
 		}
 		of := after(from, j, latest)
 		missed = append(missed, of...)
 		if len(of) == replayed { // there may be more before them
-			n, err := c.leftOut(ctx, from, j, latest[0].Seq)
+			n, err := r.leftOut(ctx, from, j, latest[0].Seq)
 			if err != nil {
 				return sse.Missed{}, err
 			}
@@ -76,12 +85,12 @@ func (c *Chat) Replay(ctx context.Context, member string, since sse.Cursors) (ss
 }
 
 // leftOut counts the events of a room that a stream has missed before a place in it.
-func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64) (n int, err error) {
+func (r *Replays) leftOut(ctx context.Context, from cursor, j joined, before int64) (n int, err error) {
 	seq, at := int64(0), later(j.at, from.at.Add(-apart+time.Millisecond))
 	if j.room == from.room {
 		seq, at = from.seq, j.at
 	}
-	if err := c.store.Reader().QueryRowContext(ctx, c.sql.LeftOut, j.room, seq, before, counted, at.UnixMilli()).Scan(&n); err != nil {
+	if err := r.store.Reader().QueryRowContext(ctx, r.sql.LeftOut, j.room, seq, before, counted, at.UnixMilli()).Scan(&n); err != nil {
 		return 0, fmt.Errorf("chat: count the messages of %s: %w", j.room, err)
 	}
 	return n, nil
@@ -89,13 +98,13 @@ func (c *Chat) leftOut(ctx context.Context, from cursor, j joined, before int64)
 
 // place is where a stream was. For a message that is not stored, yet or ever, the
 // time in its id is used.
-func (c *Chat) place(ctx context.Context, id string) (from cursor, ok bool, err error) {
+func (r *Replays) place(ctx context.Context, id string) (from cursor, ok bool, err error) {
 	if id == "" {
 		return from, false, nil
 	}
 	from.id = id
 	var ms int64
-	err = c.store.Reader().QueryRowContext(ctx, c.sql.Place, id).Scan(&from.room, &from.seq, &ms)
+	err = r.store.Reader().QueryRowContext(ctx, r.sql.Place, id).Scan(&from.room, &from.seq, &ms)
 	switch {
 	case err == nil:
 		from.at = events.Time(ms)

@@ -3,13 +3,9 @@ package chat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 )
-
-// readTimeout bounds how long a room is read.
-const readTimeout = 5 * time.Second
 
 // Run takes sockets and sends stored messages until ctx ends; then it closes the
 // sockets and waits for them. It returns nil, or the error for which the broker
@@ -23,26 +19,26 @@ func (c *Chat) Run(ctx context.Context) error {
 	defer stop()
 	failed := make(chan error, 1)
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){c.look, c.sendBells, c.sendAlerts} {
+	for _, part := range []func(context.Context){c.Sockets.look, c.bells.Run, c.alerts.Run} {
 		parts.Go(func() { part(inner) })
 	}
 	parts.Go(func() {
-		if err := c.broker.Listen(inner, c.listener()); err != nil {
-			failed <- fmt.Errorf("chat: listen: %w", err)
+		if err := c.bells.listen(inner); err != nil {
+			failed <- err
 		}
 	})
-	c.feeds.begin()
+	c.Sockets.feeds.begin()
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	c.feeds.end()
+	c.Sockets.feeds.end()
 	// A socket may be in a write, and then in its close handshake.
-	late := time.NewTimer(c.cfg.WriteTimeout + goodbye)
+	late := time.NewTimer(c.Sockets.cfg.WriteTimeout + goodbye)
 	defer late.Stop()
 	select {
-	case <-c.feeds.empty:
+	case <-c.Sockets.feeds.empty:
 	case <-late.C:
 	}
 	stop()

@@ -11,20 +11,30 @@ import (
 	"unicode/utf8"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
+
+// Posts accept the messages of members.
+type Posts struct {
+	store   *store.Store
+	outbox  store.Appender
+	sql     *statements
+	members *Members
+	counts  *counts
+}
 
 // Send accepts a message and returns its id. The message is stored and announced
 // later, in the order in which the messages of the room were committed.
-func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, err error) {
-	if err := c.Exists(ctx, room); err != nil {
+func (p *Posts) Send(ctx context.Context, member, room, text string) (id string, err error) {
+	if err := p.members.Exists(ctx, room); err != nil {
 		return "", err
 	}
 	text = strings.TrimSpace(text)
 	if !isText(text) {
 		return "", ErrText
 	}
-	err = c.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		id, err = c.send(ctx, tx, member, room, text)
+	err = p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		id, err = p.send(ctx, tx, member, room, text)
 		return err
 	})
 	switch {
@@ -33,15 +43,15 @@ func (c *Chat) Send(ctx context.Context, member, room, text string) (id string, 
 	case err != nil:
 		return "", fmt.Errorf("chat: send to %s: %w", room, err)
 	}
-	c.counts.sent.Add(1)
+	p.counts.sent.Add(1)
 	return id, nil
 }
 
 // send locks the room: two messages of one room are never committed at once, so that
 // their order in the outbox is certain.
-func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) (string, error) {
+func (p *Posts) send(ctx context.Context, tx *sql.Tx, member, room, text string) (string, error) {
 	var last int64
-	err := tx.QueryRowContext(ctx, c.sql.Lock, room).Scan(&last)
+	err := tx.QueryRowContext(ctx, p.sql.Lock, room).Scan(&last)
 	if errors.Is(err, sql.ErrNoRows) { // no member ever joined
 		return "", ErrNotJoined
 	}
@@ -49,7 +59,7 @@ func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) 
 		return "", err
 	}
 	var in int
-	if err := tx.QueryRowContext(ctx, c.sql.IsMember, room, member).Scan(&in); err != nil {
+	if err := tx.QueryRowContext(ctx, p.sql.IsMember, room, member).Scan(&in); err != nil {
 		return "", err
 	}
 	if in == 0 {
@@ -61,7 +71,7 @@ func (c *Chat) send(ctx context.Context, tx *sql.Tx, member, room, text string) 
 	if err != nil {
 		return "", err
 	}
-	return e.ID, c.outbox.Append(ctx, tx, e)
+	return e.ID, p.outbox.Append(ctx, tx, e)
 }
 
 // isText reports whether s is a valid message. Databases refuse some control

@@ -108,7 +108,7 @@ func openHouse(t *testing.T, box *boxtest.Box, broker driver.Broker, cfg chat.Co
 }
 
 // openOn is openHouse with an outbox, and a network in memory when pipes is given.
-func openOn(t *testing.T, box *boxtest.Box, outbox chat.Appender, broker driver.Broker, cfg chat.Config, pipes *boxtest.Pipes) *house {
+func openOn(t *testing.T, box *boxtest.Box, outbox store.Appender, broker driver.Broker, cfg chat.Config, pipes *boxtest.Pipes) *house {
 	t.Helper()
 	var err error
 	if broker == nil {

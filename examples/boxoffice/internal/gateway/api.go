@@ -39,7 +39,7 @@ func (g *Gateway) postCharge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if fresh && c.Status == Pending {
-		g.settleSoon()
+		g.wake.Wake()
 		g.hold(w, r)
 		return
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -52,8 +53,6 @@ func (c Config) withDefaults() Config {
 	if c.MaxLatency < 0 {
 		c.MinLatency, c.MaxLatency = 0, 0
 	}
-	if c.SettleAfter == 0 {
-		c.SettleAfter = 3 * time.Second
-	}
+	c.SettleAfter = cmp.Or(c.SettleAfter, 3*time.Second)
 	return c
 }

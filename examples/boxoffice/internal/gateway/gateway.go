@@ -7,13 +7,15 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // Gateway is the simulated provider. Its methods may be called concurrently.
 type Gateway struct {
 	cfg    Config
 	ledger *ledger
-	wake   chan struct{} // a charge waits for settlement; capacity 1
+	wake   signal.Signal // a charge waits for settlement
 
 	quitOnce sync.Once
 	quit     chan struct{} // closed when held connections must end
@@ -32,7 +34,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	return &Gateway{
 		cfg: cfg.withDefaults(), ledger: l,
-		wake: make(chan struct{}, 1), quit: make(chan struct{}),
+		wake: signal.New(), quit: make(chan struct{}),
 	}, nil
 }
 
@@ -85,14 +87,6 @@ func (g *Gateway) Handler() http.Handler {
 }
 
 func (g *Gateway) release() { g.quitOnce.Do(func() { close(g.quit) }) }
-
-// settleSoon wakes Run when the earliest settlement may have changed.
-func (g *Gateway) settleSoon() {
-	select {
-	case g.wake <- struct{}{}:
-	default: // Run has not looked since the last wake-up and will see both
-	}
-}
 
 // latency draws the simulated time of one request.
 func (g *Gateway) latency() time.Duration {

@@ -1,6 +1,7 @@
 package heldseats
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -78,7 +80,7 @@ type Mirror struct {
 	cfg   Config
 	sql   statements
 	down  atomic.Bool
-	wake  chan struct{}
+	wake  signal.Signal
 
 	mu      sync.Mutex
 	waiting map[string][]Change // by show
@@ -90,16 +92,10 @@ func New(s *store.Store, to Store, cfg Config) (*Mirror, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Every == 0 {
-		cfg.Every = 10 * time.Second
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 500 * time.Millisecond
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	m := &Mirror{seats: s, copy: to, cfg: cfg, wake: make(chan struct{}, 1), waiting: map[string][]Change{}}
+	cfg.Every = cmp.Or(cfg.Every, 10*time.Second)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 500*time.Millisecond)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	m := &Mirror{seats: s, copy: to, cfg: cfg, wake: signal.New(), waiting: map[string][]Change{}}
 	if err := s.Load(heldSQL, &m.sql); err != nil {
 		return nil, fmt.Errorf("heldseats: %w", err)
 	}
@@ -127,10 +123,7 @@ func (m *Mirror) add(show string, seats []string, c Change) {
 		m.waiting[show] = append(m.waiting[show], c)
 	}
 	m.n += len(seats)
-	select {
-	case m.wake <- struct{}{}:
-	default: // Run will see them all
-	}
+	m.wake.Wake()
 }
 
 // Run writes the changes until ctx ends, and then the remaining ones, for which it

@@ -64,23 +64,16 @@ func (m *Mirror) read(ctx context.Context, shows []string) (map[string]map[strin
 
 // held are the reservations of all held seats, by show and seat.
 func (m *Mirror) held(ctx context.Context, tx *sql.Tx) (map[string]map[string]string, error) {
-	rows, err := tx.QueryContext(ctx, m.sql.Held)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	all := map[string]map[string]string{}
-	for rows.Next() {
+	return all, store.Each(ctx, tx, m.sql.Held, nil, func(row *sql.Rows) error {
 		var show, seat, reservation string
-		if err := rows.Scan(&show, &seat, &reservation); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&show, &seat, &reservation)
 		if all[show] == nil {
 			all[show] = map[string]string{}
 		}
 		all[show][seat] = reservation
-	}
-	return all, rows.Err()
+		return err
+	})
 }
 
 // difference are the changes that turn one into the other. Each applies only while the

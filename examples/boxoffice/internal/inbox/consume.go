@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/sqltx"
@@ -26,8 +27,15 @@ const (
 // eventID leaves room for a member's id within the ids that a stream permits.
 var eventID = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,63}$`)
 
+// Intake stores the notifications of events.
+type Intake struct {
+	*desk
+	stored signal.Signal // notifications were committed
+	begun  signal.Signal // and more of the same event are to be
+}
+
 // Consumers is the group that stores notifications.
-func (i *Inbox) Consumers() []store.Consumer {
+func (i *Intake) Consumers() []store.Consumer {
 	return []store.Consumer{{Topic: events.Domain, Group: events.GroupNotifications, Handlers: map[string]store.Handler{
 		events.MemberFollowed:    i.toOne(func(n events.Noticed) string { return n.RefID }),
 		events.PostLiked:         i.toMany(followers, func(n events.Noticed) string { return n.MemberID }),
@@ -74,7 +82,7 @@ func read(e event.Event) (notice, events.Noticed, error) {
 }
 
 // toOne stores for the one member that the function to returns.
-func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
+func (i *Intake) toOne(to func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 		n, data, err := read(e)
 		if err != nil {
@@ -97,7 +105,7 @@ func (i *Inbox) toOne(to func(events.Noticed) string) store.Handler {
 
 // toMany stores for many recipients: the first page at once, which is enough for few
 // recipients, and the rest page by page in transactions of their own.
-func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler {
+func (i *Intake) toMany(a audience, of func(events.Noticed) string) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 		n, data, err := read(e)
 		if err != nil {
@@ -126,7 +134,7 @@ func (i *Inbox) toMany(a audience, of func(events.Noticed) string) store.Handler
 
 // position takes the next place in the order of commits. The place is locked until tx
 // has ended, so a reader that sees a place sees all before it.
-func (i *Inbox) position(ctx context.Context, tx *sql.Tx) (int64, error) {
+func (i *Intake) position(ctx context.Context, tx *sql.Tx) (int64, error) {
 	var p int64
 	err := i.store.Update(ctx, tx, i.sql.Position, []any{"stored"}, &p)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -28,7 +28,8 @@ type fanout struct {
 // ones wake it.
 const fanOutLook = time.Second
 
-func (i *Inbox) fanOut(ctx context.Context) {
+// Run stores the rest of events with many recipients.
+func (i *Intake) Run(ctx context.Context) {
 	i.repeat(ctx, i.begun, "notifications could not be stored for all recipients", func(ctx context.Context) (time.Duration, error) {
 		for ctx.Err() == nil {
 			if more, err := i.FanOut(ctx); err != nil || !more {
@@ -41,7 +42,7 @@ func (i *Inbox) fanOut(ctx context.Context) {
 
 // FanOut stores the next page of an event with many recipients, and reports whether
 // there was one. Any number of processes may call it: each processes another event.
-func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
+func (i *Intake) FanOut(ctx context.Context) (did bool, err error) {
 	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		did = false
 		var f fanout
@@ -72,7 +73,7 @@ func (i *Inbox) FanOut(ctx context.Context) (did bool, err error) {
 
 // page stores for the next page of recipients, moves f after it, and reports whether
 // others may follow.
-func (i *Inbox) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err error) {
+func (i *Intake) page(ctx context.Context, tx *sql.Tx, f *fanout) (more bool, err error) {
 	find, keep := i.sql.FollowersPage, i.sql.StoreFollowers
 	if f.audience == voters {
 		find, keep = i.sql.VotersPage, i.sql.StoreVoters

@@ -1,9 +1,9 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +16,6 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
 )
-
-//go:embed sql/inbox.sql
-var inboxSQL string
 
 // maxPage bounds Config.Page.
 const maxPage = 1000
@@ -63,18 +60,6 @@ func (c column) Scan(value any) error {
 	return nil
 }
 
-type statements struct {
-	Position, StoreOne                                     string
-	FollowersPage, StoreFollowers, VotersPage, StoreVoters string
-	AddFanout, NextFanout, MoveFanout, EndFanout           string
-	Inbox, Unread, Missed, LeftOut                         string
-	UnreadCount, PlaceOf, MarkRead, MarkReadUpTo           string
-	AddSettings, SetMuted, IsMuted                         string
-	Places, ToSend, MarkSent                               string
-	KeepTrace, TracesToSend, ForgetTraces                  string
-	LastOfStep, DeleteUpTo                                 string
-}
-
 // Config of an [Inbox].
 type Config struct {
 	// Holder names this process in the leases of the singletons; required.
@@ -101,21 +86,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.LeaseTTL == 0 {
-		c.LeaseTTL = 10 * time.Second
-	}
-	if c.Page == 0 {
-		c.Page = 500
-	}
-	if c.SendLease == 0 {
-		c.SendLease = 2500 * time.Millisecond
-	}
-	if c.SendTimeout == 0 {
-		c.SendTimeout = c.SendLease / 2
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, 10*time.Second)
+	c.Page = cmp.Or(c.Page, 500)
+	c.SendLease = cmp.Or(c.SendLease, 2500*time.Millisecond)
+	c.SendTimeout = cmp.Or(c.SendTimeout, c.SendLease/2)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -133,16 +108,15 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Inbox keeps the members' notifications. It is safe for concurrent use.
+// Inbox keeps the members' notifications. It is put together here of the parts that
+// have its methods. It is safe for concurrent use.
 type Inbox struct {
-	store  *store.Store
-	cfg    Config
-	sql    statements
-	sender Sender // nil where nothing is sent live
-	counts counts
-
-	stored signal.Signal // notifications were committed
-	begun  signal.Signal // and more of the same event are to be
+	*desk
+	*Intake
+	*Notifications
+	*Settings
+	*Deliveries
+	*Retention
 }
 
 // New makes an Inbox on an open store.
@@ -151,11 +125,19 @@ func New(s *store.Store, cfg Config) (*Inbox, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	i := &Inbox{store: s, cfg: cfg, stored: signal.New(), begun: signal.New()}
-	if err := s.Load(inboxSQL, &i.sql); err != nil {
+	d := &desk{store: s, cfg: cfg}
+	if err := s.Load(inboxSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
-	return i, nil
+	stored := signal.New()
+	return &Inbox{
+		desk:          d,
+		Intake:        &Intake{d, stored, signal.New()},
+		Notifications: &Notifications{d},
+		Settings:      &Settings{d},
+		Deliveries:    &Deliveries{d, stored},
+		Retention:     &Retention{d},
+	}, nil
 }
 
 // SetSender sets where notifications are sent live. Call it before Run; it is no part of
@@ -168,35 +150,11 @@ func (i *Inbox) SetSender(s Sender) { i.sender = s }
 // done by one process at a time. A database that fails is tried again.
 func (i *Inbox) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
-	parts.Go(func() { i.fanOut(ctx) })
-	parts.Go(func() { i.retain(ctx) })
+	parts.Go(func() { i.Intake.Run(ctx) })
+	parts.Go(func() { i.Retention.Run(ctx) })
 	if i.sender != nil {
-		parts.Go(func() { i.send(ctx) })
+		parts.Go(func() { i.Deliveries.Run(ctx) })
 	}
 	parts.Wait()
 	return nil
-}
-
-// retryAfter is how long a part waits after a failure of the database.
-const retryAfter = time.Second
-
-// repeat calls step when it is woken and at the time that the previous step returned,
-// until ctx ends.
-func (i *Inbox) repeat(ctx context.Context, wake <-chan struct{}, failed string, step func(ctx context.Context) (time.Duration, error)) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wake:
-		case <-timer.C:
-		}
-		next, err := step(ctx)
-		if err != nil && ctx.Err() == nil {
-			i.cfg.Logger.Warn(failed+", will try again", "error", err)
-			next = retryAfter
-		}
-		timer.Reset(next)
-	}
 }

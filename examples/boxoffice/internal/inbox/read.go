@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -31,20 +31,23 @@ type Query struct {
 	Limit  int
 }
 
+// Notifications are those of a member.
+type Notifications struct{ *desk }
+
 // List returns a member's notifications, newest first.
-func (i *Inbox) List(ctx context.Context, member string, q Query) ([]Notification, error) {
+func (l *Notifications) List(ctx context.Context, member string, q Query) ([]Notification, error) {
 	before := int64(math.MaxInt64)
 	if q.Before != "" {
 		var err error
-		if before, err = i.place(ctx, member, q.Before); err != nil {
+		if before, err = l.place(ctx, member, q.Before); err != nil {
 			return nil, fmt.Errorf("inbox: list: %w", err)
 		}
 	}
-	statement := i.sql.Inbox
+	statement := l.sql.Inbox
 	if q.Unread {
-		statement = i.sql.Unread
+		statement = l.sql.Unread
 	}
-	list, err := i.query(ctx, statement, member, before, q.Limit)
+	list, err := l.query(ctx, statement, member, before, q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: list: %w", err)
 	}
@@ -52,8 +55,8 @@ func (i *Inbox) List(ctx context.Context, member string, q Query) ([]Notificatio
 }
 
 // UnreadCount is how many of a member's notifications are unread.
-func (i *Inbox) UnreadCount(ctx context.Context, member string) (n int64, err error) {
-	if err := i.store.Reader().QueryRowContext(ctx, i.sql.UnreadCount, member).Scan(&n); err != nil {
+func (l *Notifications) UnreadCount(ctx context.Context, member string) (n int64, err error) {
+	if err := l.store.Reader().QueryRowContext(ctx, l.sql.UnreadCount, member).Scan(&n); err != nil {
 		return 0, fmt.Errorf("inbox: count: %w", err)
 	}
 	return n, nil
@@ -61,9 +64,9 @@ func (i *Inbox) UnreadCount(ctx context.Context, member string) (n int64, err er
 
 // Read marks a member's notification as read, or fails with ErrNotFound. Marking it again
 // is harmless and keeps the time.
-func (i *Inbox) Read(ctx context.Context, member, id string) error {
-	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, i.sql.MarkRead, id, member)
+func (l *Notifications) Read(ctx context.Context, member, id string) error {
+	err := l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, l.sql.MarkRead, id, member)
 		if err != nil {
 			return err
 		}
@@ -71,7 +74,7 @@ func (i *Inbox) Read(ctx context.Context, member, id string) error {
 			return err
 		}
 		var place int64
-		err = tx.QueryRowContext(ctx, i.sql.PlaceOf, id, member).Scan(&place)
+		err = tx.QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -85,15 +88,15 @@ func (i *Inbox) Read(ctx context.Context, member, id string) error {
 
 // ReadUpTo marks a member's notification and all earlier ones as read, or fails with
 // ErrNotFound. Later ones stay unread: the member may not have seen them.
-func (i *Inbox) ReadUpTo(ctx context.Context, member, id string) error {
-	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+func (l *Notifications) ReadUpTo(ctx context.Context, member, id string) error {
+	err := l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var place int64
-		err := tx.QueryRowContext(ctx, i.sql.PlaceOf, id, member).Scan(&place)
+		err := tx.QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
 		if err == nil {
-			_, err = tx.ExecContext(ctx, i.sql.MarkReadUpTo, member, place)
+			_, err = tx.ExecContext(ctx, l.sql.MarkReadUpTo, member, place)
 		}
 		return err
 	})
@@ -103,55 +106,14 @@ func (i *Inbox) ReadUpTo(ctx context.Context, member, id string) error {
 	return err
 }
 
-// muteTimeout bounds how long a change of settings waits for the streams.
-const muteTimeout = 2 * time.Second
-
-// Mute stops the sending of notifications to a member's streams, or resumes it. They are
-// stored all the same. Streams that miss the change follow when they open again.
-func (i *Inbox) Mute(ctx context.Context, member string, muted bool) error {
-	value := 0
-	if muted {
-		value = 1
-	}
-	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, i.sql.AddSettings, member, value); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, i.sql.SetMuted, member, value)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("inbox: mute: %w", err)
-	}
-	if i.sender == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, muteTimeout)
-	defer cancel()
-	if err := i.sender.Mute(ctx, member, muted); err != nil {
-		i.counts.failed.Add(1)
-	}
-	return nil
-}
-
-// Muted reports whether a member gets no notifications on the streams.
-func (i *Inbox) Muted(ctx context.Context, member string) (bool, error) {
-	var muted int
-	err := i.store.Reader().QueryRowContext(ctx, i.sql.IsMuted, member).Scan(&muted)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return false, fmt.Errorf("inbox: settings: %w", err)
-	}
-	return muted == 1, nil
-}
-
 // Replay has the first events of a member's stream, oldest first: the newest 10 unread,
 // or for a reconnected stream the newest 50 unread of those after the last one it saw. It
 // counts the unread ones that it leaves out. Notifications that are still to be sent live
 // are not included: a client that got one here and was cut would get it once more.
-func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
+func (l *Notifications) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	after, limit := int64(0), newest
 	if last := since[EventName]; last != "" {
-		place, err := i.place(ctx, member, last)
+		place, err := l.place(ctx, member, last)
 		if err != nil {
 			return sse.Missed{}, fmt.Errorf("inbox: replay: %w", err)
 		}
@@ -159,14 +121,14 @@ func (i *Inbox) Replay(ctx context.Context, member string, since sse.Cursors) (s
 			after, limit = place, maxMissed
 		}
 	}
-	list, err := i.query(ctx, i.sql.Missed, member, after, limit)
+	list, err := l.query(ctx, l.sql.Missed, member, after, limit)
 	if err != nil {
 		return sse.Missed{}, fmt.Errorf("inbox: replay: %w", err)
 	}
 	var all sse.Missed
 	if len(list) == limit {
 		var left int
-		if err := i.store.Reader().QueryRowContext(ctx, i.sql.LeftOut, member, after, list[limit-1].ID).Scan(&left); err != nil {
+		if err := l.store.Reader().QueryRowContext(ctx, l.sql.LeftOut, member, after, list[limit-1].ID).Scan(&left); err != nil {
 			return sse.Missed{}, fmt.Errorf("inbox: replay: count what is left out: %w", err)
 		}
 		all.Left = map[string]int{EventName: left}
@@ -198,32 +160,23 @@ func live(n Notification) (sse.Event, error) {
 }
 
 // place of a member's notification in the order of commits; 0 for an unknown one.
-func (i *Inbox) place(ctx context.Context, member, id string) (place int64, err error) {
-	err = i.store.Reader().QueryRowContext(ctx, i.sql.PlaceOf, id, member).Scan(&place)
+func (l *Notifications) place(ctx context.Context, member, id string) (place int64, err error) {
+	err = l.store.Reader().QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
 	return place, err
 }
 
-func (i *Inbox) query(ctx context.Context, statement, member string, from int64, limit int) ([]Notification, error) {
-	rows, err := i.store.Reader().QueryContext(ctx, statement, member, from, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	list := []Notification{}
-	for rows.Next() {
+func (l *Notifications) query(ctx context.Context, statement, member string, from int64, limit int) ([]Notification, error) {
+	return store.List(ctx, l.store.Reader(), statement, []any{member, from, limit}, func(row *sql.Rows) (Notification, error) {
 		var n Notification
 		var created, read int64
-		if err := rows.Scan(&n.ID, &n.Type, column{&n.Params}, &n.Message, &n.RefID, &created, &read); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&n.ID, &n.Type, column{&n.Params}, &n.Message, &n.RefID, &created, &read)
 		n.CreatedAt = events.Time(created)
 		if read > 0 {
 			n.ReadAt = events.Time(read)
 		}
-		list = append(list, n)
-	}
-	return list, rows.Err()
+		return n, err
+	})
 }

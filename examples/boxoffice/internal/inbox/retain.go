@@ -18,12 +18,15 @@ const (
 	retainPause = 100 * time.Millisecond
 )
 
-// retain deletes old notifications, step by step, while this process has the lease of
+// Retention deletes old notifications.
+type Retention struct{ *desk }
+
+// Run deletes old notifications, step by step, while this process has the lease of
 // that job.
-func (i *Inbox) retain(ctx context.Context) {
-	job := i.store.NewJob(retainLease, i.cfg.Holder, i.cfg.LeaseTTL, i.cfg.Logger)
+func (r *Retention) Run(ctx context.Context) {
+	job := r.store.NewJob(retainLease, r.cfg.Holder, r.cfg.LeaseTTL, r.cfg.Logger)
 	defer job.GiveBack(ctx)
-	i.repeat(ctx, nil, "old notifications could not be deleted", func(ctx context.Context) (time.Duration, error) {
+	r.repeat(ctx, nil, "old notifications could not be deleted", func(ctx context.Context) (time.Duration, error) {
 		lease, err := job.Take(ctx)
 		if errors.Is(err, store.ErrLeaseHeld) {
 			return retainLook, nil
@@ -31,7 +34,7 @@ func (i *Inbox) retain(ctx context.Context) {
 		if err != nil {
 			return 0, err
 		}
-		n, err := i.Retain(ctx, lease, retainBatch)
+		n, err := r.Retain(ctx, lease, retainBatch)
 		switch {
 		case errors.Is(err, store.ErrLeaseLost):
 			job.Lost()
@@ -50,23 +53,23 @@ func (i *Inbox) retain(ctx context.Context) {
 // Retain deletes up to limit notifications that are older than [Keep], read or not,
 // oldest first, and returns their number. When it fails with store.ErrLeaseLost, it
 // has deleted nothing.
-func (i *Inbox) Retain(ctx context.Context, lease store.Lease, limit int) (int, error) {
+func (r *Retention) Retain(ctx context.Context, lease store.Lease, limit int) (int, error) {
 	var n int64
-	err := i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := r.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n = 0
-		if err := lease.Keep(ctx, tx, i.cfg.LeaseTTL); err != nil {
+		if err := lease.Keep(ctx, tx, r.cfg.LeaseTTL); err != nil {
 			return err
 		}
 		var created int64
 		var id string
-		err := tx.QueryRowContext(ctx, i.sql.LastOfStep, Keep.Milliseconds(), limit).Scan(&created, &id)
+		err := tx.QueryRowContext(ctx, r.sql.LastOfStep, Keep.Milliseconds(), limit).Scan(&created, &id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, i.sql.DeleteUpTo, created, id)
+		res, err := tx.ExecContext(ctx, r.sql.DeleteUpTo, created, id)
 		if err != nil {
 			return err
 		}
@@ -76,6 +79,6 @@ func (i *Inbox) Retain(ctx context.Context, lease store.Lease, limit int) (int, 
 	if err != nil {
 		return 0, fmt.Errorf("inbox: delete what is too old: %w", err)
 	}
-	i.counts.deleted.Add(n)
+	r.counts.deleted.Add(n)
 	return int(n), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -34,14 +35,20 @@ type outgoing struct {
 	wanted   bool   // neither read already nor muted
 }
 
-// send sends committed notifications to the streams, in the order of commits, while
+// Deliveries go to the live streams.
+type Deliveries struct {
+	*desk
+	stored signal.Signal // notifications were committed
+}
+
+// Run sends committed notifications to the streams, in the order of commits, while
 // this process has the lease of that job.
-func (i *Inbox) send(ctx context.Context) {
-	job := i.store.NewJob(sendLease, i.cfg.Holder, i.cfg.SendLease, i.cfg.Logger)
+func (d *Deliveries) Run(ctx context.Context) {
+	job := d.store.NewJob(sendLease, d.cfg.Holder, d.cfg.SendLease, d.cfg.Logger)
 	defer job.GiveBack(ctx)
-	i.repeat(ctx, i.stored, "notifications could not be sent live", func(ctx context.Context) (time.Duration, error) {
+	d.repeat(ctx, d.stored, "notifications could not be sent live", func(ctx context.Context) (time.Duration, error) {
 		for ctx.Err() == nil {
-			if more, err := i.sendSome(ctx, job); err != nil || !more {
+			if more, err := d.sendSome(ctx, job); err != nil || !more {
 				return sendLook, err
 			}
 		}
@@ -50,9 +57,9 @@ func (i *Inbox) send(ctx context.Context) {
 }
 
 // sendSome sends the next batch, and reports whether there was one for this process.
-func (i *Inbox) sendSome(ctx context.Context, job *store.Job) (bool, error) {
+func (d *Deliveries) sendSome(ctx context.Context, job *store.Job) (bool, error) {
 	var sent, stored int64
-	if err := i.store.Reader().QueryRowContext(ctx, i.sql.Places).Scan(&sent, &stored); err != nil {
+	if err := d.store.Reader().QueryRowContext(ctx, d.sql.Places).Scan(&sent, &stored); err != nil {
 		return false, fmt.Errorf("inbox: look for what to send: %w", err)
 	}
 	if sent >= stored {
@@ -65,7 +72,7 @@ func (i *Inbox) sendSome(ctx context.Context, job *store.Job) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	batch, err := i.takeUp(ctx, lease)
+	batch, err := d.takeUp(ctx, lease)
 	if err != nil {
 		job.Lost()
 		if errors.Is(err, store.ErrLeaseLost) {
@@ -73,24 +80,24 @@ func (i *Inbox) sendSome(ctx context.Context, job *store.Job) (bool, error) {
 		}
 		return false, err
 	}
-	i.deliver(ctx, batch)
+	d.deliver(ctx, batch)
 	return true, nil
 }
 
 // takeUp moves the mark of sent notifications over the next batch and returns it. The
 // mark moves first: a process that dies after that leaves the batch unsent, and no
 // process sends it twice.
-func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing, err error) {
-	err = i.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := lease.Keep(ctx, tx, i.cfg.SendLease); err != nil {
+func (d *Deliveries) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing, err error) {
+	err = d.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := lease.Keep(ctx, tx, d.cfg.SendLease); err != nil {
 			return err
 		}
 		var sent, stored int64
-		if err := tx.QueryRowContext(ctx, i.sql.Places).Scan(&sent, &stored); err != nil {
+		if err := tx.QueryRowContext(ctx, d.sql.Places).Scan(&sent, &stored); err != nil {
 			return err
 		}
 		var err error
-		if batch, err = i.toSend(ctx, tx, sent, stored); err != nil {
+		if batch, err = d.toSend(ctx, tx, sent, stored); err != nil {
 			return err
 		}
 		if len(batch) == maxBatch { // the last position may have more than was read
@@ -100,10 +107,10 @@ func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing
 			}
 			stored = last - 1
 		}
-		if err := i.takeTraces(ctx, tx, batch, sent, stored); err != nil {
+		if err := d.takeTraces(ctx, tx, batch, sent, stored); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, i.sql.MarkSent, stored)
+		_, err = tx.ExecContext(ctx, d.sql.MarkSent, stored)
 		return err
 	})
 	if err != nil {
@@ -112,23 +119,14 @@ func (i *Inbox) takeUp(ctx context.Context, lease store.Lease) (batch []outgoing
 	return batch, nil
 }
 
-func (i *Inbox) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]outgoing, error) {
-	rows, err := tx.QueryContext(ctx, i.sql.ToSend, after, upTo, maxBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var batch []outgoing
-	for rows.Next() {
+func (d *Deliveries) toSend(ctx context.Context, tx *sql.Tx, after, upTo int64) ([]outgoing, error) {
+	return store.List(ctx, tx, d.sql.ToSend, []any{after, upTo, maxBatch}, func(row *sql.Rows) (outgoing, error) {
 		var o outgoing
 		var age int64
-		if err := rows.Scan(&o.ID, &o.member, &o.Type, column{&o.Params}, &o.Message, &o.RefID, &o.position, &age, &o.wanted); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&o.ID, &o.member, &o.Type, column{&o.Params}, &o.Message, &o.RefID, &o.position, &age, &o.wanted)
 		o.age = time.Duration(age) * time.Millisecond
-		batch = append(batch, o)
-	}
-	return batch, rows.Err()
+		return o, err
+	})
 }
 
 // happened is the commit time of the notification's event, or else of the
@@ -143,25 +141,25 @@ func (o outgoing) happened() time.Time {
 
 // deliver sends a batch, each once. A notification that fails, is outdated, or was
 // not sent in time is counted and left to the inbox.
-func (i *Inbox) deliver(ctx context.Context, batch []outgoing) {
-	ctx, cancel := context.WithTimeout(ctx, i.cfg.SendTimeout)
+func (d *Deliveries) deliver(ctx context.Context, batch []outgoing) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.SendTimeout)
 	defer cancel()
 	for _, o := range batch {
 		switch {
 		case !o.wanted:
 			continue
 		case o.age > fresh || ctx.Err() != nil:
-			i.counts.dropped.Add(1)
+			d.counts.dropped.Add(1)
 			continue
 		}
 		e, err := live(o.Notification)
 		if e.At = o.happened(); err == nil {
-			err = i.sender.ToMember(o.within(ctx), o.member, e)
+			err = d.sender.ToMember(o.within(ctx), o.member, e)
 		}
 		if err != nil {
-			i.counts.failed.Add(1)
+			d.counts.failed.Add(1)
 		} else {
-			i.counts.sent.Add(1)
+			d.counts.sent.Add(1)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // maxTrace is the longest trace context that is kept, in bytes.
@@ -16,7 +18,7 @@ const maxTrace = 256
 // keepTrace stores the trace of the notifications of a position: the process that
 // sends them does not know the event. Of an event with many recipients the first page
 // belongs to its trace.
-func (i *Inbox) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error {
+func (i *Intake) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error {
 	sc := trace.SpanContextFromContext(ctx)
 	if !i.cfg.Traces || !sc.IsSampled() {
 		return nil
@@ -29,11 +31,11 @@ func (i *Inbox) keepTrace(ctx context.Context, tx *sql.Tx, position int64) error
 
 // takeTraces gives the notifications of a batch, those of the positions after sent up
 // to upTo, their traces, and deletes the stored traces.
-func (i *Inbox) takeTraces(ctx context.Context, tx *sql.Tx, batch []outgoing, sent, upTo int64) error {
-	if !i.cfg.Traces {
+func (d *Deliveries) takeTraces(ctx context.Context, tx *sql.Tx, batch []outgoing, sent, upTo int64) error {
+	if !d.cfg.Traces {
 		return nil
 	}
-	traces, err := i.tracesOf(ctx, tx, sent, upTo)
+	traces, err := d.tracesOf(ctx, tx, sent, upTo)
 	if err != nil {
 		return fmt.Errorf("inbox: read traces: %w", err)
 	}
@@ -43,26 +45,19 @@ func (i *Inbox) takeTraces(ctx context.Context, tx *sql.Tx, batch []outgoing, se
 	if len(traces) == 0 {
 		return nil
 	}
-	_, err = tx.ExecContext(ctx, i.sql.ForgetTraces, upTo)
+	_, err = tx.ExecContext(ctx, d.sql.ForgetTraces, upTo)
 	return err
 }
 
-func (i *Inbox) tracesOf(ctx context.Context, tx *sql.Tx, sent, upTo int64) (map[int64]string, error) {
-	rows, err := tx.QueryContext(ctx, i.sql.TracesToSend, sent, upTo)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+func (d *Deliveries) tracesOf(ctx context.Context, tx *sql.Tx, sent, upTo int64) (map[int64]string, error) {
 	traces := map[int64]string{}
-	for rows.Next() {
+	return traces, store.Each(ctx, tx, d.sql.TracesToSend, []any{sent, upTo}, func(row *sql.Rows) error {
 		var position int64
 		var kept string
-		if err := rows.Scan(&position, &kept); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&position, &kept)
 		traces[position] = kept
-	}
-	return traces, rows.Err()
+		return err
+	})
 }
 
 // within is ctx in the trace of the notification's event.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -57,9 +58,7 @@ func New(secret string, shared Shared, cfg Config) (*Live, error) {
 	if err := shared.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	if cfg.Secure == nil {
 		cfg.Secure = door.HTTPS
 	}

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,8 @@ func New(store Store, cfg Config) (*Meter, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 500 * time.Millisecond
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 500*time.Millisecond)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	m := &Meter{store: store, cfg: cfg}
 	m.clock.start()
 	return m, nil

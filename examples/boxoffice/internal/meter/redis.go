@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -45,9 +46,7 @@ func NewRedis(client redis.UniversalClient, cfg RedisConfig) (*Redis, error) {
 	if client == nil {
 		return nil, errors.New("meter: the client is nil; make one with redis.NewUniversalClient")
 	}
-	if cfg.Name == "" {
-		cfg.Name = "calls"
-	}
+	cfg.Name = cmp.Or(cfg.Name, "calls")
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

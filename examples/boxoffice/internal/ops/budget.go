@@ -35,7 +35,7 @@ type BudgetConfig struct {
 	High, Low Consumer
 }
 
-func (c *BudgetConfig) validate(consumers []Consumer) (*driver.Plan, error) {
+func newBudget(c *BudgetConfig, consumers []Consumer) (*budget, error) {
 	plan, err := c.Limits.Plan()
 	if err != nil {
 		return nil, fmt.Errorf("ops: Config.Budget.Limits: %w", err)
@@ -45,7 +45,7 @@ func (c *BudgetConfig) validate(consumers []Consumer) (*driver.Plan, error) {
 			return nil, fmt.Errorf("ops: Config.Budget.%s is %s of %s, which is not among Consumers; add it", name, of.Group, of.Topic)
 		}
 	}
-	return plan, nil
+	return &budget{c, plan}, nil
 }
 
 // callsShown is how many seconds of calls a report has.
@@ -108,15 +108,21 @@ type callsReport struct {
 	Low  int64 `json:"low"`
 }
 
-// budget reports on the budget; nil when nothing is known of one.
-func (o *Ops) budget(ctx context.Context, f flow) *budgetReport {
-	c := o.cfg.Budget
-	if c == nil {
+// budget is the budget of the artists' upstream.
+type budget struct {
+	cfg  *BudgetConfig
+	plan *driver.Plan
+}
+
+// report describes the budget; nil when nothing is known of one.
+func (b *budget) report(ctx context.Context, f flow) *budgetReport {
+	if b == nil {
 		return nil
 	}
-	r := &budgetReport{Plan: o.planned()}
+	c := b.cfg
+	r := &budgetReport{Plan: b.planned()}
 	if c.Limiter != nil {
-		r.limiter(c.Limiter.Stats(), o.plan.Day.Limit > 0)
+		r.limiter(c.Limiter.Stats(), b.plan.Day.Limit > 0)
 	}
 	if c.Coalescer != nil {
 		s := c.Coalescer.Stats()
@@ -135,8 +141,8 @@ func (o *Ops) budget(ctx context.Context, f flow) *budgetReport {
 	return r
 }
 
-func (o *Ops) planned() planReport {
-	p, l := o.plan, o.cfg.Budget.Limits
+func (b *budget) planned() planReport {
+	p, l := b.plan, b.cfg.Limits
 	r := planReport{
 		HardLimit: l.HardLimit, Rate: p.Rate, LowRate: p.LowRate, Burst: p.Burst, LowBurst: p.LowBurst,
 		DelayMs: float64(p.Delay) / float64(time.Millisecond), Strict: p.Strict, Arithmetic: p.Arithmetic,

@@ -1,5 +1,7 @@
 package ops
 
+import "github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
+
 // chatReport has the figures of this process's chat. The counts are since its start.
 type chatReport struct {
 	Sockets int `json:"sockets"` // open
@@ -14,12 +16,12 @@ type chatReport struct {
 	DeadLettered int64 `json:"deadLettered"`
 }
 
-// chat reads the figures of this process; nil in one without a chat.
-func (o *Ops) chat() *chatReport {
-	if o.cfg.Chat == nil {
+// reportChat reads the figures of this process; nil in one without a chat.
+func reportChat(stats func() chat.Stats) *chatReport {
+	if stats == nil {
 		return nil
 	}
-	s := o.cfg.Chat()
+	s := stats()
 	return &chatReport{
 		Sockets: s.Sockets, Rooms: s.Rooms, Backlog: s.Waiting, Sent: s.Sent, Stored: s.Stored, ToldLive: s.ToldLive,
 		Dropped: s.Dropped, Failed: s.Failed, DeadLettered: s.DeadLettered,

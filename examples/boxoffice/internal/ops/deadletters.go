@@ -85,17 +85,17 @@ func buried(lags []bus.Lag, topic string) (n int, known bool) {
 	return lags[i].Messages, true
 }
 
-// recentDead are the last known dead letters: the newer one of the lag and the last
+// recent are the last known dead letters: the newer one of the lag and the last
 // look at the letters counts them.
-func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
+func (l *Letters) recent(seen bus.LagSnapshot) []deadLetters {
 	lagAt := time.Now().Add(-seen.Age)
-	all := make([]deadLetters, 0, len(o.topics))
-	for _, topic := range o.topics {
-		count, recent, at := o.letters[topic].last()
+	all := make([]deadLetters, 0, len(l.topics))
+	for _, topic := range l.topics {
+		count, recent, at := l.boxes[topic].last()
 		if n, ok := buried(seen.Lags, topic); ok && lagAt.After(at) {
 			count, at = n, lagAt
 		}
-		d := deadLetters{Topic: topic, Count: count, Recent: recent[:min(count, len(recent))], Apart: o.apart[topic]}
+		d := deadLetters{Topic: topic, Count: count, Recent: recent[:min(count, len(recent))], Apart: l.apart[topic]}
 		if !at.IsZero() {
 			d.AgeSeconds = seconds(time.Since(at))
 		}
@@ -104,15 +104,15 @@ func (o *Ops) recentDead(seen bus.LagSnapshot) []deadLetters {
 	return all
 }
 
-// deadNow returns the numbers of letters: by the lags, or by a look at the letters
+// now returns the numbers of letters: by the lags, or by a look at the letters
 // where the lags do not include them.
-func (o *Ops) deadNow(ctx context.Context, lags []bus.Lag) ([]deadLetters, error) {
-	all := make([]deadLetters, 0, len(o.topics))
-	for _, topic := range o.topics {
+func (l *Letters) now(ctx context.Context, lags []bus.Lag) ([]deadLetters, error) {
+	all := make([]deadLetters, 0, len(l.topics))
+	for _, topic := range l.topics {
 		n, known := buried(lags, topic)
-		d := deadLetters{Topic: topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0), Apart: o.apart[topic]}
+		d := deadLetters{Topic: topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0), Apart: l.apart[topic]}
 		if !known {
-			found, err := o.letters[topic].look(ctx)
+			found, err := l.boxes[topic].look(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("ops: dead letters: %w", err)
 			}
@@ -125,52 +125,26 @@ func (o *Ops) deadNow(ctx context.Context, lags []bus.Lag) ([]deadLetters, error
 
 // showRecent looks at the letters that were only counted. If that fails, the letters
 // of the last look stay.
-func (o *Ops) showRecent(ctx context.Context, all []deadLetters) {
+func (l *Letters) showRecent(ctx context.Context, all []deadLetters) {
 	for i := range all {
 		d := &all[i]
 		if d.Count == 0 || len(d.Recent) > 0 {
 			continue
 		}
-		if found, err := o.letters[d.Topic].look(ctx); err == nil {
+		if found, err := l.boxes[d.Topic].look(ctx); err == nil {
 			d.Recent = found.recent
 		} else {
-			_, d.Recent, _ = o.letters[d.Topic].last()
+			_, d.Recent, _ = l.boxes[d.Topic].last()
 		}
 	}
 }
 
-// listing is a look at the letters of a topic.
-type listing struct {
-	count  int
-	recent []deadLetter // newest first
-}
-
-// look asks the transport for the newest letters.
-func (l *letters) look(ctx context.Context) (listing, error) {
-	found, err := l.List(ctx, redrive.Filter{}, 0)
-	if err != nil {
-		return listing{}, err
+// buried is the number of letters in a topic, by the last look.
+func (l *Letters) buried(topic string) int {
+	for _, d := range l.recent(l.lags.Snapshot()) {
+		if d.Topic == topic {
+			return d.Count
+		}
 	}
-	slices.Reverse(found.Letters)
-	seen := listing{count: found.Pending, recent: []deadLetter{}}
-	for _, letter := range found.Letters[:min(len(found.Letters), maxDeadShown)] {
-		seen.recent = append(seen.recent, present(letter))
-	}
-	return seen, nil
-}
-
-// saw keeps the result of a look that began at the time, unless a newer one is known.
-func (l *letters) saw(found listing, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if at.After(l.at) {
-		l.seen, l.at = found, at
-	}
-}
-
-// last is the last look; at is zero without one.
-func (l *letters) last() (count int, recent []deadLetter, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seen.count, append([]deadLetter{}, l.seen.recent...), l.at
+	return 0
 }

@@ -1,7 +1,7 @@
 // Package ops is the operator's view: the state of the outbox, the consumers and the
 // gateway, the dead letters, and whether the books agree.
 //
-// [Ops.Invariants] reads the tables in one snapshot and asks the gateway for its own
+// An audit reads the tables in one snapshot and asks the gateway for its own
 // ledger. Each check lists the breaches. While work is in flight (not Quiescent) a
 // check may fail for a moment; once everything is quiet, each failure is an error in
 // the books. A comment that is not counted yet is in flight.
@@ -23,10 +23,13 @@
 //	consumers-drained           messages wait
 //	no-dead-letters             there are dead letters that were neither redriven nor dropped
 //
-// There are two ways of asking. [Ops.AuditNow], [Ops.ReportNow] and
-// [Ops.InvariantsNow] ask the transport and wait for its answer: a caller that waits
-// for rest needs an answer of that moment. [Ops.Report], [Ops.RecentInvariants] and
-// [Ops.Metrics] are for frequent callers: they return the transport's last answer,
+// An [Ops] is put together of parts with the methods: [Reports], [Books], [Letters],
+// [ConsumerGroups] and [Metrics].
+//
+// There are two ways of asking. [Books.AuditNow], [Reports.ReportNow] and
+// [Books.InvariantsNow] ask the transport and wait for its answer: a caller that waits
+// for rest needs an answer of that moment. [Reports.Report], [Books.RecentInvariants]
+// and [Metrics.Collectors] are for frequent callers: they return the transport's last answer,
 // which [Ops.Run] refreshes in the background every 5 s, and its age. The lag is
 //
 //	known         the last answer, at most three rounds old

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // flow has the pending messages of the outbox and the topics, and the dead letters.
@@ -50,38 +51,48 @@ func (f flow) checks() []Check {
 	}
 }
 
-// recentFlow asks the database alone: the transport's last answer is in memory.
-func (o *Ops) recentFlow(ctx context.Context) (flow, error) {
-	f, err := o.outboxFlow(ctx)
+// traffic reads the flow from the outbox and the transport.
+type traffic struct {
+	outbox    driver.Inspector
+	bus       *bus.Bus
+	consumers []Consumer
+	lags      *bus.LagMonitor
+	letters   *Letters
+}
+
+// recent asks the database alone: the transport's last answer is in memory.
+func (t *traffic) recent(ctx context.Context) (flow, error) {
+	f, err := t.pending(ctx)
 	if err != nil {
 		return f, err
 	}
-	seen := o.lags.Snapshot()
-	f.addLags(o.cfg.Consumers, seen.Lags)
+	seen := t.lags.Snapshot()
+	f.addLags(t.consumers, seen.Lags)
 	f.lagState = lagStateOf(seen)
-	f.dead = o.recentDead(seen)
+	f.dead = t.letters.recent(seen)
 	return f, nil
 }
 
-// flowNow asks the transport too, and waits for its answer.
-func (o *Ops) flowNow(ctx context.Context) (flow, error) {
-	f, err := o.outboxFlow(ctx)
+// now asks the transport too, and waits for its answer.
+func (t *traffic) now(ctx context.Context) (flow, error) {
+	f, err := t.pending(ctx)
 	if err != nil {
 		return f, err
 	}
-	lags, err := o.cfg.Bus.Lag(ctx)
+	lags, err := t.bus.Lag(ctx)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return f, fmt.Errorf("ops: lag: %w", err)
 	}
 	f.lagState = lagStateOf(bus.LagSnapshot{Lags: lags, Known: err == nil, Stale: err != nil, Err: err})
-	f.addLags(o.cfg.Consumers, lags)
-	f.dead, err = o.deadNow(ctx, lags)
+	f.addLags(t.consumers, lags)
+	f.dead, err = t.letters.now(ctx, lags)
 	return f, err
 }
 
-func (o *Ops) outboxFlow(ctx context.Context) (flow, error) {
+// pending is the flow of the outbox.
+func (t *traffic) pending(ctx context.Context) (flow, error) {
 	f := flow{lag: map[[2]string]bus.Lag{}, apart: map[[2]string]bool{}}
-	shards, err := o.cfg.Outbox.Stats(ctx)
+	shards, err := t.outbox.Stats(ctx)
 	if err != nil {
 		return f, fmt.Errorf("ops: outbox: %w", err)
 	}

@@ -26,21 +26,27 @@ type group struct {
 	Live  bool   `json:"live"` // it has members, and cannot be reset
 }
 
+// ConsumerGroups are the groups of the consumers, at the transport.
+type ConsumerGroups struct {
+	bus       *bus.Bus
+	consumers []Consumer
+}
+
 // Groups asks the transport for the groups of the consumers. The error is
 // errors.ErrUnsupported if the transport does not know them.
-func (o *Ops) Groups(ctx context.Context) (any, error) {
+func (g *ConsumerGroups) Groups(ctx context.Context) (any, error) {
 	var topics []string
-	for _, c := range o.cfg.Consumers {
+	for _, c := range g.consumers {
 		topics = append(topics, c.Topic)
 	}
-	all, err := o.cfg.Bus.Groups(ctx, topics...)
+	all, err := g.bus.Groups(ctx, topics...)
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
 	out := groupList{[]group{}}
-	for _, g := range all {
-		if o.consumes(g.Topic, g.Group) {
-			out.Groups = append(out.Groups, group{g.Topic, g.Group, g.Messages, g.Live})
+	for _, one := range all {
+		if g.consumes(one.Topic, one.Group) {
+			out.Groups = append(out.Groups, group{one.Topic, one.Group, one.Messages, one.Live})
 		}
 	}
 	return out, nil
@@ -64,11 +70,11 @@ type resetReport struct {
 
 // ResetGroup moves a consumer's group without members; for a group with members it
 // returns bus.ErrGroupLive. Handled messages are skipped by their idempotency keys.
-func (o *Ops) ResetGroup(ctx context.Context, topic, name string, r Reset) (any, error) {
-	if !o.consumes(topic, name) {
+func (g *ConsumerGroups) ResetGroup(ctx context.Context, topic, name string, r Reset) (any, error) {
+	if !g.consumes(topic, name) {
 		return nil, ErrNoGroup
 	}
-	moved, err := o.cfg.Bus.ResetGroup(ctx, topic, name, bus.Place{Latest: r.Latest, Since: r.Since}, r.DryRun)
+	moved, err := g.bus.ResetGroup(ctx, topic, name, bus.Place{Latest: r.Latest, Since: r.Since}, r.DryRun)
 	if errors.Is(err, bus.ErrNoGroup) {
 		return nil, ErrNoGroup
 	}
@@ -78,6 +84,6 @@ func (o *Ops) ResetGroup(ctx context.Context, topic, name string, r Reset) (any,
 	return resetReport{topic, name, r.DryRun, moved.Again, moved.Skipped}, nil
 }
 
-func (o *Ops) consumes(topic, name string) bool {
-	return slices.ContainsFunc(o.cfg.Consumers, func(c Consumer) bool { return c.Topic == topic && c.Group == name })
+func (g *ConsumerGroups) consumes(topic, name string) bool {
+	return slices.ContainsFunc(g.consumers, func(c Consumer) bool { return c.Topic == topic && c.Group == name })
 }

@@ -10,9 +10,9 @@ import (
 
 // ledger compares every payment with the gateway's charge of its key, and every
 // charge with the payment.
-func (o *Ops) ledger(ctx context.Context, payments map[string]paid) (Check, error) {
+func (b *Books) ledger(ctx context.Context, payments map[string]paid) (Check, error) {
 	const name = "gateway-ledger"
-	totals, err := o.cfg.Gateway.Ledger(ctx)
+	totals, err := b.gateway.Ledger(ctx)
 	if err != nil {
 		return Check{Name: name, Detail: "the gateway was not reached: " + err.Error()}, ctx.Err()
 	}
@@ -25,7 +25,7 @@ func (o *Ops) ledger(ctx context.Context, payments map[string]paid) (Check, erro
 		add("%d things were charged for more than once", totals.DuplicateReferences)
 	}
 	seen := make(map[string]bool, len(payments))
-	err = o.cfg.Gateway.Charges(ctx, func(c payment.Charge) {
+	err = b.gateway.Charges(ctx, func(c payment.Charge) {
 		p, ok := payments[c.Key]
 		switch {
 		case !ok:

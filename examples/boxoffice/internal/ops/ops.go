@@ -1,28 +1,22 @@
 package ops
 
 import (
+	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/outbox/driver"
-	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/sse"
 )
-
-//go:embed sql/checks.sql
-var checksSQL string
 
 // Consumer names a consumer group on a topic, and its dead letter topic.
 type Consumer struct {
@@ -87,33 +81,26 @@ func (c Config) validate() error {
 	return nil
 }
 
-type statements struct {
-	SoldSeats, SeatSoldOnce, HeldSeats, Money, Statistics, HandledOnce, NothingLost, NothingStuck string
-	CommentCounts, ChatPlaces                                                                     string
-	Moving, Balance, Payments                                                                     string
+// defaults sets what was left out.
+func (c *Config) defaults() {
+	c.HoldGrace = cmp.Or(c.HoldGrace, 30*time.Second)
+	c.OpenFor = cmp.Or(c.OpenFor, 2*time.Minute)
+	c.CountGrace = cmp.Or(c.CountGrace, 30*time.Second)
+	c.Every = cmp.Or(c.Every, 5*time.Second)
+	c.PassTime = cmp.Or(c.PassTime, 15*time.Second)
 }
 
 // Ops answers an operator's questions: by the transport's last answer, and in methods
-// with "Now" by its current one. It is safe for concurrent use.
+// with "Now" by its current one. It is put together of its parts here, which have the
+// methods. It is safe for concurrent use.
 type Ops struct {
-	cfg     Config
-	sql     statements
-	topics  []string        // of dead letters
-	apart   map[string]bool // those of them that are no part of the books
-	letters map[string]*letters
-	lags    *bus.LagMonitor
-	plan    *ratelimitdriver.Plan // of the budget; nil without one
-	rooms   *rooms                // nil without waiting rooms
-	books   *books
-	metrics exported
-	look    chan struct{} // the letters are asked for
-	asked   atomic.Int64  // when that was last, in Unix nanoseconds
-	made    time.Time
+	*Reports
+	*Books
+	*Letters
+	*ConsumerGroups
+	*Metrics
 
-	mu      sync.Mutex // one audit at a time
-	last    Audit
-	lastErr error
-	began   time.Time
+	lags *bus.LagMonitor
 }
 
 // New makes an Ops; Run keeps its figures fresh. It does no I/O.
@@ -121,51 +108,24 @@ func New(cfg Config) (*Ops, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.HoldGrace == 0 {
-		cfg.HoldGrace = 30 * time.Second
-	}
-	if cfg.OpenFor == 0 {
-		cfg.OpenFor = 2 * time.Minute
-	}
-	if cfg.CountGrace == 0 {
-		cfg.CountGrace = 30 * time.Second
-	}
-	if cfg.Every == 0 {
-		cfg.Every = 5 * time.Second
-	}
-	if cfg.PassTime == 0 {
-		cfg.PassTime = 15 * time.Second
-	}
+	cfg.defaults()
 	lags, err := bus.NewLagMonitor(cfg.Bus, bus.LagMonitorConfig{Every: cfg.Every, Logger: cfg.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
-	o := &Ops{
-		cfg: cfg, topics: deadLetterTopics(cfg.Consumers), apart: apartTopics(cfg.Consumers), letters: map[string]*letters{},
-		lags: lags, books: newBooks(), look: make(chan struct{}, 1), made: time.Now(),
+	o := &Ops{ConsumerGroups: &ConsumerGroups{cfg.Bus, cfg.Consumers}, lags: lags}
+	asked := &attention{}
+	if o.Letters, err = newLetters(cfg, lags, asked); err != nil {
+		return nil, err
 	}
-	if cfg.Budget != nil {
-		if o.plan, err = cfg.Budget.validate(cfg.Consumers); err != nil {
-			return nil, err
-		}
+	flows := &traffic{outbox: cfg.Outbox, bus: cfg.Bus, consumers: cfg.Consumers, lags: lags, letters: o.Letters}
+	if o.Books, err = newBooks(cfg, flows); err != nil {
+		return nil, err
 	}
-	if cfg.Rooms != nil {
-		if err := cfg.Rooms.validate(); err != nil {
-			return nil, err
-		}
-		o.rooms = newRooms(cfg.Rooms)
+	if o.Reports, err = newReports(cfg, flows, asked); err != nil {
+		return nil, err
 	}
-	for _, topic := range o.topics {
-		l, err := redrive.New(cfg.Bus, topic, redrive.Config{Window: maxDeadSeen})
-		if err != nil {
-			return nil, fmt.Errorf("ops: %w", err)
-		}
-		o.letters[topic] = &letters{Letters: l}
-	}
-	if o.metrics, err = o.newMetrics(cfg.Logger); err != nil {
-		return nil, fmt.Errorf("ops: %w", err)
-	}
-	if err := cfg.Store.Load(checksSQL, &o.sql); err != nil {
+	if o.Metrics, err = newMetrics(cfg, lags, o.Letters); err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
 	return o, nil
@@ -174,63 +134,19 @@ func New(cfg Config) (*Ops, error) {
 // Lags is the transport's last answer about every group, as Run keeps it.
 func (o *Ops) Lags() *bus.LagMonitor { return o.lags }
 
-// Check is one rule and its breaches.
-type Check struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-}
-
-// Audit is the outcome of all checks. Quiescent reports that nothing was in flight
-// while they were made.
-type Audit struct {
-	OK        bool    `json:"ok"`
-	Quiescent bool    `json:"quiescent"`
-	Checks    []Check `json:"checks"`
-}
-
-// InvariantsNow is AuditNow for the API.
-func (o *Ops) InvariantsNow(ctx context.Context) (any, error) { return o.AuditNow(ctx) }
-
-// AuditNow checks the books, and asks the transport for it: its answer is of a moment
-// after the call. Calls that arrive while an audit runs share the next one.
-func (o *Ops) AuditNow(ctx context.Context) (Audit, error) {
-	asked := time.Now()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.began.After(asked) && o.lastErr == nil {
-		return o.last, nil
+// Run keeps the last answers of the transport, the outbox and the waiting rooms in memory until ctx
+// ends: lags, dead letters and the backlog every Config.Every, an audit while the last one is asked
+// for, and the rooms every second while reports are asked for. A request for these values never
+// waits for a server.
+func (o *Ops) Run(ctx context.Context) error {
+	var parts sync.WaitGroup
+	parts.Go(func() { o.monitor.Run(ctx) }) //nolint:errcheck // returns nil
+	parts.Go(func() { o.Letters.Run(ctx) })
+	parts.Go(func() { o.Books.Run(ctx) })
+	if o.rooms != nil {
+		parts.Go(func() { o.rooms.Run(ctx) })
 	}
-	o.began = time.Now()
-	o.last, o.lastErr = o.audit(ctx)
-	return o.last, o.lastErr
-}
-
-func (o *Ops) audit(ctx context.Context) (Audit, error) {
-	before, err := o.flowNow(ctx)
-	if err == nil && before.quiet() {
-		// A message on its way from the broker to a process may be in neither count for a moment.
-		before, err = o.flowNow(ctx)
-	}
-	if err != nil {
-		return Audit{}, err
-	}
-	tables, err := o.tables(ctx)
-	if err != nil {
-		return Audit{}, err
-	}
-	ledger, err := o.ledger(ctx, tables.payments)
-	if err != nil {
-		return Audit{}, err
-	}
-	after, err := o.flowNow(ctx)
-	if err != nil {
-		return Audit{}, err
-	}
-	a := Audit{OK: true, Quiescent: tables.moving == 0 && before.quiet() && after.quiet()}
-	a.Checks = append(append(tables.checks, ledger), after.checks()...)
-	for _, c := range a.Checks {
-		a.OK = a.OK && c.OK
-	}
-	return a, nil
+	err := o.lags.Run(ctx)
+	parts.Wait()
+	return err
 }

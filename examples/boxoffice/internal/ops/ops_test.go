@@ -225,7 +225,7 @@ func (d *desk) history(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Deliver(t, d.Outbox.Take()...)
-	if _, err := d.Social.FlushCounts(t.Context()); err != nil {
+	if _, err := d.Social.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d.Exec(t, `UPDATE comments SET created_at = 1, deleted_at = CASE WHEN deleted_at IS NULL THEN NULL ELSE 1 END`)

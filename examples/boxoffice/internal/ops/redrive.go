@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -18,24 +17,6 @@ var (
 	// ErrPass is returned while another call of this process changes the topic.
 	ErrPass = errors.New("ops: the dead letters of this topic are being redriven, dropped or edited")
 )
-
-// letters are the letters of one topic, changed by one call at a time.
-type letters struct {
-	*redrive.Letters
-	pass sync.Mutex
-
-	mu   sync.Mutex
-	seen listing   // the last look
-	at   time.Time // when it began
-}
-
-func (o *Ops) lettersOf(topic string) (*letters, error) {
-	l, ok := o.letters[topic]
-	if !ok {
-		return nil, ErrNoTopic
-	}
-	return l, nil
-}
 
 // Selection chooses dead letters: by ids, or all.
 type Selection struct {
@@ -57,12 +38,12 @@ type letterList struct {
 }
 
 // DeadLetters lists the letters of a topic, at most limit of the oldest.
-func (o *Ops) DeadLetters(ctx context.Context, topic string, limit int) (any, error) {
-	l, err := o.lettersOf(topic)
+func (l *Letters) DeadLetters(ctx context.Context, topic string, limit int) (any, error) {
+	box, err := l.of(topic)
 	if err != nil {
 		return nil, err
 	}
-	found, err := l.List(ctx, redrive.Filter{}, limit)
+	found, err := box.List(ctx, redrive.Filter{}, limit)
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
@@ -85,12 +66,12 @@ type letterDetail struct {
 }
 
 // DeadLetter shows one letter with its payload.
-func (o *Ops) DeadLetter(ctx context.Context, topic, id string) (any, error) {
-	l, err := o.lettersOf(topic)
+func (l *Letters) DeadLetter(ctx context.Context, topic, id string) (any, error) {
+	box, err := l.of(topic)
 	if err != nil {
 		return nil, err
 	}
-	letter, err := l.Show(ctx, id)
+	letter, err := box.Show(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
@@ -112,17 +93,17 @@ func (o *Ops) DeadLetter(ctx context.Context, topic, id string) (any, error) {
 
 // EditDeadLetter replaces a letter's payload. An event stays one, with its id and
 // key; redrive.ErrPayload describes the mismatch.
-func (o *Ops) EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error {
-	l, err := o.lettersOf(topic)
+func (l *Letters) EditDeadLetter(ctx context.Context, topic, id string, payload []byte) error {
+	box, err := l.of(topic)
 	if err != nil {
 		return err
 	}
-	if !l.pass.TryLock() {
+	if !box.pass.TryLock() {
 		return ErrPass
 	}
-	defer l.pass.Unlock()
-	err = l.Edit(ctx, id, payload)
-	o.refresh(ctx, topic, lookAfter)
+	defer box.pass.Unlock()
+	err = box.Edit(ctx, id, payload)
+	l.refresh(ctx, topic, lookAfter)
 	if err != nil {
 		return fmt.Errorf("ops: %w", err)
 	}
@@ -150,33 +131,33 @@ type passFailure struct {
 
 // RedriveDeadLetters publishes letters to their original topics again. It works for
 // Config.PassTime at most and returns its progress.
-func (o *Ops) RedriveDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
-	return o.change(ctx, topic, s, (*redrive.Letters).Redrive)
+func (l *Letters) RedriveDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
+	return l.change(ctx, topic, s, (*redrive.Letters).Redrive)
 }
 
 // DropDeadLetters deletes letters for good, with the limits of RedriveDeadLetters.
-func (o *Ops) DropDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
-	return o.change(ctx, topic, s, (*redrive.Letters).Drop)
+func (l *Letters) DropDeadLetters(ctx context.Context, topic string, s Selection) (any, error) {
+	return l.change(ctx, topic, s, (*redrive.Letters).Drop)
 }
 
 type pass func(*redrive.Letters, context.Context, redrive.Filter, redrive.Options) (redrive.Result, error)
 
-func (o *Ops) change(ctx context.Context, topic string, s Selection, run pass) (any, error) {
-	l, err := o.lettersOf(topic)
+func (l *Letters) change(ctx context.Context, topic string, s Selection, run pass) (any, error) {
+	box, err := l.of(topic)
 	if err != nil {
 		return nil, err
 	}
 	if !s.DryRun {
-		if !l.pass.TryLock() {
+		if !box.pass.TryLock() {
 			return nil, ErrPass
 		}
-		defer l.pass.Unlock()
+		defer box.pass.Unlock()
 	}
 	began := time.Now().UTC()
-	limited, cancel := context.WithTimeout(ctx, o.cfg.PassTime)
+	limited, cancel := context.WithTimeout(ctx, l.passTime)
 	defer cancel()
 	f := redrive.Filter{All: s.All, IDs: s.IDs, Until: s.Before}
-	res, err := run(l.Letters, limited, f, redrive.Options{Rate: s.Rate, DryRun: s.DryRun})
+	res, err := run(box.Letters, limited, f, redrive.Options{Rate: s.Rate, DryRun: s.DryRun})
 	out := passReport{
 		Topic: topic, DryRun: s.DryRun, Pending: res.Pending, Matched: res.Matched, Done: res.Done,
 		Duplicates: res.Duplicates, Failed: []passFailure{}, Complete: res.Complete,
@@ -191,7 +172,7 @@ func (o *Ops) change(ctx context.Context, topic string, s Selection, run pass) (
 		out.More, out.Before, err = true, &s.Before, nil
 	}
 	if !s.DryRun {
-		o.refresh(ctx, topic, lookAfter) // the operator wants to see the result
+		l.refresh(ctx, topic, lookAfter) // the operator wants to see the result
 	}
 	if err == nil && len(s.IDs) > 0 && res.Matched == 0 && res.Complete {
 		err = redrive.ErrNotFound

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
+	"github.com/millrace-go/millrace/sse"
 )
 
 type report struct {
@@ -58,97 +61,135 @@ type gatewayReport struct {
 	Ledger    *payment.Ledger `json:"ledger"`
 }
 
+// Reports describe the state of the box office.
+type Reports struct {
+	published   *Published
+	stats       *stats.Stats
+	charger     *payment.Gateway
+	watched     []Consumer
+	status      func() []bus.ConsumerStatus
+	duplicates  func(Consumer) int64
+	executor    func() payment.ExecutorStatus
+	streamStats func() sse.Stats
+	chatStats   func() chat.Stats
+	traffic     *traffic
+	attention   *attention
+	budget      *budget // nil without one
+	rooms       *rooms  // nil without waiting rooms
+}
+
+func newReports(cfg Config, t *traffic, a *attention) (*Reports, error) {
+	r := &Reports{
+		published: cfg.Published, stats: cfg.Stats, charger: cfg.Gateway, watched: cfg.Consumers,
+		status: cfg.Status, duplicates: cfg.Duplicates, executor: cfg.Executor,
+		streamStats: cfg.Streams, chatStats: cfg.Chat, traffic: t, attention: a,
+	}
+	if cfg.Budget != nil {
+		var err error
+		if r.budget, err = newBudget(cfg.Budget, cfg.Consumers); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Rooms != nil {
+		if err := cfg.Rooms.validate(); err != nil {
+			return nil, err
+		}
+		r.rooms = newRooms(cfg.Rooms, a)
+	}
+	return r, nil
+}
+
 // Report is the state of the box office, in the form of GET /api/admin/ops. The
 // answers of the transport and the waiting rooms are as old as the report states:
 // Report does not wait for them.
-func (o *Ops) Report(ctx context.Context) (any, error) {
-	o.watched()
-	return o.report(ctx, o.recentFlow)
+func (r *Reports) Report(ctx context.Context) (any, error) {
+	r.attention.pay()
+	return r.report(ctx, r.traffic.recent)
 }
 
 // ReportNow is Report, and asks the transport and the waiting rooms.
-func (o *Ops) ReportNow(ctx context.Context) (any, error) {
-	if o.rooms != nil {
-		o.rooms.look(ctx)
+func (r *Reports) ReportNow(ctx context.Context) (any, error) {
+	if r.rooms != nil {
+		r.rooms.look(ctx)
 	}
-	return o.report(ctx, func(ctx context.Context) (flow, error) {
-		f, err := o.flowNow(ctx)
+	return r.report(ctx, func(ctx context.Context) (flow, error) {
+		f, err := r.traffic.now(ctx)
 		if err == nil {
-			o.showRecent(ctx, f.dead)
+			r.traffic.letters.showRecent(ctx, f.dead)
 		}
 		return f, err
 	})
 }
 
-func (o *Ops) report(ctx context.Context, look func(context.Context) (flow, error)) (any, error) {
+func (r *Reports) report(ctx context.Context, look func(context.Context) (flow, error)) (any, error) {
 	f, err := look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	published, err := o.cfg.Published.Total(ctx)
+	published, err := r.published.Total(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counters, err := o.cfg.Stats.All(ctx)
+	counters, err := r.stats.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := report{
+	out := report{
 		Outbox:      outboxReport{Backlog: f.backlog, Published: published, Failed: f.parked, Holder: f.holder},
-		Consumers:   o.consumers(f),
+		Consumers:   r.consumers(f),
 		Lag:         f.lagState,
 		DeadLetters: f.dead,
 		Stats:       map[string]int64{},
-		Gateway:     o.gateway(ctx),
-		Budget:      o.budget(ctx, f),
-		Rooms:       o.rooms.report(),
-		Streams:     o.streams(),
-		Chat:        o.chat(),
+		Gateway:     r.gateway(ctx),
+		Budget:      r.budget.report(ctx, f),
+		Rooms:       r.rooms.report(),
+		Streams:     reportStreams(r.streamStats),
+		Chat:        reportChat(r.chatStats),
 	}
 	if !f.oldest.IsZero() {
-		r.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())
+		out.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())
 	}
 	for name, n := range counters {
-		r.Stats[camel(name)] = n
+		out.Stats[camel(name)] = n
 	}
-	return r, nil
+	return out, nil
 }
 
-func (o *Ops) consumers(f flow) []consumerReport {
+func (r *Reports) consumers(f flow) []consumerReport {
 	running := map[[2]string]bus.ConsumerStatus{}
-	if o.cfg.Status != nil {
-		for _, s := range o.cfg.Status() {
+	if r.status != nil {
+		for _, s := range r.status() {
 			running[[2]string{s.Topic, s.Group}] = s
 		}
 	}
-	all := make([]consumerReport, 0, len(o.cfg.Consumers))
-	for _, c := range o.cfg.Consumers {
+	all := make([]consumerReport, 0, len(r.watched))
+	for _, c := range r.watched {
 		id := c.id()
-		r := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere", Apart: c.Apart}
+		one := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere", Apart: c.Apart}
 		if s, ok := running[id]; ok {
-			r.State, r.InFlight, r.LastError = string(s.State), s.InFlight, s.LastError
-			r.Handled, r.Retried, r.DeadLettered = s.Handled, s.Retried, s.DeadLettered
+			one.State, one.InFlight, one.LastError = string(s.State), s.InFlight, s.LastError
+			one.Handled, one.Retried, one.DeadLettered = s.Handled, s.Retried, s.DeadLettered
 		}
-		if o.cfg.Duplicates != nil {
-			r.Duplicates = o.cfg.Duplicates(c)
+		if r.duplicates != nil {
+			one.Duplicates = r.duplicates(c)
 		}
 		if f.lagState.known() {
 			n := f.lag[id].Messages
-			r.Lag = &n
+			one.Lag = &n
 		}
-		all = append(all, r)
+		all = append(all, one)
 	}
 	return all
 }
 
-func (o *Ops) gateway(ctx context.Context) gatewayReport {
-	g := gatewayReport{URL: o.cfg.Gateway.URL()}
-	if o.cfg.Executor != nil {
-		s := o.cfg.Executor()
+func (r *Reports) gateway(ctx context.Context) gatewayReport {
+	g := gatewayReport{URL: r.charger.URL()}
+	if r.executor != nil {
+		s := r.executor()
 		g.InFlight, g.Approved, g.Declined, g.Refunded, g.Postponed, g.LastError =
 			&s.InFlight, &s.Approved, &s.Declined, &s.Refunded, &s.Postponed, s.LastError
 	}
-	if l, err := o.cfg.Gateway.Ledger(ctx); err == nil {
+	if l, err := r.charger.Ledger(ctx); err == nil {
 		g.Reachable, g.Ledger = true, &l
 	} else {
 		g.LastError = err.Error()

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
@@ -50,8 +51,9 @@ const (
 
 // rooms has the last answers of the waiting rooms.
 type rooms struct {
-	cfg  *RoomsConfig
-	wake chan struct{} // reports are asked for again, after a while
+	cfg       *RoomsConfig
+	attention *attention
+	wake      signal.Signal // reports are asked for again, after a while
 
 	mu    sync.Mutex
 	shows []RoomShow
@@ -69,21 +71,21 @@ type room struct {
 	admitted admissions
 }
 
-func newRooms(cfg *RoomsConfig) *rooms {
-	return &rooms{cfg: cfg, wake: make(chan struct{}, 1), seen: map[string]*room{}}
+func newRooms(cfg *RoomsConfig, a *attention) *rooms {
+	return &rooms{cfg: cfg, attention: a, wake: a.waker(), seen: map[string]*room{}}
 }
 
-// watchRooms looks at the rooms while reports are asked for.
-func (o *Ops) watchRooms(ctx context.Context) {
+// Run looks at the rooms while reports are asked for.
+func (r *rooms) Run(ctx context.Context) {
 	for {
 		var pause <-chan time.Time
-		if o.isWatched() {
+		if r.attention.paid() {
 			pause = time.After(roomsEvery)
-			o.rooms.look(ctx)
+			r.look(ctx)
 		}
 		select {
 		case <-pause:
-		case <-o.rooms.wake:
+		case <-r.wake:
 		case <-ctx.Done():
 			return
 		}

@@ -21,12 +21,12 @@ type streamsReport struct {
 	Dropped int64 `json:"dropped"` // events that could not be sent
 }
 
-// streams reads the figures of this process; nil in one without streams.
-func (o *Ops) streams() *streamsReport {
-	if o.cfg.Streams == nil {
+// reportStreams reads the figures of this process; nil in one without streams.
+func reportStreams(stats func() sse.Stats) *streamsReport {
+	if stats == nil {
 		return nil
 	}
-	s := o.cfg.Streams()
+	s := stats()
 	return &streamsReport{
 		Open: s.Streams, Members: s.Members, Rooms: s.Rooms, Leased: s.Leased, Hearing: s.Hearing,
 		Opened: s.Opened, Evicted: s.Ended[sse.Evicted], Slow: s.Ended[sse.Slow], Outage: s.Ended[sse.Outage],

@@ -26,42 +26,42 @@ type tables struct {
 }
 
 // tables runs the checks on one snapshot.
-func (o *Ops) tables(ctx context.Context) (tables, error) {
-	t, err := o.readTables(ctx)
+func (b *Books) tables(ctx context.Context) (tables, error) {
+	t, err := b.readTables(ctx)
 	if err != nil {
 		return tables{}, fmt.Errorf("ops: audit: %w", err)
 	}
 	return t, nil
 }
 
-func (o *Ops) readTables(ctx context.Context) (t tables, err error) {
-	tx, err := o.cfg.Store.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+func (b *Books) readTables(ctx context.Context) (t tables, err error) {
+	tx, err := b.store.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return t, err
 	}
 	defer tx.Rollback() //nolint:errcheck // it only read
 	var successes, refunds, confirmed, sold int64
-	if err := tx.QueryRowContext(ctx, o.sql.Balance).Scan(&successes, &refunds, &confirmed, &sold); err != nil {
+	if err := tx.QueryRowContext(ctx, b.sql.Balance).Scan(&successes, &refunds, &confirmed, &sold); err != nil {
 		return t, err
 	}
-	grace, open, late := o.cfg.HoldGrace.Milliseconds(), o.cfg.OpenFor.Milliseconds(), o.cfg.CountGrace.Milliseconds()
-	if err := tx.QueryRowContext(ctx, o.sql.Moving, late).Scan(&t.moving); err != nil {
+	grace, open, late := b.holdGrace.Milliseconds(), b.openFor.Milliseconds(), b.countGrace.Milliseconds()
+	if err := tx.QueryRowContext(ctx, b.sql.Moving, late).Scan(&t.moving); err != nil {
 		return t, err
 	}
 	for _, c := range []struct {
 		name, query, sound string
 		args               []any
 	}{
-		{"sold-seats", o.sql.SoldSeats, fmt.Sprintf("%d sold seats are those of %d confirmed reservations", sold, confirmed), nil},
-		{"seat-sold-once", o.sql.SeatSoldOnce, "", nil},
-		{"held-seats", o.sql.HeldSeats, "", nil},
-		{"money", o.sql.Money, fmt.Sprintf("%d successes − %d refunds = %d confirmed reservations", successes, refunds, confirmed), nil},
-		{"statistics", o.sql.Statistics, "", nil},
-		{"handled-once", o.sql.HandledOnce, "", nil},
-		{"nothing-lost", o.sql.NothingLost, "", nil},
-		{"nothing-stuck", o.sql.NothingStuck, "", []any{grace, open}},
-		{"comment-counts", o.sql.CommentCounts, "", []any{late}},
-		{"chat-places", o.sql.ChatPlaces, "", nil},
+		{"sold-seats", b.sql.SoldSeats, fmt.Sprintf("%d sold seats are those of %d confirmed reservations", sold, confirmed), nil},
+		{"seat-sold-once", b.sql.SeatSoldOnce, "", nil},
+		{"held-seats", b.sql.HeldSeats, "", nil},
+		{"money", b.sql.Money, fmt.Sprintf("%d successes − %d refunds = %d confirmed reservations", successes, refunds, confirmed), nil},
+		{"statistics", b.sql.Statistics, "", nil},
+		{"handled-once", b.sql.HandledOnce, "", nil},
+		{"nothing-lost", b.sql.NothingLost, "", nil},
+		{"nothing-stuck", b.sql.NothingStuck, "", []any{grace, open}},
+		{"comment-counts", b.sql.CommentCounts, "", []any{late}},
+		{"chat-places", b.sql.ChatPlaces, "", nil},
 	} {
 		breaches, err := store.Column(ctx, tx, c.query, c.args...)
 		if err != nil {
@@ -69,7 +69,7 @@ func (o *Ops) readTables(ctx context.Context) (t tables, err error) {
 		}
 		t.checks = append(t.checks, check(c.name, c.sound, breaches))
 	}
-	t.payments, err = readPayments(ctx, tx, o.sql.Payments)
+	t.payments, err = readPayments(ctx, tx, b.sql.Payments)
 	return t, err
 }
 
@@ -86,19 +86,12 @@ func check(name, sound string, breaches []string) Check {
 }
 
 func readPayments(ctx context.Context, tx *sql.Tx, query string) (map[string]paid, error) {
-	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	all := map[string]paid{}
-	for rows.Next() {
+	return all, store.Each(ctx, tx, query, nil, func(row *sql.Rows) error {
 		var key string
 		var p paid
-		if err := rows.Scan(&key, &p.id, &p.status, &p.amount, &p.refund, &p.failure); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&key, &p.id, &p.status, &p.amount, &p.refund, &p.failure)
 		all[key] = p
-	}
-	return all, rows.Err()
+		return err
+	})
 }

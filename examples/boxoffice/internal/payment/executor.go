@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // ExecutorConfig of an [Executor].
@@ -54,24 +57,14 @@ func (c ExecutorConfig) validate(timeout time.Duration) error {
 }
 
 func (c ExecutorConfig) withDefaults() ExecutorConfig {
-	if c.Concurrency == 0 {
-		c.Concurrency = 128
-	}
-	if c.Lease == 0 {
-		c.Lease = 15 * time.Second
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, 128)
+	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	if c.Retry == (kit.Backoff{}) {
 		c.Retry = kit.Backoff{Initial: 500 * time.Millisecond, Max: 10 * time.Second, Jitter: 0.2}
 	}
-	if c.Look == 0 {
-		c.Look = time.Second
-	}
-	if c.Drain == 0 {
-		c.Drain = 10 * time.Second
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Look = cmp.Or(c.Look, time.Second)
+	c.Drain = cmp.Or(c.Drain, 10*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 
@@ -132,7 +125,7 @@ func (x *Executor) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var calls sync.WaitGroup
-	freed := make(chan struct{}, 1)
+	freed := signal.New()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 
@@ -153,10 +146,7 @@ func (x *Executor) Run(ctx context.Context) error {
 				calls.Go(func() {
 					x.attempt(work, c)
 					x.inFlight.Add(-1)
-					select {
-					case freed <- struct{}{}:
-					default: // one signal is enough
-					}
+					freed.Wake()
 				})
 			}
 			if next = wait; len(batch) == free {
@@ -211,21 +201,12 @@ func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Durati
 
 // due locks and returns up to limit due payments, as they are once claimed.
 func (x *Executor) due(ctx context.Context, tx *sql.Tx, limit int) ([]claimed, error) {
-	rows, err := tx.QueryContext(ctx, x.p.sql.Due, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	var batch []claimed
-	for rows.Next() {
+	return store.List(ctx, tx, x.p.sql.Due, []any{limit}, func(row *sql.Rows) (claimed, error) {
 		var c claimed
-		if err := rows.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
-			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token, &c.correlation, &c.causation); err != nil {
-			return nil, err
-		}
-		batch = append(batch, c)
-	}
-	return batch, rows.Err()
+		err := row.Scan(&c.id, &c.key, &c.member, &c.typ, &c.reference, &c.reservation, &c.amount, &c.card,
+			&c.status, &c.gatewayID, &c.refundReason, &c.attempts, &c.token, &c.correlation, &c.causation)
+		return c, err
+	})
 }
 
 // reclaim takes over the claims of a dead process of the same name.
@@ -244,7 +225,7 @@ func (x *Executor) attempt(ctx context.Context, c claimed) {
 		err = x.refund(ctx, c)
 	case c.typ == events.ForTransfer:
 		var ended bool
-		if ended, err = x.p.expire(event.WithCorrelation(ctx, c.correlation), c.id); !ended && err == nil {
+		if ended, err = x.p.Offers.expire(event.WithCorrelation(ctx, c.correlation), c.id); !ended && err == nil {
 			err = x.charge(ctx, c)
 		}
 	default:

@@ -8,11 +8,12 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // notices notify the members about a transfer.
-func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome string, at int64, members ...string) ([]event.Event, error) {
-	title, seats, err := p.ticketOf(ctx, tx, t.ReservationID)
+func (d *desk) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome string, at int64, members ...string) ([]event.Event, error) {
+	title, seats, err := d.ticketOf(ctx, tx, t.ReservationID)
 	if err != nil {
 		return nil, err
 	}
@@ -33,18 +34,15 @@ func (p *Payments) notices(ctx context.Context, tx *sql.Tx, t Transfer, outcome 
 }
 
 // ticketOf is the title and the seats of a reservation.
-func (p *Payments) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
-	rows, err := tx.QueryContext(ctx, p.sql.SeatsOf, reservation)
+func (d *desk) ticketOf(ctx context.Context, tx *sql.Tx, reservation string) (title string, seats []string, err error) {
+	err = store.Each(ctx, tx, d.sql.SeatsOf, []any{reservation}, func(row *sql.Rows) error {
+		var seat string
+		err := row.Scan(&title, &seat)
+		seats = append(seats, seat)
+		return err
+	})
 	if err != nil {
 		return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	for rows.Next() {
-		var seat string
-		if err := rows.Scan(&title, &seat); err != nil {
-			return "", nil, fmt.Errorf("payment: seats of %s: %w", reservation, err)
-		}
-		seats = append(seats, seat)
-	}
-	return title, seats, rows.Err()
+	return title, seats, nil
 }

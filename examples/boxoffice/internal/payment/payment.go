@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,16 +12,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 )
-
-//go:embed sql/payment.sql
-var paymentSQL string
 
 // The states of a payment.
 const (
@@ -34,11 +29,6 @@ const (
 
 // MembershipPrice is the price of a year's membership, in won.
 const MembershipPrice = 30_000
-
-// Appender writes events in the caller's transaction: the outbox.
-type Appender interface {
-	Append(ctx context.Context, tx sqltx.Execer, events ...event.Event) error
-}
 
 // Reservations is the part of bookings that payments need.
 type Reservations interface {
@@ -58,33 +48,24 @@ type Payment struct {
 	CreatedAt                 time.Time
 }
 
-type statements struct {
-	ByKey, Insert, OfReservation, ByID, RequestRefund, RefundOfReservation string
-	NextDue, Due, Claim, Reclaim, Postpone, Succeed, Fail, Refunded        string
-	InsertTransfer, TransferOf, Transfer, LockTransfer, TransfersOf        string
-	SeatsOfTransfers, SeatsOf, PendingTransfer, AcceptTransfer, EndOffer   string
-	ChargeNow, HandOn, EndTransfer                                         string
-	InsertMembership, MembershipOf, Activate, CancelMembership             string
-	MembershipsOf, IsMember                                                string
-}
-
-// Payments takes and refunds payments. It is safe for concurrent use.
+// Payments takes payments, and is put together here of the parts that do the rest with
+// them. It is safe for concurrent use.
 type Payments struct {
-	store    *store.Store
-	bookings Reservations
-	outbox   Appender
-	sql      statements
-	due      signal.Signal // something for the executor to do
+	*desk
+	*Refunds
+	*Offers
+	*Club
 }
 
 // New makes Payments on an open store. SetReservations must follow before use:
 // bookings and payments need each other.
-func New(s *store.Store, outbox Appender) (*Payments, error) {
-	p := &Payments{store: s, outbox: outbox, due: signal.New()}
-	if err := s.Load(paymentSQL, &p.sql); err != nil {
+func New(s *store.Store, outbox store.Appender) (*Payments, error) {
+	d := &desk{store: s, outbox: outbox, due: signal.New()}
+	if err := s.Load(paymentSQL, &d.sql); err != nil {
 		return nil, fmt.Errorf("payment: %w", err)
 	}
-	return p, nil
+	refunds := &Refunds{d}
+	return &Payments{desk: d, Refunds: refunds, Offers: &Offers{d, refunds}, Club: &Club{d}}, nil
 }
 
 // SetReservations gives Payments the bookings that it charges for.
@@ -150,7 +131,7 @@ func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
 
 // known returns the payment that the key has made, "" when there is none, or
 // ErrKeyReused when it was for another request.
-func (p *Payments) known(ctx context.Context, q querier, key, hash string) (id string, err error) {
+func (p *Payments) known(ctx context.Context, q store.RowQuerier, key, hash string) (id string, err error) {
 	var before string
 	err = q.QueryRowContext(ctx, p.sql.ByKey, key).Scan(&id, &before)
 	switch {
@@ -173,7 +154,7 @@ func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c ca
 	case events.ForReservation:
 		reference, err = r.ReservationID, p.checkReservation(ctx, tx, r)
 	case events.ForTransfer:
-		reference, due, err = newID(), OfferLasts, p.checkTransfer(ctx, tx, r)
+		reference, due, err = newID(), OfferLasts, p.Offers.check(ctx, tx, r)
 	case events.ForMembership:
 		reference = newID()
 		if r.Amount != MembershipPrice {
@@ -192,9 +173,9 @@ func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c ca
 	}
 	switch r.Type {
 	case events.ForTransfer:
-		err = p.offer(ctx, tx, reference, id, r)
+		err = p.Offers.write(ctx, tx, reference, id, r)
 	case events.ForMembership:
-		_, err = tx.ExecContext(ctx, p.sql.InsertMembership, reference, id, r.Member, r.Amount)
+		err = p.Club.write(ctx, tx, reference, id, r)
 	}
 	if err != nil {
 		return fmt.Errorf("payment: write the %s: %w", r.Type, err)
@@ -227,40 +208,7 @@ func (p *Payments) checkReservation(ctx context.Context, tx *sql.Tx, r Request) 
 	return nil
 }
 
-// own locks the request's reservation; another member's counts as unknown.
-func (p *Payments) own(ctx context.Context, tx *sql.Tx, r Request) (booking.Row, error) {
-	row, err := p.bookings.Lock(ctx, tx, r.ReservationID)
-	if err != nil {
-		return booking.Row{}, err
-	}
-	if row.MemberID != r.Member {
-		return booking.Row{}, booking.ErrNotFound
-	}
-	return row, nil
-}
-
 // Get returns the member's payment, or ErrNotFound.
 func (p *Payments) Get(ctx context.Context, member, id string) (Payment, error) {
 	return p.get(ctx, p.store.Reader(), member, id)
 }
-
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func (p *Payments) get(ctx context.Context, db querier, member, id string) (Payment, error) {
-	var x Payment
-	var created int64
-	err := db.QueryRowContext(ctx, p.sql.ByID, id, member).Scan(&x.ID, &x.Key, &x.MemberID, &x.Type, &x.ReferenceID,
-		&x.ReservationID, &x.Amount, &x.CardLast4, &x.Status, &x.FailureReason, &x.RefundState, &x.RefundReason, &created)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Payment{}, ErrNotFound
-	}
-	if err != nil {
-		return Payment{}, fmt.Errorf("payment: read %s: %w", id, err)
-	}
-	x.CreatedAt = events.Time(created)
-	return x, nil
-}
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -11,18 +11,21 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
+// Refunds give payments back.
+type Refunds struct{ *desk }
+
 // RequestRefund requests a payment's refund, inside tx. It does nothing when the
 // refund was requested before, or the payment did not succeed.
-func (p *Payments) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error {
+func (r *Refunds) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, reason string) error {
 	correlation, causation := events.Causes(ctx)
-	res, err := tx.ExecContext(ctx, p.sql.RequestRefund, paymentID, reason, correlation, causation)
+	res, err := tx.ExecContext(ctx, r.sql.RequestRefund, paymentID, reason, correlation, causation)
 	if err != nil {
 		return fmt.Errorf("payment: request the refund of %s: %w", paymentID, err)
 	}
 	if n, err := res.RowsAffected(); err != nil {
 		return fmt.Errorf("payment: request the refund of %s: %w", paymentID, err)
 	} else if n > 0 {
-		sqltx.AfterCommit(ctx, p.due.Wake)
+		sqltx.AfterCommit(ctx, r.due.Wake)
 	}
 	return nil
 }
@@ -30,9 +33,9 @@ func (p *Payments) RequestRefund(ctx context.Context, tx *sql.Tx, paymentID, rea
 // Refund is the member's wish to give a ticket back. Asking again is harmless.
 // Errors: ErrNotFound, a *NotRefundableError, booking.ErrHandedOn,
 // booking.ErrUsed.
-func (p *Payments) Refund(ctx context.Context, member, id string) (Payment, error) {
-	err := p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		x, err := p.get(ctx, tx, member, id)
+func (r *Refunds) Refund(ctx context.Context, member, id string) (Payment, error) {
+	err := r.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		x, err := r.get(ctx, tx, member, id)
 		if err != nil {
 			return err
 		}
@@ -40,11 +43,11 @@ func (p *Payments) Refund(ctx context.Context, member, id string) (Payment, erro
 			return &NotRefundableError{x.Type, x.Status}
 		}
 		// The reservation's lock comes first: a transfer may be completing.
-		row, err := p.bookings.Lock(ctx, tx, x.ReservationID)
+		row, err := r.bookings.Lock(ctx, tx, x.ReservationID)
 		if err != nil && !errors.Is(err, booking.ErrNotFound) {
 			return err
 		}
-		if x, err = p.get(ctx, tx, member, id); err != nil {
+		if x, err = r.get(ctx, tx, member, id); err != nil {
 			return err
 		}
 		switch {
@@ -57,10 +60,10 @@ func (p *Payments) Refund(ctx context.Context, member, id string) (Payment, erro
 		case row.Used:
 			return booking.ErrUsed
 		}
-		return p.RequestRefund(ctx, tx, id, booking.UserRequest)
+		return r.RequestRefund(ctx, tx, id, booking.UserRequest)
 	})
 	if err != nil {
 		return Payment{}, err
 	}
-	return p.Get(ctx, member, id)
+	return r.get(ctx, r.store.Reader(), member, id)
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -50,57 +52,49 @@ type Transfer struct {
 	SeatIDs []string // of a list
 }
 
+// Offers are the transfers of tickets between members.
+type Offers struct {
+	*desk
+	refunds *Refunds
+}
+
 // Transfers returns the member's newest transfers, sent and received, at most 100.
-func (p *Payments) Transfers(ctx context.Context, member string) ([]Transfer, error) {
-	list, err := p.transfers(ctx, member)
+func (o *Offers) Transfers(ctx context.Context, member string) ([]Transfer, error) {
+	list, err := o.transfers(ctx, member)
 	if err != nil {
 		return nil, fmt.Errorf("payment: list transfers: %w", err)
 	}
 	return list, nil
 }
 
-func (p *Payments) transfers(ctx context.Context, member string) ([]Transfer, error) {
-	db := p.store.Reader()
-	rows, err := db.QueryContext(ctx, p.sql.TransfersOf, member, maxTransfers)
+func (o *Offers) transfers(ctx context.Context, member string) ([]Transfer, error) {
+	db := o.store.Reader()
+	list, err := store.List(ctx, db, o.sql.TransfersOf, []any{member, maxTransfers}, func(row *sql.Rows) (Transfer, error) {
+		return scanTransfer(row)
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	list, places := []Transfer{}, map[string]int{}
-	for rows.Next() {
-		t, err := scanTransfer(rows)
-		if err != nil {
-			return nil, err
-		}
-		places[t.ID] = len(list)
-		list = append(list, t)
+	places := map[string]int{}
+	for i, t := range list {
+		places[t.ID] = i
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	seats, err := db.QueryContext(ctx, p.sql.SeatsOfTransfers, member, maxTransfers)
-	if err != nil {
-		return nil, err
-	}
-	defer seats.Close() //nolint:errcheck // seats.Err says what went wrong
-	for seats.Next() {
+	return list, store.Each(ctx, db, o.sql.SeatsOfTransfers, []any{member, maxTransfers}, func(row *sql.Rows) error {
 		var id, show, seat string
-		if err := seats.Scan(&id, &show, &seat); err != nil {
-			return nil, err
-		}
-		if i, ok := places[id]; ok {
+		err := row.Scan(&id, &show, &seat)
+		if i, ok := places[id]; ok && err == nil {
 			list[i].ShowID, list[i].SeatIDs = show, append(list[i].SeatIDs, seat)
 		}
-	}
-	return list, seats.Err()
+		return err
+	})
 }
 
 // Accept is the receiver's consent: the payment is charged now. Accepting twice is
 // harmless. Errors: ErrNoTransfer, a *DecidedError; and when the ticket can no longer
 // be transferred, which ends the offer, a *NotConfirmedError, ErrRefunding or
 // booking.ErrUsed.
-func (p *Payments) Accept(ctx context.Context, member, id string) (Transfer, error) {
-	return p.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error) {
+func (o *Offers) Accept(ctx context.Context, member, id string) (Transfer, error) {
+	return o.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error) {
 		switch {
 		case t.To != member:
 			return nil, ErrNoTransfer
@@ -109,46 +103,46 @@ func (p *Payments) Accept(ctx context.Context, member, id string) (Transfer, err
 		case t.Status != Offered:
 			return nil, &DecidedError{t.Status, t.Reason}
 		}
-		if refused, err = p.transferable(ctx, tx, t.ReservationID, row); err != nil || refused != nil {
+		if refused, err = o.transferable(ctx, tx, t.ReservationID, row); err != nil || refused != nil {
 			if err == nil {
-				err = p.endOffer(ctx, tx, t, booking.Late)
+				err = o.endOffer(ctx, tx, t, booking.Late)
 			}
 			return refused, err
 		}
 		var at int64
-		err = p.store.Update(ctx, tx, p.sql.AcceptTransfer, []any{t.ID}, &at)
+		err = o.store.Update(ctx, tx, o.sql.AcceptTransfer, []any{t.ID}, &at)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, &DecidedError{Cancelled, Expired}
 		}
 		if err == nil {
-			_, err = tx.ExecContext(ctx, p.sql.ChargeNow, t.PaymentID)
+			_, err = tx.ExecContext(ctx, o.sql.ChargeNow, t.PaymentID)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("payment: accept %s: %w", t.ID, err)
 		}
-		sqltx.AfterCommit(ctx, p.due.Wake)
-		notices, err := p.notices(ctx, tx, t, events.TransferAccepted, at, t.From)
+		sqltx.AfterCommit(ctx, o.due.Wake)
+		notices, err := o.notices(ctx, tx, t, events.TransferAccepted, at, t.From)
 		if err != nil {
 			return nil, err
 		}
-		return nil, p.outbox.Append(ctx, tx, notices...)
+		return nil, o.outbox.Append(ctx, tx, notices...)
 	})
 }
 
 // Decline is the receiver's refusal, and Withdraw the sender's change of mind: the
 // offer ends and nothing is charged. Repeating is harmless. Errors: ErrNoTransfer, a
 // *DecidedError.
-func (p *Payments) Decline(ctx context.Context, member, id string) (Transfer, error) {
-	return p.end(ctx, id, Declined, func(t Transfer) bool { return t.To == member })
+func (o *Offers) Decline(ctx context.Context, member, id string) (Transfer, error) {
+	return o.end(ctx, id, Declined, func(t Transfer) bool { return t.To == member })
 }
 
-// Withdraw is described at [Payments.Decline].
-func (p *Payments) Withdraw(ctx context.Context, member, id string) (Transfer, error) {
-	return p.end(ctx, id, Withdrawn, func(t Transfer) bool { return t.From == member })
+// Withdraw is described at [Offers.Decline].
+func (o *Offers) Withdraw(ctx context.Context, member, id string) (Transfer, error) {
+	return o.end(ctx, id, Withdrawn, func(t Transfer) bool { return t.From == member })
 }
 
-func (p *Payments) end(ctx context.Context, id, reason string, may func(Transfer) bool) (Transfer, error) {
-	return p.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, _ booking.Row) (refused, err error) {
+func (o *Offers) end(ctx context.Context, id, reason string, may func(Transfer) bool) (Transfer, error) {
+	return o.decide(ctx, id, func(ctx context.Context, tx *sql.Tx, t Transfer, _ booking.Row) (refused, err error) {
 		switch {
 		case !may(t):
 			return nil, ErrNoTransfer
@@ -157,25 +151,25 @@ func (p *Payments) end(ctx context.Context, id, reason string, may func(Transfer
 		case t.Status != Offered:
 			return nil, &DecidedError{t.Status, t.Reason}
 		}
-		return nil, p.endOffer(ctx, tx, t, reason)
+		return nil, o.endOffer(ctx, tx, t, reason)
 	})
 }
 
 // expire ends an offer that was not accepted in time. It reports false when there
 // is consent, and the payment can be charged.
-func (p *Payments) expire(ctx context.Context, paymentID string) (ended bool, err error) {
-	t, err := scanTransfer(p.store.Reader().QueryRowContext(ctx, p.sql.TransferOf, paymentID))
+func (o *Offers) expire(ctx context.Context, paymentID string) (ended bool, err error) {
+	t, err := scanTransfer(o.store.Reader().QueryRowContext(ctx, o.sql.TransferOf, paymentID))
 	if err != nil {
 		return false, fmt.Errorf("payment: transfer of %s: %w", paymentID, err)
 	}
 	if t.Status == Accepted {
 		return false, nil
 	}
-	t, err = p.decide(ctx, t.ID, func(ctx context.Context, tx *sql.Tx, t Transfer, _ booking.Row) (refused, err error) {
+	t, err = o.decide(ctx, t.ID, func(ctx context.Context, tx *sql.Tx, t Transfer, _ booking.Row) (refused, err error) {
 		if t.Status != Offered {
 			return nil, nil
 		}
-		return nil, p.endOffer(ctx, tx, t, Expired)
+		return nil, o.endOffer(ctx, tx, t, Expired)
 	})
 	return t.Status == Cancelled, err
 }
@@ -183,9 +177,9 @@ func (p *Payments) expire(ctx context.Context, paymentID string) (ended bool, er
 // decide makes one decision about a transfer at a time: under the lock of its
 // reservation, which a refund and a scan take too. refused is an error that undoes
 // nothing.
-func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error)) (Transfer, error) {
+func (o *Offers) decide(ctx context.Context, id string, move func(ctx context.Context, tx *sql.Tx, t Transfer, row booking.Row) (refused, err error)) (Transfer, error) {
 	// The reservation of a transfer never changes, so it can be read before its lock.
-	found, err := scanTransfer(p.store.Reader().QueryRowContext(ctx, p.sql.Transfer, id))
+	found, err := scanTransfer(o.store.Reader().QueryRowContext(ctx, o.sql.Transfer, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Transfer{}, ErrNoTransfer
 	}
@@ -193,19 +187,19 @@ func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.
 		return Transfer{}, fmt.Errorf("payment: transfer %s: %w", id, err)
 	}
 	var refused error
-	err = p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		row, err := p.bookings.Lock(ctx, tx, found.ReservationID)
+	err = o.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		row, err := o.bookings.Lock(ctx, tx, found.ReservationID)
 		if err != nil {
 			return err
 		}
-		t, err := scanTransfer(tx.QueryRowContext(ctx, p.sql.LockTransfer, id))
+		t, err := scanTransfer(tx.QueryRowContext(ctx, o.sql.LockTransfer, id))
 		if err != nil {
 			return fmt.Errorf("payment: transfer %s: %w", id, err)
 		}
 		if refused, err = move(ctx, tx, t, row); err != nil {
 			return err
 		}
-		found, err = scanTransfer(tx.QueryRowContext(ctx, p.sql.LockTransfer, id))
+		found, err = scanTransfer(tx.QueryRowContext(ctx, o.sql.LockTransfer, id))
 		return err
 	})
 	if err != nil {
@@ -215,17 +209,17 @@ func (p *Payments) decide(ctx context.Context, id string, move func(ctx context.
 }
 
 // endOffer ends an open offer and its payment, which never reaches the gateway.
-func (p *Payments) endOffer(ctx context.Context, tx *sql.Tx, t Transfer, reason string) error {
+func (o *Offers) endOffer(ctx context.Context, tx *sql.Tx, t Transfer, reason string) error {
 	var at int64
-	if err := p.store.Update(ctx, tx, p.sql.EndOffer, []any{t.ID, reason}, &at); err != nil {
+	if err := o.store.Update(ctx, tx, o.sql.EndOffer, []any{t.ID, reason}, &at); err != nil {
 		return fmt.Errorf("payment: end the offer %s: %w", t.ID, err)
 	}
-	x, err := p.get(ctx, tx, t.From, t.PaymentID)
+	x, err := o.get(ctx, tx, t.From, t.PaymentID)
 	if err != nil {
 		return err
 	}
 	why := OfferEnded + reason
-	if err := p.store.Update(ctx, tx, p.sql.Fail, []any{t.PaymentID, sql.NullString{}, why}, &at); err != nil {
+	if err := o.store.Update(ctx, tx, o.sql.Fail, []any{t.PaymentID, sql.NullString{}, why}, &at); err != nil {
 		return fmt.Errorf("payment: end the payment %s of an offer: %w", t.PaymentID, err)
 	}
 	failed, err := events.New(events.PaymentFailed, "payment", x.ID, x.MemberID, true, events.NotPaid{
@@ -248,11 +242,19 @@ func (p *Payments) endOffer(ctx context.Context, tx *sql.Tx, t Transfer, reason 
 	case Expired:
 		outcome = events.TransferExpired
 	}
-	notices, err := p.notices(ctx, tx, t, outcome, at, members...)
+	notices, err := o.notices(ctx, tx, t, outcome, at, members...)
 	if err != nil {
 		return err
 	}
-	return p.outbox.Append(ctx, tx, append(notices, failed, ended)...)
+	return o.outbox.Append(ctx, tx, append(notices, failed, ended)...)
+}
+
+// event is the event of a transfer's end.
+func (t Transfer) event(typ, reason string, at int64) (event.Event, error) {
+	return events.New(typ, "transfer", t.ID, t.From, false, events.Transferred{
+		TransferID: t.ID, ReservationID: t.ReservationID, FromMemberID: t.From, ToMemberID: t.To, Amount: t.Amount,
+		Reason: reason, SettledAt: events.Time(at),
+	})
 }
 
 func scanTransfer(row interface{ Scan(...any) error }) (Transfer, error) {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -74,9 +75,7 @@ func New(cfg Config) (*Site, error) {
 		assets:  files,
 		pages:   templates,
 	}
-	if s.log == nil {
-		s.log = slog.Default()
-	}
+	s.log = cmp.Or(s.log, slog.Default())
 
 	mux := routes.New()
 	mux.HandleFunc("GET /{$}", s.home)

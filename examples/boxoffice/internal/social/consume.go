@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -21,29 +22,36 @@ const viewShows = 5
 
 var errNoShow = fault.MarkPermanent(errors.New("social: the event names no show"))
 
+// Tallies count what members do, and have a sold-out show read again.
+type Tallies struct {
+	*desk
+	counts *Counts
+	log    *slog.Logger
+}
+
 // Consumers are the groups that count, and the one that makes a sold-out show be read
 // again.
-func (x *Social) Consumers() []store.Consumer {
+func (t *Tallies) Consumers() []store.Consumer {
 	return []store.Consumer{
 		{Topic: events.Likes, Group: events.GroupLikes, Handlers: map[string]store.Handler{
-			events.ShowLiked:   x.liked(1),
-			events.ShowUnliked: x.liked(-1),
+			events.ShowLiked:   t.liked(1),
+			events.ShowUnliked: t.liked(-1),
 		}},
 		{Topic: events.Orders, Group: events.GroupOrders, Key: byOrder, Handlers: map[string]store.Handler{
-			events.OrderCompleted: x.ordered,
+			events.OrderCompleted: t.ordered,
 		}},
-		{Topic: events.Products, Group: events.GroupViews, BatchTypes: []string{events.ShowViewed}, Batch: x.viewed, Check: namesShow},
+		{Topic: events.Products, Group: events.GroupViews, BatchTypes: []string{events.ShowViewed}, Batch: t.viewed, Check: namesShow},
 		{Topic: events.Stock, Group: events.GroupStock, Handlers: map[string]store.Handler{
-			events.ShowSoldOut: x.soldOut,
+			events.ShowSoldOut: t.soldOut,
 		}},
 		{Topic: events.Domain, Group: events.GroupCounts, Handlers: map[string]store.Handler{
-			events.CommentCountDeltaPublished: x.counts,
+			events.CommentCountDeltaPublished: t.commented,
 		}},
 	}
 }
 
 // add adds to a show's column.
-func (x *Social) add(ctx context.Context, tx *sql.Tx, statement, show string, n int64) (string, error) {
+func (t *Tallies) add(ctx context.Context, tx *sql.Tx, statement, show string, n int64) (string, error) {
 	rows, err := changed(ctx, tx, statement, show, n)
 	if err != nil {
 		return "", fmt.Errorf("social: count for %s: %w", show, err)
@@ -51,22 +59,22 @@ func (x *Social) add(ctx context.Context, tx *sql.Tx, statement, show string, n 
 	if rows == 0 {
 		return "", fault.MarkPermanent(fmt.Errorf("%w: %s", catalog.ErrNoShow, show))
 	}
-	x.catalog.Evict(ctx, show)
+	t.catalog.Evict(ctx, show)
 	return "counted", nil
 }
 
-func (x *Social) liked(n int64) store.Handler {
+func (t *Tallies) liked(n int64) store.Handler {
 	return func(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
-		return x.add(ctx, tx, x.sql.AddLikes, e.AggregateID, n)
+		return t.add(ctx, tx, t.sql.AddLikes, e.AggregateID, n)
 	}
 }
 
-func (x *Social) ordered(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
+func (t *Tallies) ordered(ctx context.Context, tx *sql.Tx, e event.Event) (string, error) {
 	var order events.Ordered
 	if err := e.UnmarshalData(&order); err != nil {
 		return "", fault.MarkPermanent(err)
 	}
-	return x.add(ctx, tx, x.sql.AddSales, e.AggregateID, int64(order.Seats))
+	return t.add(ctx, tx, t.sql.AddSales, e.AggregateID, int64(order.Seats))
 }
 
 // byOrder is the key of an order: a second event about it has no effect.
@@ -89,7 +97,7 @@ func namesShow(e event.Event) error {
 }
 
 // viewed adds up a batch. Views of an unknown show are dropped.
-func (x *Social) viewed(ctx context.Context, tx *sql.Tx, all []event.Event) (string, error) {
+func (t *Tallies) viewed(ctx context.Context, tx *sql.Tx, all []event.Event) (string, error) {
 	views := map[string]int64{}
 	for _, e := range all {
 		views[e.AggregateID]++
@@ -101,28 +109,28 @@ func (x *Social) viewed(ctx context.Context, tx *sql.Tx, all []event.Event) (str
 			show := some[min(i, len(some)-1)]
 			args = append(args, show, views[show])
 		}
-		if _, err := tx.ExecContext(ctx, x.sql.AddViews, args...); err != nil {
+		if _, err := tx.ExecContext(ctx, t.sql.AddViews, args...); err != nil {
 			return "", fmt.Errorf("social: count views: %w", err)
 		}
 		for _, show := range some {
-			x.catalog.Evict(ctx, show)
+			t.catalog.Evict(ctx, show)
 		}
 	}
 	return "counted", nil
 }
 
-func (x *Social) soldOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
+func (t *Tallies) soldOut(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
 	if e.AggregateID == "" {
 		return "", errNoShow
 	}
-	x.catalog.Evict(ctx, e.AggregateID)
+	t.catalog.Evict(ctx, e.AggregateID)
 	return "evicted", nil
 }
 
-// counts makes readers see a comment before the next round counts it. The addition is
+// commented makes readers see a comment before the next round counts it. The addition is
 // made when its key is committed, so that a transaction that is retried adds once;
 // its failure fails nothing.
-func (x *Social) counts(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
+func (t *Tallies) commented(ctx context.Context, _ *sql.Tx, e event.Event) (string, error) {
 	var c events.Counted
 	if err := e.UnmarshalData(&c); err != nil {
 		return "", fault.MarkPermanent(err)
@@ -133,11 +141,11 @@ func (x *Social) counts(ctx context.Context, _ *sql.Tx, e event.Event) (string, 
 	// The commit is done: a caller's deadline must not prevent the addition.
 	detached := context.WithoutCancel(ctx)
 	sqltx.AfterCommit(ctx, func() {
-		if err := x.counter.Add(detached, e.AggregateID, c.Delta); err != nil {
-			x.cfg.Logger.Debug("a comment is counted by the next round only", "show", e.AggregateID, "error", err)
+		if err := t.counts.counter.Add(detached, e.AggregateID, c.Delta); err != nil {
+			t.log.Debug("a comment is counted by the next round only", "show", e.AggregateID, "error", err)
 			return
 		}
-		x.catalog.Evict(context.Background(), e.AggregateID)
+		t.catalog.Evict(context.Background(), e.AggregateID)
 	})
 	return "added", nil
 }

@@ -19,62 +19,73 @@ import (
 // comments is the name of the one counter.
 const comments = "comment"
 
-func (x *Social) makeCounter(deltas driver.Store) error {
-	dialect := sqltx.Dialect(x.store.Dialect())
+// Counts are how many comments each show has.
+type Counts struct {
+	*desk
+	changes driver.SQLLog
+	applier driver.SQLApplier
+	counter *counter.Counter
+	flusher *counter.Flusher
+}
+
+// newCounts makes the counts. deltas has the comments that were not counted yet.
+func newCounts(d *desk, deltas driver.Store, cfg Config) (*Counts, error) {
+	dialect := sqltx.Dialect(d.store.Dialect())
+	c := &Counts{desk: d}
 	var err error
-	if x.changes, err = sqlcounter.NewLog(x.store.DB(), comments, sqlcounter.LogConfig{Dialect: dialect}); err != nil {
-		return err
+	if c.changes, err = sqlcounter.NewLog(d.store.DB(), comments, sqlcounter.LogConfig{Dialect: dialect}); err != nil {
+		return nil, err
 	}
-	if x.applier, err = sqlcounter.New(x.store.DB(), sqlcounter.Config{Dialect: dialect, Also: x.toShows}); err != nil {
-		return err
+	if c.applier, err = sqlcounter.New(d.store.DB(), sqlcounter.Config{Dialect: dialect, Also: c.toShows}); err != nil {
+		return nil, err
 	}
-	if x.counter, err = counter.New(comments, deltas, counter.Config{Totals: x.applier}); err != nil {
-		return err
+	if c.counter, err = counter.New(comments, deltas, counter.Config{Totals: c.applier}); err != nil {
+		return nil, err
 	}
-	x.flusher, err = counter.NewFlusher(x.counter, x.applier, counter.FlusherConfig{
-		Source: x.changes, Every: x.cfg.Flush, Lease: max(x.cfg.LeaseTTL, 3*x.cfg.Flush), Logger: x.cfg.Logger,
+	c.flusher, err = counter.NewFlusher(c.counter, c.applier, counter.FlusherConfig{
+		Source: c.changes, Every: cfg.Flush, Lease: max(cfg.LeaseTTL, 3*cfg.Flush), Logger: cfg.Logger,
 	})
-	return err
+	return c, err
 }
 
 // Migrate makes or updates the tables of the counts.
-func (x *Social) Migrate(ctx context.Context) error {
-	if err := x.changes.Migrate(ctx); err != nil {
+func (c *Counts) Migrate(ctx context.Context) error {
+	if err := c.changes.Migrate(ctx); err != nil {
 		return fmt.Errorf("social: %w", err)
 	}
-	if err := x.applier.Migrate(ctx); err != nil {
+	if err := c.applier.Migrate(ctx); err != nil {
 		return fmt.Errorf("social: %w", err)
 	}
 	return nil
 }
 
 // toShows updates the shows' own columns along with the totals.
-func (x *Social) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []driver.Delta) error {
+func (c *Counts) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []driver.Delta) error {
 	deltas = slices.Clone(deltas)
 	slices.SortFunc(deltas, func(a, b driver.Delta) int { return cmp.Compare(a.Key, b.Key) }) // rows are locked in one order
 	for _, d := range deltas {
-		if _, err := tx.ExecContext(ctx, x.sql.AddComments, d.Key, d.N); err != nil {
+		if _, err := tx.ExecContext(ctx, c.sql.AddComments, d.Key, d.N); err != nil {
 			return err
 		}
-		x.catalog.Evict(ctx, d.Key)
+		c.catalog.Evict(ctx, d.Key)
 	}
 	return nil
 }
 
 // Collector has the figures of this process's counter and flusher, for a
 // prometheus.Registerer.
-func (x *Social) Collector() (prometheus.Collector, error) {
-	return metrics.NewCounters([]*counter.Counter{x.counter}, []*counter.Flusher{x.flusher})
+func (c *Counts) Collector() (prometheus.Collector, error) {
+	return metrics.NewCounters([]*counter.Counter{c.counter}, []*counter.Flusher{c.flusher})
 }
 
 // Pending is how many comments of each show are not in its count yet, as far as
 // known.
-func (x *Social) Pending(ctx context.Context, shows ...string) (map[string]int64, error) {
-	return x.counter.Pending(ctx, shows...)
+func (c *Counts) Pending(ctx context.Context, shows ...string) (map[string]int64, error) {
+	return c.counter.Pending(ctx, shows...)
 }
 
-// RunCounts counts comments until ctx ends. Several processes may run it; one works.
-func (x *Social) RunCounts(ctx context.Context) error { return x.flusher.Run(ctx) }
+// Run counts comments until ctx ends. Several processes may run it; one works.
+func (c *Counts) Run(ctx context.Context) error { return c.flusher.Run(ctx) }
 
-// FlushCounts counts now.
-func (x *Social) FlushCounts(ctx context.Context) (counter.Round, error) { return x.flusher.Flush(ctx) }
+// Flush counts now.
+func (c *Counts) Flush(ctx context.Context) (counter.Round, error) { return c.flusher.Flush(ctx) }

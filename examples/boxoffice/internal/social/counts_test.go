@@ -160,7 +160,7 @@ func TestCommentCounts(t *testing.T) {
 
 func flush(t *testing.T, b *boxtest.Box) counter.Round {
 	t.Helper()
-	r, err := b.Social.FlushCounts(t.Context())
+	r, err := b.Social.Flush(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestCommentCountsOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- x.RunCounts(ctx) }()
+	go func() { done <- x.Counts.Run(ctx) }()
 	var wg sync.WaitGroup
 	for w := range 6 {
 		wg.Go(func() {
@@ -237,7 +237,7 @@ func TestStoreOfDeltasAway(t *testing.T) {
 	for _, e := range b.Outbox.Take() {
 		handle(t, b, x, e)
 	}
-	if _, err := x.FlushCounts(t.Context()); err == nil {
+	if _, err := x.Flush(t.Context()); err == nil {
 		t.Error("the round does not say that the store is away")
 	}
 	if s := show(t, b, "show-1"); s.Comments != 1 {

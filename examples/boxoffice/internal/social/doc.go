@@ -19,7 +19,7 @@
 // whose money is refunded stays one.
 //
 // Comments are counted by package counter: a change row in the comment's transaction
-// is the truth, and [Social.RunCounts] adds the rows to comment_count every few
+// is the truth, and [Counts.Run] adds the rows to comment_count every few
 // seconds. The consumer of CommentCountDeltaPublished adds to the store of deltas,
 // after the commit of its own key, so that readers see a comment before that: it was
 // published by the comment's commit, which is the order that package counter asks

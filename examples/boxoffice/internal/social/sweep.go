@@ -15,11 +15,11 @@ const (
 
 // Run ends votes at their deadlines, while it has the lease of that job, until ctx
 // ends. After a failure of the database it tries again.
-func (x *Social) Run(ctx context.Context) error {
-	return x.store.NewJob(sweepLease, x.cfg.Holder, x.cfg.LeaseTTL, x.cfg.Logger).Run(ctx, store.Work{
-		Next: x.sql.NextVote,
+func (v *Votes) Run(ctx context.Context) error {
+	return v.store.NewJob(sweepLease, v.cfg.Holder, v.cfg.LeaseTTL, v.cfg.Logger).Run(ctx, store.Work{
+		Next: v.sql.NextVote,
 		Do: func(ctx context.Context, lease store.Lease) error {
-			_, err := x.Sweep(ctx, lease, sweepBatch)
+			_, err := v.Sweep(ctx, lease, sweepBatch)
 			return err
 		},
 	})
@@ -27,18 +27,18 @@ func (x *Social) Run(ctx context.Context) error {
 
 // Sweep ends up to limit overdue votes and returns their number. When it fails with
 // store.ErrLeaseLost, it has done nothing.
-func (x *Social) Sweep(ctx context.Context, lease store.Lease, limit int) (n int, err error) {
-	err = x.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+func (v *Votes) Sweep(ctx context.Context, lease store.Lease, limit int) (n int, err error) {
+	err = v.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n = 0
-		if err := lease.Keep(ctx, tx, x.cfg.LeaseTTL); err != nil {
+		if err := lease.Keep(ctx, tx, v.cfg.LeaseTTL); err != nil {
 			return err
 		}
-		shows, err := store.Column(ctx, tx, x.sql.DueVotes, limit)
+		shows, err := store.Column(ctx, tx, v.sql.DueVotes, limit)
 		if err != nil {
 			return err
 		}
 		for _, show := range shows {
-			if err := x.close(ctx, tx, show); err != nil {
+			if err := v.close(ctx, tx, show); err != nil {
 				return err
 			}
 		}

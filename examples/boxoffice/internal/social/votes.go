@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // Options are the songs that a vote on a setlist is about.
@@ -31,37 +32,43 @@ type Tally struct {
 	Votes  int64
 }
 
+// Votes are on the setlists of the shows.
+type Votes struct {
+	*desk
+	cfg Config
+}
+
 // Vote casts the member's ballot for one of the [Options], or changes it while the
 // vote is open.
-func (x *Social) Vote(ctx context.Context, member, show, option string) error {
+func (v *Votes) Vote(ctx context.Context, member, show, option string) error {
 	if !slices.Contains(Options(), option) {
 		return ErrNoOption
 	}
 	cast := func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := x.catalog.Title(ctx, tx, show); err != nil {
+		if _, err := v.catalog.Title(ctx, tx, show); err != nil {
 			return err
 		}
-		over, at, err := x.lockVote(ctx, tx, show)
+		over, at, err := v.lockVote(ctx, tx, show)
 		if err != nil {
 			return err
 		}
 		if over {
 			return ErrVoteClosed
 		}
-		n, err := changed(ctx, tx, x.sql.ChangeBallot, show, member, option)
+		n, err := changed(ctx, tx, v.sql.ChangeBallot, show, member, option)
 		if err != nil || n > 0 {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, x.sql.AddBallot, show, member, option, at)
+		_, err = tx.ExecContext(ctx, v.sql.AddBallot, show, member, option, at)
 		return err
 	}
-	return x.write(ctx, "vote", cast)
+	return v.write(ctx, "vote", cast)
 }
 
 // lockVote finds a vote and locks it: ballots of one show are cast one after the
 // other, and none while it ends.
-func (x *Social) lockVote(ctx context.Context, tx *sql.Tx, show string) (over bool, at int64, err error) {
-	err = tx.QueryRowContext(ctx, x.sql.LockVote, show).Scan(&over, &at)
+func (v *Votes) lockVote(ctx context.Context, tx *sql.Tx, show string) (over bool, at int64, err error) {
+	err = tx.QueryRowContext(ctx, v.sql.LockVote, show).Scan(&over, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, 0, ErrNoVote
 	}
@@ -69,14 +76,14 @@ func (x *Social) lockVote(ctx context.Context, tx *sql.Tx, show string) (over bo
 }
 
 // Open begins the vote of each show that never had one.
-func (x *Social) Open(ctx context.Context) error {
-	shows, err := x.catalog.Shows(ctx)
+func (v *Votes) Open(ctx context.Context) error {
+	shows, err := v.catalog.Shows(ctx)
 	if err != nil {
 		return err
 	}
-	return x.write(ctx, "open votes", func(ctx context.Context, tx *sql.Tx) error {
+	return v.write(ctx, "open votes", func(ctx context.Context, tx *sql.Tx) error {
 		for _, show := range shows {
-			if _, err := tx.ExecContext(ctx, x.sql.OpenVote, show.ID, x.cfg.Vote.Milliseconds()); err != nil {
+			if _, err := tx.ExecContext(ctx, v.sql.OpenVote, show.ID, v.cfg.Vote.Milliseconds()); err != nil {
 				return err
 			}
 		}
@@ -86,33 +93,33 @@ func (x *Social) Open(ctx context.Context) error {
 
 // Close ends a vote before its time, and has the voters notified. Closing it twice is
 // harmless.
-func (x *Social) Close(ctx context.Context, show string) error {
-	return x.write(ctx, "close the vote", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := x.catalog.Title(ctx, tx, show); err != nil {
+func (v *Votes) Close(ctx context.Context, show string) error {
+	return v.write(ctx, "close the vote", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := v.catalog.Title(ctx, tx, show); err != nil {
 			return err
 		}
-		if _, _, err := x.lockVote(ctx, tx, show); err != nil {
+		if _, _, err := v.lockVote(ctx, tx, show); err != nil {
 			return err
 		}
-		return x.close(ctx, tx, show)
+		return v.close(ctx, tx, show)
 	})
 }
 
 // close ends a vote that is locked.
-func (x *Social) close(ctx context.Context, tx *sql.Tx, show string) error {
+func (v *Votes) close(ctx context.Context, tx *sql.Tx, show string) error {
 	var at int64
-	err := x.store.Update(ctx, tx, x.sql.CloseVote, []any{show}, &at)
+	err := v.store.Update(ctx, tx, v.sql.CloseVote, []any{show}, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // it is over
 	}
 	if err != nil {
 		return err
 	}
-	title, err := x.catalog.Title(ctx, tx, show)
+	title, err := v.catalog.Title(ctx, tx, show)
 	if err != nil {
 		return err
 	}
-	tally, err := x.tally(ctx, tx, show)
+	tally, err := v.tally(ctx, tx, show)
 	if err != nil {
 		return err
 	}
@@ -120,7 +127,7 @@ func (x *Social) close(ctx context.Context, tx *sql.Tx, show string) error {
 	if err != nil {
 		return err
 	}
-	return x.outbox.Append(ctx, tx, closed)
+	return v.outbox.Append(ctx, tx, closed)
 }
 
 // won names the options with the most votes; none without votes.
@@ -140,43 +147,33 @@ func won(tally []Tally) (first []string) {
 	return first
 }
 
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // tally counts the ballots, for all options in their order.
-func (x *Social) tally(ctx context.Context, q querier, show string) ([]Tally, error) {
-	rows, err := q.QueryContext(ctx, x.sql.Tally, show)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+func (v *Votes) tally(ctx context.Context, q store.Querier, show string) ([]Tally, error) {
 	votes := map[string]int64{}
-	for rows.Next() {
+	err := store.Each(ctx, q, v.sql.Tally, []any{show}, func(row *sql.Rows) error {
 		var option string
 		var n int64
-		if err := rows.Scan(&option, &n); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&option, &n)
 		votes[option] = n
-	}
+		return err
+	})
 	all := make([]Tally, len(Options()))
 	for i, option := range Options() {
 		all[i] = Tally{Option: option, Votes: votes[option]}
 	}
-	return all, rows.Err()
+	return all, err
 }
 
 // Poll returns the state of a show's vote; member may be "".
-func (x *Social) Poll(ctx context.Context, member, show string) (Poll, error) {
-	if err := x.catalog.Exists(ctx, show); err != nil {
+func (v *Votes) Poll(ctx context.Context, member, show string) (Poll, error) {
+	if err := v.catalog.Exists(ctx, show); err != nil {
 		return Poll{}, err
 	}
 	p := Poll{ShowID: show}
 	var closes, closed int64
 	var over bool
-	db := x.store.Reader()
-	switch err := db.QueryRowContext(ctx, x.sql.VoteOf, show).Scan(&closes, &closed, &over); {
+	db := v.store.Reader()
+	switch err := db.QueryRowContext(ctx, v.sql.VoteOf, show).Scan(&closes, &closed, &over); {
 	case errors.Is(err, sql.ErrNoRows):
 		return Poll{}, ErrNoVote
 	case err != nil:
@@ -187,11 +184,11 @@ func (x *Social) Poll(ctx context.Context, member, show string) (Poll, error) {
 	if closed > 0 {
 		p.ClosedAt = events.Time(closed)
 	}
-	err := db.QueryRowContext(ctx, x.sql.Choice, show, member).Scan(&p.Choice)
+	err := db.QueryRowContext(ctx, v.sql.Choice, show, member).Scan(&p.Choice)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return Poll{}, fmt.Errorf("social: read the vote on %s: %w", show, err)
 	}
-	if p.Tally, err = x.tally(ctx, db, show); err != nil {
+	if p.Tally, err = v.tally(ctx, db, show); err != nil {
 		return Poll{}, fmt.Errorf("social: read the vote on %s: %w", show, err)
 	}
 	return p, nil

@@ -114,7 +114,7 @@ func TestVoteEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- b.Social.Run(ctx) }()
+	go func() { done <- b.Social.Votes.Run(ctx) }()
 	boxtest.WaitFor(t, "the end of the vote", func() bool { return b.Outbox.Saw(events.VoteClosed, "show-1") })
 	b.Exec(t, `UPDATE votes SET closes_at = now_ms() + 50 WHERE show_id = 'show-3'`)
 	boxtest.WaitFor(t, "the end of another", func() bool { return b.Outbox.Saw(events.VoteClosed, "show-3") })

@@ -52,21 +52,15 @@ func New(s *store.Store) (*Stats, error) {
 
 // All returns every counter by name.
 func (s *Stats) All(ctx context.Context) (map[string]int64, error) {
-	rows, err := s.store.Reader().QueryContext(ctx, s.sql.All)
-	if err != nil {
-		return nil, fmt.Errorf("stats: read: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
 	all := map[string]int64{}
-	for rows.Next() {
+	err := store.Each(ctx, s.store.Reader(), s.sql.All, nil, func(row *sql.Rows) error {
 		var name string
 		var value int64
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, fmt.Errorf("stats: read: %w", err)
-		}
+		err := row.Scan(&name, &value)
 		all[name] = value
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("stats: read: %w", err)
 	}
 	return all, nil

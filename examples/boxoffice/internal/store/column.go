@@ -10,20 +10,44 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Column returns the rows of a query, texts of one column; never nil.
-func Column(ctx context.Context, q Querier, query string, args ...any) ([]string, error) {
+// RowQuerier is a [sql.DB] or a [sql.Tx].
+type RowQuerier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Each gives each row of a query to fn, until fn fails.
+func Each(ctx context.Context, q Querier, query string, args []any, fn func(row *sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// List has what scan makes of each row of a query; never nil.
+func List[T any](ctx context.Context, q Querier, query string, args []any, scan func(row *sql.Rows) (T, error)) ([]T, error) {
+	all := []T{}
+	err := Each(ctx, q, query, args, func(row *sql.Rows) error {
+		one, err := scan(row)
+		all = append(all, one)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
-	all := []string{}
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, rows.Err()
+	return all, nil
+}
+
+// Column returns the rows of a query, texts of one column; never nil.
+func Column(ctx context.Context, q Querier, query string, args ...any) ([]string, error) {
+	return List(ctx, q, query, args, func(row *sql.Rows) (s string, err error) {
+		err = row.Scan(&s)
+		return s, err
+	})
 }

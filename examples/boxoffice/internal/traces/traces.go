@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,15 +59,9 @@ func Open(rawURL string, cfg Config) (*Traces, error) {
 	if cfg.Service == "" {
 		return nil, errors.New("traces: Service is empty; name the program")
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 3 * time.Second
-	}
-	if cfg.Delay == 0 {
-		cfg.Delay = time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 3*time.Second)
+	cfg.Delay = cmp.Or(cfg.Delay, time.Second)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	exporter, err := otlptracehttp.New(context.Background(), // it connects with the first spans
 		otlptracehttp.WithEndpointURL(to.endpoint),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression),

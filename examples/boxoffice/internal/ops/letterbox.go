@@ -1,0 +1,56 @@
+package ops
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millrace-go/millrace/bus/redrive"
+)
+
+// letterbox has the letters of one topic, changed by one call at a time.
+type letterbox struct {
+	*redrive.Letters
+	pass sync.Mutex
+
+	mu   sync.Mutex
+	seen listing   // the last look
+	at   time.Time // when it began
+}
+
+// listing is a look at the letters of a topic.
+type listing struct {
+	count  int
+	recent []deadLetter // newest first
+}
+
+// look asks the transport for the newest letters.
+func (b *letterbox) look(ctx context.Context) (listing, error) {
+	found, err := b.List(ctx, redrive.Filter{}, 0)
+	if err != nil {
+		return listing{}, err
+	}
+	slices.Reverse(found.Letters)
+	seen := listing{count: found.Pending, recent: []deadLetter{}}
+	for _, letter := range found.Letters[:min(len(found.Letters), maxDeadShown)] {
+		seen.recent = append(seen.recent, present(letter))
+	}
+	return seen, nil
+}
+
+// saw keeps the result of a look that began at the time, unless a newer one is known.
+func (b *letterbox) saw(found listing, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at.After(b.at) {
+		b.seen, b.at = found, at
+	}
+}
+
+// last is the last look; at is zero without one.
+func (b *letterbox) last() (count int, recent []deadLetter, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen.count, append([]deadLetter{}, b.seen.recent...), b.at
+}
