@@ -159,6 +159,23 @@ func stats(ctx context.Context, h Harness) error {
 	if st != want {
 		return fmt.Errorf("stats are %+v, want %+v", st, want)
 	}
+	// A parked event stands aside no longer.
+	b, err := h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 1})
+	if err != nil || len(b.Items) != 1 {
+		return fmt.Errorf("reading aside returned %d events, %v; want 1", len(b.Items), err)
+	}
+	parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 3, Age: time.Hour, Error: "parked from aside"}
+	if err := h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{parked}}); err != nil {
+		return err
+	}
+	if st, err = look(); err != nil {
+		return err
+	}
+	st.Oldest = time.Time{}
+	want = driver.ShardStats{Backlog: 3, Aside: 1, Failing: 1, Parked: 2, Holder: "the holder"}
+	if st != want {
+		return fmt.Errorf("after an event aside was parked the stats are %+v, want %+v", st, want)
+	}
 	if err := h.Store.Release(ctx, l); err != nil {
 		return err
 	}
