@@ -286,6 +286,39 @@ func TestRevokedMessagesOfABatch(t *testing.T) {
 	})
 }
 
+// If the transport takes a message back before its batch is handed out, the messages of its key
+// behind it are handled, in order.
+func TestMessagesBehindARevokedOneAreHandled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		b := bus.New("feed", feedDriver{memBus(t).Driver(), f})
+		lease, revoke := context.WithCancel(context.Background())
+		leased := keyed("a", 1)
+		leased.SetContext(lease)
+		seen := ""
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{
+			Topic: "t", Group: "g", Size: 3, Wait: 10 * time.Millisecond,
+			Handler: func(_ context.Context, messages []*message.Message) error {
+				seen += short(messages) + ";"
+				return nil
+			},
+		})
+		f.put(leased, keyed("a", 2))
+		synctest.Wait()
+		revoke()
+		settle(time.Second)
+		f.put(keyed("a", 3))
+		settle(time.Second)
+		r.stop(t)
+		if got := f.answers(); got != "a#1:nack a#2:ack a#3:ack" {
+			t.Errorf("answers: %s", got)
+		}
+		if seen != "a#2;a#3;" {
+			t.Errorf("batches: %s", seen)
+		}
+	})
+}
+
 // Over a subscriber that hands over one unacknowledged message per partition, a batch is one
 // message per partition; over one with a window it is full.
 func TestHowFarABatchFills(t *testing.T) {

@@ -96,7 +96,7 @@ type dispatcher struct {
 //     acknowledgement, when the transport takes the message back, or at the end of the drain
 //     timeout, and not when a Router closes.
 //   - An ack of the copy acknowledges the original. After a nack, the same message is handed out
-//     again after a backoff, and its key waits meanwhile.
+//     again after a backoff. Its key waits until then.
 //   - When it stops, it hands unfinished messages back to the transport.
 //
 // Most subscribers of Watermill hand out one unacknowledged message per partition. Over such a

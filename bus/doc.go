@@ -184,7 +184,7 @@
 // millrace replay counts these events, and can delete their keys. A new group starts at the
 // earliest message, or at the place of a ResetGroup after [Bus.Declare]. The transport checks
 // whether a group has members, by leases or by Kafka's group state, and refuses in the same
-// step: a member that starts meanwhile gets the group before the reset or after it.
+// step: a member that starts at that moment gets the group before the reset or after it.
 //
 // # Traces and logs
 //
@@ -211,7 +211,7 @@
 //     before it are handled again each time. A message of another consumer of the process that
 //     is handled alone at two such moments is mistaken for the culprit.
 //   - A handler that ignores its context delays the end of Run. Its message was handed back
-//     before that, so another instance may handle it meanwhile.
+//     before that, so another instance may handle it at the same time.
 //   - A dead letter is published before its message is acknowledged. A crash between the two
 //     publishes it again, with the same id.
 //   - A key that is being retried keeps its messages in the window. When the window is full of

@@ -38,6 +38,7 @@ func (s *subscription) fetch() {
 }
 
 // mayFetch returns how many messages may be fetched now, and the context that limits the fetch.
+// The fetch of a consumer without a gate is never interrupted: it needs no context of its own.
 func (s *subscription) mayFetch() (ctx context.Context, cancel context.CancelFunc, room int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Lanes that waited for the end of a pause go before lanes that became ready meanwhile, and each
-// key is in one place at a time.
+// Lanes that waited for the end of a pause go before lanes that became ready during the pause,
+// and each key is in one state at a time.
 func TestLanesRelease(t *testing.T) {
 	l := newLanes()
 	for _, key := range []string{"a", "b", "c", "d"} {

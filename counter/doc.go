@@ -31,7 +31,7 @@
 // A flush of deltas with a recount every few minutes was considered and rejected: for a change
 // between its commit and its addition during the recount, no store knows whether its delta is
 // still to come. The total is then off until the next recount, and exact only if nothing
-// changed meanwhile. Totals made of rows alone are exact at every position, regardless of
+// changes during the recount. Totals made of rows alone are exact at every position, regardless of
 // changes in flight, and the store does only its strength: a fast overlay of the last seconds.
 // The price is one small row per change in the database, next to the counted row.
 //

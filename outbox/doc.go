@@ -144,8 +144,8 @@
 //	                    confirmed before are settled, and the lease is released, so that a
 //	                    standby goes on. This relay tries for that lease again when the call
 //	                    has returned. Messages that the call publishes later arrive twice, and
-//	                    perhaps behind later events of their key. Stopped meanwhile, Run returns
-//	                    ErrHung
+//	                    perhaps behind later events of their key. If the relay is stopped before
+//	                    the call returns, Run returns ErrHung
 //	poison event        parked at once, or after MaxAge or MaxRetries, see above. Behind an
 //	                    event that keeps its place, a parked one is tried again by the next
 //	                    holder of the lease, and may arrive, or leave a second dead letter

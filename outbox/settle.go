@@ -50,7 +50,7 @@ func (s *shard) round(ctx context.Context, w *work) error {
 	return nil
 }
 
-// publish runs the round and renews the lease meanwhile.
+// publish runs the round, and renews the lease while it runs.
 func (s *shard) publish(ctx context.Context, rd *round) ([]*driver.Item, error) {
 	var confirmed []*driver.Item
 	done := make(chan struct{})

@@ -203,8 +203,8 @@ func (s *shard) stumble(ctx context.Context, err error) error {
 	return nil
 }
 
-// wait returns at the given time, at a wake-up, or when ctx is done. It renews the lease
-// meanwhile, and fails if the lease is lost.
+// wait returns at the given time, at a wake-up, or when ctx is done. While it waits, it renews
+// the lease. It fails if the lease is lost.
 func (s *shard) wait(ctx context.Context, until time.Time, wakes <-chan struct{}) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

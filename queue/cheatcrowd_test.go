@@ -202,8 +202,8 @@ func (m *lineModel) save() {
 	}
 }
 
-// lose has a replica take over that has nothing of what came since the last save, or
-// nothing at all. Whoever was let in since is not inside.
+// lose has a replica take over without the changes since the last save, or without any
+// data. Users that were admitted since the save are not inside.
 func (m *lineModel) lose(all bool) {
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {

@@ -23,7 +23,7 @@ type Config struct {
 	// times the longest interval.
 	Seen time.Duration
 	// NoShow is how long a user whose turn has come may be silent; 150 s by default.
-	// No place is reserved meanwhile: others may enter, and the user's next poll goes
+	// No place is reserved in that time: others may enter, and the user's next poll goes
 	// before all users behind.
 	NoShow time.Duration
 	// Keep is how long a user that was silent for longer than Seen, or came later than
@@ -79,8 +79,8 @@ type Config struct {
 	Settings Settings
 	// Beacon gets the value of a beacon that [Room.OpenAt] has named, when the room has
 	// frozen: such as the randomness of a round of drand, over HTTPS, checked with drand's
-	// public key. It is asked by one process, for 2 s, again in each tick until it answers;
-	// the room stays closed meanwhile. nil: openings name no beacon.
+	// public key. One process asks it, for 2 s, again in each tick until it answers. Until
+	// then the room stays closed. nil: openings name no beacon.
 	Beacon func(ctx context.Context, name string) ([]byte, error)
 	// Stock is how many users an event can still serve, those inside included: usually its
 	// free seats, and half of them where users buy two each. No more users are inside, and

@@ -204,8 +204,8 @@
 // positions among the returners may rise.
 //
 // A place is kept once. A returner that is silent for Config.Seen, or for Config.NoShow after
-// the turn, goes to the end of the line next time. No place is kept of a user that left, who
-// was inside, or who was silent before the opening of a room.
+// the turn, goes to the end of the line next time. No place is kept of a user that left, that
+// was inside, or that was silent before the opening of a room.
 //
 // A user that is silent and joins again without the old ticket has both places, one after the
 // other: in an hour at most Keep divided by Seen of them, each for a challenge where one is on.
@@ -240,9 +240,9 @@
 //
 // Of on-sales with a line of eight times the places and stays of nine distributions,
 // nine of ten people are told a wait within a factor of two of the truth for most of
-// the time (proof/onsale, printed by make onsale). What people are told in the first
-// ten seconds is as good, except where those who leave at once say nothing about those
-// who stay, and where every second user does not come.
+// the time (proof/onsale, printed by make onsale). The estimates of the first ten
+// seconds are as good, with two exceptions: the users that leave at once tell nothing about
+// the users that stay, or every second user does not come.
 //
 // # Figures by minute
 //
@@ -282,7 +282,7 @@
 // the room was last heard of. Tickets are renewed twice a minute, while a
 // snapshot has their place. Each process tells the store when it last heard of the
 // epoch before, so an outage before the loss costs no user the place, however long
-// it was. If all processes were replaced meanwhile, the beginning of the new epoch
+// it was. If all processes were replaced since then, the beginning of the new epoch
 // counts instead. After [Room.Clear], and after a day in which the room had no call
 // and its keys expired, no ticket is valid. The same holds for a ticket of an
 // earlier release, which says no time, until its owner polls once.

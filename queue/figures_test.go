@@ -113,7 +113,7 @@ func TestFigures(t *testing.T) {
 	})
 }
 
-// An epoch that begins anew counts anew.
+// A new epoch counts from 0.
 func TestFiguresAfterClearing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, err := memqueue.New(memqueue.Config{})
@@ -141,7 +141,7 @@ func TestFiguresAfterClearing(t *testing.T) {
 	})
 }
 
-// Figures that cannot be kept hold nobody up, and are kept later.
+// Figures that cannot be stored delay no user, and are stored later.
 func TestFiguresAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &forgetful{}

@@ -57,7 +57,7 @@ type answer struct {
 }
 
 // pauseAfterFailure is how long a store that failed gets no calls for an event:
-// callers that arrive meanwhile are refused at once, instead of queueing for one
+// during the pause callers are refused at once, instead of queueing for one
 // timeout after another.
 const pauseAfterFailure = 250 * time.Millisecond
 

@@ -21,7 +21,7 @@ type Settings interface {
 	Save(ctx context.Context, event string, s Setting) error
 }
 
-// Setting is what operators have set for an event, and who did so last.
+// Setting has the values that operators have set for an event, and the last of these operators.
 type Setting struct {
 	Version   int64              `json:"version"` // from 1, one higher with each change; 0: nothing was set
 	Threshold *int               `json:"threshold,omitempty"`

@@ -111,8 +111,8 @@ func TestAFlushedRoomStaysPaused(t *testing.T) {
 	})
 }
 
-// TestARoomIsClosedUntilItsSettingsAnswer: no user enters meanwhile, and the settings
-// are asked once a second. When nothing was set, the defaults hold.
+// TestARoomIsClosedUntilItsSettingsAnswer: until then no user enters, and the settings are
+// asked once a second. When nothing was set, the defaults hold.
 func TestARoomIsClosedUntilItsSettingsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, kept := newSpy(t), &shelf{away: errDatabase}

@@ -71,6 +71,12 @@ func faults() map[string]struct {
 			}
 			return all
 		}}, []string{"GroupsAreListed"}},
+		"shows the position of another group": {broken{groups: func(all []bus.Group) []bus.Group {
+			for i := range all {
+				all[i].Positions = all[0].Positions
+			}
+			return all
+		}}, []string{"GroupsAreListed"}},
 		"reads each message twice": {broken{read: func(fn func(*message.Message) error) func(*message.Message) error {
 			return func(m *message.Message) error { return errors.Join(fn(m), fn(m)) }
 		}}, []string{"ReadConsumesNothing"}},

@@ -100,6 +100,19 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 			return err
 		}
 	}
+	if b.Capabilities().Replay {
+		ahead, _, err := listed(ctx, b, topic, group)
+		if err != nil {
+			return err
+		}
+		start, _, err := listed(ctx, b, topic, other)
+		if err != nil {
+			return err
+		}
+		if slices.Equal(ahead.Positions, start.Positions) {
+			return fmt.Errorf("a group that handled 3 messages and one that handled none are both at the positions %v", ahead.Positions)
+		}
+	}
 	every, err := b.Groups(ctx)
 	if err != nil {
 		return err

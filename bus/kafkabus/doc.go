@@ -94,8 +94,8 @@
 // partition. Messages without a key count as one key: they have an empty one,
 // and share a partition.
 //
-// Each partition has one batch in flight. Messages that are published meanwhile, by one
-// call or by many callers, go into the next batch. A lone message is sent at once.
+// Each partition has one batch in flight. Messages that are published during that time, by
+// one call or by many callers, go into the next batch. A lone message is sent at once.
 // Throughput therefore comes from many messages per call or from many concurrent calls;
 // BenchmarkPublish measures both beside a bare client of franz-go.
 //

@@ -318,7 +318,7 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 }
 
 // A process that keeps its name over a restart gets its partitions back, and no other
-// process gets them meanwhile.
+// process gets them in between.
 func TestStaticInstance(t *testing.T) {
 	t.Parallel()
 	url := real(t)

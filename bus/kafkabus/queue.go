@@ -15,7 +15,7 @@ import (
 
 // queue holds the messages of a partition that the client does not have. The client has one
 // batch of each partition at a time, and the next batch takes all messages that have
-// arrived meanwhile. So a lone message is sent at once, load makes batches without delay,
+// arrived since. So a lone message is sent at once, load makes batches without delay,
 // and no message overtakes one that is being retried.
 //
 // The client alone cannot do this. Behind a failed record it fails every record of the
@@ -77,7 +77,7 @@ func (p *publisher) wake() {
 }
 
 // send hands over a batch of every queue that is ready. One goroutine at a time does so,
-// and has set sending: messages that arrive meanwhile share batches and requests. Records
+// and has set sending: messages that arrive during that time share batches and requests. Records
 // that did not fit into one batch of the client's come back (see whole).
 func (p *publisher) send() {
 	runtime.Gosched() // callers that are about to publish come first

@@ -38,8 +38,8 @@ type Config struct {
 	// replaced at once.
 	Instance string
 
-	// PublishTimeout is how long Publish tries before it fails; 30 s by default. Messages
-	// wait in memory meanwhile.
+	// PublishTimeout is how long Publish tries before it fails; 30 s by default. Until then
+	// its messages wait in memory.
 	PublishTimeout time.Duration
 	// PublishBuffer is the limit in bytes of messages that wait in memory for their
 	// acknowledgement; 32 MiB by default. Each message counts 500 bytes more than its size.

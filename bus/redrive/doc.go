@@ -44,8 +44,8 @@
 // transport with the capability IndividualAcks needs no such move.
 //
 // A pass ends when it has seen as many letters as the transport counted at the start, and no
-// older letters come any more. If a consumer dead-letters a message again meanwhile, the pass
-// recognises it by dlq_redrive and does not redrive it.
+// older letters come any more. If a consumer dead-letters a message again during the pass, the
+// pass recognises it by dlq_redrive and does not redrive it.
 //
 // A redriven message reaches all groups of its topic, since a message cannot be published to one
 // group. Groups that have handled it recognise its id and skip it; package idempotency provides

@@ -49,8 +49,8 @@ type Failure struct {
 // without the metadata of the failure, and with bus.DLQRedrive. A letter is published before it
 // is acknowledged.
 //
-// Redrive takes the letters that are there when it begins: a message that fails again meanwhile
-// waits for the next Redrive. After an error or the end of ctx, the letters done stay done and
+// Redrive takes the letters that exist when it begins: a message that fails again later waits
+// for the next Redrive. After an error or the end of ctx, the letters done stay done and
 // the rest is pending; the Result tells how many.
 func (l *Letters) Redrive(ctx context.Context, f Filter, o Options) (Result, error) {
 	return l.change(ctx, f, o, true, func(m *message.Message, letter Letter) (outgoing, error) {

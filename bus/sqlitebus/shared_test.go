@@ -32,7 +32,7 @@ func appDB(t *testing.T) (path string, db, reader *sql.DB) {
 }
 
 // A handler that writes the same file in its own transaction, and publishes in it, works on one
-// shared connection: the bus has no transaction open meanwhile.
+// shared connection: the bus has no transaction open while the handler works.
 func TestHandlerWritesTheSameFile(t *testing.T) {
 	path, db, reader := appDB(t)
 	b := openBus(t, sqlitebus.Config{DB: db, ReadDB: reader}, "sqlite://"+path)

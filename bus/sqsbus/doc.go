@@ -120,7 +120,7 @@
 //
 // SNS answers before the queues have a message: it is durable then, and a group receives it
 // a moment later. A new subscription may take effect on Amazon after some seconds, and a
-// policy that is added to an existing queue after a minute: messages published meanwhile
+// policy that is added to an existing queue after a minute: messages published before that
 // may miss the group. While SQS is unavailable, SNS retries for 23 days. When a queue is
 // gone, or its policy no longer lets the topic send, SNS drops the message, and the
 // publisher gets no error. Redriving a dead letter publishes it for all groups of its

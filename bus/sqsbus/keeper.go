@@ -215,8 +215,8 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 	return out
 }
 
-// extend requests more time for all held messages. A message that SQS has given to another
-// consumer meanwhile, or may have, is lost.
+// extend requests more time for all held messages. A message counts as lost if SQS has given it
+// to another consumer, or may have.
 func (k *keeper) extend(ctx context.Context) {
 	visibility := k.source.driver.cfg.Visibility
 	k.mu.Lock()

@@ -185,7 +185,7 @@ func (q *queues) create(ctx context.Context, name string, of owner, retention ti
 		}
 	}
 	made, err := q.client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes, Tags: tags})
-	// Another process may have created it meanwhile, with settings of its own.
+	// Another process may have created it since, with settings of its own.
 	if isCode(err, "QueueAlreadyExists", "QueueNameExists") {
 		there, err := q.client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &name})
 		if err != nil {

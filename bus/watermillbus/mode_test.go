@@ -28,6 +28,7 @@ func TestWithMode(t *testing.T) {
 	for raw, want := range map[string]error{
 		"any://u:p@h/?a=b":                         errNative,
 		"any://u:p@h/?a=%zz":                       errNative, // the error names the mistake
+		"any://u:p@h/?mode=watermill&a=%zz":        errNative, // and it is not lost on the way to the mode
 		"any://u:p@h/?a=b&mode=watermill":          errMode,
 		"any://u:p@h/?mode=tx":                     nil,
 		"any://u:p@h/?mode=":                       nil,

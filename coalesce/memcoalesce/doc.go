@@ -1,6 +1,9 @@
 // Package memcoalesce keeps the locks and versions of package coalesce in memory, for tests and
 // for applications of one process.
 //
+//	locks := memcoalesce.New()
+//	coalescer, err := coalesce.New(locks, coalesce.Config{})
+//
 //	property                                                  proven by
 //	the table of package coalesce, atomically                 TestConformance, TestLinearizable
 //	versions grow over all keys, forgotten ones too           TestConformance

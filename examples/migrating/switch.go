@@ -16,9 +16,9 @@ const (
 )
 
 // Switch is a row that says to which side transactions write. Each transaction
-// reads the row first. Turn waits for all transactions that were told the other
-// side, and lets no transaction read the row meanwhile. So there is one moment:
-// before it every event is on one side, after it every event is on the other.
+// reads the row first. Turn waits for all transactions that have read the other
+// side. Until it is done, no other transaction can read the row. So there is one
+// moment: before it every event is on one side, after it every event is on the other.
 type Switch struct {
 	// Postgres takes an advisory lock, for which transactions queue in order; they
 	// must be READ COMMITTED. When false, the database is SQLite, whose write

@@ -1,11 +1,16 @@
 // Package mysqloutbox keeps an outbox in MySQL or in MariaDB. It is tested on MySQL 9.7 and
 // MariaDB 10.11, and needs features of MySQL 8.0.13 and MariaDB 10.6.
 //
+//	store, err := mysqloutbox.New(db, mysqloutbox.Config{}) // or NewStatus, see below
+//	err = store.Migrate(ctx)                                // once
+//	box, err := outbox.New(store, outbox.Config{Topic: "order.events"})
+//	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{})
+//
 // Transactions do not commit in the order of their ids, so a reader that asks for ids above the
-// last one loses events. There are no snapshots that a cursor could remember, and a reader that
-// locks its rows blocks the application's inserts. Here an event gets its place in the order
-// after its commit: the relay finds committed events by reads without locks, and assigns places
-// by primary key. Its cursor is the last published place.
+// last one loses events. MySQL has no snapshots that a cursor could remember, and a reader that
+// locks its rows blocks the application's inserts. In this store an event gets its position in
+// the order after its commit: the relay finds committed events by reads without locks, and
+// assigns positions by primary key. Its cursor is the last published position.
 //
 //	property                                                  proven by
 //	all guarantees of package outbox                          TestConformance
@@ -40,7 +45,7 @@
 // between a relay and the server.
 //
 // Tables, if Config sets no other prefix: outbox_messages (append-only but for its column seq,
-// the place; pruned after RelayConfig.Retention), outbox_messages_lanes (the next place per
+// the position; pruned after RelayConfig.Retention), outbox_messages_lanes (the next position per
 // shard), outbox_cursors (the relay's position and lease), outbox_retries, outbox_failed,
 // outbox_settings (the number of shards). Times are UTC. outbox_messages has event_type,
 // aggregate_type and aggregate_id for change-data-capture readers. They see an insert of each

@@ -111,6 +111,19 @@ func (s returning) Settle(ctx context.Context, l driver.Lease, set driver.Settle
 	return s.Memory.Settle(ctx, l, set)
 }
 
+// sweeping prunes every shard with one.
+type sweeping struct{ *Memory }
+
+func (s sweeping) Prune(ctx context.Context, _ int, before time.Time, limit int) (sum int, err error) {
+	for shard := range s.shards {
+		n, err := s.Memory.Prune(ctx, shard, before, limit)
+		if sum += n; err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
 type greedy struct{ *Memory }
 
 func (s greedy) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
@@ -173,6 +186,7 @@ func TestSuiteNotices(t *testing.T) {
 		{"wakes nobody", func(m *Memory) driver.Store { return deaf{m} }, []string{"WakeOnCommit"}},
 		{"goes back", func(m *Memory) driver.Store { return returning{m} }, []string{"CursorStays"}},
 		{"prunes what waits", func(m *Memory) driver.Store { return greedy{m} }, []string{"Prune"}},
+		{"prunes all shards for one", func(m *Memory) driver.Store { return sweeping{m} }, []string{"PruneOfManyShards"}},
 		{"retries all for one", func(m *Memory) driver.Store { return lavish{m} }, []string{"RetryParked"}},
 		{"lists one page for ever", func(m *Memory) driver.Store { return endless{m} }, []string{"Failing", "FailingOfManyShards"}},
 		{"calls what waits failing", func(m *Memory) driver.Store { return accusing{m} }, []string{"Failing"}},

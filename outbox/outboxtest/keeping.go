@@ -118,6 +118,55 @@ func prune(ctx context.Context, h Harness) error {
 	return errors.Join(err, w.once(p.Published()), w.close(ctx))
 }
 
+// pruneOfMany prunes one shard after the other: each has its own events, which no other one's
+// turn deletes.
+func pruneOfMany(ctx context.Context, h Harness) error {
+	store, ok := h.Store.(driver.Pruner)
+	if !ok {
+		return nil
+	}
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	const n = 48
+	for range 2 { // rows of a shard before and behind rows of each other shard
+		if err := w.write(ctx, keys(n/2, "k")...); err != nil {
+			return err
+		}
+	}
+	shards, err := h.Store.Shards(ctx)
+	if err != nil {
+		return err
+	}
+	events := make([]int, shards)
+	for shard := range shards {
+		l, err := h.Store.Lease(ctx, shard, "first", time.Minute)
+		if err != nil {
+			return err
+		}
+		b, err := h.Store.Read(ctx, l, driver.Query{Limit: n})
+		if err != nil || len(b.Items) == 0 {
+			return fmt.Errorf("read %d events of shard %d, %v", len(b.Items), shard, err)
+		}
+		events[shard] = len(b.Items)
+		if err := h.Store.Release(ctx, l); err != nil {
+			return err
+		}
+	}
+	p := &Publisher{}
+	if err := drain(ctx, h, p, quick()); err != nil {
+		return err
+	}
+	future := time.Now().Add(time.Hour)
+	for shard, want := range events {
+		if got, err := store.Prune(ctx, shard, future, n); err != nil || got != want {
+			return fmt.Errorf("pruning shard %d deleted %d events, %v; it has %d of %v", shard, got, err, want, events)
+		}
+	}
+	return errors.Join(w.once(p.Published()), w.close(ctx))
+}
+
 func stats(ctx context.Context, h Harness) error {
 	store, ok := h.Store.(driver.Inspector)
 	if !ok {
@@ -158,6 +207,23 @@ func stats(ctx context.Context, h Harness) error {
 	want := driver.ShardStats{Backlog: 4, Aside: 2, Failing: 2, Parked: 1, Holder: "the holder"}
 	if st != want {
 		return fmt.Errorf("stats are %+v, want %+v", st, want)
+	}
+	// A parked event stands aside no longer.
+	b, err := h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 1})
+	if err != nil || len(b.Items) != 1 {
+		return fmt.Errorf("reading aside returned %d events, %v; want 1", len(b.Items), err)
+	}
+	parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 3, Age: time.Hour, Error: "parked from aside"}
+	if err := h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{parked}}); err != nil {
+		return err
+	}
+	if st, err = look(); err != nil {
+		return err
+	}
+	st.Oldest = time.Time{}
+	want = driver.ShardStats{Backlog: 3, Aside: 1, Failing: 1, Parked: 2, Holder: "the holder"}
+	if st != want {
+		return fmt.Errorf("after an event aside was parked the stats are %+v, want %+v", st, want)
 	}
 	if err := h.Store.Release(ctx, l); err != nil {
 		return err

@@ -98,7 +98,8 @@ func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int
 	return h.Store.Release(ctx, l)
 }
 
-// failingOfMany lists the failing events of several shards in pages, by id.
+// failingOfMany lists the failing events of several shards in pages, by id, and counts those of
+// each shard.
 func failingOfMany(ctx context.Context, h Harness) error {
 	store, ok := h.Store.(driver.Failing)
 	if !ok {
@@ -116,6 +117,7 @@ func failingOfMany(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
+	aside := make([]int, shards)
 	for shard := range shards {
 		l, err := h.Store.Lease(ctx, shard, "first", time.Minute)
 		if err != nil {
@@ -125,6 +127,7 @@ func failingOfMany(ctx context.Context, h Harness) error {
 		if err != nil || len(b.Items) == 0 {
 			return fmt.Errorf("read %d events of shard %d, %v", len(b.Items), shard, err)
 		}
+		aside[shard] = len(b.Items)
 		set := driver.Settlement{Move: b.Next, TTL: time.Minute}
 		for i := range b.Items {
 			b.Items[i].Attempts = 1
@@ -152,6 +155,17 @@ func failingOfMany(ctx context.Context, h Harness) error {
 	}
 	if seen != n || len(of) != shards {
 		return fmt.Errorf("the pages have %d events of %d shards, want %d of %d", seen, len(of), n, shards)
+	}
+	if inspector, ok := h.Store.(driver.Inspector); ok {
+		all, err := inspector.Stats(ctx)
+		if err != nil || len(all) != shards {
+			return fmt.Errorf("Stats returned %d shards, %v; want %d", len(all), err, shards)
+		}
+		for _, st := range all {
+			if want := aside[st.Shard]; st.Backlog != want || st.Aside != want || st.Failing != want {
+				return fmt.Errorf("shard %d has %d events aside, and stats %+v", st.Shard, want, st)
+			}
+		}
 	}
 	return w.close(ctx)
 }

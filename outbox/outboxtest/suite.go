@@ -98,6 +98,7 @@ func Cases() []Case {
 		{Name: "RefusedDeadLetterParks", Run: refusedDeadLetter},
 		{Name: "RetryParked", Run: retryParked},
 		{Name: "Prune", Run: prune},
+		{Name: "PruneOfManyShards", Shards: 3, Run: pruneOfMany},
 		{Name: "Stats", Run: stats},
 		{Name: "Failing", Run: failing},
 		{Name: "FailingOfManyShards", Shards: 3, Run: failingOfMany},

@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -359,6 +360,68 @@ func TestAdopt(t *testing.T) {
 			l = lease(t, store, "me")
 			if batch, err = store.Read(ctx, l, driver.Query{Limit: 10}); err != nil || len(batch.Items) != 1 {
 				t.Errorf("read %d events after the adoption (%v), want the new one", len(batch.Items), err)
+			}
+		})
+	}
+}
+
+// TestAdoptOfManyShards: each shard is adopted with its newest position.
+func TestAdoptOfManyShards(t *testing.T) {
+	const shards = 3
+	for name, tc := range map[string]struct {
+		open    func(testing.TB, pgoutbox.Config) (driver.SQLStore, *sql.DB)
+		foreign string
+	}{
+		"cursor": {open, `UPDATE outbox_cursors SET system_id = 1`},
+		"status": {openStatus, `UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, db := tc.open(t, pgoutbox.Config{Shards: shards})
+			ctx := within(t, 30*time.Second)
+			var events []event.Event
+			for n := range 30 {
+				events = append(events, newEvent(t, fmt.Sprint("key", n), 1))
+			}
+			appendTo(t, db, store, events...)
+			var left [shards]int
+			for shard := range shards {
+				l, err := store.Lease(ctx, shard, "me", time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				batch, err := store.Read(ctx, l, driver.Query{Limit: len(events)})
+				if err != nil || len(batch.Items) < 3 {
+					t.Fatalf("read %d events of shard %d (%v), want at least 3", len(batch.Items), shard, err)
+				}
+				left[shard] = len(batch.Items) - 2
+				for i := range batch.Items[:2] { // two positions
+					err := store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&batch.Items[i]}, Move: batch.Items[i].Mark, TTL: time.Hour})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if _, err := db.ExecContext(ctx, tc.foreign); err != nil {
+				t.Fatal(err)
+			}
+			// Open transactions of other tests on this server will end.
+			err := store.(driver.Adopter).Adopt(ctx)
+			for ; err != nil && ctx.Err() == nil; err = store.(driver.Adopter).Adopt(ctx) {
+				if !strings.Contains(err.Error(), "is stored") {
+					t.Fatal(err)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for shard := range shards {
+				l, err := store.Lease(ctx, shard, "me", time.Hour)
+				if err != nil {
+					t.Fatalf("shard %d after the adoption: %v", shard, err)
+				}
+				if batch, err := store.Read(ctx, l, driver.Query{Limit: len(events)}); err != nil || len(batch.Items) != left[shard] {
+					t.Errorf("read %d events of shard %d after the adoption (%v), want the %d that wait", len(batch.Items), shard, err, left[shard])
+				}
 			}
 		})
 	}

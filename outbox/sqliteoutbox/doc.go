@@ -1,5 +1,11 @@
 // Package sqliteoutbox keeps an outbox in a SQLite file.
 //
+//	db, err := sqliteoutbox.Open("app.db")
+//	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{}) // or NewStatus, see below
+//	err = store.Migrate(ctx)                                  // once
+//	box, err := outbox.New(store, outbox.Config{Topic: "order.events"})
+//	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{})
+//
 // SQLite has one writer at a time, so the ids of outbox_messages are in commit order and the
 // relay's cursor is the last finished id. Transactions must begin IMMEDIATE
 // (_txlock=immediate); otherwise two transactions that read first and write later fail busy in

@@ -1,6 +1,6 @@
-// Package challenge makes joining a waiting room cost something, while an operator wants
-// that: a proof of work that a browser does by itself, or a CAPTCHA of the operator's
-// choice, and an accessible way round it.
+// Package challenge makes programs pay for joining a waiting room, for as long as an
+// operator wants that. The price is a proof of work that a browser does by itself, or a
+// CAPTCHA of the operator's choice. An accessible way leads past both.
 //
 //	c, err := challenge.New(challenge.Config{
 //		Keys:    keys,    // of the room
@@ -25,7 +25,7 @@
 //	SHA-256(seed | i | n)    i and n of 4 bytes, the most significant first
 //
 // begins with Config.Bits bits of zero. The server checks them with 17 hashes. Sixteen
-// small puzzles take about the same time for everybody, where one large puzzle would
+// small puzzles take about the same time for each person, where one large puzzle would
 // take a few people five times as long: of the number of hashes, 16 × 2^bits on
 // average, the standard deviation is a quarter.
 //

@@ -20,13 +20,13 @@
 //
 //	SHA-256(seed ‖ beacon ‖ root ‖ leaf)
 //
-// Nobody can choose it: the seed was fixed before anybody had joined, and the beacon is
-// fixed by nobody here after the leaves were. Without a beacon the operator could know
+// No person can choose it: the seed was fixed before the first user joined, and the beacon
+// is fixed after the leaves, outside the operator's control. Without a beacon the operator could know
 // the seed while people join, and join with chosen identities: then the operator is
 // trusted not to look.
 //
 // The list of leaves is hashed as it is, and not as a Merkle tree: a place is the rank
-// among all leaves, so whoever checks one needs all of them. docs/verify-draw.py checks
+// among all leaves, so a check of one place needs all of them. docs/verify-draw.py checks
 // a place in twenty lines of Python.
 //
 //	property                                                  proven by

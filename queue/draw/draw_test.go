@@ -113,8 +113,8 @@ func TestLeaves(t *testing.T) {
 	require.ErrorContains(t, err, "line 1 of the leaves")
 }
 
-// The fixture, which no change of the code may change: those who kept theirs check it
-// with another release.
+// No change of the code may change the fixture: users that kept the files of a draw check
+// them with another release.
 const (
 	fixtureDraw, fixtureLeaves = "testdata/draw.json", "testdata/leaves.txt"
 	fixtureUser, fixturePlace  = "user-3", 17

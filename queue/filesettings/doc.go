@@ -6,8 +6,8 @@
 //	room, err := queue.New(store, keys, queue.Config{Settings: settings})
 //
 // The file is JSON: an object with a [queue.Setting] for each event. It can be read
-// with any tool, and copied while it is in use. Each change is logged with its
-// operator by the caller, and the file has the last one of each event.
+// with any tool, and copied while it is in use. The file keeps the last change of each
+// event with its operator; the caller logs every change.
 //
 //	property                                                  proven by
 //	a setting is there after a restart                        TestSettings

@@ -84,7 +84,7 @@ func (g *Gate) Advance(ctx context.Context, event string, by int64) (driver.Roun
 }
 
 // tell brings the line in step with the gate, and returns the state of the line. If
-// another caller switches the gate meanwhile, tell looks again.
+// another caller switches the gate at the same time, tell looks again.
 func (g *Gate) tell(ctx context.Context, event string, state driver.State) (line queue.State, err error) {
 	if g.cfg.Line == nil {
 		return line, nil

@@ -52,7 +52,8 @@ func TestJoinRate(t *testing.T) {
 	require.Contains(t, second.poll(), `"position":1`)
 }
 
-// The address is the proxy's word with Proxied and in a judge, and else nobody's.
+// With Proxied and in a judge the address is the one that the proxy names, and else that of
+// the connection.
 func TestJoinRateBehindAProxy(t *testing.T) {
 	for _, proxied := range []bool{false, true} {
 		counted := once{}

@@ -41,7 +41,7 @@ func (b *browser) check(ticket string) (answer struct {
 	return answer
 }
 
-// A member has one place in all browsers, whoever has a copy of the cookie.
+// A member has one place in all browsers with a copy of the cookie.
 func TestMember(t *testing.T) {
 	lanes := []queue.Lane{{Name: "member", Share: 0.5}}
 	s := newSite(t, queue.Config{Threshold: 1, Lanes: lanes}, members)

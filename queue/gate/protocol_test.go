@@ -170,7 +170,7 @@ func TestOverHTTP2(t *testing.T) {
 	require.EqualValues(t, 2, s.gate.Stats().Inside)
 }
 
-// zeros are so many bytes that nobody stores.
+// zeros reads as a long body that no process stores.
 type zeros struct{ left int }
 
 func (z *zeros) Read(p []byte) (int, error) {

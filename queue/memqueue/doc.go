@@ -4,8 +4,8 @@
 //	store, err := memqueue.New(memqueue.Config{})
 //
 // The waiting users stand in blocks of 1,024 arrival numbers, with a bit and a name
-// for each. Counting the users ahead adds up the blocks' counts: a million users
-// are a thousand blocks. Each change of a block gets a version and an entry in a
+// for each. To count the users ahead, the store adds up the counts of the blocks: a
+// million users are a thousand blocks. Each change of a block gets a version and an entry in a
 // log, which Look reads. Active users are in a heap by the end of their time. Each
 // event has a lock of its own.
 //

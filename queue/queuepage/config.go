@@ -70,7 +70,7 @@ type Config struct {
 	EntryKey string
 
 	// Solver is where the solver of package challenge is served; of a room only. The page
-	// loads it when a visitor is challenged. Empty: the room challenges nobody.
+	// loads it when a visitor is challenged. Empty: the room challenges no visitor.
 	Solver string
 
 	// Show is a path that is asked once for JSON whose title is shown above the

@@ -32,8 +32,8 @@
 // Without estimatedWait the page measures how fast the counter moves. After a check
 // that is answered with 400, 403, 404 or 410 the page asks for a new number.
 //
-// Any answer may have redirectTo: a local path to go on at; words: what to tell the
-// visitor meanwhile, by language; and of a room challenge: a question of package
+// Any answer may have redirectTo: a local path to go on at; words: a text for the
+// waiting visitor, by language; and of a room challenge: a question of package
 // challenge, which Config.Solver answers. Else:
 //
 //	401                                     sign in

@@ -111,7 +111,7 @@ func firstPollStartsTheTime(ctx context.Context, h Harness) error {
 }
 
 // silentTurnsHoldUpNobody: the front moves on over users who are silent at their turn,
-// and whoever polls in time goes before all users behind.
+// and a user that polls in time goes before all users behind.
 func silentTurnsHoldUpNobody(ctx context.Context, h Harness) error {
 	r := limited(0)
 	r.Turn = 5 * time.Second

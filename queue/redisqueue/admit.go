@@ -34,7 +34,7 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 			break
 		}
 		if len(next.Admitted) == 0 {
-			// Other callers were faster, or the room was closed meanwhile.
+			// Other callers were faster, or the room was closed since the last call.
 			admission.More = false
 			break
 		}

@@ -37,8 +37,8 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	}
 	switch {
 	case woke:
-		// Another process that found the event unused may have taken it out
-		// meanwhile. It looks again after that, but perhaps before this visit. The
+		// Another process that found the event unused may have taken it out of the
+		// list. It looks again after that, but perhaps before this visit. The
 		// visit is done; if the event cannot be added now, the next call adds it.
 		if err := s.register(ctx, event); err != nil {
 			s.added.forget(event)

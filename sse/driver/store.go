@@ -26,6 +26,7 @@ type Cap interface {
 	// Renew keeps the lease of an instance until the given time from now, and
 	// returns the instances whose leases have not ended. It also registers a new
 	// instance. An instance without a renewal for longer is alive again after it.
+	// An instance of 1 to MaxToken bytes and a positive lease are required.
 	Renew(ctx context.Context, instance string, lease time.Duration) (Live, error)
 	// Resign ends the lease of an instance at once. Its entries are ghosts from
 	// the next Renew of the others on.
@@ -60,7 +61,7 @@ type Cap interface {
 const (
 	MaxConns  = 500 // connections in a call of Gone or Close
 	MaxMember = 256 // bytes of a member's or a room's name, at least one
-	MaxToken  = 128 // bytes of a connection id or of a token, at least one
+	MaxToken  = 128 // bytes of an instance, a connection id or a token, at least one
 )
 
 // Rules come with each call. All users of a store should bring the same.

@@ -61,8 +61,11 @@ func (c *connections) Renew(ctx context.Context, instance string, lease time.Dur
 	if err := ctx.Err(); err != nil {
 		return driver.Live{}, unasked(err)
 	}
-	if instance == "" || lease <= 0 {
-		return driver.Live{}, invalid("a lease needs an instance and a time")
+	switch {
+	case instance == "" || len(instance) > driver.MaxToken:
+		return driver.Live{}, invalid("an instance has %d bytes, not 1 to %d", len(instance), driver.MaxToken)
+	case lease <= 0:
+		return driver.Live{}, invalid("a lease of %v; it must be positive", lease)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

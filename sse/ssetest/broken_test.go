@@ -1,6 +1,7 @@
 package ssetest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -210,6 +211,9 @@ func capDefects() []capDefect {
 				c.Token = "t"
 			}
 		})}},
+		{"takes any lease", by("calls-that-cannot-be"), &backend{renew: func(b *backend, ctx context.Context, instance string, lease time.Duration) (driver.Live, error) {
+			return b.Cap.Renew(ctx, cmp.Or(instance, "another"), max(lease, time.Second))
+		}}},
 		{"heeds no context", by("ended-context"), &backend{open: func(b *backend, ctx context.Context, r driver.Rules, live driver.Live, c driver.Conn) (driver.Opened, error) {
 			return b.Cap.Open(context.WithoutCancel(ctx), r, live, c)
 		}}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/sse/driver"
@@ -28,6 +29,19 @@ func callCases() []conformance.Case[CapHarness] {
 			}
 			if _, err := p.Cap.Open(p.ctx, driver.Rules{Lifetime: long}, p.live, good); err == nil {
 				return fmt.Errorf("a cap of 0 is taken")
+			}
+			for what, l := range map[string]struct {
+				instance string
+				lease    time.Duration
+			}{
+				"no instance":     {"", long},
+				"a long instance": {strings.Repeat("i", driver.MaxToken+1), long},
+				"no time":         {p.instance, 0},
+				"a negative time": {p.instance, -long},
+			} {
+				if live, err := p.Cap.Renew(p.ctx, l.instance, l.lease); err == nil {
+					return fmt.Errorf("%s: the lease is renewed, %+v", what, live)
+				}
 			}
 			many := make([]driver.Conn, driver.MaxConns+1)
 			for i := range many {

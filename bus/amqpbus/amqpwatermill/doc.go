@@ -39,7 +39,7 @@
 //
 // When the connection is lost, Watermill connects again with a backoff of up to 10 s.
 // Messages in flight are delivered again, to any member, while their handlers may still be
-// at work. Publish fails meanwhile, as infrastructure.
+// at work. Until the connection is back, Publish fails as infrastructure.
 //
 // Lag counts, for groups that were declared or used here, the messages in their queues and
 // those in flight in this process; other processes may have one message more each. Browse

@@ -34,9 +34,9 @@
 //
 // # Failure modes
 //
-// When members come and go, the other members wait until handlers at work return. If its
-// session has ended meanwhile, a handler's acknowledgement is dropped, and the next owner
-// of the partition handles the message again. Acknowledgements are committed each
+// When members come and go, the other members wait until handlers at work return. If a
+// member's session ends before its handler returns, the acknowledgement is dropped, and the
+// next owner of the partition handles the message again. Acknowledgements are committed each
 // CommitInterval; a crash repeats that much.
 //
 // Members of a fleet with Watermill's default settings do not have these guarantees: their

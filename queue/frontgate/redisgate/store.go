@@ -167,7 +167,7 @@ func (s *store) Events(ctx context.Context) ([]string, error) {
 	if err := s.client.SRem(ctx, s.registry, members(gone)...).Err(); err != nil {
 		return nil, failed("events", err)
 	}
-	// One of them may have been switched on meanwhile.
+	// One of them may have been switched on since the first look.
 	there, err = s.exist(ctx, gone)
 	if err != nil {
 		return nil, failed("events", err)

@@ -2,6 +2,11 @@
 // the threshold of rooms, without the keys or the configuration of the application that
 // they belong to.
 //
+//	rooms, err := waiting.Open("redis://cache/0", prefix)
+//	missing, there, err := rooms.Missing(ctx, named) // before Look: see below
+//	events, err := rooms.Look(ctx, named, progress)
+//	before, after, err := rooms.SetThreshold(ctx, "show-1", 500)
+//
 //	property                                                       proven by
 //	operators' settings and unset ones are told apart              TestEvents
 //	events of rooms and of gates are found, each once              TestEvents
