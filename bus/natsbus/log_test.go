@@ -231,7 +231,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 		leases = append(leases, l.take(t, group, "me", time.Minute))
 	}
 	move := func(p log.Position) error {
-		return l.begin(t.Context(), func(ctx context.Context) error {
+		return l.writes.Begin(t.Context(), func(ctx context.Context) error {
 			for _, lease := range leases {
 				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
 					return err
@@ -269,7 +269,7 @@ func TestStarts(t *testing.T) {
 	lease := l.lapsed(t, c, "next") // me has crashed
 	require.Equal(t, logsub.Start{Starts: 2, Message: "message", Times: 1}, started())
 	require.NoError(t, l.Alone(t.Context(), c, "", 0))
-	require.NoError(t, l.begin(t.Context(), func(ctx context.Context) error {
+	require.NoError(t, l.writes.Begin(t.Context(), func(ctx context.Context) error {
 		return errors.Join(l.Stopped(ctx, c, "done"), l.Release(ctx, lease))
 	}))
 	lease = l.take(t, "group", "third", time.Minute)

@@ -24,6 +24,7 @@ type store struct {
 	lanes    logdriver.Lanes
 	created  sync.Map // from topic to the time.Time at which its stream was created
 	held     sync.Map // from logdriver.Cursor to its kept[cursor], as this process wrote it last
+	writes   *logdriver.Writes[edit]
 }
 
 var (
@@ -39,9 +40,10 @@ const tick = time.Millisecond
 func open(client nats.Options, cfg Config) (*store, *logdriver.Driver, error) {
 	logger := cmp.Or(cfg.Logger, slog.Default())
 	s := &store{link: &link{names: names(cfg.Prefix), client: client}, replicas: max(1, cfg.Replicas)}
+	s.writes = &logdriver.Writes[edit]{Make: s.write}
 	d, err := logdriver.NewDriver(logdriver.Parts{
 		Name:    "natsbus",
-		Backend: logdriver.Backend{Log: s, Directory: s, Append: s.append, Begin: s.begin, Headers: headers{}},
+		Backend: logdriver.Backend{Log: s, Directory: s, Append: s.append, Begin: s.writes.Begin, Headers: headers{}},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL, PollInterval: cfg.PollInterval,
 			Holder: cfg.Holder, Logger: logger,
