@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
@@ -76,7 +77,7 @@ func (s *store) write(ctx context.Context, edits []edit) error {
 	for _, e := range edits {
 		of[e.Cursor] = append(of[e.Cursor], e)
 	}
-	return each(slices.Collect(maps.Keys(of)), func(c logdriver.Cursor) error { return s.apply(ctx, c, of[c]) })
+	return kit.Each(slices.Collect(maps.Keys(of)), func(c logdriver.Cursor) error { return s.apply(ctx, c, of[c]) })
 }
 
 // apply starts from the cursor as this process wrote it last: the holder of its lease is the only

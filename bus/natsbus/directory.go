@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -128,7 +129,7 @@ type member struct {
 // Beat implements logdriver.Directory.
 func (s *store) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
 	for again := true; ; again = false {
-		err := each(members, func(m logdriver.Member) error {
+		err := kit.Each(members, func(m logdriver.Member) error {
 			_, err := change(ctx, s, s.member(m.Topic, m.Group, token(m.ID)), kept[member]{}, func(k *kept[member]) error {
 				k.value = member{Joined: cmp.Or(k.value.Joined, k.seq), TTL: ttl}
 				return nil

@@ -95,14 +95,3 @@ func (s *store) follow(_ context.Context, hub *logdriver.Hub, topic string) erro
 	})
 	return err
 }
-
-// each calls do for all values at once.
-func each[T any](all []T, do func(T) error) error {
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, one := range all {
-		wg.Go(func() { errs[i] = do(one) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
