@@ -194,16 +194,11 @@ func (b *Bus) Close() error {
 	open := slices.Collect(maps.Keys(b.open))
 	b.mu.Unlock()
 
-	errs := make([]error, len(open)+1)
-	var wg sync.WaitGroup
-	for i, d := range open {
-		wg.Go(func() { errs[i] = d.Close() })
-	}
-	wg.Wait()
+	failed := closeAll(open)
 	if err := b.driver.Close(); err != nil {
-		errs[len(open)] = fmt.Errorf("bus: close %s: %w", b.name, err)
+		failed = errors.Join(failed, fmt.Errorf("bus: close %s: %w", b.name, err))
 	}
-	return errors.Join(errs...)
+	return failed
 }
 
 func (b *Bus) isClosed() bool {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/otelmsg"
+	"github.com/millrace-go/millrace/internal/parallel"
 )
 
 // RunnerConfig configures a [Runner]. The zero value works.
@@ -299,11 +300,5 @@ func waitAll(dispatchers []*dispatcher) {
 // closeAll closes the dispatchers at the same time, so that their drain
 // timeouts run together.
 func closeAll(dispatchers []*dispatcher) error {
-	errs := make([]error, len(dispatchers))
-	var wg sync.WaitGroup
-	for i, d := range dispatchers {
-		wg.Go(func() { errs[i] = d.Close() })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return parallel.Each(dispatchers, (*dispatcher).Close)
 }

@@ -14,9 +14,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/millrace-go/millrace v0.1.0
 	github.com/millrace-go/millrace/bus/allbus v0.1.0
-	github.com/millrace-go/millrace/bus/amqpbus v0.1.0
 	github.com/millrace-go/millrace/bus/kafkabus v0.1.0
-	github.com/millrace-go/millrace/bus/redisbus v0.1.0
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/rabbitmq/amqp091-go v1.16.0
 	github.com/redis/go-redis/v9 v9.23.0
@@ -31,6 +29,11 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.24.0
 	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/millrace-go/millrace/bus/amqpbus v0.1.0 // indirect
+	github.com/millrace-go/millrace/bus/redisbus v0.1.0 // indirect
 )
 
 require (

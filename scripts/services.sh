@@ -4,6 +4,8 @@
 #   services.sh up [NAME…]   start what is not running, wait until it answers, print the URLs
 #   services.sh down [NAME…] stop only what `up` started
 #   services.sh env          print the URLs as shell exports
+#   services.sh list         print each NAME, and the variable of its URL; a third word marks
+#                            those that are started on request only
 #   services.sh restart NAME end a server as a crash would (kill -9) and start it again;
 #                            kafka3-1, kafka3-2 and kafka3-3 are one broker each
 #   services.sh pair up NAME start a primary and an asynchronous replica of postgres, mariadb
@@ -11,13 +13,14 @@
 #   services.sh upgrade      install two versions of PostgreSQL in one folder and print where
 #   services.sh inside SUITE COMMAND… run a program of another Debian suite (services/roots.sh)
 #
-# Without a NAME: postgres pgbouncer mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb.
+# Without a NAME: all of the list that are not on request.
 # On request: kafka3 (three brokers), connect (Kafka Connect with Debezium).
 #
 # Where a Docker daemon answers, compose.yaml serves them. Elsewhere they are
 # Debian packages (installed by apt-get where it may; those of another Debian suite in a
-# folder of its own), jars from Maven Central for Kafka, ElasticMQ and DynamoDB Local,
-# and a Go module for NATS. MILLRACE_SERVICES=compose or =native decides it. Both use the same ports and credentials.
+# folder of its own), jars from Maven Central, or Go modules: services/*.sh has a file for each,
+# which adds its names to the list. MILLRACE_SERVICES=compose or =native decides it. Both use the
+# same ports and credentials.
 #
 # Data and logs live in $MILLRACE_SERVICES_DIR (default /var/tmp/millrace-services);
 # `up` starts a server that does not run with empty data, `restart` kills it and keeps them;
@@ -26,8 +29,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 dir=${MILLRACE_SERVICES_DIR:-/var/tmp/millrace-services}
-everything=(postgres pgbouncer mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb)
-on_request=(kafka3 connect)
+everything=() on_request=() # services/*.sh adds to both
 
 say() { printf '%s\n' "$*" >&2; }
 is_root() { [ "$(id -u)" = 0 ]; }
@@ -162,6 +164,17 @@ print_env() {
 	done
 }
 
+# list prints the names with the first variable of each.
+list() {
+	local name line
+	for name in "${everything[@]}" "${on_request[@]}"; do
+		read -r _ line < <("${name}_env")
+		line=${line%%=*}
+		case " ${on_request[*]} " in *" $name "*) line+=' on-request' ;; esac
+		echo "$name $line"
+	done
+}
+
 check() {
 	local name
 	for name in "$@"; do
@@ -221,6 +234,7 @@ case ${1:-} in
 up) shift; up "$@"; print_env ;;
 down) shift; down "$@" ;;
 env) print_env ;;
+list) list ;;
 restart)
 	shift
 	for name in "$@"; do check "${name/%-[123]/}"; done
@@ -234,5 +248,5 @@ inside)
 	enter "$2"
 	exec "${within[@]}" "${@:3}"
 	;;
-*) say "usage: $0 up [NAME…] | down [NAME…] | env | restart NAME | pair up|down|freeze|lose NAME | upgrade | inside SUITE COMMAND…"; exit 2 ;;
+*) say "usage: $0 up [NAME…] | down [NAME…] | env | list | restart NAME | pair up|down|freeze|lose NAME | upgrade | inside SUITE COMMAND…"; exit 2 ;;
 esac

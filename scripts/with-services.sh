@@ -7,18 +7,18 @@
 # already is not started, and the URL is kept.
 set -euo pipefail
 here=$(dirname "$0")
-declare -A variable=(
-	[postgres]=MILLRACE_POSTGRES_URL [pgbouncer]=MILLRACE_PGBOUNCER_URL [mariadb]=MILLRACE_MARIADB_URL [mysql]=MILLRACE_MYSQL_URL [redis]=MILLRACE_REDIS_URL
-	[rediscluster]=MILLRACE_REDIS_CLUSTER [rabbitmq]=MILLRACE_RABBITMQ_URL [kafka]=MILLRACE_KAFKA_BROKERS [nats]=MILLRACE_NATS_URL
-	[elasticmq]=MILLRACE_SQS_ENDPOINT [dynamodb]=MILLRACE_DYNAMODB_URL [kafka3]=MILLRACE_KAFKA3_BROKERS [connect]=MILLRACE_CONNECT_URL
-)
-names=()
+declare -A variable=()
+everything=() names=()
+while read -r name url on_request; do
+	variable[$name]=$url
+	[ -n "$on_request" ] || everything+=("$name")
+done < <("$here/services.sh" list)
 while [ "$1" != -- ]; do
 	names+=("$1")
 	shift
 done
 shift
-[ ${#names[@]} -gt 0 ] || names=(postgres pgbouncer mariadb mysql redis rediscluster rabbitmq kafka nats elasticmq dynamodb)
+[ ${#names[@]} -gt 0 ] || names=("${everything[@]}")
 missing=()
 for name in "${names[@]}"; do
 	[ -n "${!variable[$name]:-}" ] || missing+=("$name")

@@ -21,9 +21,12 @@
 //	it knows these schemes and no others       TestSchemes
 //	it knows their modes                       TestModes
 //	every scheme opens and delivers            TestEachSchemeDelivers
+//	Logger is that of all transports           TestLogger
 package allbus
 
 import (
+	"cmp"
+	"log/slog"
 	"slices"
 
 	"github.com/millrace-go/millrace/bus"
@@ -52,10 +55,14 @@ type Config struct {
 	NATS     natsbus.Config   // for nats:// and tls://
 	AMQP     amqpbus.Config   // for amqp:// and amqps://
 	SQS      sqsbus.Config    // for sqs:// and sns://
+
+	// Logger is that of each transport whose own Logger is nil; slog.Default() by default.
+	Logger *slog.Logger
 }
 
 // NewOpener makes an Opener of all schemes.
 func NewOpener(cfg Config) *bus.Opener {
+	cfg = cfg.withLogger()
 	return bus.NewOpener(slices.Concat(
 		[]bus.Scheme{
 			membus.Scheme(),
@@ -70,4 +77,15 @@ func NewOpener(cfg Config) *bus.Opener {
 		amqpwatermill.Schemes(cfg.AMQP, amqpwatermill.Config{}),
 		natsbus.Schemes(cfg.NATS),
 	)...)
+}
+
+// withLogger gives the Logger to the transports that have none.
+func (c Config) withLogger() Config {
+	for _, logger := range []**slog.Logger{
+		&c.SQLite.Logger, &c.Postgres.Logger, &c.MySQL.Logger, &c.Redis.Logger,
+		&c.Kafka.Logger, &c.NATS.Logger, &c.AMQP.Logger, &c.SQS.Logger,
+	} {
+		*logger = cmp.Or(*logger, c.Logger)
+	}
+	return c
 }

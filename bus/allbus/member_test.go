@@ -54,15 +54,15 @@ type membership struct {
 // six is the least that Kafka's brokers accept.
 func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	const ttl = 3 * time.Second
-	log := slog.New(slog.DiscardHandler)
 	return allbus.NewOpener(allbus.Config{
-		SQLite:   sqlitebus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
-		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
-		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
-		Redis:    redisbus.Config{LeaseTTL: ttl, Logger: log},
-		Kafka:    kafkabus.Config{Instance: holder, SessionTimeout: 2 * ttl, Logger: log},
-		NATS:     natsbus.Config{Holder: holder, LeaseTTL: ttl, Logger: log},
-		SQS:      sqsbus.Config{Visibility: ttl, Logger: log},
+		SQLite:   sqlitebus.Config{Holder: holder, LeaseTTL: ttl},
+		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl},
+		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl},
+		Redis:    redisbus.Config{LeaseTTL: ttl},
+		Kafka:    kafkabus.Config{Instance: holder, SessionTimeout: 2 * ttl},
+		NATS:     natsbus.Config{Holder: holder, LeaseTTL: ttl},
+		SQS:      sqsbus.Config{Visibility: ttl},
+		Logger:   slog.New(slog.DiscardHandler),
 	}).Open(ctx, url)
 }
 

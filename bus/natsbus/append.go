@@ -39,23 +39,23 @@ func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
 		}
 		messages[i] = m
 	}
-	for from := 0; from < len(entries); {
-		topic, to, bytes := entries[from].Topic, from, 0
-		for ; to < len(entries) && entries[to].Topic == topic; to++ {
-			if bytes += messages[to].Size(); to > from && (to-from == batchEntries || bytes > batchBytes) {
-				break
-			}
+	for at := 0; at < len(entries); {
+		topic, rest := entries[at].Topic, messages[at:]
+		if n := slices.IndexFunc(entries[at:], func(e logdriver.Entry) bool { return e.Topic != topic }); n > 0 {
+			rest = rest[:n]
 		}
-		err := s.send(ctx, messages[from:to])
+		batch := rest[:logdriver.Chunk(rest, batchEntries, batchBytes, (*nats.Msg).Size)]
+		err := s.send(ctx, batch)
 		if isGone(err) {
-			if _, lost := s.made(ctx, topic); lost == nil {
-				err = s.send(ctx, messages[from:to]) // no stream existed that could have stored it
+			known, _ := s.lanes.Topic(topic)
+			if _, lost := s.made(ctx, known); lost == nil {
+				err = s.send(ctx, batch) // no stream existed that could have stored it
 			}
 		}
 		if err != nil {
 			return err
 		}
-		from = to
+		at += len(batch)
 	}
 	return nil
 }

@@ -3,11 +3,11 @@ package natsbus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
@@ -50,7 +50,8 @@ func (s *store) Lease(ctx context.Context, c logdriver.Cursor, holder string, tt
 				return logdriver.ErrLeaseHeld
 			}
 		}
-		info, err := s.made(ctx, s.lanes.Partition(c.Lane).Topic)
+		topic, _ := s.lanes.Topic(s.lanes.Partition(c.Lane).Topic)
+		info, err := s.made(ctx, topic)
 		if err != nil {
 			return err
 		}
@@ -70,19 +71,19 @@ type edit struct {
 	set func(*cursor)
 }
 
-// write changes a cursor. Within begin it does so at the end.
-func (s *store) write(ctx context.Context, by logdriver.Lease, set func(*cursor)) error {
-	if b, ok := ctx.Value(batchKey{}).(batch); ok {
-		b[by.Cursor] = append(b[by.Cursor], edit{by, set})
-		return nil
+// write is Make of logdriver.Writes: the cursors are written in parallel, each once.
+func (s *store) write(ctx context.Context, edits []edit) error {
+	of := make(map[logdriver.Cursor][]edit)
+	for _, e := range edits {
+		of[e.Cursor] = append(of[e.Cursor], e)
 	}
-	return s.apply(ctx, by.Cursor, edit{by, set})
+	return kit.Each(slices.Collect(maps.Keys(of)), func(c logdriver.Cursor) error { return s.apply(ctx, c, of[c]) })
 }
 
 // apply starts from the cursor as this process wrote it last: the holder of its lease is the only
 // writer. If the revision is another one, because another member has the lease or because the
 // answer to a write was lost, the cursor is read.
-func (s *store) apply(ctx context.Context, c logdriver.Cursor, edits ...edit) error {
+func (s *store) apply(ctx context.Context, c logdriver.Cursor, edits []edit) error {
 	last, _ := s.held.Load(c)
 	known, _ := last.(kept[cursor])
 	now, err := change(ctx, s, s.cursorOf(c), known, func(k *kept[cursor]) error {
@@ -101,77 +102,54 @@ func (s *store) apply(ctx context.Context, c logdriver.Cursor, edits ...edit) er
 	return err
 }
 
-// batch has the edits of each cursor within begin.
-type batch map[logdriver.Cursor][]edit
-
-type batchKey struct{}
-
-// begin is logdriver.Backend.Begin. There is no transaction: the cursors are written in
-// parallel and independently, each once.
-func (s *store) begin(ctx context.Context, fn func(ctx context.Context) error) error {
-	if _, within := ctx.Value(batchKey{}).(batch); within {
-		return fn(ctx)
-	}
-	b := batch{}
-	if err := fn(context.WithValue(ctx, batchKey{}, b)); err != nil {
-		return err
-	}
-	return each(slices.Collect(maps.Keys(b)), func(c logdriver.Cursor) error { return s.apply(ctx, c, b[c]...) })
-}
-
 // Renew implements logdriver.Log.
 func (s *store) Renew(ctx context.Context, ttl time.Duration, leases ...logdriver.Lease) error {
-	return s.begin(ctx, func(ctx context.Context) (err error) {
-		for _, lease := range leases {
-			err = errors.Join(err, s.write(ctx, lease, func(have *cursor) { have.TTL = ttl }))
-		}
-		return err
-	})
+	edits := make([]edit, len(leases))
+	for i, lease := range leases {
+		edits[i] = edit{lease, func(have *cursor) { have.TTL = ttl }}
+	}
+	return s.writes.Add(ctx, edits...)
 }
 
 // Advance implements logdriver.Log. A cursor that moves has made progress since its start.
 func (s *store) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.Position, ttl time.Duration) error {
-	return s.write(ctx, lease, func(have *cursor) {
+	return s.writes.Add(ctx, edit{lease, func(have *cursor) {
 		if have.Place != p.ID {
 			have.Start.Starts, have.Start.Done = 0, ""
 		}
 		have.Place, have.TTL = p.ID, ttl
-	})
+	}})
 }
 
 // Release implements logdriver.Log.
 func (s *store) Release(ctx context.Context, lease logdriver.Lease) error {
-	err := s.write(ctx, lease, func(have *cursor) { have.Holder, have.TTL = "", 0 })
+	err := s.writes.Add(ctx, edit{lease, func(have *cursor) { have.Holder, have.TTL = "", 0 }})
 	if errors.Is(err, logdriver.ErrLeaseLost) {
 		return nil
 	}
 	return err
 }
 
-// Rebase implements logdriver.Log. A cursor names its stream, so it is never taken for
-// another stream's.
-func (s *store) Rebase(context.Context, logdriver.Cursor, time.Time) error {
-	return fmt.Errorf("rebase: %w", errors.ErrUnsupported)
+// traces changes the traces of crashes, without a lease.
+func traces(c logdriver.Cursor, set func(*logdriver.Start)) edit {
+	return edit{logdriver.Lease{Cursor: c}, func(have *cursor) { set(&have.Start) }}
 }
 
 // Started implements logdriver.Directory.
 func (s *store) Started(ctx context.Context, cursors []logdriver.Cursor) ([]logdriver.Start, error) {
-	all := make([]logdriver.Start, len(cursors))
+	all, edits := make([]logdriver.Start, len(cursors)), make([]edit, len(cursors))
 	for i, c := range cursors {
-		err := s.write(ctx, logdriver.Lease{Cursor: c}, func(have *cursor) {
-			have.Start.Starts++
-			all[i] = have.Start
+		edits[i] = traces(c, func(start *logdriver.Start) {
+			start.Starts++
+			all[i] = *start
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
-	return all, nil
+	return all, s.writes.Add(ctx, edits...)
 }
 
 // Alone implements logdriver.Directory.
 func (s *store) Alone(ctx context.Context, c logdriver.Cursor, message string, times int) error {
-	return s.write(ctx, logdriver.Lease{Cursor: c}, func(have *cursor) { have.Start.Message, have.Start.Times = message, times })
+	return s.writes.Add(ctx, traces(c, func(start *logdriver.Start) { start.Message, start.Times = message, times }))
 }
 
 // Progress implements logdriver.Directory. Advance has recorded it.
@@ -179,7 +157,7 @@ func (s *store) Progress(context.Context, []logdriver.Cursor) error { return nil
 
 // Stopped implements logdriver.Directory.
 func (s *store) Stopped(ctx context.Context, c logdriver.Cursor, done string) error {
-	return s.write(ctx, logdriver.Lease{Cursor: c}, func(have *cursor) { have.Start.Starts, have.Start.Done = 0, done })
+	return s.writes.Add(ctx, traces(c, func(start *logdriver.Start) { start.Starts, start.Done = 0, done }))
 }
 
 // Place implements logdriver.Places. A partition's numbers are the sequences of its stream.

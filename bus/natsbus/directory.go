@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -42,16 +41,23 @@ func (s *store) topicOf(info *jetstream.StreamInfo) (logdriver.Topic, error) {
 	return s.lanes.Number(t), nil
 }
 
-// made is the stream of a topic that this process knows: a lost one is created again.
-func (s *store) made(ctx context.Context, topic string) (*jetstream.StreamInfo, error) {
-	info, err := s.info(ctx, s.stream(topic))
-	if known, ok := s.lanes.Topic(topic); ok && errors.Is(err, jetstream.ErrStreamNotFound) {
-		if _, err := s.Ensure(ctx, known); err != nil {
-			return nil, err
-		}
-		info, err = s.info(ctx, s.stream(topic))
+// made is the stream of a topic. It creates a stream that does not exist, or that was lost.
+func (s *store) made(ctx context.Context, want logdriver.Topic) (*jetstream.StreamInfo, error) {
+	info, err := s.info(ctx, s.stream(want.Name))
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return info, err
 	}
-	return info, err
+	err = s.create(ctx, jetstream.StreamConfig{
+		Name: s.stream(want.Name), Subjects: []string{s.subject(want.Name, "*")}, Description: "Millrace topic " + want.Name,
+		Storage: jetstream.FileStorage, Replicas: cmp.Or(want.Replication, s.replicas), AllowDirect: true, AllowBatchPublish: true,
+		Metadata: map[string]string{
+			topicName: want.Name, topicPartitions: strconv.Itoa(want.Partitions), topicRetention: want.Retention.String(),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.info(ctx, s.stream(want.Name))
 }
 
 // Ensure implements logdriver.Directory.
@@ -59,19 +65,7 @@ func (s *store) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Top
 	if n := len(s.stream(want.Name)); n > maxStream {
 		return want, fault.MarkPermanent(fmt.Errorf("its stream's name has %d characters and NATS takes %d; shorten the topic, or the prefix", n, maxStream))
 	}
-	info, err := s.info(ctx, s.stream(want.Name))
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = s.create(ctx, jetstream.StreamConfig{
-			Name: s.stream(want.Name), Subjects: []string{s.subject(want.Name, "*")}, Description: "Millrace topic " + want.Name,
-			Storage: jetstream.FileStorage, Replicas: cmp.Or(want.Replication, s.replicas), AllowDirect: true, AllowBatchPublish: true,
-			Metadata: map[string]string{
-				topicName: want.Name, topicPartitions: strconv.Itoa(want.Partitions), topicRetention: want.Retention.String(),
-			},
-		})
-		if err == nil {
-			info, err = s.info(ctx, s.stream(want.Name))
-		}
-	}
+	info, err := s.made(ctx, want)
 	if err != nil {
 		return want, err
 	}
@@ -106,7 +100,6 @@ func (s *store) Topics(ctx context.Context) (out []logdriver.Topic, err error) {
 		}
 		return all.Err()
 	})
-	slices.SortFunc(out, func(a, b logdriver.Topic) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 
@@ -124,8 +117,7 @@ func (s *store) Groups(ctx context.Context, t logdriver.Topic) ([]string, error)
 		}
 		on[group]++
 	}
-	maps.DeleteFunc(on, func(_ string, n int) bool { return n < t.Partitions })
-	return slices.Sorted(maps.Keys(on)), nil
+	return t.OnEvery(on), nil
 }
 
 // member is a group's member in the bucket.
@@ -137,7 +129,7 @@ type member struct {
 // Beat implements logdriver.Directory.
 func (s *store) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
 	for again := true; ; again = false {
-		err := each(members, func(m logdriver.Member) error {
+		err := kit.Each(members, func(m logdriver.Member) error {
 			_, err := change(ctx, s, s.member(m.Topic, m.Group, token(m.ID)), kept[member]{}, func(k *kept[member]) error {
 				k.value = member{Joined: cmp.Or(k.value.Joined, k.seq), TTL: ttl}
 				return nil

@@ -98,9 +98,9 @@ func (s *store) Read(ctx context.Context, lane int, after logdriver.Position, ma
 	return entries, after, nil
 }
 
-// newest is Newest of logdriver.Transport.
-func (s *store) newest(ctx context.Context, topic logdriver.Topic, limit int) (all []logdriver.Entry, err error) {
-	info, err := s.info(ctx, s.stream(topic.Name))
+// newest is Newest of logdriver.Parts.
+func (s *store) newest(ctx context.Context, lane, limit int) (all []logdriver.Entry, err error) {
+	info, err := s.info(ctx, s.stream(s.lanes.Partition(lane).Topic))
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +110,12 @@ func (s *store) newest(ctx context.Context, topic logdriver.Topic, limit int) (a
 	for back := int64(limit); ; back *= 2 {
 		from := max(first, last-back+1)
 		all = all[:0]
-		for n := range topic.Partitions {
-			for at, more := (logdriver.Position{ID: from - 1}), true; more; {
-				var some []logdriver.Entry
-				if some, at, err = s.Read(ctx, topic.FirstLane+n, at, mostRead); err != nil {
-					return nil, err
-				}
-				all, more = append(all, some...), len(some) > 0
+		for at, more := (logdriver.Position{ID: from - 1}), true; more; {
+			var some []logdriver.Entry
+			if some, at, err = s.Read(ctx, lane, at, mostRead); err != nil {
+				return nil, err
 			}
+			all, more = append(all, some...), len(some) > 0
 		}
 		if len(all) >= limit || from <= first {
 			return all, nil

@@ -24,6 +24,7 @@ type store struct {
 	lanes    logdriver.Lanes
 	created  sync.Map // from topic to the time.Time at which its stream was created
 	held     sync.Map // from logdriver.Cursor to its kept[cursor], as this process wrote it last
+	writes   *logdriver.Writes[edit]
 }
 
 var (
@@ -39,9 +40,10 @@ const tick = time.Millisecond
 func open(client nats.Options, cfg Config) (*store, *logdriver.Driver, error) {
 	logger := cmp.Or(cfg.Logger, slog.Default())
 	s := &store{link: &link{names: names(cfg.Prefix), client: client}, replicas: max(1, cfg.Replicas)}
+	s.writes = &logdriver.Writes[edit]{Make: s.write}
 	d, err := logdriver.NewDriver(logdriver.Parts{
 		Name:    "natsbus",
-		Backend: logdriver.Backend{Log: s, Directory: s, Append: s.append, Begin: s.begin, Headers: headers{}},
+		Backend: logdriver.Backend{Log: s, Directory: s, Append: s.append, Begin: s.writes.Begin, Headers: headers{}},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL, PollInterval: cfg.PollInterval,
 			Holder: cfg.Holder, Logger: logger,
@@ -92,15 +94,4 @@ func (s *store) follow(_ context.Context, hub *logdriver.Hub, topic string) erro
 		}
 	})
 	return err
-}
-
-// each calls do for all values at once.
-func each[T any](all []T, do func(T) error) error {
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, one := range all {
-		wg.Go(func() { errs[i] = do(one) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

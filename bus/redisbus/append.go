@@ -36,6 +36,10 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 			return err
 		}
 	}
+	most := appendEntries
+	if l.cfg.MaxLen > 0 {
+		most = min(most, l.cfg.MaxLen)
+	}
 	var lanes []int // in the order of their first entries
 	byLane := make(map[int][]logdriver.Entry)
 	for _, e := range entries {
@@ -53,7 +57,7 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 			if !ok {
 				continue
 			}
-			n := l.chunk(rest)
+			n := logdriver.Chunk(rest, most, appendBytes, func(e logdriver.Entry) int { return len(e.Payload) + len(e.Headers) })
 			if byLane[lane] = rest[n:]; len(rest) == n {
 				delete(byLane, lane)
 			}
@@ -78,22 +82,6 @@ func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// chunk returns how many of the entries one script appends.
-func (l *streamLog) chunk(entries []logdriver.Entry) int {
-	most := appendEntries
-	if l.cfg.MaxLen > 0 {
-		most = min(most, l.cfg.MaxLen)
-	}
-	bytes := 0
-	for i, e := range entries {
-		bytes += len(e.Payload) + len(e.Headers)
-		if i > 0 && (i == most || bytes > appendBytes) {
-			return i
-		}
-	}
-	return len(entries)
 }
 
 func (l *streamLog) appending(p partition, entries []logdriver.Entry) *call {

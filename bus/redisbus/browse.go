@@ -10,19 +10,13 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
 
-// newest is Newest of logdriver.Transport.
-func (l *streamLog) newest(ctx context.Context, topic logdriver.Topic, limit int) (all []logdriver.Entry, err error) {
-	for n := range topic.Partitions {
-		newest, err := l.client.XRevRangeN(ctx, l.keys.stream(topic.Name, n, topic.Partitions), "+", "-", int64(limit)).Result()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, entriesOf(newest)...)
-	}
-	return all, nil
+// newest is Newest of logdriver.Parts.
+func (l *streamLog) newest(ctx context.Context, lane, limit int) ([]logdriver.Entry, error) {
+	found, err := l.client.XRevRangeN(ctx, l.lanes.partition(lane).stream, "+", "-", int64(limit)).Result()
+	return entriesOf(found), err
 }
 
-// ahead is Ahead of logdriver.Transport: messages that a consumer of XREADGROUP has not
+// ahead is Ahead of logdriver.Parts: messages that a consumer of XREADGROUP has not
 // acknowledged come before the group's place.
 func (l *streamLog) ahead(ctx context.Context, c logdriver.Cursor, limit int) ([]logdriver.Entry, error) {
 	stream, from := l.lanes.partition(c.Lane).stream, "-"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +108,6 @@ func (d *directory) Topics(ctx context.Context) ([]logdriver.Topic, error) {
 		}
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b logdriver.Topic) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -133,14 +131,7 @@ func (d *directory) Groups(ctx context.Context, t logdriver.Topic) ([]string, er
 			on[g.Name]++
 		}
 	}
-	var out []string
-	for name, n := range on {
-		if n == t.Partitions {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
+	return t.OnEvery(on), nil
 }
 
 func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
@@ -151,9 +142,6 @@ func (d *directory) Beat(ctx context.Context, ttl time.Duration, members []logdr
 			keys:   []string{d.keys.members(m.Topic, m.Group)},
 			args:   []any{m.ID, ttl.Milliseconds(), d.keys.channel(m.Topic)},
 		}
-	}
-	if len(calls) == 0 {
-		return nil
 	}
 	return runAll(ctx, d.client, calls)
 }

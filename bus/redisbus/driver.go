@@ -48,11 +48,12 @@ func open(u *url.URL, cfg Config) (_ *logdriver.Driver, err error) {
 	lanes := &lanes{keys: keys(cfg.Prefix)}
 	dir := &directory{client: c.UniversalClient, keys: lanes.keys, scripts: scripts, lanes: lanes, logger: cfg.Logger}
 	log := &streamLog{client: c.UniversalClient, keys: lanes.keys, scripts: scripts, lanes: lanes, directory: dir, cfg: cfg, logger: cfg.Logger}
+	log.writes = &logdriver.Writes[*call]{Make: log.write}
 	w := &watcher{client: c.UniversalClient, lanes: lanes, logger: cfg.Logger}
 	return logdriver.NewDriver(logdriver.Parts{
 		Name: "redisbus",
 		Backend: logdriver.Backend{
-			Log: log, Directory: dir, Append: log.append, Begin: log.begin, Classify: rediskit.Classify, Headers: headers{},
+			Log: log, Directory: dir, Append: log.append, Begin: log.writes.Begin, Classify: rediskit.Classify, Headers: headers{},
 		},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,

@@ -2,8 +2,6 @@ package redisbus
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -26,6 +24,7 @@ type streamLog struct {
 	directory *directory
 	cfg       Config
 	logger    *slog.Logger
+	writes    *logdriver.Writes[*call]
 }
 
 var _ logdriver.Log = (*streamLog)(nil)
@@ -61,45 +60,25 @@ func (l *streamLog) Renew(ctx context.Context, ttl time.Duration, leases ...logd
 	for i, lease := range leases {
 		calls[i] = l.extend(lease, "", -1, ttl)
 	}
-	return l.moveIn(ctx, calls...)
+	return l.writes.Add(ctx, calls...)
 }
 
-// Release implements logdriver.Log. Inside begin all leases are released in one round trip,
-// after the cursors have moved.
+// Release implements logdriver.Log.
 func (l *streamLog) Release(ctx context.Context, lease logdriver.Lease) error {
 	p := l.lanes.partition(lease.Lane)
-	c := &call{
+	return l.writes.Add(ctx, &call{
 		script: l.scripts.release,
 		keys:   []string{l.keys.lease(p.stream, lease.Consumer)},
 		args:   []any{lease.Holder, lease.Token, l.keys.channel(p.Topic)},
-	}
-	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
-		b.releases = append(b.releases, c)
-		return nil
-	}
-	return runAll(ctx, l.client, []*call{c})
+	})
 }
 
-// Advance implements logdriver.Log. Inside begin the cursors of all calls move in one round
-// trip, independently: one lost lease does not stop the others.
+// Advance implements logdriver.Log.
 func (l *streamLog) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.Position, ttl time.Duration) error {
-	return l.moveIn(ctx, l.advance(lease, p, ttl))
-}
-
-// moveIn is move, deferred to the end of begin when ctx is inside one.
-func (l *streamLog) moveIn(ctx context.Context, calls ...*call) error {
-	if b, ok := ctx.Value(batchKey{}).(*batch); ok {
-		b.moves = append(b.moves, calls...)
-		return nil
-	}
-	return l.move(ctx, calls...)
-}
-
-func (l *streamLog) advance(lease logdriver.Lease, p logdriver.Position, ttl time.Duration) *call {
 	if p.From == "" {
-		return l.extend(lease, "0-0", -1, ttl)
+		p = logdriver.Position{From: "0-0", ID: -1}
 	}
-	return l.extend(lease, p.From, p.ID, ttl)
+	return l.writes.Add(ctx, l.extend(lease, p.From, p.ID, ttl))
 }
 
 // extend extends the lease, and moves the cursor unless id is "".
@@ -112,45 +91,28 @@ func (l *streamLog) extend(lease logdriver.Lease, id string, count int64, ttl ti
 	}
 }
 
-func (l *streamLog) move(ctx context.Context, calls ...*call) error {
-	if len(calls) == 0 {
-		return nil
+// write is Make of logdriver.Writes: one round trip moves all cursors, and the next one releases
+// the leases. A lost lease does not stop the cursors of others.
+func (l *streamLog) write(ctx context.Context, calls []*call) error {
+	var moves, releases []*call
+	for _, c := range calls {
+		if c.script == l.scripts.release {
+			releases = append(releases, c)
+		} else {
+			moves = append(moves, c)
+		}
 	}
-	if err := runAll(ctx, l.client, calls); err != nil {
+	if err := runAll(ctx, l.client, moves); err != nil {
 		return err
 	}
-	for _, c := range calls {
+	for _, c := range moves {
 		if moved, err := c.result.Int(); err != nil {
 			return err
 		} else if moved == 0 {
 			return logdriver.ErrLeaseLost
 		}
 	}
-	return nil
-}
-
-// batch collects the calls of Advance and Release inside begin.
-type batch struct{ moves, releases []*call }
-
-type batchKey struct{}
-
-// begin is logsub.Backend.Begin. There is no transaction: one round trip moves the cursors
-// and one releases the leases.
-func (l *streamLog) begin(ctx context.Context, fn func(ctx context.Context) error) error {
-	b := &batch{}
-	if err := fn(context.WithValue(ctx, batchKey{}, b)); err != nil {
-		return err
-	}
-	if err := l.move(ctx, b.moves...); err != nil || len(b.releases) == 0 {
-		return err
-	}
-	return runAll(ctx, l.client, b.releases)
-}
-
-// Rebase implements logdriver.Log. Streams and groups are restored together or not
-// at all, so no cursor ever comes from elsewhere.
-func (l *streamLog) Rebase(context.Context, logdriver.Cursor, time.Time) error {
-	return fmt.Errorf("redisbus: rebase: %w", errors.ErrUnsupported)
+	return runAll(ctx, l.client, releases)
 }
 
 // Prune implements logdriver.Log.

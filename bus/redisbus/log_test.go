@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -34,6 +35,7 @@ func newLog(t *testing.T) (*streamLog, string) {
 	r := &lanes{keys: k}
 	d := &directory{client: client, keys: k, scripts: scripts, lanes: r, logger: slog.New(slog.DiscardHandler)}
 	l := &streamLog{client: client, keys: k, scripts: scripts, lanes: r, directory: d, logger: d.logger}
+	l.writes = &logdriver.Writes[*call]{Make: l.write}
 	if _, err := d.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +190,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 		leases = append(leases, l.take(t, group, "me", time.Minute))
 	}
 	move := func(p log.Position) error {
-		return l.begin(t.Context(), func(ctx context.Context) error {
+		return l.writes.Begin(t.Context(), func(ctx context.Context) error {
 			for _, lease := range leases {
 				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
 					return err

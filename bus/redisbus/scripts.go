@@ -49,6 +49,9 @@ type sender interface {
 // that has forgotten a script has not run it, so the script is sent again in full. The
 // error is the first of the calls; calls after a failed one have run.
 func runAll(ctx context.Context, client sender, calls []*call) error {
+	if len(calls) == 0 {
+		return nil
+	}
 	if len(calls) == 1 {
 		c := calls[0]
 		c.result = c.script.Run(ctx, client, c.keys, c.args...)

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
+	"github.com/millrace-go/millrace/internal/parallel"
 )
 
 // Driver is a Watermill Pub/Sub behind a [bus.Bus]. A transport with more abilities, such as
@@ -116,12 +117,7 @@ func (d *Driver) Close() error {
 		d.closed = true
 		open := slices.Collect(maps.Keys(d.open))
 		d.mu.Unlock()
-		errs := make([]error, len(open), len(open)+2)
-		var wg sync.WaitGroup
-		for i, s := range open {
-			wg.Go(func() { errs[i] = s.Close() })
-		}
-		wg.Wait()
+		errs := []error{parallel.Each(open, (*owned).Close)}
 		d.calls.Wait()
 		if p, ok := d.publisher.Close(); ok {
 			errs = append(errs, p.Close())

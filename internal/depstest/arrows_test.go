@@ -11,7 +11,7 @@ import (
 func leaves() map[string][]string {
 	return map[string][]string{
 		// shared by transports
-		"bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/rawurl", "internal/tlshint"},
+		"bus/driver/kit": {"internal/backoff", "internal/lazy", "internal/log", "internal/parallel", "internal/rawurl", "internal/tlshint"},
 
 		"fault": nil, "migrations": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
 		"sqltx/pgxtx": {"sqltx", "internal/pgdb"},

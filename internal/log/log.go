@@ -141,12 +141,6 @@ type Log interface {
 	// may also be before l.Position, or be the zero Position.
 	Advance(ctx context.Context, l Lease, p Position, ttl time.Duration) error
 
-	// Rebase sets a cursor from another database system, and with it every such cursor of its
-	// lane, to a position in this one: entries from the given time on are read again. Leases on
-	// these cursors are void afterwards. If positions are part of the data (SQLite), it moves
-	// only that cursor.
-	Rebase(ctx context.Context, c Cursor, since time.Time) error
-
 	// Prune deletes up to limit entries of the lane that are older than before and that every
 	// cursor of the lane has passed, and returns the number.
 	Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error)

@@ -14,12 +14,6 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
-	"github.com/millrace-go/millrace/bus/amqpbus"
-	"github.com/millrace-go/millrace/bus/kafkabus"
-	"github.com/millrace-go/millrace/bus/mysqlbus"
-	"github.com/millrace-go/millrace/bus/pgbus"
-	"github.com/millrace-go/millrace/bus/redisbus"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/proof/place"
 )
 
@@ -140,10 +134,7 @@ func ours(ctx context.Context, cfg Config, url string, sweep func(topics []strin
 
 // opener knows every transport with its defaults.
 func opener(quiet *slog.Logger) *bus.Opener {
-	return allbus.NewOpener(allbus.Config{
-		SQLite: sqlitebus.Config{Logger: quiet}, Postgres: pgbus.Config{Logger: quiet}, MySQL: mysqlbus.Config{Logger: quiet},
-		Redis: redisbus.Config{Logger: quiet}, Kafka: kafkabus.Config{Logger: quiet}, AMQP: amqpbus.Config{Logger: quiet},
-	})
+	return allbus.NewOpener(allbus.Config{Logger: quiet})
 }
 
 // withParameter adds a parameter to a URL.

@@ -1,6 +1,7 @@
 # Kafka Connect, standalone, with Debezium's connectors for PostgreSQL and MySQL; on request.
 # It needs kafka. Connectors are made through its REST interface.
 # shellcheck shell=bash disable=SC2154
+on_request+=(connect)
 connect_port=${MILLRACE_CONNECT_PORT:-25083}
 
 connect_up() {

@@ -1,5 +1,6 @@
 # DynamoDB Local. Its SQLite is native code, which exists for amd64 only: on
 # another processor take compose. shellcheck shell=bash disable=SC2154
+everything+=(dynamodb)
 dynamodb_port=${MILLRACE_DYNAMODB_PORT:-25800}
 
 dynamodb_up() {

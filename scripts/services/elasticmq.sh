@@ -1,4 +1,5 @@
 # ElasticMQ, which speaks Amazon SQS. shellcheck shell=bash disable=SC2154
+everything+=(elasticmq)
 elasticmq_port=${MILLRACE_SQS_PORT:-25324}
 
 elasticmq_up() {

@@ -1,5 +1,6 @@
 # Apache Kafka in KRaft mode: one broker, and three on request.
 # shellcheck shell=bash disable=SC2154
+everything+=(kafka) on_request+=(kafka3)
 kafka_port=${MILLRACE_KAFKA_PORT:-25092}
 kafka3_ports=(25192 25292 25392)
 

@@ -1,4 +1,5 @@
 # MariaDB. shellcheck shell=bash disable=SC2154
+everything+=(mariadb)
 mariadb_port=${MILLRACE_MARIADB_PORT:-25306}
 
 mariadb_up() {

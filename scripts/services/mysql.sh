@@ -1,5 +1,6 @@
 # MySQL 9: a mysqld of that version on the PATH, else that of Debian sid (see roots.sh).
 # shellcheck shell=bash disable=SC2154
+everything+=(mysql)
 mysql_port=${MILLRACE_MYSQL_PORT:-25307}
 
 mysql_on_path() { command -v mysqld >/dev/null && mysqld --version 2>/dev/null | grep -q ' Ver 9\.'; }

@@ -1,4 +1,5 @@
 # NATS with JetStream, in the version that the tests have in go.mod. shellcheck shell=bash disable=SC2154
+everything+=(nats)
 nats_port=${MILLRACE_NATS_PORT:-25222}
 
 nats_install() {

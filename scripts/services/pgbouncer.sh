@@ -1,5 +1,6 @@
 # PgBouncer in transaction mode, before the PostgreSQL of postgres.sh. Each account of that server
 # may connect. shellcheck shell=bash disable=SC2154
+everything+=(pgbouncer)
 pgbouncer_port=${MILLRACE_PGBOUNCER_PORT:-25433}
 
 pgbouncer_up() {

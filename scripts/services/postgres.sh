@@ -1,4 +1,5 @@
 # PostgreSQL. shellcheck shell=bash disable=SC2154
+everything+=(postgres)
 postgres_port=${MILLRACE_POSTGRES_PORT:-25432}
 
 pg_bin() {

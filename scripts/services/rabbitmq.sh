@@ -1,4 +1,5 @@
 # RabbitMQ. shellcheck shell=bash disable=SC2154
+everything+=(rabbitmq)
 rabbitmq_port=${MILLRACE_RABBITMQ_PORT:-25673}
 rabbitmq_dist_port=$((rabbitmq_port + 1))
 rabbitmq_epmd_port=$((rabbitmq_port + 2))

@@ -1,4 +1,5 @@
 # Redis: one server, and a cluster of three masters. shellcheck shell=bash disable=SC2154
+everything+=(redis rediscluster)
 redis_port=${MILLRACE_REDIS_PORT:-25379}
 # The nodes talk to each other on ports 10,000 higher, which must not be among those
 # that the system gives to outgoing connections (from 32,768 on).

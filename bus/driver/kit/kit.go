@@ -17,6 +17,7 @@
 //	a window is never exceeded, and each partition has its part   TestWindow
 //	a prefix ends before the first message that is not done       TestTracker
 //	a value is made once, and again after a failure               TestOnce, TestRetried
+//	calls run at once, and no error is lost                       TestEach
 //	transports that are modules import nothing internal of the
 //	root's module                                                 TestModulesImportNothingInternal
 package kit

@@ -7,6 +7,7 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/parallel"
 )
 
 // Backoff describes how delays grow: its fields are Initial, Max, Multiplier and Jitter, and
@@ -31,3 +32,6 @@ func NewLazy[T any](closed error, make func(context.Context) (T, error)) *Lazy[T
 // PartitionOf maps a key to one of n partitions with FNV-1a, as every transport of this library
 // does where no server decides. "" is in partition 0.
 func PartitionOf(key string, n int) int { return log.LaneOf(key, n) }
+
+// Each calls do for all values at once, waits, and joins the errors in the order of the values.
+func Each[T any](all []T, do func(T) error) error { return parallel.Each(all, do) }

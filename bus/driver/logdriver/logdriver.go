@@ -1,19 +1,19 @@
 // Package logdriver makes a transport of an append-only log: members of a group share a topic's
-// partitions under leases, and move a cursor past acknowledged messages. The transports on
-// PostgreSQL, MySQL, SQLite, Redis and NATS are built on it.
+// partitions under leases, and move a cursor past acknowledged messages. The transports on SQL
+// databases and streams of the library are built on it.
 //
 // It is for authors of drivers whose server keeps a log and compares a revision when it writes.
 // Package kit documents the rules of compatibility. A driver implements a [Log] and a
 // [Directory], and gets a [Driver]:
 //
 //	d, err := logdriver.NewDriver(logdriver.Parts{
-//		Name:    "natsbus",
+//		Name:    "mybus",
 //		Backend: logdriver.Backend{Log: log, Directory: dir, Append: append, Begin: begin},
 //		Start:   connect, Ping: ping, Watch: watch, Wake: wake, Newest: newest, Close: close,
 //	})
 //
 //	property                                                  proven by
-//	a transport in a module of its own builds on it           package natsbus, TestModulesImportNothingInternal
+//	a transport in a module of its own can build on it        TestModulesImportNothingInternal
 //	order per key, also while members join and leave          TestHandOverKeepsOrder
 //	no repeats without a crash, and few behind one            TestHandOverKeepsOrder, TestSpan
 //	a holder that slept past its lease moves nothing          TestStalledHolder
@@ -47,6 +47,12 @@ var (
 	ErrLeaseHeld = log.ErrLeaseHeld
 	ErrLeaseLost = log.ErrLeaseLost
 )
+
+// Chunk returns how many of the values, which are not empty, go in one request: at most most, and
+// beyond the first one at most as many as have the bytes together.
+func Chunk[T any](values []T, most, bytes int, size func(T) int) int {
+	return logsub.Chunk(values, most, bytes, size)
+}
 
 // EachBacklog implements Log.Backlog for a log that is queried partition by partition.
 func EachBacklog(c Cursor, lanes int, of func(c Cursor) (n int, oldest time.Time, err error)) (n int, oldest time.Time, err error) {
@@ -82,6 +88,8 @@ type (
 	Driver = logsub.Driver
 	// Parts are the transport's parts of a [Driver].
 	Parts = logsub.Parts
+	// Writes collects the writes of cursors for a server without transactions.
+	Writes[W any] = logsub.Writes[W]
 	// Lanes numbers partitions for a server that knows them by their names only.
 	Lanes = logsub.Lanes
 	// Partition is a partition of a topic; of [Lanes].

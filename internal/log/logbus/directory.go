@@ -152,18 +152,16 @@ func (d *directory) Stopped(ctx context.Context, c log.Cursor, done string) erro
 }
 
 // newest implements Newest of [logsub.Parts].
-func (d *directory) newest(ctx context.Context, topic logsub.Topic, limit int) (all []log.Entry, err error) {
-	for i := range topic.Partitions {
-		for _, query := range []string{d.sql.browse, d.sql.browseNew} {
-			if query == "" {
-				continue
-			}
-			some, err := d.entries(ctx, query, topic.FirstLane+i, limit)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, some...)
+func (d *directory) newest(ctx context.Context, lane, limit int) (all []log.Entry, err error) {
+	for _, query := range []string{d.sql.browse, d.sql.browseNew} {
+		if query == "" {
+			continue
 		}
+		some, err := d.entries(ctx, query, lane, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
 	}
 	return all, nil
 }

@@ -3,6 +3,8 @@ package logsub
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -101,7 +103,7 @@ type Directory interface {
 	// topic has or had. It returns the topic as it is then. A non-zero Retention replaces that
 	// of an existing topic; its other fields do not change.
 	Ensure(ctx context.Context, want Topic) (Topic, error)
-	// Topics lists all topics by name.
+	// Topics lists all topics, in any order.
 	Topics(ctx context.Context) ([]Topic, error)
 	// Groups lists the groups that have a cursor on every lane of the topic.
 	Groups(ctx context.Context, t Topic) ([]string, error)
@@ -144,6 +146,13 @@ type Topic struct {
 	// Replication is how many copies a cluster keeps; 0: its own default. It is used when the
 	// topic is made.
 	Replication int
+}
+
+// OnEvery returns the groups that are on every lane of the topic, sorted; lanes has the number of
+// lanes on which each group is.
+func (t Topic) OnEvery(lanes map[string]int) []string {
+	maps.DeleteFunc(lanes, func(_ string, n int) bool { return n < t.Partitions })
+	return slices.Sorted(maps.Keys(lanes))
 }
 
 // Member is one subscription of a group, in one process.

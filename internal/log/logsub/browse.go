@@ -17,9 +17,13 @@ func (d *Driver) Browse(ctx context.Context, name string, limit int) ([]*message
 	if err != nil || !ok || limit <= 0 {
 		return nil, err
 	}
-	found, err := d.parts.Newest(ctx, topic, limit)
-	if err != nil {
-		return nil, d.Translate(fmt.Errorf("browse %s: %w", name, err))
+	var found []log.Entry
+	for n := range topic.Partitions {
+		some, err := d.parts.Newest(ctx, topic.FirstLane+n, limit)
+		if err != nil {
+			return nil, d.Translate(fmt.Errorf("browse %s: %w", name, err))
+		}
+		found = append(found, some...)
 	}
 	slices.SortFunc(found, func(a, b log.Entry) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 	var out []*message.Message

@@ -34,6 +34,18 @@ func encode(topic Topic, msg *message.Message, headers Headers) (log.Entry, erro
 	return e, nil
 }
 
+// Chunk returns how many of the values, which are not empty, go in one request: at most most, and
+// beyond the first one at most as many as have the bytes together.
+func Chunk[T any](values []T, most, bytes int, size func(T) int) int {
+	sum := 0
+	for i, v := range values {
+		if sum += size(v); i > 0 && (i == most || sum > bytes) {
+			return i
+		}
+	}
+	return len(values)
+}
+
 func decode(e log.Entry, headers Headers) (driver.Message, error) {
 	m := driver.Message{ID: e.MessageID, Payload: e.Payload}
 	if e.Headers == "" {

@@ -1,6 +1,6 @@
 // Package logsub makes a message bus of an append-only log: a [Driver] for package bus over any
-// log.Log, on any database. The transports sqlite://, postgres://, mysql://, redis:// and nats://
-// are this package with a log and a [Directory] of their own.
+// log.Log, on any server. The transports of logs are this package with a log and a [Directory] of
+// their own.
 //
 // A topic is a range of lanes of one log, its partitions. The key of a message (event.Key)
 // determines the partition, and messages without a key go to the first. A group has a cursor on
@@ -41,6 +41,7 @@
 //	database errors lose no message                                 TestDatabaseTrouble, TestCloseWithoutDatabase
 //	Close waits for a database that stalls                          TestCloseWaitsForAStalledDatabase
 //	the messages that a crash repeats are bounded                   TestSpan
+//	without transactions, writes are collected and made together    TestWrites
 //	starts without progress are counted over crashes, and the
 //	message handled alone is recorded; orderly stops and idle
 //	processes do not count                                          TestStartsWithoutProgress, TestOrderlyStopsAreNoCrashes,

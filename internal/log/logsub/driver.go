@@ -40,9 +40,9 @@ type Parts struct {
 	PingStarts bool
 	// Prepare is called before each Publish with the context of its first message. Optional.
 	Prepare func(ctx context.Context) error
-	// Newest returns the newest entries of a topic, in any order: at least limit if there are as
+	// Newest returns the newest entries of a partition, in any order: at least limit if there are as
 	// many.
-	Newest func(ctx context.Context, topic Topic, limit int) ([]log.Entry, error)
+	Newest func(ctx context.Context, lane, limit int) ([]log.Entry, error)
 	// Ahead returns up to limit entries of a partition that a group has not acknowledged. By
 	// default they are read from the position of [Places].
 	Ahead func(ctx context.Context, c log.Cursor, limit int) ([]log.Entry, error)

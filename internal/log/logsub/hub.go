@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/parallel"
 )
 
 // ErrClosed is returned by calls after Close.
@@ -161,17 +161,12 @@ func (h *Hub) Publisher() *Publisher { return h.publisher }
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	h.closed = true
-	sources := slices.Collect(maps.Keys(h.sources))
-	h.mu.Unlock()
-
-	errs := make([]error, len(sources)+1)
-	var wg sync.WaitGroup
-	for i, s := range sources {
-		wg.Go(func() { errs[i] = s.Close() })
+	var open []io.Closer
+	for s := range h.sources {
+		open = append(open, s)
 	}
-	errs[len(sources)] = h.publisher.Close()
-	wg.Wait()
-	return errors.Join(errs...)
+	h.mu.Unlock()
+	return parallel.Each(append(open, h.publisher), io.Closer.Close)
 }
 
 // groupsChanged reports that a member of this process joined or left, or released a lane.

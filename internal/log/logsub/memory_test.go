@@ -202,8 +202,6 @@ func (l *link) Read(ctx context.Context, lane int, after log.Position, max int) 
 	return out, after, nil
 }
 
-func (l *link) Rebase(context.Context, log.Cursor, time.Time) error { return errors.New("not here") }
-
 func (l *link) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
 	leave, err := l.enter(ctx, "prune")
 	if err != nil {

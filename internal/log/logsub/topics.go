@@ -129,6 +129,7 @@ func (h *Hub) Lag(ctx context.Context, of ...string) ([]bus.Lag, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logsub: lag: %w", err)
 	}
+	slices.SortFunc(all, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
 	var out []bus.Lag
 	for _, topic := range all {
 		if len(of) > 0 && !slices.Contains(of, topic.Name) {

@@ -80,7 +80,7 @@ func (l *Log) old(ctx context.Context, lane int, from, to int64, before time.Tim
 	return ids, upTo, err
 }
 
-// Rebase implements [log.Log]. Committed rows first get their places, so that a time can be
+// Rebase is that of sqllog.Log. Committed rows first get their places, so that a time can be
 // mapped to a place.
 func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	var at int64

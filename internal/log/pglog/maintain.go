@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Rebase implements [log.Log].
+// Rebase is that of sqllog.Log.
 func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	err := sqltx.Do(ctx, l.db, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, l.sql.rebasePruned, c.Lane); err != nil {

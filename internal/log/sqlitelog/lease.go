@@ -69,7 +69,7 @@ func (l *Log) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl 
 	return nil
 }
 
-// Rebase implements [log.Log].
+// Rebase is that of sqllog.Log.
 func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	if _, err := l.db.ExecContext(ctx, l.sql.rebase, c.Consumer, c.Lane, since.UnixMicro()); err != nil {
 		return fmt.Errorf("sqlitelog: rebase: %w", err)

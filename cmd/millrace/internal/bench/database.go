@@ -17,7 +17,7 @@ import (
 )
 
 // inDatabase creates a schema, a database or a file.
-func (c Config) inDatabase(rawURL string) func(context.Context) (*place, error) {
+func (c Config) inDatabase(rawURL string, _ *url.URL) func(context.Context) (*place, error) {
 	return func(ctx context.Context) (*place, error) {
 		dialect, err := database.DialectOf(rawURL)
 		if err != nil {

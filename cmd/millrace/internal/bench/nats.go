@@ -18,6 +18,11 @@ import (
 // cursors and members, and the topic's.
 func (c Config) natsStreams() (bucket, topic string) { return "KV_" + c.Name, c.Name + "+" + c.Name }
 
+func (c Config) natsPlan() string {
+	bucket, topic := c.natsStreams()
+	return "the streams " + bucket + " and " + topic
+}
+
 // inNATS creates the bucket; the transport creates the topic's stream beside it. JetStream
 // accepts creating a stream twice if its settings are the same, so a run puts the time into
 // them: of two runs at once one is refused.
@@ -28,7 +33,7 @@ func (c Config) inNATS(rawURL string, u *url.URL) func(context.Context) (*place,
 			return nil, err
 		}
 		bucket, topic := c.natsStreams()
-		what := "the streams " + bucket + " and " + topic
+		what := c.natsPlan()
 		refused := taken(what, "nats stream rm "+bucket+", and nats stream rm "+topic)
 		// The settings of the URL include the number of copies of a stream.
 		replicas := driver.NewParams(u).Int("replicas", 1, 1)

@@ -40,7 +40,7 @@ func Outbox(ctx context.Context, rawURL string, cfg Config) (r OutboxResult, err
 		return r, err
 	}
 	cfg = cfg.withDefaults()
-	err = cfg.in(ctx, cfg.inDatabase(rawURL), func(ctx context.Context, p *place) error {
+	err = cfg.in(ctx, cfg.inDatabase(rawURL, nil), func(ctx context.Context, p *place) error {
 		d, err := database.Open(p.url, true)
 		if err != nil {
 			return err

@@ -48,22 +48,8 @@ func (c Config) in(ctx context.Context, make func(context.Context) (*place, erro
 func (c Config) Plan(rawURL string) string {
 	c = c.withDefaults()
 	scheme, _, _ := strings.Cut(rawURL, "://")
-	switch strings.ToLower(scheme) {
-	case "postgres", "postgresql":
-		return "the schema " + c.Name
-	case "mysql", "mariadb":
-		return "the database " + c.Name
-	case "sqlite":
-		return "the file " + c.Name + ".db beside the URL's"
-	case "kafka":
-		return fmt.Sprintf("the topic %s and its consumer group", c.Name)
-	case "amqp", "amqps":
-		return fmt.Sprintf("the exchange %s and its queues", c.Name)
-	case "nats", "tls":
-		bucket, topic := c.natsStreams()
-		return fmt.Sprintf("the streams %s and %s", bucket, topic)
-	case "sqs":
-		return fmt.Sprintf("the queue %s-%s.fifo", c.Name, c.Name)
+	if s, ok := c.sites()[strings.ToLower(scheme)]; ok {
+		return s.plan
 	}
 	return "the keys that begin with " + c.Name
 }

@@ -16,14 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
-	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
-	"github.com/millrace-go/millrace/bus/mysqlbus"
-	"github.com/millrace-go/millrace/bus/natsbus"
-	"github.com/millrace-go/millrace/bus/pgbus"
-	"github.com/millrace-go/millrace/bus/redisbus"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -58,11 +51,7 @@ func Transport(ctx context.Context, rawURL string, cfg Config) (r TransportResul
 }
 
 func opener(log *slog.Logger) *bus.Opener {
-	return allbus.NewOpener(allbus.Config{
-		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},
-		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-bench"},
-		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log}, NATS: natsbus.Config{Logger: log},
-	})
+	return allbus.NewOpener(allbus.Config{Kafka: kafkabus.Config{ClientID: "millrace-bench"}, Logger: log})
 }
 
 // carry measures an opened transport with one group of handlers, which runs from the

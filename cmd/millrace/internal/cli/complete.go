@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
@@ -48,7 +49,8 @@ func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {
 func dbSchemes() []string    { return []string{"postgres", "mysql", "sqlite"} }
 func redisSchemes() []string { return []string{"redis", "rediss"} }
 func busSchemes() []string {
-	return []string{"postgres", "mysql", "sqlite", "kafka", "amqp", "amqps", "redis", "rediss", "nats", "sqs", "sns"}
+	ofProcess := func(scheme string) bool { return scheme == "mem" } // another process's
+	return slices.DeleteFunc(allbus.NewOpener(allbus.Config{}).Schemes(), ofProcess)
 }
 
 // lookUp asks a server for the values of an argument, for Streams.LookUp at most, and

@@ -43,7 +43,7 @@ func TestCompletionOfValues(t *testing.T) {
 		"doctor --package":                 "outbox outbox-status bus idempotency leases counter counter-log",
 		"outbox debezium --format":         "properties json",
 		"dlq list --reason":                "PERMANENT RETRIES_EXHAUSTED PANIC CRASHED",
-		"dlq list --bus":                   "postgres:// mysql:// sqlite:// kafka:// amqp:// amqps:// redis:// rediss:// nats:// sqs:// sns://",
+		"dlq list --bus":                   "amqp:// amqps:// kafka:// mysql:// nats:// postgres:// postgresql:// redis:// rediss:// sns:// sqlite:// sqs:// tls://",
 		"queue status --redis":             "redis:// rediss://",
 		"outbox failed --limit":            "",
 		"dlq list":                         "",

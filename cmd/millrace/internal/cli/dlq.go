@@ -12,15 +12,8 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
-	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
-	"github.com/millrace-go/millrace/bus/mysqlbus"
-	"github.com/millrace-go/millrace/bus/natsbus"
-	"github.com/millrace-go/millrace/bus/pgbus"
-	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/redrive"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
@@ -88,12 +81,7 @@ func transportOf(raw string) error {
 // openBus opens a transport of another program's messages, and asks its server, so that an
 // operator does not wait for an absent one.
 func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
-	log := a.logger()
-	b, err := allbus.NewOpener(allbus.Config{
-		SQLite: sqlitebus.Config{Logger: log}, Postgres: pgbus.Config{Logger: log}, MySQL: mysqlbus.Config{Logger: log},
-		Redis: redisbus.Config{Logger: log}, Kafka: kafkabus.Config{Logger: log, ClientID: "millrace-tool"}, NATS: natsbus.Config{Logger: log},
-		AMQP: amqpbus.Config{Logger: log}, SQS: sqsbus.Config{Logger: log},
-	}).Open(ctx, raw)
+	b, err := allbus.NewOpener(allbus.Config{Kafka: kafkabus.Config{ClientID: "millrace-tool"}, Logger: a.logger()}).Open(ctx, raw)
 	if errors.Is(err, bus.ErrUnknownScheme) {
 		return nil, usageError{err}
 	}

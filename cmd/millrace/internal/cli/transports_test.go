@@ -9,14 +9,6 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
-	"github.com/millrace-go/millrace/bus/amqpbus"
-	"github.com/millrace-go/millrace/bus/kafkabus"
-	"github.com/millrace-go/millrace/bus/mysqlbus"
-	"github.com/millrace-go/millrace/bus/natsbus"
-	"github.com/millrace-go/millrace/bus/pgbus"
-	"github.com/millrace-go/millrace/bus/redisbus"
-	"github.com/millrace-go/millrace/bus/sqlitebus"
-	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/transporttest"
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
@@ -61,12 +53,7 @@ func uniqueTopic() string { return "orders-" + uuid.NewString()[:8] }
 // openBus opens a transport as an application does.
 func openBus(t *testing.T, rawURL string) *bus.Bus {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	b, err := allbus.NewOpener(allbus.Config{
-		SQLite: sqlitebus.Config{Logger: quiet}, Postgres: pgbus.Config{Logger: quiet}, MySQL: mysqlbus.Config{Logger: quiet},
-		Redis: redisbus.Config{Logger: quiet}, Kafka: kafkabus.Config{Logger: quiet}, AMQP: amqpbus.Config{Logger: quiet},
-		SQS: sqsbus.Config{Logger: quiet}, NATS: natsbus.Config{Logger: quiet},
-	}).Open(t.Context(), rawURL)
+	b, err := allbus.NewOpener(allbus.Config{Logger: slog.New(slog.DiscardHandler)}).Open(t.Context(), rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}

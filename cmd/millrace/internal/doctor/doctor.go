@@ -5,7 +5,9 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -113,34 +115,44 @@ func (e *examination) said(err error) string { return e.quoted(err.Error()) }
 
 func (e *examination) quoted(text string) string { return redact.Text(text, e.target.URL) }
 
+// kind is a kind of server.
+type kind struct {
+	purpose Purpose // Database or Redis for a server that can be one, otherwise Transport
+	look    func(context.Context, *url.URL)
+}
+
+// kinds are the kinds of servers by the schemes of their URLs.
+func (e *examination) kinds() map[string]kind {
+	return map[string]kind{
+		"postgres": {Database, e.postgres}, "postgresql": {Database, e.postgres},
+		"mysql": {Database, e.mysql}, "mariadb": {Database, e.mysql}, "sqlite": {Database, e.sqlite},
+		"redis": {Redis, e.redis}, "rediss": {Redis, e.redis},
+		"kafka": {Transport, e.kafka}, "amqp": {Transport, e.amqp}, "amqps": {Transport, e.amqp},
+		"nats": {Transport, e.nats}, "tls": {Transport, e.nats},
+		"sqs": {Transport, e.sqs}, "sns": {Transport, e.sqs},
+		"mem": {Transport, func(context.Context, *url.URL) {
+			e.add(Warning, "durable", "mem:// is gone with its process", "use it in tests; sqlite:// is as simple and keeps what it was given")
+		}},
+	}
+}
+
 func (e *examination) examine(ctx context.Context) {
+	kinds := e.kinds()
+	known := strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
 	scheme, _, ok := strings.Cut(e.target.URL, "://")
 	if !ok {
-		e.add(Error, "url", "the URL has no scheme", "write it as postgres://…, mysql://…, sqlite://path, redis://…, kafka://…, amqp://…, nats://…, sqs://region or sns://region")
+		e.add(Error, "url", "the URL has no scheme", "begin it with scheme://, as in postgres://host/database; known are: "+known)
 		return
 	}
 	scheme = strings.ToLower(scheme)
-	look, ok := map[string]func(context.Context, *url.URL){
-		"postgres": e.postgres, "postgresql": e.postgres, "mysql": e.mysql, "mariadb": e.mysql, "sqlite": e.sqlite,
-		"redis": e.redis, "rediss": e.redis, "kafka": e.kafka, "amqp": e.amqp, "amqps": e.amqp,
-		"nats": e.nats, "tls": e.nats, "sqs": e.sqs, "sns": e.sqs,
-		"mem": func(context.Context, *url.URL) {
-			e.add(Warning, "durable", "mem:// is gone with its process", "use it in tests; sqlite:// is as simple and keeps what it was given")
-		},
-	}[scheme]
+	k, ok := kinds[scheme]
 	if !ok {
-		e.add(Error, "url", fmt.Sprintf("there is no %q here", scheme), "use postgres, mysql, sqlite, redis, rediss, kafka, amqp, amqps, nats, tls, sqs or sns")
+		e.add(Error, "url", fmt.Sprintf("there is no %q here", scheme), "use one of "+known)
 		return
 	}
-	wrong := map[Purpose][]string{
-		Database: {"redis", "rediss", "kafka", "amqp", "amqps", "nats", "tls", "sqs", "sns", "mem"},
-		Redis:    {"postgres", "postgresql", "mysql", "mariadb", "sqlite", "kafka", "amqp", "amqps", "nats", "tls", "sqs", "sns", "mem"},
-	}[e.target.Purpose]
-	for _, s := range wrong {
-		if s == scheme {
-			e.add(Error, "url", fmt.Sprintf("%s:// is no %s", scheme, e.target.Purpose), "give it with --bus, or without a flag")
-			return
-		}
+	if p := e.target.Purpose; p != k.purpose && (p == Database || p == Redis) {
+		e.add(Error, "url", fmt.Sprintf("%s:// is no %s", scheme, p), "give it with --bus, or without a flag")
+		return
 	}
 	u, err := url.Parse(e.target.URL)
 	if err != nil {
@@ -148,7 +160,7 @@ func (e *examination) examine(ctx context.Context) {
 		e.add(Error, "url", "the URL is malformed", "percent-encode special characters in user, password and path: / is %2F, @ is %40, % is %25")
 		return
 	}
-	look(ctx, u)
+	k.look(ctx, u)
 }
 
 // forTransport reports whether the target carries messages, and forDatabase

@@ -78,10 +78,8 @@ func secretsOf(raw string) (secrets []string) {
 					add(part)
 				}
 			}
-		case strings.HasPrefix(scheme, "redis"):
-			add(user) // redis://password@host is a common slip for redis://:password@host
-		case scheme == "nats", scheme == "tls":
-			add(user) // a user alone is a token
+		case !slices.Contains([]string{"postgres", "postgresql", "mysql", "mariadb"}, scheme):
+			add(user) // outside databases a user alone is a token, or a slip for redis://:password@host
 		}
 	}
 	if _, query, ok := strings.Cut(rest, "?"); ok {
