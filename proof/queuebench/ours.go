@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -22,7 +23,7 @@ const secret = "a secret of the benchmark, which protects nothing"
 type ours struct {
 	event   string
 	client  redis.UniversalClient
-	store   queue.Store
+	store   driver.Store
 	tickets *token.Tickets
 	room    *queue.Room
 	epoch   uint64
@@ -104,8 +105,8 @@ func (o *ours) learn(people []person) error {
 }
 
 // rules admit no one but by admit, and as many as that says.
-func (o *ours) rules(batch int) queue.Rules {
-	return queue.Rules{
+func (o *ours) rules(batch int) driver.Rules {
+	return driver.Rules{
 		Threshold: batch, Active: stay, Seen: grace, NoShow: stay,
 		Tick: time.Second, Batch: max(1, batch), SweepEvery: time.Millisecond, Settle: 70 * time.Second,
 	}
@@ -114,11 +115,11 @@ func (o *ours) rules(batch int) queue.Rules {
 func (o *ours) fill(ctx context.Context, ids []string) ([]person, error) {
 	people := make([]person, 0, len(ids))
 	err := chunks(ids, func(some []string) error {
-		visits := make([]queue.Visit, len(some))
+		visits := make([]driver.Visit, len(some))
 		for i, id := range some {
-			visits[i] = queue.Visit{Kind: queue.Check, User: id}
+			visits[i] = driver.Visit{Kind: driver.Check, User: id}
 		}
-		v, err := o.store.Visit(ctx, o.event, o.rules(0), queue.Beats{}, visits)
+		v, err := o.store.Visit(ctx, o.event, o.rules(0), driver.Beats{}, visits)
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func (o *ours) strike(ctx context.Context, living, _ []person) error {
 		return err
 	}
 	return chunks(living, func(some []person) error {
-		b := queue.Beats{Epoch: o.epoch}
+		b := driver.Beats{Epoch: o.epoch}
 		for _, who := range some {
 			b.Orders = append(b.Orders, who.order)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/complaint"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -230,8 +231,8 @@ func (h *Handlers) user(r *http.Request) (string, *Problem) {
 		return "", h.signIn(err)
 	case user == "":
 		return "", h.signIn(token.ErrMissing)
-	case len(user) > queue.MaxUser || !utf8.ValidString(user):
-		return "", h.invalid("", fmt.Sprintf("a user id is at most %d bytes of UTF-8", queue.MaxUser), nil)
+	case len(user) > driver.MaxUser || !utf8.ValidString(user):
+		return "", h.invalid("", fmt.Sprintf("a user id is at most %d bytes of UTF-8", driver.MaxUser), nil)
 	}
 	return user, nil
 }

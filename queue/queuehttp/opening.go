@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Draw answers with what is published of the event's draw: a [draw.Published]. It needs
@@ -66,7 +67,7 @@ func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cacheable(w, "text/plain; charset=utf-8", "public, max-age=86400, immutable")
-	b := make([]byte, 0, queue.MaxLeaves*(2*draw.Size+1))
+	b := make([]byte, 0, driver.MaxLeaves*(2*draw.Size+1))
 	err = h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
 		b = b[:0]
 		for _, leaf := range leaves {

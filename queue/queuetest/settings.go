@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func settingsCases() []testCase {
@@ -21,14 +22,14 @@ func settingsCases() []testCase {
 }
 
 // guarded is rules of rooms with settings.
-func guarded(threshold int) queue.Rules {
+func guarded(threshold int) driver.Rules {
 	r := limited(threshold)
 	r.Closed = true
 	return r
 }
 
 // knows brings settings in.
-func (p *player) knows(version int64, c queue.Change) error {
+func (p *player) knows(version int64, c driver.Change) error {
 	c.Settings = &version
 	s, err := p.change(c)
 	if err == nil && (s.Closed || s.Settings < version) {
@@ -53,7 +54,7 @@ func closedUntilTheSettingsAreKnown(ctx context.Context, h Harness) error {
 		func() error { _, err := p.join("a", "b"); return err },
 		func() error { return p.admits("while it is closed") },
 		func() error { return p.closed("with users in line") },
-		func() error { return p.knows(0, queue.Change{}) },
+		func() error { return p.knows(0, driver.Change{}) },
 		func() error { return p.admits("when nothing was set", "a", "b") },
 		func() error { _, err := p.enter("c"); return err },
 		func() error {
@@ -73,9 +74,9 @@ func nothingSetKeepsAPause(ctx context.Context, h Harness) error {
 		func() error { return p.pause(true) },
 		func() error { _, err := p.join("a"); return err },
 		func() error { p.r.Closed = true; return p.closed("with settings") },
-		func() error { return p.knows(0, queue.Change{}) },
+		func() error { return p.knows(0, driver.Change{}) },
 		func() error { return p.admits("while it is paused") },
-		func() error { return p.knows(1, queue.Change{Paused: new(false)}) },
+		func() error { return p.knows(1, driver.Change{Paused: new(false)}) },
 		func() error { return p.admits("when the pause is over", "a") },
 	)
 }
@@ -90,17 +91,17 @@ func olderSettingsChangeNothing(ctx context.Context, h Harness) error {
 		return err
 	}
 	return steps(
-		func() error { return p.knows(5, queue.Change{Threshold: new(7), Paused: new(true)}) },
+		func() error { return p.knows(5, driver.Change{Threshold: new(7), Paused: new(true)}) },
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(4, queue.Change{Threshold: new(9), Paused: new(false)}) },
+		func() error { return p.knows(4, driver.Change{Threshold: new(9), Paused: new(false)}) },
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(0, queue.Change{}) },
+		func() error { return p.knows(0, driver.Change{}) },
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(5, queue.Change{Threshold: new(7), Paused: new(true)}) }, // once more
+		func() error { return p.knows(5, driver.Change{Threshold: new(7), Paused: new(true)}) }, // once more
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(6, queue.Change{Threshold: new(2), Paused: new(false)}) },
+		func() error { return p.knows(6, driver.Change{Threshold: new(2), Paused: new(false)}) },
 		func() error { return expect(6, 2, false) },
-		func() error { _, err := p.change(queue.Change{Clear: true, Settings: new(int64(3))}); return err },
+		func() error { _, err := p.change(driver.Change{Clear: true, Settings: new(int64(3))}); return err },
 		func() error { return expect(6, 2, false) },
 	)
 }
@@ -109,15 +110,15 @@ func olderSettingsChangeNothing(ctx context.Context, h Harness) error {
 func aLossClosesTheRoom(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, guarded(1000))
 	return steps(
-		func() error { return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true)}) },
+		func() error { return p.knows(3, driver.Change{Threshold: new(2), Paused: new(true)}) },
 		func() error { _, err := p.join("a", "b", "c"); return err },
 		func() error { return h.Lose(ctx) },
 		func() error { _, err := p.join("b", "a", "d"); return err },
 		func() error { return p.closed("after a loss") },
 		func() error { return p.admits("after a loss") },
-		func() error { return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true)}) },
+		func() error { return p.knows(3, driver.Change{Threshold: new(2), Paused: new(true)}) },
 		func() error { return p.admits("after a loss of a paused room") },
-		func() error { return p.knows(4, queue.Change{Threshold: new(2), Paused: new(false)}) },
+		func() error { return p.knows(4, driver.Change{Threshold: new(2), Paused: new(false)}) },
 		func() error { return p.admits("after the pause", "b", "a") },
 	)
 }

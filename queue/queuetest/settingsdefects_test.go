@@ -1,28 +1,30 @@
 package queuetest_test
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
 func settingsDefects() []defect {
 	return []defect{
 		{"opens a new room", []string{"closed-until-the-settings-are-known", "nothing-set-keeps-a-pause", "a-loss-closes-the-room"}, func() *backend {
 			return &backend{
-				visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 					c.r.Closed = false
 					return c.visit(beats, visits...)
 				},
-				admit: func(_ *backend, c call) (queue.Admission, error) {
+				admit: func(_ *backend, c call) (driver.Admission, error) {
 					c.r.Closed = false
 					return c.admit()
 				},
 			}
 		}},
-		{"takes nothing for no pause", []string{"nothing-set-keeps-a-pause"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"takes nothing for no pause", []string{"nothing-set-keeps-a-pause"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Settings != nil && change.Paused == nil {
 				change.Paused = new(false)
 			}
 			return c.change(change)
 		})},
-		{"takes settings as they come", []string{"older-settings-change-nothing"}, changing(func(b *backend, c call, change queue.Change) (queue.State, error) {
+		{"takes settings as they come", []string{"older-settings-change-nothing"}, changing(func(b *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Settings != nil {
 				b.mu.Lock()
 				b.notes["version"]++
