@@ -148,15 +148,7 @@ func (g *Gate) Handler() (http.Handler, error) {
 // room's settings keep them, where it has any.
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /room", g.rooms.State)
-	mux.HandleFunc("GET /room/figures", g.rooms.Figures)
-	mux.HandleFunc("GET /room/plot", g.rooms.Plot)
-	mux.HandleFunc("PUT /room/threshold", g.rooms.Threshold)
-	mux.HandleFunc("PUT /room/shares", g.rooms.Shares)
-	mux.HandleFunc("PUT /room/opening", g.rooms.Opening)
-	mux.HandleFunc("POST /room/pause", g.rooms.Pause)
-	mux.HandleFunc("POST /room/resume", g.rooms.Resume)
-	mux.HandleFunc("POST /room/clear", g.rooms.Clear)
+	g.rooms.MountOperator(mux, "/room")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := queue.By(r.Context(), r.Header.Get("X-Operator"), r.Header.Get("X-Reason"))
 		mux.ServeHTTP(w, r.WithContext(ctx))

@@ -19,10 +19,10 @@ const (
 	maxThreshold = math.MaxInt32
 )
 
-// Threshold sets how many users may be active in the event: {"threshold": n}, from
+// serveThreshold sets how many users may be active in the event: {"threshold": n}, from
 // 0. Like all operator handlers it answers with the state of the room, and checks
 // no rights: wrap it.
-func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveThreshold(w http.ResponseWriter, r *http.Request) {
 	n, p := h.threshold(w, r)
 	if p != nil {
 		h.refuse(w, r, p)
@@ -33,18 +33,20 @@ func (h *Handlers) Threshold(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Pause stops admissions until Resume.
-func (h *Handlers) Pause(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) }
+// servePause stops admissions until Resume.
+func (h *Handlers) servePause(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) }
 
-// Resume ends a pause.
-func (h *Handlers) Resume(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Resume) }
+// serveResume ends a pause.
+func (h *Handlers) serveResume(w http.ResponseWriter, r *http.Request) {
+	h.operate(w, r, h.room.Resume)
+}
 
-// Clear removes all users, from the line and from inside. Entry tokens stay valid
+// serveClear removes all users, from the line and from inside. Entry tokens stay valid
 // until they expire, except for writes that ask the room.
-func (h *Handlers) Clear(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) }
+func (h *Handlers) serveClear(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) }
 
-// State answers with the state of the event's room.
-func (h *Handlers) State(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) }
+// serveState answers with the state of the event's room.
+func (h *Handlers) serveState(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) }
 
 func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) {
 	event, ok := h.event(w, r, h.events)
@@ -81,9 +83,9 @@ func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Prob
 	return int(*n), nil
 }
 
-// Shares sets the shares of lanes of the event: {"shares": {"member": 0.4}}; {} has those of
+// serveShares sets the shares of lanes of the event: {"shares": {"member": 0.4}}; {} has those of
 // the Config hold again. See [queue.Room.SetShares].
-func (h *Handlers) Shares(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveShares(w http.ResponseWriter, r *http.Request) {
 	const name = "shares"
 	fields, p := h.fields(w, r, `{"shares": {"member": 0.4}}`, name)
 	if p != nil {

@@ -32,9 +32,9 @@ func TestRoutesWithoutAnEvent(t *testing.T) {
 	s.mux.HandleFunc("GET /body", func(w http.ResponseWriter, r *http.Request) {
 		s.handlers.Refuse(w, r, s.handlers.AdmitWrite(r, "alice", ""))
 	})
-	s.mux.HandleFunc("POST /check/{id}", s.handlers.Check)
-	s.mux.HandleFunc("POST /leave/{id}", s.handlers.Leave)
-	s.mux.HandleFunc("GET /state/{id}", s.handlers.State)
+	s.mux.HandleFunc("POST /check/{id}", s.handlers.ServeCheck)
+	s.mux.HandleFunc("POST /leave/{id}", s.handlers.ServeLeave)
+	s.mux.HandleFunc("GET /state/{id}", s.handlers.ServeState)
 
 	alice := s.browser("alice")
 	alice.header.Set(queuehttp.EntryHeader, alice.check("show-1").body.EntryToken)

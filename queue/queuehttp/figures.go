@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// Figures answers an operator with the event's figures by minute, as CSV: those of
+// serveFigures answers an operator with the event's figures by minute, as CSV: those of
 // [queue.Minute], times in seconds. A stock that is not known is empty.
-func (h *Handlers) Figures(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveFigures(w http.ResponseWriter, r *http.Request) {
 	minutes, _, ok := h.figures(w, r)
 	if !ok {
 		return
@@ -32,9 +32,9 @@ func (h *Handlers) Figures(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, "text/csv; charset=utf-8", b)
 }
 
-// Plot answers an operator with a page that plots the figures. It has no script: load it
+// servePlot answers an operator with a page that plots the figures. It has no script: load it
 // again for newer ones.
-func (h *Handlers) Plot(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) servePlot(w http.ResponseWriter, r *http.Request) {
 	minutes, event, ok := h.figures(w, r)
 	if !ok {
 		return

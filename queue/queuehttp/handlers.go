@@ -17,8 +17,8 @@ import (
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// Handlers serve a waiting room over HTTP. Each is an http.HandlerFunc, and
-// [Handlers.Mount] puts them on a mux.
+// Handlers serve a waiting room over HTTP. [Handlers.Mount] puts them on a mux, which
+// any router can serve.
 type Handlers struct {
 	room       *queue.Room
 	entries    *token.Entries
@@ -72,47 +72,70 @@ type Mux interface {
 //	                                   PUT  /admin/shares/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
-	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
-	mux.Handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.Heartbeat))
-	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.Status))
-	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.Leave))
-	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.Done))
-	mux.Handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.Draw))
-	mux.Handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.Leaves))
-	mux.Handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.Receipt))
+	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.serveCheck))
+	mux.Handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.serveHeartbeat))
+	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.serveStatus))
+	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.serveLeave))
+	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.serveDone))
+	mux.Handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.serveDraw))
+	mux.Handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.serveLeaves))
+	mux.Handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.serveReceipt))
 	if admin == nil {
 		return
 	}
-	mux.Handle("PUT "+below+"/admin/threshold/{eventId}", admin(http.HandlerFunc(h.Threshold)))
-	mux.Handle("PUT "+below+"/admin/shares/{eventId}", admin(http.HandlerFunc(h.Shares)))
-	mux.Handle("PUT "+below+"/admin/opening/{eventId}", admin(http.HandlerFunc(h.Opening)))
-	mux.Handle("POST "+below+"/admin/pause/{eventId}", admin(http.HandlerFunc(h.Pause)))
-	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.Resume)))
-	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.Clear)))
-	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.State)))
-	mux.Handle("GET "+below+"/admin/figures/{eventId}", admin(http.HandlerFunc(h.Figures)))
-	mux.Handle("GET "+below+"/admin/plot/{eventId}", admin(http.HandlerFunc(h.Plot)))
+	mux.Handle("PUT "+below+"/admin/threshold/{eventId}", admin(http.HandlerFunc(h.serveThreshold)))
+	mux.Handle("PUT "+below+"/admin/shares/{eventId}", admin(http.HandlerFunc(h.serveShares)))
+	mux.Handle("PUT "+below+"/admin/opening/{eventId}", admin(http.HandlerFunc(h.serveOpening)))
+	mux.Handle("POST "+below+"/admin/pause/{eventId}", admin(http.HandlerFunc(h.servePause)))
+	mux.Handle("POST "+below+"/admin/resume/{eventId}", admin(http.HandlerFunc(h.serveResume)))
+	mux.Handle("POST "+below+"/admin/clear/{eventId}", admin(http.HandlerFunc(h.serveClear)))
+	mux.Handle("GET "+below+"/admin/status/{eventId}", admin(http.HandlerFunc(h.serveState)))
+	mux.Handle("GET "+below+"/admin/figures/{eventId}", admin(http.HandlerFunc(h.serveFigures)))
+	mux.Handle("GET "+below+"/admin/plot/{eventId}", admin(http.HandlerFunc(h.servePlot)))
 }
 
-// Check admits the user if there is a place, else lines the user up, and answers
-// with the place.
-func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Check, true) }
+// MountOperator puts the operator's handlers of one event on a mux at a path, such as "/room".
+// They check no rights. Config.Event has to find the event.
+//
+//	GET  /room             the state of the room
+//	PUT  /room/threshold   PUT  /room/shares    PUT  /room/opening
+//	POST /room/pause       POST /room/resume    POST /room/clear
+//	GET  /room/figures     GET  /room/plot
+func (h *Handlers) MountOperator(mux Mux, at string) {
+	mux.Handle("GET "+at, http.HandlerFunc(h.serveState))
+	mux.Handle("PUT "+at+"/threshold", http.HandlerFunc(h.serveThreshold))
+	mux.Handle("PUT "+at+"/shares", http.HandlerFunc(h.serveShares))
+	mux.Handle("PUT "+at+"/opening", http.HandlerFunc(h.serveOpening))
+	mux.Handle("POST "+at+"/pause", http.HandlerFunc(h.servePause))
+	mux.Handle("POST "+at+"/resume", http.HandlerFunc(h.serveResume))
+	mux.Handle("POST "+at+"/clear", http.HandlerFunc(h.serveClear))
+	mux.Handle("GET "+at+"/figures", http.HandlerFunc(h.serveFigures))
+	mux.Handle("GET "+at+"/plot", http.HandlerFunc(h.servePlot))
+}
 
-// Heartbeat answers with the user's place, and lines no user up.
-func (h *Handlers) Heartbeat(w http.ResponseWriter, r *http.Request) {
+// serveCheck admits the user if there is a place, else lines the user up, and answers
+// with the place.
+func (h *Handlers) serveCheck(w http.ResponseWriter, r *http.Request) {
+	h.poll(w, r, h.room.Check, true)
+}
+
+// serveHeartbeat answers with the user's place, and lines no user up.
+func (h *Handlers) serveHeartbeat(w http.ResponseWriter, r *http.Request) {
 	h.poll(w, r, h.room.Heartbeat, false)
 }
 
-// Status answers with the user's place. It is a sign of life as well.
-func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Status, false) }
+// serveStatus answers with the user's place. It is a sign of life as well.
+func (h *Handlers) serveStatus(w http.ResponseWriter, r *http.Request) {
+	h.poll(w, r, h.room.Status, false)
+}
 
-// Leave takes the user out, from the line or from inside: 204, also for a user in
+// serveLeave takes the user out, from the line or from inside: 204, also for a user in
 // neither.
-func (h *Handlers) Leave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
+func (h *Handlers) serveLeave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
 
-// Done gives the place of a user inside back: 204. It does not change waiting
+// serveDone gives the place of a user inside back: 204. It does not change waiting
 // users.
-func (h *Handlers) Done(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
+func (h *Handlers) serveDone(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
 
 func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) {
 	event, ok := h.event(w, r, h.events)

@@ -13,10 +13,10 @@ import (
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Draw answers with what is published of the event's draw: a [draw.Published]. It needs
+// serveDraw answers with what is published of the event's draw: a [draw.Published]. It needs
 // no sign-in, and caches may keep it for a second, for a day once it is complete. For an
 // event without an opening it is 204: a page may ask for any event.
-func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveDraw(w http.ResponseWriter, r *http.Request) {
 	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return
@@ -44,10 +44,10 @@ func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }
 
-// Leaves answers with the leaves of the event's draw, one a line, as a stream. Caches
+// serveLeaves answers with the leaves of the event's draw, one a line, as a stream. Caches
 // may keep it for a day; put one before it, since each answer reads the whole list from
 // the store. Before the freeze it is 404.
-func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveLeaves(w http.ResponseWriter, r *http.Request) {
 	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return
@@ -82,8 +82,8 @@ func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Receipt answers with the leaf of the signed-in user in the event's draw.
-func (h *Handlers) Receipt(w http.ResponseWriter, r *http.Request) {
+// serveReceipt answers with the leaf of the signed-in user in the event's draw.
+func (h *Handlers) serveReceipt(w http.ResponseWriter, r *http.Request) {
 	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return
@@ -118,9 +118,9 @@ func cacheable(w http.ResponseWriter, kind, age string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-// Opening sets when the room opens: {"opens": "2027-05-01T11:00:00Z", "beacon": ""};
+// serveOpening sets when the room opens: {"opens": "2027-05-01T11:00:00Z", "beacon": ""};
 // null takes an opening back. See [queue.Room.OpenAt].
-func (h *Handlers) Opening(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveOpening(w http.ResponseWriter, r *http.Request) {
 	fields, p := h.fields(w, r, `{"opens": "2027-05-01T11:00:00Z"}`, "opens", "beacon")
 	if p != nil {
 		h.refuse(w, r, p)
