@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
@@ -79,12 +80,12 @@ func (m *million) Visit(_ context.Context, _ string, _ driver.Rules, b driver.Be
 
 func tickets(b testing.TB, ring *token.Ring, n int) []queue.Visitor {
 	b.Helper()
-	sealer := token.NewTickets(ring)
+	sealer := seal.NewTickets(ring)
 	all := make([]queue.Visitor, n)
 	for i := range all {
 		user := "user-" + strconv.Itoa(i)
 		order := crowdFirst + rand.Int64N(crowd)
-		all[i] = queue.Visitor{User: user, Ticket: sealer.Seal(token.Ticket{Event: "show-1", User: user, Epoch: crowdEpoch, Order: order, Until: time.Now().Add(time.Hour)})}
+		all[i] = queue.Visitor{User: user, Ticket: sealer.Seal(seal.Ticket{Event: "show-1", User: user, Epoch: crowdEpoch, Order: order, Until: time.Now().Add(time.Hour)})}
 	}
 	return all
 }
@@ -121,7 +122,7 @@ func BenchmarkPoll(b *testing.B) {
 func BenchmarkTicket(b *testing.B) {
 	ring := ring(b)
 	v := tickets(b, ring, 1)[0]
-	opener := token.NewTickets(ring)
+	opener := seal.NewTickets(ring)
 	for b.Loop() {
 		if _, err := opener.Open(v.Ticket, "show-1", v.User); err != nil {
 			b.Fatal(err)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/batch"
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/driver"
-	"github.com/millrace-go/millrace/queue/token"
 )
 
 // line is a process's state of an event. All of it can be asked for again.
@@ -233,7 +233,7 @@ func (l *line) renewed(v driver.Visit, position int, now time.Time, brought stri
 	if v.Until.After(polls.Add(renewAfter)) {
 		return brought
 	}
-	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: v.Epoch, Order: v.Order, Until: polls.Add(lasting)})
+	return l.room.tickets.Seal(seal.Ticket{Event: l.event, User: v.User, Epoch: v.Epoch, Order: v.Order, Until: polls.Add(lasting)})
 }
 
 // tell remembers an answer of the store that is better than the snapshot's.

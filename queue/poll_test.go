@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
@@ -84,7 +85,7 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		forged := token.NewTickets(other).Seal(token.Ticket{Event: "show-1", User: "b", Epoch: 1, Order: 1})
+		forged := seal.NewTickets(other).Seal(seal.Ticket{Event: "show-1", User: "b", Epoch: 1, Order: 1})
 		place := check(t, room, "b", tickets["b"])
 		for name, ticket := range map[string]string{
 			"another's": tickets["a"], "forged": forged, "garbage": "x", "cut": tickets["b"][:20], "huge": strings.Repeat("x", 1<<20),
@@ -94,7 +95,7 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 			}
 		}
 		// A number of another epoch is not that of this line.
-		sealer := token.NewTickets(ring(t))
+		sealer := seal.NewTickets(ring(t))
 		another, err := sealer.Open(tickets["a"], "show-1", "a")
 		if err != nil {
 			t.Fatal(err)

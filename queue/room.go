@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -16,8 +17,8 @@ import (
 // concurrent use. It has no goroutine.
 type Room struct {
 	store   driver.Store
-	tickets *token.Tickets
-	secrets *token.Secrets
+	tickets *seal.Tickets
+	secrets *seal.Secrets
 	holder  uint64 // of draws
 	cfg     Config
 	rules   driver.Rules
@@ -45,7 +46,7 @@ func New(store driver.Store, keys *token.Ring, cfg Config) (*Room, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Room{store: store, tickets: token.NewTickets(keys), secrets: token.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
+	return &Room{store: store, tickets: seal.NewTickets(keys), secrets: seal.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
 }
 
 // now is the room's clock: the time since it was made.

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -24,7 +25,7 @@ type ours struct {
 	event   string
 	client  redis.UniversalClient
 	store   driver.Store
-	tickets *token.Tickets
+	tickets *seal.Tickets
 	room    *queue.Room
 	epoch   uint64
 	inside  int       // number admitted
@@ -49,7 +50,7 @@ func openOurs(s *redisserver.Server, event string, pool int) (_ *ours, err error
 	if err != nil {
 		return nil, err
 	}
-	o := &ours{event: event, client: client, store: store, tickets: token.NewTickets(ring)}
+	o := &ours{event: event, client: client, store: store, tickets: seal.NewTickets(ring)}
 	return o, o.restart()
 }
 
@@ -128,7 +129,7 @@ func (o *ours) fill(ctx context.Context, ids []string) ([]person, error) {
 			if out.Status != queue.Waiting || !out.New {
 				return fmt.Errorf("%s has not lined up: %+v", some[i], out)
 			}
-			people = append(people, person{some[i], o.tickets.Seal(token.Ticket{Event: o.event, User: some[i], Epoch: v.Epoch, Order: out.Order}), out.Order})
+			people = append(people, person{some[i], o.tickets.Seal(seal.Ticket{Event: o.event, User: some[i], Epoch: v.Epoch, Order: out.Order}), out.Order})
 		}
 		return nil
 	})
