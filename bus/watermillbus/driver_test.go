@@ -51,7 +51,7 @@ func (p *pubSub) config() watermillbus.Config {
 	}
 }
 
-func open(t *testing.T, cfg watermillbus.Config) *watermillbus.Driver {
+func open(t *testing.T, cfg watermillbus.Config) watermillbus.Driver {
 	t.Helper()
 	d, err := watermillbus.New(cfg)
 	if err != nil {

@@ -20,7 +20,7 @@ const lanes = 16
 
 // publisher publishes with the Pub/Sub's publisher, one message per call: the error of a call
 // does not tell which of its messages are published.
-type publisher struct{ *Driver }
+type publisher struct{ *adapter }
 
 // Publish implements message.Publisher.
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
@@ -67,7 +67,7 @@ func (p publisher) one(topic string, m *message.Message) (driver.Outcome, error)
 	if ctx.Done() != nil {  // and may read it after the call has returned
 		m.Payload = slices.Clone(m.Payload)
 	}
-	_, err = call(ctx, p.Driver, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)
+	_, err = call(ctx, p.adapter, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)
 	if err == nil {
 		return driver.Published, nil
 	}
