@@ -239,7 +239,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 		return nil
 	}
 	notSent := func(err error) error {
-		return fmt.Errorf("bus: %w", driver.Failed(topic, len(messages), messages[0].UUID, NotSent, err))
+		return fmt.Errorf("bus: %w", driver.Failed(topic, len(messages), messages[0].UUID, driver.NotSent, err))
 	}
 	if p.bus.isClosed() {
 		return notSent(fault.MarkInfrastructure(ErrClosed))
@@ -258,9 +258,9 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	if errors.As(err, &known) {
 		err = fmt.Errorf("bus: %w", err)
 	} else {
-		outcome := Unknown
+		outcome := driver.Unknown
 		if len(messages) == 1 && fault.Of(err) == fault.Permanent {
-			outcome = Refused
+			outcome = driver.Refused
 		}
 		known = driver.Failed(topic, len(messages), messages[0].UUID, outcome, err)
 		err = fmt.Errorf("bus: %w", known)

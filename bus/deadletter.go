@@ -14,32 +14,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Metadata that a dead letter carries beside the metadata of the original.
-const (
-	DLQOriginalTopic = driver.OriginalTopic
-	DLQGroup         = "dlq_group"
-	DLQReason        = "dlq_reason" // one of the Reason constants, or the error's FailureReason
-	DLQClass         = "dlq_class"  // "transient" or "permanent"
-	DLQError         = "dlq_error"  // the last error's text, at most 4 KiB
-	DLQStack         = "dlq_stack"  // stack of the panic, or the error's own stack; at most 16 KiB
-	DLQAttempts      = "dlq_attempts"
-	DLQFirstFailure  = "dlq_first_failure" // RFC 3339, UTC
-	DLQLastFailure   = "dlq_last_failure"
-	DLQWorker        = "dlq_worker"
-)
-
-// DLQRedrive is metadata of a redriven message: the number of redrives. A dead letter keeps it
-// when the message fails again.
-const DLQRedrive = "dlq_redrive"
-
-// DLQEdits is metadata of a dead letter whose payload was edited: the number of edits.
-const DLQEdits = "dlq_edits"
-
-// RedriveGroup is the consumer group with which package redrive reads every dead letter topic.
-// The dead letters it has not acknowledged are still to be handled.
-const RedriveGroup = "redrive"
-
-// Values of dlq_reason, unless the error has its own; see [Reasoner].
+// Values of dlq_reason, unless the error has its own: a method FailureReason() string.
 const (
 	ReasonPermanent = "PERMANENT"         // the error is of class permanent
 	ReasonExhausted = "RETRIES_EXHAUSTED" // the last retry failed too
@@ -47,9 +22,9 @@ const (
 	ReasonCrashed   = "CRASHED"           // its process died twice while it was handled alone
 )
 
-// Reasoner is implemented by errors that give the reason of a failure in one stable word. The
+// reasoner is implemented by errors that give the reason of a failure in one stable word. The
 // word becomes the dead letter's dlq_reason.
-type Reasoner interface {
+type reasoner interface {
 	error
 	FailureReason() string
 }
@@ -89,12 +64,12 @@ const (
 // shrink removes from a refused dead letter the parts that are not essential: the stack, then
 // all but the beginning of the error. It returns false when nothing is left to remove.
 func shrink(letter *message.Message) bool {
-	text := letter.Metadata[DLQError]
+	text := letter.Metadata[driver.DLQError]
 	switch {
-	case letter.Metadata[DLQStack] != "":
-		letter.Metadata[DLQStack] = ""
+	case letter.Metadata[driver.DLQStack] != "":
+		letter.Metadata[driver.DLQStack] = ""
 	case len(text) > shortErrorText:
-		letter.Metadata[DLQError] = bounded(text, shortErrorText)
+		letter.Metadata[driver.DLQError] = bounded(text, shortErrorText)
 	default:
 		return false
 	}
@@ -121,16 +96,16 @@ func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*messa
 	}
 	m := d.copied()
 	for k, v := range map[string]string{
-		DLQOriginalTopic: c.Topic,
-		DLQGroup:         c.Group,
-		DLQReason:        info.Reason,
-		DLQClass:         class.String(),
-		DLQError:         bounded(err.Error(), maxErrorText),
-		DLQStack:         bounded(stackOf(err), maxStackText),
-		DLQAttempts:      strconv.Itoa(d.attempts),
-		DLQFirstFailure:  d.firstFailure.UTC().Format(time.RFC3339Nano),
-		DLQLastFailure:   d.lastFailure.UTC().Format(time.RFC3339Nano),
-		DLQWorker:        c.workerID,
+		driver.DLQOriginalTopic: c.Topic,
+		driver.DLQGroup:         c.Group,
+		driver.DLQReason:        info.Reason,
+		driver.DLQClass:         class.String(),
+		driver.DLQError:         bounded(err.Error(), maxErrorText),
+		driver.DLQStack:         bounded(stackOf(err), maxStackText),
+		driver.DLQAttempts:      strconv.Itoa(d.attempts),
+		driver.DLQFirstFailure:  d.firstFailure.UTC().Format(time.RFC3339Nano),
+		driver.DLQLastFailure:   d.lastFailure.UTC().Format(time.RFC3339Nano),
+		driver.DLQWorker:        c.workerID,
 	} {
 		m.Metadata[k] = v
 	}
@@ -138,11 +113,11 @@ func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*messa
 }
 
 func reasonOf(err error, class fault.Class) string {
-	var r Reasoner
+	var r reasoner
 	if errors.As(err, &r) && r.FailureReason() != "" {
 		return r.FailureReason()
 	}
-	var p *PanicError
+	var p *panicError
 	switch {
 	case class == fault.Permanent:
 		return ReasonPermanent
@@ -156,7 +131,7 @@ func reasonOf(err error, class fault.Class) string {
 // stackOf returns the stack of a panic, or the verbose form of an error that has one, as those
 // of pkg/errors do; "" when the error has no stack.
 func stackOf(err error) string {
-	var p *PanicError
+	var p *panicError
 	if errors.As(err, &p) {
 		return string(p.Stack)
 	}

@@ -56,11 +56,11 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 		want map[string]string
 	}{
 		"an error with a reason": {fmt.Errorf("fetch: %w", fault.MarkPermanent(reasoned{})),
-			map[string]string{bus.DLQReason: "API_4XX", bus.DLQError: "fetch: GET /artists/7: 404", bus.DLQClass: "permanent", bus.DLQStack: ""}},
+			map[string]string{driver.DLQReason: "API_4XX", driver.DLQError: "fetch: GET /artists/7: 404", driver.DLQClass: "permanent", driver.DLQStack: ""}},
 		"an error with a stack": {fault.MarkPermanent(verbose{errors.New("bad row")}),
-			map[string]string{bus.DLQReason: bus.ReasonPermanent, bus.DLQError: "bad row", bus.DLQStack: "bad row\nmain.load\n\tload.go:42"}},
+			map[string]string{driver.DLQReason: bus.ReasonPermanent, driver.DLQError: "bad row", driver.DLQStack: "bad row\nmain.load\n\tload.go:42"}},
 		"an error that is no text": {fault.MarkPermanent(errors.New("a\xffb")),
-			map[string]string{bus.DLQError: "a\uFFFDb"}},
+			map[string]string{driver.DLQError: "a\uFFFDb"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := deadLetterOf(t, c.err)
@@ -71,7 +71,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			}
 		})
 	}
-	got := deadLetterOf(t, fault.MarkPermanent(errors.New(huge))).Metadata[bus.DLQError]
+	got := deadLetterOf(t, fault.MarkPermanent(errors.New(huge))).Metadata[driver.DLQError]
 	if len(got) > 4<<10 || len(got) < 4000 || !utf8.ValidString(got) || !strings.HasSuffix(got, "(cut)") {
 		t.Errorf("an error of %d bytes became %d bytes, valid %t, ending %q", len(huge), len(got), utf8.ValidString(got), got[len(got)-10:])
 	}
@@ -91,7 +91,7 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 		})
 		m := message.NewMessage("id-1", []byte{0, 1, 2, 255})
 		m.Metadata.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-		m.Metadata.Set(bus.DLQAttempts, "17") // of an earlier dead letter; replaced
+		m.Metadata.Set(driver.DLQAttempts, "17") // of an earlier dead letter; replaced
 		begin := time.Now().UTC().Format(time.RFC3339Nano)
 		publish(t, b, "t", m)
 		synctest.Wait()
@@ -105,9 +105,9 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 			t.Errorf("the dead letter is %s %v", dead.UUID, dead.Payload)
 		}
 		for k, v := range map[string]string{
-			"traceparent":        m.Metadata.Get("traceparent"),
-			bus.DLQOriginalTopic: "t", bus.DLQGroup: "g", bus.DLQWorker: "worker-7", bus.DLQAttempts: "1",
-			bus.DLQFirstFailure: begin, bus.DLQLastFailure: begin,
+			"traceparent":           m.Metadata.Get("traceparent"),
+			driver.DLQOriginalTopic: "t", driver.DLQGroup: "g", driver.DLQWorker: "worker-7", driver.DLQAttempts: "1",
+			driver.DLQFirstFailure: begin, driver.DLQLastFailure: begin,
 		} {
 			if dead.Metadata[k] != v {
 				t.Errorf("%s is %q, want %q", k, dead.Metadata[k], v)
@@ -163,8 +163,8 @@ func TestADeadLetterIsMadeToFit(t *testing.T) {
 				t.Fatalf("with a bound of %d bytes there are %d dead letters, want %d", bound, len(letters), i+1)
 			}
 			m := letters[i].Metadata
-			if stack := m[bus.DLQStack] != ""; stack != (i == 0) || len(m[bus.DLQError]) < 200 || (len(m[bus.DLQError]) > 4000) != (i < 2) {
-				t.Errorf("with a bound of %d bytes the letter has %d bytes of stack and %d of error", bound, len(m[bus.DLQStack]), len(m[bus.DLQError]))
+			if stack := m[driver.DLQStack] != ""; stack != (i == 0) || len(m[driver.DLQError]) < 200 || (len(m[driver.DLQError]) > 4000) != (i < 2) {
+				t.Errorf("with a bound of %d bytes the letter has %d bytes of stack and %d of error", bound, len(m[driver.DLQStack]), len(m[driver.DLQError]))
 			}
 		}
 		publish(t, mem, "t", keyed("good", 4))

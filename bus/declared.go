@@ -3,6 +3,8 @@ package bus
 import (
 	"slices"
 	"time"
+
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // topicsOf returns the topics that the consumers need: their own with all groups, and the dead
@@ -25,8 +27,8 @@ func topicsOf(consumers []*consumer, retention time.Duration) []Topic {
 	}
 	for _, c := range consumers {
 		t := add(c.deadLetterTopic)
-		if !slices.Contains(t.Groups, RedriveGroup) {
-			t.Groups = append(t.Groups, RedriveGroup)
+		if !slices.Contains(t.Groups, driver.RedriveGroup) {
+			t.Groups = append(t.Groups, driver.RedriveGroup)
 		}
 		t.Retention = retention
 	}

@@ -217,7 +217,7 @@
 //   - A key that is being retried keeps its messages in the window. When the window is full of
 //     them, other keys wait as well: size Window to the messages of the busiest key in the
 //     longest retry (7 s by default).
-//   - Dead letters wait for the group [RedriveGroup]. A transport that keeps unread messages of
+//   - Dead letters wait for the group [driver.RedriveGroup]. A transport that keeps unread messages of
 //     a group keeps them until an operator redrives or drops them; on mem:// a full dead letter
 //     topic pauses the consumers.
 //   - After a bare error from a batch handler, its messages are handed over one by one. A

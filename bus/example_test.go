@@ -10,6 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -263,7 +264,7 @@ func ExampleNewLagMonitor() {
 func ExamplePublishError() {
 	err := error(&bus.PublishError{
 		Topic: "seats", First: 1, ID: "b", Err: errors.New("message too large"),
-		Outcomes: []bus.Outcome{bus.Published, bus.Refused, bus.Published, bus.NotSent},
+		Outcomes: []driver.Outcome{driver.Published, driver.Refused, driver.Published, driver.NotSent},
 	})
 	var failed *bus.PublishError
 	if errors.As(err, &failed) {

@@ -20,15 +20,9 @@ var (
 	ErrGroupLive = errors.New("bus: the group has live members; stop its consumers on this topic, and try again")
 )
 
-// Group is a consumer group of a topic: its [Lag], its Positions, and whether it is Live.
-type Group = driver.Group
-
 // Place is a position at which reading begins in a topic: Latest, Since a time, or Positions. The
 // zero Place is before the earliest retained message.
 type Place = driver.Place
-
-// Moved is the effect of a reset on the group: messages that it gets Again, and Skipped ones.
-type Moved = driver.Moved
 
 // checked returns the place as drivers expect it: some transports store times in milliseconds.
 func checked(p Place) (Place, error) {
@@ -60,13 +54,13 @@ func validate(p Place) error {
 // Groups lists the consumer groups of the topics, or of all topics, with their lag, by topic and
 // name. On RabbitMQ they are those that this process declared or subscribed. The error is
 // errors.ErrUnsupported where the transport cannot list groups.
-func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
+func (b *Bus) Groups(ctx context.Context, topics ...string) ([]driver.Group, error) {
 	a, ok := b.driver.(driver.GroupAdmin)
 	if err := b.can("groups", ok); err != nil {
 		return nil, err
 	}
 	all, err := a.Groups(ctx, topics...)
-	slices.SortFunc(all, func(a, b Group) int { return byGroup(a.Lag, b.Lag) })
+	slices.SortFunc(all, func(a, b driver.Group) int { return byGroup(a.Lag, b.Lag) })
 	return all, err
 }
 
@@ -74,17 +68,17 @@ func (b *Bus) Groups(ctx context.Context, topics ...string) ([]Group, error) {
 // with [ErrGroupLive] while the group has members, with [ErrNoGroup] when the group does not
 // exist, and with errors.ErrUnsupported where the transport cannot reset groups. With dryRun it
 // changes nothing, and also answers for a group that has members.
-func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (Moved, error) {
+func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (driver.Moved, error) {
 	r, ok := b.driver.(driver.GroupResetter)
 	err := b.can("reset group", ok)
 	if err == nil {
 		err = checkGroup("reset group", topic, group)
 	}
 	if err != nil {
-		return Moved{}, err
+		return driver.Moved{}, err
 	}
 	if to, err = checked(to); err != nil {
-		return Moved{}, fmt.Errorf("bus: reset group: %w", err)
+		return driver.Moved{}, fmt.Errorf("bus: reset group: %w", err)
 	}
 	moved, err := r.ResetGroup(ctx, topic, group, to, dryRun)
 	if err != nil {

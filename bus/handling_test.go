@@ -14,6 +14,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 func TestHandlersInParallelAreBoundedByConcurrency(t *testing.T) {
@@ -81,7 +82,7 @@ func TestWhatHandlersDoToTheirMessage(t *testing.T) {
 					t.Errorf("%d messages are unacknowledged", n)
 				}
 				dead := browse(t, b, "t.DLT")
-				if len(dead) != c.dead || c.dead > 0 && !strings.Contains(dead[0].Metadata[bus.DLQError], c.reason) {
+				if len(dead) != c.dead || c.dead > 0 && !strings.Contains(dead[0].Metadata[driver.DLQError], c.reason) {
 					t.Errorf("dead letters: %d %v", len(dead), dead)
 				}
 			})
@@ -128,10 +129,10 @@ func TestMiddleware(t *testing.T) {
 		synctest.Wait()
 		r.stop(t)
 		j.expect(t, "0s outer before k#1", "0s inner before k#1", "0s inner after: <nil>", "0s outer after: <nil>")
-		if dead := browse(t, b, "dlq.produces"); len(dead) != 1 || !strings.Contains(dead[0].Metadata[bus.DLQError], "returned messages to publish") {
+		if dead := browse(t, b, "dlq.produces"); len(dead) != 1 || !strings.Contains(dead[0].Metadata[driver.DLQError], "returned messages to publish") {
 			t.Errorf("a middleware that publishes: %v", dead)
 		}
-		if dead := browse(t, b, "dlq.timeout"); len(dead) != 1 || dead[0].Metadata[bus.DLQAttempts] != "2" || dead[0].Metadata[bus.DLQError] != "context deadline exceeded" {
+		if dead := browse(t, b, "dlq.timeout"); len(dead) != 1 || dead[0].Metadata[driver.DLQAttempts] != "2" || dead[0].Metadata[driver.DLQError] != "context deadline exceeded" {
 			t.Errorf("a middleware that times out: %v", dead)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -229,7 +230,7 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 			"3s retry k#1 attempt 1 in 4s infrastructure: "+failure,
 			"7s dead k#1 to t.DLT after 1 permanent PERMANENT",
 			"7s try k#2")
-		if dead := browse(t, mem, "t.DLT"); len(dead) != 1 || dead[0].Metadata[bus.DLQAttempts] != "1" || dead[0].Metadata["attempted"] != "1" {
+		if dead := browse(t, mem, "t.DLT"); len(dead) != 1 || dead[0].Metadata[driver.DLQAttempts] != "1" || dead[0].Metadata["attempted"] != "1" {
 			t.Errorf("dead letters %v", dead)
 		}
 	})

@@ -11,16 +11,16 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// PanicError is the transient error of a handler that panicked.
-type PanicError struct {
+// panicError is the transient error of a handler that panicked.
+type panicError struct {
 	Value any    // the argument of panic
 	Stack []byte // of the goroutine that panicked
 }
 
-func (p *PanicError) Error() string { return fmt.Sprintf("bus: the handler panicked: %v", p.Value) }
+func (p *panicError) Error() string { return fmt.Sprintf("bus: the handler panicked: %v", p.Value) }
 
 // Unwrap returns the panic's value if it is an error.
-func (p *PanicError) Unwrap() error {
+func (p *panicError) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
 }
@@ -62,7 +62,7 @@ func guard(run func() error, after func(error)) {
 		}
 		// A panic is always transient: its value may be an error with a class, but that class
 		// does not describe the panic.
-		after(fault.MarkTransient(&PanicError{Value: v, Stack: debug.Stack()}))
+		after(fault.MarkTransient(&panicError{Value: v, Stack: debug.Stack()}))
 	}()
 	err := run()
 	returned = true

@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -66,8 +67,8 @@ func TestTransientRetriesOneTwoFourSecondsThenDeadLetter(t *testing.T) {
 		if len(dead) != 1 || dead[0].UUID != "k#1" {
 			t.Fatalf("dead letters: %v", dead)
 		}
-		first, _ := time.Parse(time.RFC3339, dead[0].Metadata[bus.DLQFirstFailure])
-		last, _ := time.Parse(time.RFC3339, dead[0].Metadata[bus.DLQLastFailure])
+		first, _ := time.Parse(time.RFC3339, dead[0].Metadata[driver.DLQFirstFailure])
+		last, _ := time.Parse(time.RFC3339, dead[0].Metadata[driver.DLQLastFailure])
 		if last.Sub(first) != 7*time.Second {
 			t.Errorf("failures from %s to %s, want 7s apart", first, last)
 		}
@@ -153,9 +154,9 @@ func TestABusyMessageHasNotFailed(t *testing.T) {
 		if len(dead) != 1 {
 			t.Fatalf("dead letters: %v", dead)
 		}
-		first, err := time.Parse(time.RFC3339Nano, dead[0].Metadata[bus.DLQFirstFailure])
-		if err != nil || first.Before(began.Add(20*time.Second)) || dead[0].Metadata[bus.DLQAttempts] != "1" {
-			t.Errorf("it failed first after %v (%v), in %s attempts; want after 20 s, in one", first.Sub(began), err, dead[0].Metadata[bus.DLQAttempts])
+		first, err := time.Parse(time.RFC3339Nano, dead[0].Metadata[driver.DLQFirstFailure])
+		if err != nil || first.Before(began.Add(20*time.Second)) || dead[0].Metadata[driver.DLQAttempts] != "1" {
+			t.Errorf("it failed first after %v (%v), in %s attempts; want after 20 s, in one", first.Sub(began), err, dead[0].Metadata[driver.DLQAttempts])
 		}
 	})
 }
@@ -270,7 +271,7 @@ func TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter(t *testing.T) {
 					"0s try k#1", "0s retry k#1 attempt 1 in 1s transient: bus: the handler panicked: boom",
 					"1s try k#1", "1s dead k#1 to t.DLT after 2 transient PANIC")
 				dead := browse(t, b, "t.DLT")[0]
-				if stack := dead.Metadata[bus.DLQStack]; !strings.Contains(stack, "explode") || !strings.Contains(stack, "retry_test.go") {
+				if stack := dead.Metadata[driver.DLQStack]; !strings.Contains(stack, "explode") || !strings.Contains(stack, "retry_test.go") {
 					t.Errorf("the stack does not show where it panicked:\n%s", stack)
 				}
 			})

@@ -153,7 +153,7 @@ func (r *Runner) Status() []ConsumerStatus {
 }
 
 // Run declares the topics, groups and dead letter topics of all consumers (dead letter topics
-// with the group [RedriveGroup], so that no dead letter is published before the group exists).
+// with the group [driver.RedriveGroup], so that no dead letter is published before the group exists).
 // Then it subscribes and handles messages until ctx is cancelled, and shuts down in this order:
 // no more messages are handed out; handlers finish, for at most DrainTimeout; the transport
 // commits the acknowledgements; the contexts of handlers that are still at work are cancelled.

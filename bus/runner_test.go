@@ -42,10 +42,10 @@ func TestRunDeclaresTopicsGroupsAndDeadLetters(t *testing.T) {
 		bus.Consumer{Topic: "dlq.x", Group: "alarm", Handler: noop})
 	r.stop(t)
 	const week = 7 * 24 * time.Hour
-	redrive := []string{bus.RedriveGroup}
+	redrive := []string{driver.RedriveGroup}
 	want := []bus.Topic{
 		{Name: "a", Groups: []string{"1", "2"}}, {Name: "b", Groups: []string{"mail_queue"}},
-		{Name: "dlq.x", Groups: []string{"alarm", bus.RedriveGroup}, Retention: week},
+		{Name: "dlq.x", Groups: []string{"alarm", driver.RedriveGroup}, Retention: week},
 		{Name: "a.DLT", Groups: redrive, Retention: week}, {Name: "mail_dlq", Groups: redrive, Retention: week},
 		{Name: "dlq.x.DLT", Groups: redrive, Retention: week},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -50,7 +51,7 @@ func TestTimeoutEndsAHandler(t *testing.T) {
 				if s := r.Status()[0]; s.DeadLettered != 1 || s.Pauses != 0 || fmt.Sprint(retries) != "[transient 1]" {
 					t.Errorf("after 3 s, a retry and 3 s: %+v, retries %v", s, retries)
 				}
-				if text := browse(t, b, "t.DLT")[0].Metadata[bus.DLQError]; !strings.Contains(text, "took too long (3s)") {
+				if text := browse(t, b, "t.DLT")[0].Metadata[driver.DLQError]; !strings.Contains(text, "took too long (3s)") {
 					t.Errorf("the dead letter says %q", text)
 				}
 				r.stop(t)

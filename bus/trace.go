@@ -135,11 +135,11 @@ func (b *batch) finish(c *consumer) {
 
 // errorType returns one word for an error, from a small set: the error's reason, or its class.
 func errorType(err error, class fault.Class) string {
-	var reason Reasoner
+	var reason reasoner
 	if errors.As(err, &reason) && reason.FailureReason() != "" {
 		return reason.FailureReason()
 	}
-	var p *PanicError
+	var p *panicError
 	if errors.As(err, &p) {
 		return "panic"
 	}

@@ -3,7 +3,6 @@ package coalesce
 import (
 	"errors"
 
-	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -11,6 +10,3 @@ import (
 // the request is refused. It is unknown whether the store has executed the request; if it has,
 // the lock stands until its TTL. It is an infrastructure failure, so a consumer pauses.
 var ErrUnavailable = fault.MarkInfrastructure(errors.New("the store is unavailable and the call is refused"))
-
-// ErrEmptyKey is returned for an empty key. It is permanent.
-var ErrEmptyKey = driver.ErrEmptyKey

@@ -31,7 +31,7 @@ type BusConfig struct {
 	// without consumers.
 	Status func() []bus.ConsumerStatus
 	// DeadLetters counts the dead letters in a topic, and must return at once. When it is nil,
-	// the lag of [bus.RedriveGroup] is used, which is the same number on all transports that
+	// the lag of the group "redrive" is used, which is the same number on all transports that
 	// report lag.
 	DeadLetters func(topic string) int
 	// Buckets of the histogram, in seconds; 1 ms to 1 min by default.

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // Collect implements [prometheus.Collector].
@@ -41,7 +42,7 @@ func (c *busCollector) collectTransport(out chan<- prometheus.Metric) {
 		case c.cfg.DeadLetters != nil:
 			gauge(c.dead, float64(c.cfg.DeadLetters(topic)), topic)
 		case !blind:
-			gauge(c.dead, float64(lagOf(seen, topic, bus.RedriveGroup).Messages), topic)
+			gauge(c.dead, float64(lagOf(seen, topic, driver.RedriveGroup).Messages), topic)
 		}
 	}
 	if blind {

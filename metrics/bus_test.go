@@ -244,7 +244,7 @@ func (p parts) Lag(ctx context.Context) ([]bus.Lag, error) {
 		{Topic: "t", Group: "g"},
 		{Topic: "t", Group: "g", Messages: 3, Oldest: now.Add(-time.Hour)},
 		{Topic: "t", Group: "of another program", Messages: 9},
-		{Topic: "t.DLT", Group: bus.RedriveGroup, Messages: 4},
+		{Topic: "t.DLT", Group: busdriver.RedriveGroup, Messages: 4},
 		{Topic: "t.DLT", Group: "archive", Messages: 8},
 	}, nil
 }

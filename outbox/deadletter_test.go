@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
@@ -158,19 +159,19 @@ func TestDeadLetterIsTheBus(t *testing.T) {
 		}
 		m := got[0].Message.Metadata
 		for name, want := range map[string]string{
-			bus.DLQOriginalTopic: "t", bus.DLQGroup: "outbox", bus.DLQReason: bus.ReasonPermanent,
-			bus.DLQClass: fault.Permanent.String(), bus.DLQAttempts: "1", bus.DLQWorker: "here",
-			bus.DLQFirstFailure: start.UTC().Format(time.RFC3339Nano), event.KeyHeader: "key",
+			busdriver.DLQOriginalTopic: "t", busdriver.DLQGroup: "outbox", busdriver.DLQReason: bus.ReasonPermanent,
+			busdriver.DLQClass: fault.Permanent.String(), busdriver.DLQAttempts: "1", busdriver.DLQWorker: "here",
+			busdriver.DLQFirstFailure: start.UTC().Format(time.RFC3339Nano), event.KeyHeader: "key",
 		} {
 			if m[name] != want {
 				t.Errorf("%s is %q, want %q", name, m[name], want)
 			}
 		}
-		if at, err := time.Parse(time.RFC3339Nano, m[bus.DLQLastFailure]); err != nil || !at.Equal(start) {
-			t.Errorf("%s is %q, want the time of the one attempt", bus.DLQLastFailure, m[bus.DLQLastFailure])
+		if at, err := time.Parse(time.RFC3339Nano, m[busdriver.DLQLastFailure]); err != nil || !at.Equal(start) {
+			t.Errorf("%s is %q, want the time of the one attempt", busdriver.DLQLastFailure, m[busdriver.DLQLastFailure])
 		}
-		if n := len(m[bus.DLQError]); n > 4<<10 || n < 4000 {
-			t.Errorf("%s has %d bytes, want it cut to 4 KiB", bus.DLQError, n)
+		if n := len(m[busdriver.DLQError]); n > 4<<10 || n < 4000 {
+			t.Errorf("%s has %d bytes, want it cut to 4 KiB", busdriver.DLQError, n)
 		}
 		if got[0].Message.UUID != got[0].Event.ID {
 			t.Error("the dead letter has another id than its event")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // AdmitterConfig is the configuration of an [Admitter]. The zero value works.
@@ -130,13 +132,13 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	}
 	asked := a.room.now() - began // in the next tick as well, so that it does not slow the pace
 	// The store counts the rest of a tick; the bound here is for a store that does not.
-	var turns []Admitted
+	var turns []driver.Admitted
 	defer func() {
 		if s := l.state.Load(); s != nil {
 			l.recorded(ctx, *s, turns)
 		}
 	}()
-	for range a.room.cfg.Batch/MaxChunk + 2 {
+	for range a.room.cfg.Batch/driver.MaxChunk + 2 {
 		start := a.room.now()
 		admission, err := a.admitOnce(ctx, l)
 		if err != nil {
@@ -168,7 +170,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	return nil
 }
 
-func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission Admission, err error) {
+func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission driver.Admission, err error) {
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()
 	err = l.ask(func() (err error) {

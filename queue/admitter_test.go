@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // run runs an admitter until the returned function, which waits for its end.
@@ -223,12 +224,12 @@ func TestSeveralAdmitters(t *testing.T) {
 
 // A store that is slow to answer does not slow the admissions.
 func TestASlowStoreKeepsThePace(t *testing.T) {
-	for name, slow := range map[string]func(*spy) queue.Store{
-		"on the way there": func(s *spy) queue.Store {
+	for name, slow := range map[string]func(*spy) driver.Store{
+		"on the way there": func(s *spy) driver.Store {
 			s.fails(func(context.Context, string, string) error { time.Sleep(200 * time.Millisecond); return nil })
 			return s
 		},
-		"on the way back": func(s *spy) queue.Store { return lateAnswers{s} },
+		"on the way back": func(s *spy) driver.Store { return lateAnswers{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -253,7 +254,7 @@ func TestASlowStoreKeepsThePace(t *testing.T) {
 // lateAnswers answers Admit late.
 type lateAnswers struct{ *spy }
 
-func (s lateAnswers) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (s lateAnswers) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	a, err := s.spy.Admit(ctx, event, r)
 	time.Sleep(200 * time.Millisecond)
 	return a, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 var errAway = fault.MarkInfrastructure(errors.New("connection refused"))
@@ -184,8 +185,8 @@ func TestACallerWhoLeavesIsNotTheStoresFault(t *testing.T) {
 // broken answers with fewer outcomes than visits.
 type broken struct{ *spy }
 
-func (b broken) Visit(context.Context, string, queue.Rules, queue.Beats, []queue.Visit) (queue.Visited, error) {
-	return queue.Visited{}, nil
+func (b broken) Visit(context.Context, string, driver.Rules, driver.Beats, []driver.Visit) (driver.Visited, error) {
+	return driver.Visited{}, nil
 }
 
 func TestNonsenseLetsNobodyIn(t *testing.T) {

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"sync"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // beats are the orders with a sign of life that the store does not know yet. They
@@ -18,7 +20,7 @@ type beats struct {
 // first sends one call of them, so that a crowd polls no faster than the store
 // takes the beats. A beat that finds no room during an outage of the store is added
 // by its user's next poll.
-const maxPending = 32 * MaxBeats
+const maxPending = 32 * driver.MaxBeats
 
 // maxSending bounds the concurrent calls that send an event's beats.
 const maxSending = 4
@@ -37,14 +39,14 @@ func (b *beats) add(epoch uint64, order int64) (n int, ok bool) {
 }
 
 // take takes as many as fit into a call.
-func (b *beats) take() Beats {
+func (b *beats) take() driver.Beats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.orders) == 0 {
-		return Beats{}
+		return driver.Beats{}
 	}
-	n := min(len(b.orders), MaxBeats)
-	taken := Beats{Epoch: b.epoch, Orders: b.orders[:n:n]}
+	n := min(len(b.orders), driver.MaxBeats)
+	taken := driver.Beats{Epoch: b.epoch, Orders: b.orders[:n:n]}
 	if b.orders = b.orders[n:]; len(b.orders) == 0 {
 		b.orders = nil
 	}
@@ -67,7 +69,7 @@ func (l *line) heardOf(ctx context.Context, s *snapshot, b *block, order, minute
 	if !ok {
 		b.heard.forget(order)
 	}
-	if n >= MaxBeats {
+	if n >= driver.MaxBeats {
 		l.send(ctx, n >= maxPending/2)
 	}
 }
@@ -102,7 +104,7 @@ func (l *line) send(ctx context.Context, wait bool) {
 }
 
 // unheard marks beats that did not reach the store as not sent.
-func (l *line) unheard(lost Beats) {
+func (l *line) unheard(lost driver.Beats) {
 	l.counts.beatsLost.Add(int64(len(lost.Orders)))
 	s := l.snap.Load()
 	if s == nil || s.state.Epoch != lost.Epoch {

@@ -9,14 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
 // million is a store with a million in line. Every look finds that the first of
 // them were admitted.
 type million struct {
-	queue.Store
+	driver.Store
 	admit   int64 // between two looks
 	version atomic.Int64
 	beats   atomic.Int64
@@ -26,7 +28,7 @@ type million struct {
 const (
 	crowd      = 1_000_000
 	crowdEpoch = 7
-	crowdFirst = 1_700_000_000_000_000 / queue.BlockSize * queue.BlockSize
+	crowdFirst = 1_700_000_000_000_000 / driver.BlockSize * driver.BlockSize
 )
 
 func (m *million) head() int64 { return m.version.Load() * m.admit }
@@ -34,34 +36,34 @@ func (m *million) head() int64 { return m.version.Load() * m.admit }
 func (m *million) state() queue.State {
 	return queue.State{
 		Epoch: crowdEpoch, Now: m.now, Threshold: 1000, Active: 1000, Waiting: int(crowd - m.head()),
-		Rate: queue.Rate{Admitted: 6000, Over: time.Minute},
+		Rate: driver.Rate{Admitted: 6000, Over: time.Minute},
 	}
 }
 
-func (m *million) Look(_ context.Context, _ string, _ queue.Rules, epoch, version uint64) (queue.View, error) {
-	const blocks = (crowd + queue.BlockSize - 1) / queue.BlockSize
-	v := queue.View{Full: version == 0}
+func (m *million) Look(_ context.Context, _ string, _ driver.Rules, epoch, version uint64) (driver.View, error) {
+	const blocks = (crowd + driver.BlockSize - 1) / driver.BlockSize
+	v := driver.View{Full: version == 0}
 	first := int64(0)
 	if version == 0 {
 		m.version.Store(0)
-		v.Version = queue.MaxBlocks
+		v.Version = driver.MaxBlocks
 	} else if version < blocks {
 		first = int64(version)
-		v.Version = version + queue.MaxBlocks
+		v.Version = version + driver.MaxBlocks
 	} else {
-		first = m.head() / queue.BlockSize
+		first = m.head() / driver.BlockSize
 		m.version.Add(1)
 		v.Version = version + 1
 	}
-	last := first + queue.MaxBlocks
+	last := first + driver.MaxBlocks
 	if version >= blocks {
-		last = m.head()/queue.BlockSize + 1
+		last = m.head()/driver.BlockSize + 1
 	}
-	v.More = version+queue.MaxBlocks < blocks
+	v.More = version+driver.MaxBlocks < blocks
 	for n := first; n < min(last, blocks); n++ {
-		b := queue.Block{Number: crowdFirst/queue.BlockSize + n}
-		for i := range int64(queue.BlockSize) {
-			if at := n*queue.BlockSize + i; at >= m.head() && at < crowd {
+		b := driver.Block{Number: crowdFirst/driver.BlockSize + n}
+		for i := range int64(driver.BlockSize) {
+			if at := n*driver.BlockSize + i; at >= m.head() && at < crowd {
 				b.Bits[i/64] |= 1 << (i % 64)
 			}
 		}
@@ -71,19 +73,19 @@ func (m *million) Look(_ context.Context, _ string, _ queue.Rules, epoch, versio
 	return v, nil
 }
 
-func (m *million) Visit(_ context.Context, _ string, _ queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+func (m *million) Visit(_ context.Context, _ string, _ driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	m.beats.Add(int64(len(b.Orders)))
-	return queue.Visited{State: m.state(), Outcomes: make([]queue.Outcome, len(visits))}, nil
+	return driver.Visited{State: m.state(), Outcomes: make([]driver.Outcome, len(visits))}, nil
 }
 
 func tickets(b testing.TB, ring *token.Ring, n int) []queue.Visitor {
 	b.Helper()
-	sealer := token.NewTickets(ring)
+	sealer := seal.NewTickets(ring)
 	all := make([]queue.Visitor, n)
 	for i := range all {
 		user := "user-" + strconv.Itoa(i)
 		order := crowdFirst + rand.Int64N(crowd)
-		all[i] = queue.Visitor{User: user, Ticket: sealer.Seal(token.Ticket{Event: "show-1", User: user, Epoch: crowdEpoch, Order: order, Until: time.Now().Add(time.Hour)})}
+		all[i] = queue.Visitor{User: user, Ticket: sealer.Seal(seal.Ticket{Event: "show-1", User: user, Epoch: crowdEpoch, Order: order, Until: time.Now().Add(time.Hour)})}
 	}
 	return all
 }
@@ -120,7 +122,7 @@ func BenchmarkPoll(b *testing.B) {
 func BenchmarkTicket(b *testing.B) {
 	ring := ring(b)
 	v := tickets(b, ring, 1)[0]
-	opener := token.NewTickets(ring)
+	opener := seal.NewTickets(ring)
 	for b.Loop() {
 		if _, err := opener.Open(v.Ticket, "show-1", v.User); err != nil {
 			b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
@@ -193,7 +194,7 @@ func (m *lineModel) forms(until time.Time) {
 
 func (m *lineModel) save() {
 	m.saved.Reset()
-	if err := m.store.current().(*memqueue.Store).Save(&m.saved); err != nil {
+	if err := m.store.current().(driver.MemoryStore).Save(&m.saved); err != nil {
 		m.t.Fatal(err)
 	}
 	m.savedAt = time.Now()

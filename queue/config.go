@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Config is the configuration of a [Room]. The zero value works. All processes
@@ -44,7 +46,8 @@ type Config struct {
 	// ticket before it admits; 70 s by default, which is the longest interval with
 	// its jitter and a little more.
 	Settle time.Duration
-	// Intervals are the poll intervals by position; DefaultIntervals by default.
+	// Intervals are the poll intervals by position; by default 3 s outside the line, 1 s up to
+	// position 1,000, 5 s up to 5,000, 10 s up to 10,000, 30 s up to 100,000 and 60 s behind.
 	// Shorter ones cost polls.
 	Intervals []Interval
 	// Refresh is the age of a snapshot of the line at which a poll asks the store
@@ -113,7 +116,7 @@ func (c Config) withDefaults() Config {
 	def(&c.Timeout, time.Second)
 	def(&c.MaxEvents, 10_000)
 	if c.Intervals = slices.Clone(c.Intervals); len(c.Intervals) == 0 {
-		c.Intervals = DefaultIntervals()
+		c.Intervals = defaultIntervals()
 	}
 	c.Lanes = slices.Clone(c.Lanes)
 	if c.Random == nil {
@@ -170,8 +173,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-func (c Config) rules() Rules {
-	return Rules{
+func (c Config) rules() driver.Rules {
+	return driver.Rules{
 		Threshold: c.Threshold, Active: c.Active, Seen: c.Seen, NoShow: c.NoShow, Tick: c.Tick, Batch: c.Batch,
 		SweepEvery: c.SweepEvery, Settle: c.Settle, Turn: c.turn(), Closed: c.Settings != nil, Stocked: c.Stock != nil,
 		Keep: c.Keep, Lanes: c.Lanes,

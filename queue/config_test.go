@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func TestConfigSaysWhatIsWrong(t *testing.T) {
@@ -55,7 +56,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 func TestConfigDefaults(t *testing.T) {
 	store := &rules{spy: newSpy(t)}
 	check(t, open(t, store, queue.Config{}), "a", "")
-	want := queue.Rules{
+	want := driver.Rules{
 		Threshold: 1000, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
 		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second, Turn: 3100 * time.Millisecond,
 		Keep: time.Hour,
@@ -71,10 +72,10 @@ func TestConfigDefaults(t *testing.T) {
 // rules records the rules that come with a visit.
 type rules struct {
 	*spy
-	seen queue.Rules
+	seen driver.Rules
 }
 
-func (s *rules) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+func (s *rules) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, v []driver.Visit) (driver.Visited, error) {
 	s.seen = r
 	return s.spy.Visit(ctx, event, r, b, v)
 }

@@ -254,7 +254,7 @@
 // The times in line are those of users whose turn came. A process notes when it saw which
 // arrival numbers, and reads the joining time of a number from its notes; after a restart
 // the samples of the minutes stand in for them. Only a process that serves visitors and
-// admits can tell them. A store that keeps no figures, see [Recorder], has none.
+// admits can tell them. A store that keeps no figures, see [driver.Recorder], has none.
 //
 // # Failure modes
 //

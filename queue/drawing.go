@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/lease"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // A drawing is a process's part in the draw of an event. It goes on from what the store
@@ -24,19 +25,19 @@ type drawing struct {
 	setting Setting
 	seed    []byte
 	key     []byte
-	users   []Admitted // those of the last list, if there is one
+	users   []driver.Admitted // those of the last list, if there is one
 }
 
 // drawDue says whether there is something to do for the opening of a room, and else
 // when to look again; 0 is at the next tick.
 func drawDue(s State) (due bool, again time.Duration) {
-	if !s.early() {
+	if !early(s) {
 		return false, 0
 	}
-	if s.Phase == Opened {
+	if s.Phase == driver.Opened {
 		return false, s.Opens.Sub(s.Now)
 	}
-	if left := s.Opens.Add(-FreezeBefore).Sub(s.Now); left > 0 {
+	if left := s.Opens.Add(-driver.FreezeBefore).Sub(s.Now); left > 0 {
 		return false, left
 	}
 	return true, 0
@@ -56,18 +57,18 @@ func (l *line) drawAll(ctx context.Context, polled bool) error {
 		return err
 	}
 	asked := time.Now()
-	at, err := d.step(ctx, DrawStep{Kind: DrawFreeze})
+	at, err := d.step(ctx, driver.DrawStep{Kind: driver.DrawFreeze})
 	if err == nil {
 		defer d.keepHeld(ctx, asked)()
 	}
-	for err == nil && at.Phase != Opened && ctx.Err() == nil {
+	for err == nil && at.Phase != driver.Opened && ctx.Err() == nil {
 		was := at.Phase
 		switch at.Phase {
-		case Frozen:
+		case driver.Frozen:
 			at, err = d.publish(ctx, at, polled)
-		case Rooted:
+		case driver.Rooted:
 			at, err = d.reveal(ctx, at)
-		case Seeded:
+		case driver.Seeded:
 			at, err = d.order(ctx, at)
 		}
 		if err == nil && at.Phase <= was {
@@ -77,7 +78,7 @@ func (l *line) drawAll(ctx context.Context, polled bool) error {
 	if errors.Is(err, errNotHeld) {
 		return nil
 	}
-	if err == nil && at.Phase == Opened {
+	if err == nil && at.Phase == driver.Opened {
 		l.due.Store(0)
 		l.room.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "queue: the order of an opening is drawn", slog.String("event", l.event), slog.Int("users", at.Count))
 	}
@@ -95,7 +96,7 @@ func (d *drawing) keepHeld(ctx context.Context, since time.Time) (release func()
 		defer close(ended)
 		// Once the draw is held by another process, the next step says so.
 		_ = term.Keep(ctx, errNotHeld, func(ctx context.Context) error {
-			_, err := d.step(ctx, DrawStep{Kind: DrawFreeze}) // a frozen room stays as it is
+			_, err := d.step(ctx, driver.DrawStep{Kind: driver.DrawFreeze}) // a frozen room stays as it is
 			return err
 		})
 	}()
@@ -108,7 +109,7 @@ func (d *drawing) keepHeld(ctx context.Context, since time.Time) (release func()
 // drawHeld is how long a store waits for the next step of a holder.
 const drawHeld = 3 * time.Second
 
-func (d *drawing) step(ctx context.Context, s DrawStep) (Drawn, error) {
+func (d *drawing) step(ctx context.Context, s driver.DrawStep) (driver.Drawn, error) {
 	s.Holder = d.holder
 	at, err := d.draw(ctx, s)
 	if err == nil && !at.Held {
@@ -122,7 +123,7 @@ func (d *drawing) list(ctx context.Context) error {
 	d.users = nil
 	from := int64(0)
 	for {
-		at, err := d.step(ctx, DrawStep{Kind: DrawList, From: from, Most: MaxChunk})
+		at, err := d.step(ctx, driver.DrawStep{Kind: driver.DrawList, From: from, Most: driver.MaxChunk})
 		if err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func (d *drawing) list(ctx context.Context) error {
 
 // publish takes out the users that were not heard of within two polls, unless they
 // could not poll, and publishes the leaves of all others.
-func (d *drawing) publish(ctx context.Context, at Drawn, polled bool) (Drawn, error) {
+func (d *drawing) publish(ctx context.Context, at driver.Drawn, polled bool) (driver.Drawn, error) {
 	if polled {
 		if err := d.sweepSilent(ctx); err != nil {
 			return at, err
@@ -151,14 +152,14 @@ func (d *drawing) publish(ctx context.Context, at Drawn, polled bool) (Drawn, er
 	}
 	draw.Sort(leaves)
 	var err error
-	for from := 0; err == nil && (from < len(leaves) || from == 0); from += MaxLeaves {
-		at, err = d.step(ctx, DrawStep{Kind: DrawLeaves, From: int64(from), Leaves: leaves[from:min(len(leaves), from+MaxLeaves)]})
+	for from := 0; err == nil && (from < len(leaves) || from == 0); from += driver.MaxLeaves {
+		at, err = d.step(ctx, driver.DrawStep{Kind: driver.DrawLeaves, From: int64(from), Leaves: leaves[from:min(len(leaves), from+driver.MaxLeaves)]})
 	}
 	if err != nil {
 		return at, err
 	}
 	root := draw.Root(leaves)
-	return d.step(ctx, DrawStep{Kind: DrawRoot, Root: root[:], Most: len(leaves)})
+	return d.step(ctx, driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: len(leaves)})
 }
 
 // sweepSilent removes the users that were silent for two and a half polls of a hidden
@@ -170,7 +171,7 @@ func (d *drawing) sweepSilent(ctx context.Context) error {
 	}
 	for from := int64(1); ; { // 0 would be a sweep of its own, with its interval
 		bounded, cancel := d.room.bounded(ctx)
-		var swept Swept
+		var swept driver.Swept
 		err := d.ask(func() (err error) {
 			swept, err = d.room.store.Sweep(bounded, d.event, r, from)
 			return err
@@ -186,7 +187,7 @@ func (d *drawing) sweepSilent(ctx context.Context) error {
 // reveal gets the value of the beacon, and publishes it with the seed. The settings know
 // first that the leaves are published: then a loss of the store's data leads to no
 // second draw with a seed that is known.
-func (d *drawing) reveal(ctx context.Context, at Drawn) (Drawn, error) {
+func (d *drawing) reveal(ctx context.Context, at driver.Drawn) (driver.Drawn, error) {
 	var value []byte
 	if name := d.setting.Draw.Beacon; name != "" {
 		var err error
@@ -220,7 +221,7 @@ func (d *drawing) reveal(ctx context.Context, at Drawn) (Drawn, error) {
 			return at, err
 		}
 	}
-	return d.step(ctx, DrawStep{Kind: DrawSeed, Seed: d.seed, Beacon: value})
+	return d.step(ctx, driver.DrawStep{Kind: driver.DrawSeed, Seed: d.seed, Beacon: value})
 }
 
 // movesAtOnce is how many moves are on their way: each says where its users go, in any
@@ -234,10 +235,10 @@ const (
 )
 
 // order gives all users their orders, and ends the draw.
-func (d *drawing) order(ctx context.Context, at Drawn) (Drawn, error) {
+func (d *drawing) order(ctx context.Context, at driver.Drawn) (driver.Drawn, error) {
 	var leaves []draw.Leaf
 	for len(leaves) < at.Count {
-		part, err := d.step(ctx, DrawStep{Kind: DrawLook, From: int64(len(leaves)), Most: MaxLeaves})
+		part, err := d.step(ctx, driver.DrawStep{Kind: driver.DrawLook, From: int64(len(leaves)), Most: driver.MaxLeaves})
 		if err == nil && len(part.Leaves) == 0 {
 			err = errors.New("queue: the store has lost leaves of a draw")
 		}
@@ -252,7 +253,7 @@ func (d *drawing) order(ctx context.Context, at Drawn) (Drawn, error) {
 			return at, err
 		}
 	}
-	moves := make([]Admitted, len(d.users))
+	moves := make([]driver.Admitted, len(d.users))
 	for i, u := range d.users {
 		moves[i].User = u.User
 		// A user that is not among the leaves came back by a ticket since, and goes behind.
@@ -261,20 +262,20 @@ func (d *drawing) order(ctx context.Context, at Drawn) (Drawn, error) {
 		}
 	}
 	d.users = nil // another turn lists those that are left
-	slices.SortFunc(moves, func(a, b Admitted) int { return cmp.Compare(uint64(a.Order)-1, uint64(b.Order)-1) })
+	slices.SortFunc(moves, func(a, b driver.Admitted) int { return cmp.Compare(uint64(a.Order)-1, uint64(b.Order)-1) })
 	steps, bounded := errgroup.WithContext(ctx)
 	steps.SetLimit(movesAtOnce)
-	for part := range slices.Chunk(moves, MaxMoves) {
+	for part := range slices.Chunk(moves, driver.MaxMoves) {
 		if bounded.Err() != nil {
 			break
 		}
 		steps.Go(func() error {
-			_, err := d.step(bounded, DrawStep{Kind: DrawMove, Moves: part})
+			_, err := d.step(bounded, driver.DrawStep{Kind: driver.DrawMove, Moves: part})
 			return err
 		})
 	}
 	if err := steps.Wait(); err != nil {
 		return at, err
 	}
-	return d.step(ctx, DrawStep{Kind: DrawOpen})
+	return d.step(ctx, driver.DrawStep{Kind: driver.DrawOpen})
 }

@@ -11,8 +11,8 @@ type wait struct {
 }
 
 // foreseeable says whether the wait can be estimated.
-func (s State) foreseeable() bool {
-	if s.Paused || s.places() <= 0 || s.Stays == nil {
+func foreseeable(s State) bool {
+	if s.Paused || places(s) <= 0 || s.Stays == nil {
 		return false
 	}
 	by := s.Stays
@@ -33,11 +33,11 @@ func later(d time.Duration, s float64) time.Duration {
 	return math.MaxInt64
 }
 
-// Wait is the probable wait at a position, from 1, until admission, and whether it
+// EstimateWait is the probable wait at a position of a room, from 1, until admission, and whether it
 // is known: it is not while the room is paused, its threshold is 0, the stock is not
 // enough for all the users before, or the store tells no Stays. The next user to line up has the position Waiting + 1.
-func (s State) Wait(position int) (time.Duration, bool) {
-	if !s.foreseeable() || !s.reaches(position) {
+func EstimateWait(s State, position int) (time.Duration, bool) {
+	if !foreseeable(s) || !reaches(s, position) {
 		return 0, false
 	}
 	return newForecast(s).after(s.Settling, position).probable, true

@@ -4,15 +4,17 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // opened is a room whose users came within the last seconds.
 func opened(threshold int, active time.Duration, age time.Duration) State {
 	return State{
 		Threshold: threshold, Active: threshold, Waiting: 10_000,
-		Stays: &Stays{
+		Stays: &driver.Stays{
 			Active: active, NoShow: 150 * time.Second, Tick: time.Second, Batch: 100, Over: age + time.Second,
-			Inside: []Cohort{{threshold, age}},
+			Inside: []driver.Cohort{{Users: threshold, Age: age}},
 		},
 	}
 }
@@ -22,12 +24,12 @@ func steady(threshold int, mean time.Duration) State {
 	s := opened(threshold, 600*time.Second, 0)
 	const users = 10_000
 	for i := range users { // the quantiles of an exponential distribution
-		s.Stays.Ended[StayBucket(time.Duration(-math.Log((float64(i)+0.5)/users)*float64(mean)))]++
+		s.Stays.Ended[driver.StayBucket(time.Duration(-math.Log((float64(i)+0.5)/users)*float64(mean)))]++
 	}
 	s.Stays.Over, s.Stays.Inside = time.Hour, nil
 	for i := 20; i >= 0; i-- {
 		share := math.Exp(-float64(i)/5) - math.Exp(-float64(i+1)/5)
-		s.Stays.Inside = append(s.Stays.Inside, Cohort{int(float64(threshold) * share), time.Duration((float64(i) + 0.5) / 5 * float64(mean))})
+		s.Stays.Inside = append(s.Stays.Inside, driver.Cohort{Users: int(float64(threshold) * share), Age: time.Duration((float64(i) + 0.5) / 5 * float64(mean))})
 	}
 	return s
 }
@@ -41,7 +43,7 @@ func TestEstimate(t *testing.T) {
 	lowered.Threshold = 500
 	missing.NoShows, missing.Stays.Came = 5000, 5000
 	some := opened(1000, 600*second, 300*second)
-	some.Stays.Ended[StayBucket(10*second)] = 50
+	some.Stays.Ended[driver.StayBucket(10*second)] = 50
 	capped := steady(100_000, 100*second)
 	for _, tc := range []struct {
 		name      string
@@ -66,7 +68,7 @@ func TestEstimate(t *testing.T) {
 		{"settling", 1000, settling, 125 * second, 155 * second},
 		{"for ever", math.MaxInt, steady(1, 100*second), math.MaxInt64, math.MaxInt64},
 	} {
-		if got, known := tc.state.Wait(tc.position); got < tc.low || got > tc.high || !known {
+		if got, known := EstimateWait(tc.state, tc.position); got < tc.low || got > tc.high || !known {
 			t.Errorf("%s: %v, %v; want from %v to %v", tc.name, got, known, tc.low, tc.high)
 		}
 	}
@@ -77,7 +79,7 @@ func TestUnknownWait(t *testing.T) {
 	paused, closed, unknown := steady(10, time.Minute), steady(10, time.Minute), steady(10, time.Minute)
 	paused.Paused, closed.Threshold, unknown.Stays = true, 0, nil
 	for name, s := range map[string]State{"paused": paused, "threshold 0": closed, "a store that does not count": unknown} {
-		if wait, known := s.Wait(5); known || wait != 0 {
+		if wait, known := EstimateWait(s, 5); known || wait != 0 {
 			t.Errorf("%s: %v, %v", name, wait, known)
 		}
 	}
@@ -103,17 +105,17 @@ func TestWaitRange(t *testing.T) {
 }
 
 func TestStayBucket(t *testing.T) {
-	c := (&Stays{}).curve()
-	for bucket := range StayBuckets {
+	c := curveOf(&driver.Stays{})
+	for bucket := range driver.StayBuckets {
 		from := time.Duration(c.from[bucket] * float64(time.Second))
-		if got := StayBucket(from + time.Millisecond); got != bucket {
+		if got := driver.StayBucket(from + time.Millisecond); got != bucket {
 			t.Errorf("%v is in bucket %d, want %d", from, got, bucket)
 		}
-		if got := StayBucket(from - time.Millisecond); bucket > 1 && got != bucket-1 {
+		if got := driver.StayBucket(from - time.Millisecond); bucket > 1 && got != bucket-1 {
 			t.Errorf("less than %v is in bucket %d, want %d", from, got, bucket-1)
 		}
 	}
-	if got := StayBucket(1000 * time.Hour); got != StayBuckets-1 {
+	if got := driver.StayBucket(1000 * time.Hour); got != driver.StayBuckets-1 {
 		t.Errorf("1000 hours are in bucket %d", got)
 	}
 }

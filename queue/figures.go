@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Minute is what happened in an event's room within a minute.
@@ -29,35 +31,6 @@ type Minute struct {
 	Timed       int64
 }
 
-// KeepFigures is how long figures are kept.
-const KeepFigures = 12 * time.Hour
-
-// Sample is a room as it was last seen within a minute. The counts are those of [State],
-// since its epoch began.
-type Sample struct {
-	Minute                    int64 // since 1970
-	Epoch                     uint64
-	Joined, Entered, NoShows  int64
-	Waiting, Entitled, Active int
-	Returned                  int64
-	Returning                 int
-	Stock                     *int          `json:",omitempty"` // nil while it is not known
-	Highest                   int64         // order that was seen
-	Waits                     map[int]int64 `json:",omitempty"` // users whose turn came, by the bucket of their time in line
-	Laned                     int64         `json:"-"`          // turns that came by the share of a lane
-}
-
-// Recorder is a [Store] that keeps figures. All processes with an [Admitter] record the
-// same minutes: a sample is of the whole room, so the last one of a minute is right,
-// in whichever process it was made.
-type Recorder interface {
-	// Record keeps a sample in place of an earlier one of its minute, and adds its Waits
-	// and Laned to those of the minute.
-	Record(ctx context.Context, event string, s Sample) error
-	// Samples are those of the last KeepFigures, by minute.
-	Samples(ctx context.Context, event string) ([]Sample, error)
-}
-
 // ErrNoFigures says that the store of a room keeps no figures.
 var ErrNoFigures = errors.New("queue: the store keeps no figures")
 
@@ -68,7 +41,7 @@ func (r *Room) Figures(ctx context.Context, event string) ([]Minute, error) {
 	if err := checkEvent(event); err != nil {
 		return nil, err
 	}
-	recorder, ok := r.store.(Recorder)
+	recorder, ok := r.store.(driver.Recorder)
 	if !ok {
 		return nil, ErrNoFigures
 	}
@@ -79,22 +52,22 @@ func (r *Room) Figures(ctx context.Context, event string) ([]Minute, error) {
 		return nil, refused(ctx, err)
 	}
 	var minutes []Minute
-	before := Sample{}
+	before := driver.Sample{}
 	for i, s := range samples {
 		for at := before.Minute + 1; i > 0 && at < s.Minute; at++ { // the room was not in use
 			minutes = append(minutes, Minute{Start: time.Unix(at*60, 0).UTC()})
 		}
 		if s.Epoch != before.Epoch {
-			before = Sample{}
+			before = driver.Sample{}
 		}
-		minutes = append(minutes, s.since(before))
+		minutes = append(minutes, minuteOf(s, before))
 		before = s
 	}
 	return minutes, nil
 }
 
-// since is the minute of a sample, after an earlier one of its epoch.
-func (s Sample) since(b Sample) Minute {
+// minuteOf is the minute of a sample, after an earlier one of its epoch.
+func minuteOf(s, b driver.Sample) Minute {
 	m := Minute{Start: time.Unix(s.Minute*60, 0).UTC(), Waiting: s.Waiting, Returning: s.Returning, Active: s.Active, Stock: -1, Laned: s.Laned}
 	if s.Stock != nil {
 		m.Stock = *s.Stock
@@ -102,10 +75,10 @@ func (s Sample) since(b Sample) Minute {
 	m.Returned = s.Returned - b.Returned
 	m.Joined = s.Joined - b.Joined
 	// Nothing but the sums is counted; a user who is back after a missed turn lowers them.
-	m.Admitted = max(0, s.turns()-b.turns())
+	m.Admitted = max(0, turnsOf(s)-turnsOf(b))
 	m.TurnedUp = s.Entered - b.Entered
-	m.Finished = max(0, s.finished()-b.finished())
-	m.Gone = max(0, s.gone()-b.gone())
+	m.Finished = max(0, finishedOf(s)-finishedOf(b))
+	m.Gone = max(0, goneOf(s)-goneOf(b))
 	m.Median, m.P95 = quantile(s.Waits, 0.5), quantile(s.Waits, 0.95)
 	for _, n := range s.Waits {
 		m.Timed += n
@@ -113,11 +86,11 @@ func (s Sample) since(b Sample) Minute {
 	return m
 }
 
-func (s Sample) turns() int64 { return s.Entered + s.NoShows + int64(s.Entitled) }
+func turnsOf(s driver.Sample) int64 { return s.Entered + s.NoShows + int64(s.Entitled) }
 
-func (s Sample) finished() int64 { return s.Entered - int64(s.Active) }
+func finishedOf(s driver.Sample) int64 { return s.Entered - int64(s.Active) }
 
-func (s Sample) gone() int64 { return s.Joined - s.Entered - s.NoShows - int64(s.Waiting) }
+func goneOf(s driver.Sample) int64 { return s.Joined - s.Entered - s.NoShows - int64(s.Waiting) }
 
 // growth is the ratio of a bucket's bounds.
 const growth = 1.1

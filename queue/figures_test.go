@@ -14,11 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
 // recording are rooms on one store with an admitter each, as processes have them.
-func recording(t *testing.T, store queue.Store, processes int, cfg queue.Config) (rooms []*queue.Room, kill func(i int)) {
+func recording(t *testing.T, store driver.Store, processes int, cfg queue.Config) (rooms []*queue.Room, kill func(i int)) {
 	t.Helper()
 	stops := make([]func(), processes)
 	for i := range processes {
@@ -146,7 +147,7 @@ func TestFiguresAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &forgetful{}
 		var err error
-		store.Store, err = memqueue.New(memqueue.Config{})
+		store.MemoryStore, err = memqueue.New(memqueue.Config{})
 		require.NoError(t, err)
 		store.away = true
 		rooms, _ := recording(t, store, 1, queue.Config{Threshold: 10})
@@ -169,14 +170,14 @@ func TestFiguresAway(t *testing.T) {
 
 		_, err = rooms[0].Figures(t.Context(), strings.Repeat("e", 1000))
 		require.ErrorIs(t, err, queue.ErrInvalid)
-		_, err = open(t, struct{ queue.Store }{store}, queue.Config{}).Figures(t.Context(), "e")
+		_, err = open(t, struct{ driver.Store }{store}, queue.Config{}).Figures(t.Context(), "e")
 		require.ErrorIs(t, err, queue.ErrNoFigures)
 	})
 }
 
 // forgetful is a store that cannot keep figures for a while.
 type forgetful struct {
-	*memqueue.Store
+	driver.MemoryStore
 	mu   sync.Mutex
 	away bool
 }
@@ -196,18 +197,18 @@ func (f *forgetful) err() error {
 	return nil
 }
 
-func (f *forgetful) Record(ctx context.Context, event string, s queue.Sample) error {
+func (f *forgetful) Record(ctx context.Context, event string, s driver.Sample) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	return f.Store.Record(ctx, event, s)
+	return f.MemoryStore.Record(ctx, event, s)
 }
 
-func (f *forgetful) Samples(ctx context.Context, event string) ([]queue.Sample, error) {
+func (f *forgetful) Samples(ctx context.Context, event string) ([]driver.Sample, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	return f.Store.Samples(ctx, event)
+	return f.MemoryStore.Samples(ctx, event)
 }
 
 // A process that begins later reads from the minutes of the others when a user joined.

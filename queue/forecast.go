@@ -35,13 +35,13 @@ type forecast struct {
 // threshold, or of the stock where that is less.
 func newForecast(s State) *forecast {
 	stays := s.Stays
-	curve := stays.curve()
+	curve := curveOf(stays)
 	gone := float64(s.NoShows) + float64(s.Silent)
 	coming := 1 - gone/(gone+float64(stays.Came)+1)
 	each := curve.mean()
 	most := float64(stays.Batch) / stays.Tick.Seconds()
 
-	places := float64(s.places())
+	places := float64(places(s))
 	f := &forecast{
 		epoch: s.Epoch, most: most, silent: min(s.Silent, s.Entitled), coming: coming, step: max(each/stepsEach, 1e-3),
 		pace:   min(coming*most, places/max(each, 1e-3)),
@@ -116,7 +116,7 @@ func (f *forecast) wait(position int) float64 {
 // foresee is the forecast for a line in a state, nil when there is none. After
 // Config.Refresh one caller makes the next; the others take the old one until then.
 func (l *line) foresee(s State) *forecast {
-	if !s.foreseeable() {
+	if !foreseeable(s) {
 		return nil
 	}
 	now := l.room.now()

@@ -1,6 +1,10 @@
 package queue
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
 // heard is the set of a block's orders with a beat in a minute of the store's
 // clock, so that the store gets one beat a minute however often they poll.
@@ -23,7 +27,7 @@ func (h *heard) first(minute, order int64) bool {
 			m = h.minute.Load()
 		}
 	}
-	at := order % BlockSize
+	at := order % driver.BlockSize
 	word, bit := &m.bits[at/64], uint64(1)<<(at%64)
 	return word.Load()&bit == 0 && word.Or(bit)&bit == 0
 }
@@ -31,7 +35,7 @@ func (h *heard) first(minute, order int64) bool {
 // forget removes an order from the set.
 func (h *heard) forget(order int64) {
 	if m := h.minute.Load(); m != nil {
-		at := order % BlockSize
+		at := order % driver.BlockSize
 		m.bits[at/64].And(^(uint64(1) << (at % 64)))
 	}
 }

@@ -9,16 +9,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
-	"github.com/millrace-go/millrace/queue/token"
 )
 
 // favoured is the name of many that gets the best place in a draw, for a person that knows the
 // keys of the room and its settings, and takes the beacon for the given value.
 func (p *presale) favoured(crowd int, beacon []byte) string {
 	p.Helper()
-	secret, err := token.NewSecrets(ring(p)).Open(p.kept.all["show-1"].Draw.Secret, "show-1")
+	secret, err := seal.NewSecrets(ring(p)).Open(p.kept.all["show-1"].Draw.Secret, "show-1")
 	require.NoError(p, err)
 	seed, key := secret[:draw.Size], secret[draw.Size:]
 	var others []draw.Leaf

@@ -17,8 +17,8 @@ type Interval struct {
 // ever because they arrived together.
 const jitter = 0.1
 
-// DefaultIntervals are those of a zero Config.
-func DefaultIntervals() []Interval {
+// defaultIntervals are those of a zero Config.
+func defaultIntervals() []Interval {
 	return []Interval{
 		{0, 3 * time.Second}, // not in line: inside, or nowhere
 		{1_000, time.Second},

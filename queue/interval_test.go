@@ -7,7 +7,7 @@ import (
 )
 
 func TestNextPoll(t *testing.T) {
-	table := DefaultIntervals()
+	table := defaultIntervals()
 	for _, tc := range []struct {
 		position int
 		want     time.Duration

@@ -3,16 +3,18 @@ package queue
 import (
 	"context"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // back serves a visitor with a ticket whose place the snapshot does not show. One that is
 // nowhere may have a kept place, and is asked before the return as before a join.
-func (l *line) back(ctx context.Context, v Visit, ticket string, may func(context.Context, State) error) (Place, error) {
-	if v.Kind != Check || may == nil {
+func (l *line) back(ctx context.Context, v driver.Visit, ticket string, may func(context.Context, State) error) (Place, error) {
+	if v.Kind != driver.Check || may == nil {
 		return l.visit(ctx, v, ticket)
 	}
 	look := v
-	look.Kind = Heartbeat
+	look.Kind = driver.Heartbeat
 	place, err := l.visit(ctx, look, ticket)
 	if err != nil || place.Status == Waiting || place.Status == Active {
 		return place, err
@@ -27,15 +29,15 @@ func (l *line) back(ctx context.Context, v Visit, ticket string, may func(contex
 
 // join serves a visitor without a ticket, who may be in the room all the same: one that
 // may not join is asked for by name.
-func (l *line) join(ctx context.Context, v Visit, may func(context.Context, State) error) (Place, error) {
-	if v.Kind != Check || may == nil {
+func (l *line) join(ctx context.Context, v driver.Visit, may func(context.Context, State) error) (Place, error) {
+	if v.Kind != driver.Check || may == nil {
 		return l.visit(ctx, v, "")
 	}
 	refusal := may(ctx, l.known(ctx))
 	if refusal == nil {
 		return l.visit(ctx, v, "")
 	}
-	v.Kind = Heartbeat
+	v.Kind = driver.Heartbeat
 	place, err := l.visit(ctx, v, "")
 	if err == nil && (place.Status == None || place.Status == Gated) {
 		return Place{}, refusal

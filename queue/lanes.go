@@ -4,20 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
-
-// Lane is a part of the users of an event, such as members, whose turns may come
-// before those of others: see Config.Lanes.
-type Lane struct {
-	Name string // 1 to 32 letters, digits, - and _
-	// Share is the part of all turns that the lane takes at most, above 0. The shares of
-	// all lanes are below 0.75 together: that of returners is a quarter, and the rest is
-	// the line's.
-	Share float64
-}
-
-// MaxLanes bounds the lanes of a room.
-const MaxLanes = 8
 
 // returnersShare is the part of all turns that returners take at most: see Config.Keep.
 const returnersShare = 0.25
@@ -28,8 +17,8 @@ const (
 )
 
 func checkLanes(lanes []Lane) error {
-	if len(lanes) > MaxLanes {
-		return fmt.Errorf("queue: Config.Lanes has %d lanes; give at most %d", len(lanes), MaxLanes)
+	if len(lanes) > driver.MaxLanes {
+		return fmt.Errorf("queue: Config.Lanes has %d lanes; give at most %d", len(lanes), driver.MaxLanes)
 	}
 	sum := 0.0
 	for i, lane := range lanes {
@@ -78,7 +67,7 @@ const turnsEach = 4
 
 // turnOf is which of the next turns is that of a position: those of returners come between
 // those of the line.
-func (s *State) turnOf(o Outcome, position int) int {
+func turnOf(s State, o driver.Outcome, position int) int {
 	line := s.Waiting - s.Returning
 	switch {
 	case o.Turn:
@@ -91,7 +80,7 @@ func (s *State) turnOf(o Outcome, position int) int {
 
 // slower is how many times longer than others the users of the line wait, if all lanes take
 // their shares.
-func (s *State) slower() float64 {
+func slower(s State) float64 {
 	rest := 1.0
 	for _, lane := range s.Lanes {
 		rest -= lane.Share

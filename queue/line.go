@@ -12,14 +12,15 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/batch"
-	"github.com/millrace-go/millrace/queue/token"
+	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // line is a process's state of an event. All of it can be asked for again.
 type line struct {
 	room   *Room
 	event  string
-	visits *batch.Combiner[Visit, answer]
+	visits *batch.Combiner[driver.Visit, answer]
 
 	snap       atomic.Pointer[snapshot]
 	due        atomic.Int64 // on the room's clock: when the snapshot is to be refreshed
@@ -44,15 +45,15 @@ type line struct {
 
 	beats  beats
 	told   told
-	past   atomic.Pointer[Heard] // the last epoch before the present one
-	top    atomic.Int64          // the highest order seen
+	past   atomic.Pointer[driver.Heard] // the last epoch before the present one
+	top    atomic.Int64                 // the highest order seen
 	record record
 	counts counts
 }
 
 // answer is an outcome with the state of the room after it.
 type answer struct {
-	Outcome
+	driver.Outcome
 	state *State
 }
 
@@ -65,7 +66,7 @@ func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
 	l.beats.calls = make(chan struct{}, maxSending)
 	// A crowd's next call is in flight while the store handles the one before.
-	l.visits = batch.New(MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
+	l.visits = batch.New(driver.MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
 	return l
 }
 
@@ -79,7 +80,7 @@ func (l *line) touch(now time.Duration) {
 func (l *line) pausing() bool { return int64(l.room.now()) < l.pause.Load() }
 
 // call makes a call of the store for visits and the pending beats.
-func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
+func (l *line) call(ctx context.Context, visits []driver.Visit) ([]answer, error) {
 	if l.pausing() {
 		return nil, errPause
 	}
@@ -88,7 +89,7 @@ func (l *line) call(ctx context.Context, visits []Visit) ([]answer, error) {
 	if len(visits) == 0 && len(taken.Orders) == 0 {
 		return nil, nil
 	}
-	var seen Visited
+	var seen driver.Visited
 	err := l.ask(func() (err error) {
 		seen, err = l.room.store.Visit(ctx, l.event, l.room.rules, taken, visits)
 		if err == nil && len(seen.Outcomes) != len(visits) {
@@ -148,7 +149,7 @@ func (l *line) learn(state State) {
 	switch {
 	case old == nil:
 	case old.Epoch != state.Epoch:
-		l.past.Store(&Heard{Epoch: old.Epoch, At: old.Now})
+		l.past.Store(&driver.Heard{Epoch: old.Epoch, At: old.Now})
 	case old.Servers > 0 && state.Servers > old.Servers:
 		l.room.cfg.Logger.Warn("queue: another server keeps the room, or the same one after a restart; the arrival numbers leap, and users of lost writes line up by their tickets",
 			slog.String("event", l.event), slog.Int64("servers", state.Servers))
@@ -159,7 +160,7 @@ func (l *line) learn(state State) {
 }
 
 // visit asks the store where a visitor stands.
-func (l *line) visit(ctx context.Context, v Visit, ticket string) (Place, error) {
+func (l *line) visit(ctx context.Context, v driver.Visit, ticket string) (Place, error) {
 	l.begin(ctx)
 	a, err := l.visits.Do(ctx, v)
 	if err != nil {
@@ -187,9 +188,9 @@ func (l *line) saw(order int64) {
 }
 
 // heard is when this process last heard of the present epoch and of the one before.
-func (l *line) heard() (h [2]Heard) {
+func (l *line) heard() (h [2]driver.Heard) {
 	if s := l.state.Load(); s != nil {
-		h[0] = Heard{Epoch: s.Epoch, At: s.Now}
+		h[0] = driver.Heard{Epoch: s.Epoch, At: s.Now}
 	}
 	if past := l.past.Load(); past != nil {
 		h[1] = *past
@@ -198,7 +199,7 @@ func (l *line) heard() (h [2]Heard) {
 }
 
 // ticket is the ticket for the visitor to bring along, perhaps the one it brought.
-func (l *line) ticket(v Visit, a answer, brought string) string {
+func (l *line) ticket(v driver.Visit, a answer, brought string) string {
 	known := brought != "" && v.Epoch == a.state.Epoch
 	switch {
 	case a.Status == None:
@@ -216,7 +217,7 @@ func (l *line) ticket(v Visit, a answer, brought string) string {
 			position *= turnsEach
 		}
 	}
-	if a.state.early() {
+	if early(*a.state) {
 		position = a.state.Waiting
 	}
 	return l.renewed(v, position, a.state.Now, brought)
@@ -232,12 +233,12 @@ const (
 
 // renewed is the ticket of a user who has the place of v at this moment of the
 // store's clock: the one that was brought, or one with a later Until.
-func (l *line) renewed(v Visit, position int, now time.Time, brought string) string {
+func (l *line) renewed(v driver.Visit, position int, now time.Time, brought string) string {
 	polls := now.Add(2 * nextPoll(l.room.cfg.Intervals, position, 1))
 	if v.Until.After(polls.Add(renewAfter)) {
 		return brought
 	}
-	return l.room.tickets.Seal(token.Ticket{Event: l.event, User: v.User, Epoch: v.Epoch, Order: v.Order, Until: polls.Add(lasting)})
+	return l.room.tickets.Seal(seal.Ticket{Event: l.event, User: v.User, Epoch: v.Epoch, Order: v.Order, Until: polls.Add(lasting)})
 }
 
 // tell remembers an answer of the store that is better than the snapshot's.
@@ -265,5 +266,5 @@ func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch 
 	l.heardOf(ctx, s, b, order, s.state.Now.Add(age).Unix()/60)
 	l.counts.snapshot.Add(1)
 	ahead += s.state.Entitled // who are before all users of the snapshot's blocks
-	return l.place(Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
+	return l.place(driver.Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
 }

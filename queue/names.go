@@ -5,12 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-)
 
-// Bounds of names, in bytes.
-const (
-	MaxEvent = 128
-	MaxUser  = 256
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // checkEvent refuses ids that cannot be part of a store's key: braces would change
@@ -22,8 +18,8 @@ func checkEvent(event string) error {
 		plain = plain && c > ' ' && c < 0x7f && c != '{' && c != '}'
 	}
 	switch {
-	case event == "" || len(event) > MaxEvent:
-		return invalid("the event id has %d bytes; give 1 to %d", len(event), MaxEvent)
+	case event == "" || len(event) > driver.MaxEvent:
+		return invalid("the event id has %d bytes; give 1 to %d", len(event), driver.MaxEvent)
 	case plain:
 		return nil
 	case !utf8.ValidString(event):
@@ -37,8 +33,8 @@ func checkEvent(event string) error {
 }
 
 func checkUser(user string) error {
-	if user == "" || len(user) > MaxUser {
-		return invalid("the user id has %d bytes; give 1 to %d", len(user), MaxUser)
+	if user == "" || len(user) > driver.MaxUser {
+		return invalid("the user id has %d bytes; give 1 to %d", len(user), driver.MaxUser)
 	}
 	return nil
 }

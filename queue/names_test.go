@@ -9,16 +9,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func TestEventIDs(t *testing.T) {
-	for _, good := range []string{"1", "show-1", "공연-7", "a:b/c?d=e", strings.Repeat("x", MaxEvent), "é"} {
+	for _, good := range []string{"1", "show-1", "공연-7", "a:b/c?d=e", strings.Repeat("x", driver.MaxEvent), "é"} {
 		if err := checkEvent(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{
-		"", strings.Repeat("x", MaxEvent+1), "a{b", "a}b", "{}", "a b", " ", "a\tb", "a\nb", "a\x00b", "a\x7fb",
+		"", strings.Repeat("x", driver.MaxEvent+1), "a{b", "a}b", "{}", "a b", " ", "a\tb", "a\nb", "a\x00b", "a\x7fb",
 		"a\u00a0b", "a\u2028b", "a\u0085b", "\xff", "공연\xff",
 	} {
 		err := checkEvent(bad)
@@ -29,12 +30,12 @@ func TestEventIDs(t *testing.T) {
 }
 
 func TestUserIDs(t *testing.T) {
-	for _, good := range []string{"1", "a b{c}", "\xff", strings.Repeat("x", MaxUser)} {
+	for _, good := range []string{"1", "a b{c}", "\xff", strings.Repeat("x", driver.MaxUser)} {
 		if err := checkUser(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", strings.Repeat("x", MaxUser+1)} {
+	for _, bad := range []string{"", strings.Repeat("x", driver.MaxUser+1)} {
 		if err := checkUser(bad); !errors.Is(err, ErrInvalid) || fault.Of(err) != fault.Permanent {
 			t.Errorf("%d bytes: %v", len(bad), err)
 		}

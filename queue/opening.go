@@ -9,91 +9,8 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
-
-// FreezeBefore is how long before its opening a room freezes: users that come later
-// stand behind all that were there.
-const FreezeBefore = 5 * time.Second
-
-// Drawer is a [Store] whose rooms can open at a time. Users that come before wait in
-// no order; the steps of a draw give them one.
-//
-// A step of another kind than DrawLook is done when the room freezes or later, and for
-// one holder: for as long as the last step of a holder is less than 3 s ago, those of
-// others do nothing. A step that does not fit the phase does nothing.
-type Drawer interface {
-	Draw(ctx context.Context, event string, r Rules, step DrawStep) (Drawn, error)
-}
-
-// DrawKind is a kind of a step.
-type DrawKind uint8
-
-const (
-	// DrawLook changes nothing, and returns up to Most leaves after From others.
-	DrawLook DrawKind = iota
-	// DrawFreeze ends the first phase. The waiting users take part; they get the orders
-	// above Drawn.Limit, by their places, and users that come later get higher ones.
-	DrawFreeze
-	// DrawList returns up to Most users that have no new order yet, with an order above From.
-	DrawList
-	// DrawLeaves adds Leaves after From others; from 0 it begins again.
-	DrawLeaves
-	// DrawRoot publishes the leaves, of which there are Most, with Root.
-	DrawRoot
-	// DrawSeed publishes the seed and the value of the beacon.
-	DrawSeed
-	// DrawMove gives users their new orders, at most MaxMoves; order 0 is the end of the
-	// line. Users without a place up to the limit keep what they have.
-	DrawMove
-	// DrawOpen ends the draw when all users have their new orders.
-	DrawOpen
-)
-
-// MaxMoves bounds the moves and MaxLeaves the leaves of a step.
-const (
-	MaxMoves  = 200
-	MaxLeaves = 2000
-)
-
-// DrawStep is a step of a draw.
-type DrawStep struct {
-	Kind         DrawKind
-	Holder       uint64 // of the process that draws, 1 to 2^53
-	From         int64
-	Most         int
-	Leaves       []draw.Leaf
-	Root         []byte
-	Seed, Beacon []byte
-	Moves        []Admitted
-}
-
-// Phase of a room that opens at a time.
-type Phase uint8
-
-const (
-	// Gathering has users come and go in no order.
-	Gathering Phase = iota
-	// Frozen has fixed the users that take part.
-	Frozen
-	// Rooted has published the leaves and their root.
-	Rooted
-	// Seeded has published the seed and the beacon: users get their orders.
-	Seeded
-	// Opened has all in their order. The room opens at its time.
-	Opened
-)
-
-// Drawn answers a step.
-type Drawn struct {
-	State
-	Held         bool // the step was done for its holder, or was a look
-	Limit        int64
-	Count        int // leaves that were added
-	Root         []byte
-	Seed, Beacon []byte
-	Leaves       []draw.Leaf
-	Users        []Admitted
-}
 
 // SealedDraw is what [Settings] keep of a draw.
 type SealedDraw struct {
@@ -104,14 +21,14 @@ type SealedDraw struct {
 }
 
 // early says that the room has not opened yet.
-func (s *State) early() bool { return !s.Opens.IsZero() }
+func early(s State) bool { return !s.Opens.IsZero() }
 
 // OpenAt has a room open at a time, with a draw for the users that come before: see
 // docs/on-sale.md. The beacon names a value that is known only after the room freezes
 // and that no operator controls; Config.Beacon gets it. Empty: none. The zero time
 // takes an opening back. The opening can be moved until the room freezes.
 func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon string) (State, error) {
-	_, can := r.store.(Drawer)
+	_, can := r.store.(driver.Drawer)
 	switch {
 	case r.cfg.Settings == nil:
 		return State{}, invalid("an opening needs Config.Settings: the seed of its draw lies outside of the store")
@@ -125,14 +42,14 @@ func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon st
 		return State{}, err
 	}
 	switch {
-	case now.Phase != Gathering:
+	case now.Phase != driver.Gathering:
 		return State{}, invalid("the room has frozen or opened already; clear it to set another opening")
 	case now.Gated:
 		return State{}, invalid("a front gate is on, and its positions are the order; switch it off to open by a draw")
-	case !at.IsZero() && at.Sub(now.Now) < 2*FreezeBefore:
-		return State{}, invalid("the opening is at %s; give a time at least %s from now", at.Format(time.RFC3339), 2*FreezeBefore)
+	case !at.IsZero() && at.Sub(now.Now) < 2*driver.FreezeBefore:
+		return State{}, invalid("the opening is at %s; give a time at least %s from now", at.Format(time.RFC3339), 2*driver.FreezeBefore)
 	}
-	return r.change(ctx, event, Change{opening: &opening{at.UTC().Truncate(time.Millisecond), beacon}})
+	return r.changeOpening(ctx, event, driver.Change{}, &opening{at.UTC().Truncate(time.Millisecond), beacon})
 }
 
 // opening is what an operator asks for.
@@ -193,11 +110,11 @@ func (r *Room) Published(ctx context.Context, event string) (draw.Published, err
 		return draw.Published{}, err
 	}
 	p := draw.Published{Event: event, Opens: s.Opens, Commitment: s.Draw.Commitment, Beacon: s.Draw.Beacon}
-	d, err := l.draw(ctx, DrawStep{})
+	d, err := l.draw(ctx, driver.DrawStep{})
 	if err != nil {
 		return draw.Published{}, refused(ctx, err)
 	}
-	if d.Phase >= Rooted {
+	if d.Phase >= driver.Rooted {
 		p.Count, p.Root, p.Seed, p.Value = d.Count, d.Root, d.Seed, d.Beacon
 	}
 	return p, nil
@@ -210,7 +127,7 @@ func (r *Room) Leaves(ctx context.Context, event string, do func([]draw.Leaf) er
 		return err
 	}
 	for from := int64(0); ; {
-		d, err := l.draw(ctx, DrawStep{From: from, Most: MaxLeaves})
+		d, err := l.draw(ctx, driver.DrawStep{From: from, Most: driver.MaxLeaves})
 		if err != nil {
 			return refused(ctx, err)
 		}
@@ -269,10 +186,10 @@ func (r *Room) opened(event string, s Setting) (seed, key []byte, err error) {
 }
 
 // draw makes a step.
-func (l *line) draw(ctx context.Context, step DrawStep) (d Drawn, err error) {
-	drawer, can := l.room.store.(Drawer)
+func (l *line) draw(ctx context.Context, step driver.DrawStep) (d driver.Drawn, err error) {
+	drawer, can := l.room.store.(driver.Drawer)
 	if !can {
-		return Drawn{}, ErrNoDraw
+		return driver.Drawn{}, ErrNoDraw
 	}
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()

@@ -14,14 +14,15 @@ import (
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Draw makes a spy a [queue.Drawer].
-func (s *spy) Draw(ctx context.Context, event string, r queue.Rules, step queue.DrawStep) (queue.Drawn, error) {
+// Draw makes a spy a [driver.Drawer].
+func (s *spy) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
 	if err := s.called(ctx, fmt.Sprint("draw", step.Kind), event); err != nil {
-		return queue.Drawn{}, err
+		return driver.Drawn{}, err
 	}
-	return s.current().(queue.Drawer).Draw(ctx, event, r, step)
+	return s.current().(driver.Drawer).Draw(ctx, event, r, step)
 }
 
 // presale is a room that opens in a minute, with users in it.
@@ -138,7 +139,7 @@ func TestAnOpening(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		state, err := p.room.State(t.Context(), "show-1")
 		require.NoError(t, err)
-		require.Equal(t, queue.Opened, state.Phase, "all is drawn before the opening")
+		require.Equal(t, driver.Opened, state.Phase, "all is drawn before the opening")
 		require.Zero(t, state.Active, "and no user is in before it")
 		synctest.Wait()
 		time.Sleep(time.Until(p.opens) + 3*time.Second) // three ticks of ten
@@ -196,7 +197,7 @@ func TestSilentUsersAreNotDrawn(t *testing.T) {
 // TestADrawGoesOn: the process that draws is killed after any number of steps, and
 // another one brings it to the same end.
 func TestADrawGoesOn(t *testing.T) {
-	for _, kind := range []queue.DrawKind{queue.DrawFreeze, queue.DrawList, queue.DrawLeaves, queue.DrawRoot, queue.DrawSeed, queue.DrawMove, queue.DrawOpen} {
+	for _, kind := range []driver.DrawKind{driver.DrawFreeze, driver.DrawList, driver.DrawLeaves, driver.DrawRoot, driver.DrawSeed, driver.DrawMove, driver.DrawOpen} {
 		for _, before := range []bool{true, false} { // the step, or its answer
 			t.Run(fmt.Sprint(kind, before), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -354,7 +355,7 @@ func TestOpenAtRefuses(t *testing.T) {
 		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "drand round 1")
 		require.ErrorContains(t, err, "Config.Beacon")
 		other := open(t, p.store, queue.Config{Settings: p.kept})
-		_, err = other.Gate(t.Context(), "gated", queue.Gate{On: true})
+		_, err = other.Gate(t.Context(), "gated", driver.Gate{On: true})
 		require.NoError(t, err)
 		_, err = other.OpenAt(t.Context(), "gated", time.Now().Add(time.Hour), "")
 		require.ErrorContains(t, err, "front gate")

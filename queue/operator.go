@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // SetThreshold sets how many users may be active in an event; 0 admits no one. A
@@ -12,20 +14,20 @@ func (r *Room) SetThreshold(ctx context.Context, event string, n int) (State, er
 	if n < 0 {
 		return State{}, invalid("the threshold is %d; give 0 or more", n)
 	}
-	return r.change(ctx, event, Change{Threshold: &n})
+	return r.change(ctx, event, driver.Change{Threshold: &n})
 }
 
 // Pause stops admissions until Resume; the users inside stay, and the line goes on
 // to grow.
 func (r *Room) Pause(ctx context.Context, event string) (State, error) {
 	paused := true
-	return r.change(ctx, event, Change{Paused: &paused})
+	return r.change(ctx, event, driver.Change{Paused: &paused})
 }
 
 // Resume ends a pause.
 func (r *Room) Resume(ctx context.Context, event string) (State, error) {
 	paused := false
-	return r.change(ctx, event, Change{Paused: &paused})
+	return r.change(ctx, event, driver.Change{Paused: &paused})
 }
 
 // SetShares sets the shares of lanes of Config.Lanes for an event, by their names. Lanes that
@@ -40,44 +42,49 @@ func (r *Room) SetShares(ctx context.Context, event string, shares map[string]fl
 	}
 	all := map[string]float64{}
 	maps.Copy(all, shares)
-	return r.change(ctx, event, Change{Shares: all})
+	return r.change(ctx, event, driver.Change{Shares: all})
 }
 
 // SetChallenge turns the challenge of those who join an event on or off, in all processes
 // and in place of what each of them was configured to do. It is for the Join of a [Visitor] to
 // obey: package queuehttp does.
 func (r *Room) SetChallenge(ctx context.Context, event string, on bool) (State, error) {
-	return r.change(ctx, event, Change{Challenge: &on})
+	return r.change(ctx, event, driver.Change{Challenge: &on})
 }
 
 // Clear removes all users, from the line and from inside. Their tickets are worth
 // nothing.
 func (r *Room) Clear(ctx context.Context, event string) (State, error) {
-	return r.change(ctx, event, Change{Clear: true})
+	return r.change(ctx, event, driver.Change{Clear: true})
 }
 
-// Gate tells the room that a front gate was switched on or off: see [Gate].
-func (r *Room) Gate(ctx context.Context, event string, g Gate) (State, error) {
+// Gate tells the room that a front gate was switched on or off: see [driver.Gate].
+func (r *Room) Gate(ctx context.Context, event string, g driver.Gate) (State, error) {
 	if g.Positions < 0 {
 		return State{}, invalid("the gate has given out %d positions; give 0 or more", g.Positions)
 	}
-	return r.change(ctx, event, Change{Gate: &g})
+	return r.change(ctx, event, driver.Change{Gate: &g})
 }
 
 // State asks the store for the state of an event.
 func (r *Room) State(ctx context.Context, event string) (State, error) {
-	return r.change(ctx, event, Change{})
+	return r.change(ctx, event, driver.Change{})
 }
 
-func (r *Room) change(ctx context.Context, event string, c Change) (State, error) {
+func (r *Room) change(ctx context.Context, event string, c driver.Change) (State, error) {
+	return r.changeOpening(ctx, event, c, nil)
+}
+
+// changeOpening makes a change, and sets what an operator asks for as the opening, if anything.
+func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change, o *opening) (State, error) {
 	if err := checkEvent(event); err != nil {
 		return State{}, err
 	}
 	l := r.line(event, r.now())
 	bounded, cancel := r.boundedBy(ctx)
 	defer cancel()
-	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.Challenge != nil || c.opening != nil {
-		if err := r.keep(bounded, event, &c); err != nil {
+	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.Challenge != nil || o != nil {
+		if err := r.keep(bounded, event, &c, o); err != nil {
 			return State{}, err
 		}
 		l.setting.Store(nil)
@@ -98,7 +105,7 @@ func (r *Room) change(ctx context.Context, event string, c Change) (State, error
 
 // keep saves a change in the settings, if there are any, and makes it one of all that
 // is set.
-func (r *Room) keep(ctx context.Context, event string, c *Change) error {
+func (r *Room) keep(ctx context.Context, event string, c *driver.Change, o *opening) error {
 	if r.cfg.Settings == nil {
 		return nil
 	}
@@ -115,8 +122,8 @@ func (r *Room) keep(ctx context.Context, event string, c *Change) error {
 		if c.Challenge != nil {
 			s.Challenge = c.Challenge
 		}
-		if c.opening != nil {
-			return c.opening.set(r, event, s)
+		if o != nil {
+			return o.set(r, event, s)
 		}
 		if c.Clear && s.Draw != nil && len(s.Draw.Root) > 0 {
 			s.Opens, s.Draw = time.Time{}, nil // it is over

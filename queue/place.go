@@ -3,11 +3,13 @@ package queue
 import (
 	"context"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Visitor is the caller.
 type Visitor struct {
-	User string // 1 to MaxUser bytes
+	User string // 1 to 256 bytes
 	// Ticket is that of an earlier Place, empty the first time. A poll with a ticket
 	// costs no call of the store; a ticket of another user or event counts as none.
 	Ticket string
@@ -66,6 +68,25 @@ type Place struct {
 	Entry  Entry // of an active user
 }
 
+// Status of a user.
+type Status = driver.Status
+
+// The statuses of a user. Only a waiting user has a position, and only an active one may be
+// inside. A user is Gated when a front gate is
+// on and the visit has no position of it, or one that was used before: then there is no place in line.
+const (
+	None    = driver.None
+	Waiting = driver.Waiting
+	Active  = driver.Active
+	Gated   = driver.Gated
+)
+
+// State is the state of a room, as its store told it last.
+type State = driver.State
+
+// Lane is a part of the users of an event, such as members: see Config.Lanes.
+type Lane = driver.Lane
+
 // Entry is an admission.
 type Entry struct {
 	// ID is different for each admission of a user: the jti of an entry token, see
@@ -73,20 +94,4 @@ type Entry struct {
 	ID string
 	// Left is how long the place lasts.
 	Left time.Duration
-}
-
-// String returns the status as a word: "none", "waiting", "active" or "gated".
-func (s Status) String() string {
-	switch s {
-	case None:
-		return "none"
-	case Waiting:
-		return "waiting"
-	case Active:
-		return "active"
-	case Gated:
-		return "gated"
-	default:
-		return "unknown"
-	}
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -83,7 +85,7 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		forged := token.NewTickets(other).Seal(token.Ticket{Event: "show-1", User: "b", Epoch: 1, Order: 1})
+		forged := seal.NewTickets(other).Seal(seal.Ticket{Event: "show-1", User: "b", Epoch: 1, Order: 1})
 		place := check(t, room, "b", tickets["b"])
 		for name, ticket := range map[string]string{
 			"another's": tickets["a"], "forged": forged, "garbage": "x", "cut": tickets["b"][:20], "huge": strings.Repeat("x", 1<<20),
@@ -93,7 +95,7 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 			}
 		}
 		// A number of another epoch is not that of this line.
-		sealer := token.NewTickets(ring(t))
+		sealer := seal.NewTickets(ring(t))
 		another, err := sealer.Open(tickets["a"], "show-1", "a")
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +143,7 @@ func TestTheTurnComesWithTheNextPoll(t *testing.T) {
 		if _, err := room.SetThreshold(ctx, "show-1", 2); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Admit(ctx, "show-1", queue.Rules{Threshold: 2, Active: time.Minute, Seen: time.Hour, NoShow: time.Minute, Tick: time.Second, Batch: 100, SweepEvery: time.Minute, Settle: time.Second}); err != nil {
+		if _, err := store.Admit(ctx, "show-1", driver.Rules{Threshold: 2, Active: time.Minute, Seen: time.Hour, NoShow: time.Minute, Tick: time.Second, Batch: 100, SweepEvery: time.Minute, Settle: time.Second}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -205,7 +207,7 @@ func TestWhatCannotBeIsRefusedBeforeTheStore(t *testing.T) {
 		"verify":    func() error { return room.Verify(ctx, "a b", "u", "1-1") },
 		"threshold": func() error { _, err := room.SetThreshold(ctx, "a", -1); return err },
 		"pause":     func() error { _, err := room.Pause(ctx, ""); return err },
-		"gate":      func() error { _, err := room.Gate(ctx, "a", queue.Gate{On: true, Positions: -1}); return err },
+		"gate":      func() error { _, err := room.Gate(ctx, "a", driver.Gate{On: true, Positions: -1}); return err },
 	} {
 		if err := call(); !errors.Is(err, queue.ErrInvalid) || fault.Of(err) != fault.Permanent {
 			t.Errorf("%s: %v", name, err)
@@ -241,7 +243,7 @@ func TestOperator(t *testing.T) {
 		if place := check(t, room, "b", tickets["b"]); place.WaitKnown || place.Threshold != 0 {
 			t.Errorf("threshold 0: %+v", place)
 		}
-		if state, err = room.Gate(ctx, "show-1", queue.Gate{On: true, Positions: 10}); err != nil || !state.Gated {
+		if state, err = room.Gate(ctx, "show-1", driver.Gate{On: true, Positions: 10}); err != nil || !state.Gated {
 			t.Errorf("gate: %+v, %v", state, err)
 		}
 		place, err := room.Check(ctx, "show-1", queue.Visitor{User: "d"})
@@ -265,10 +267,10 @@ func TestOperator(t *testing.T) {
 // inside is a store by which each user is inside by one admission.
 type inside struct{ *spy }
 
-func (inside) Visit(_ context.Context, _ string, _ queue.Rules, _ queue.Beats, v []queue.Visit) (queue.Visited, error) {
-	seen := queue.Visited{State: queue.State{Epoch: 3}}
+func (inside) Visit(_ context.Context, _ string, _ driver.Rules, _ driver.Beats, v []driver.Visit) (driver.Visited, error) {
+	seen := driver.Visited{State: queue.State{Epoch: 3}}
 	for range v {
-		seen.Outcomes = append(seen.Outcomes, queue.Outcome{Status: queue.Active, Order: 5})
+		seen.Outcomes = append(seen.Outcomes, driver.Outcome{Status: queue.Active, Order: 5})
 	}
 	return seen, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/complaint"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 const (
@@ -33,8 +34,8 @@ type mark struct{ at, order int64 }
 // recorded notes the users whose turn has come, and records the room from time to time.
 // Figures never hold up an admission: an error is logged, and their counts are kept for
 // the next attempt.
-func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
-	recorder, ok := l.room.store.(Recorder)
+func (l *line) recorded(ctx context.Context, s State, turns []driver.Admitted) {
+	recorder, ok := l.room.store.(driver.Recorder)
 	if !ok {
 		return
 	}
@@ -65,7 +66,7 @@ func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
 		return
 	}
 	r.next = now + recordEvery
-	one := Sample{
+	one := driver.Sample{
 		Minute: s.Now.Unix() / 60, Epoch: s.Epoch, Joined: s.Joined, Entered: s.Entered, NoShows: s.NoShows,
 		Waiting: s.Waiting, Entitled: s.Entitled, Active: s.Active, Returned: s.Returned, Returning: s.Returning,
 		Highest: l.top.Load(), Waits: r.waits, Laned: r.laned,
@@ -83,7 +84,7 @@ func (l *line) recorded(ctx context.Context, s State, turns []Admitted) {
 }
 
 // begin takes what the others have seen.
-func (r *record) begin(s State, samples []Sample) {
+func (r *record) begin(s State, samples []driver.Sample) {
 	r.loaded, r.waits = true, map[int]int64{}
 	for _, one := range samples {
 		r.mark(min((one.Minute+1)*60_000, s.Now.UnixMilli()), one.Highest, one.Joined)
@@ -97,7 +98,7 @@ func (r *record) mark(at, order, joined int64) {
 		return
 	}
 	first := order - joined
-	if began := first / 1000; len(r.marks) == 0 && began <= at && at-began < KeepFigures.Milliseconds() {
+	if began := first / 1000; len(r.marks) == 0 && began <= at && at-began < driver.KeepFigures.Milliseconds() {
 		r.marks = append(r.marks, mark{began, first})
 	}
 	if len(r.marks) >= maxMarks { // every second one, so that older times are less exact

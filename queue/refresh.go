@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Bounds of a refresh: a line of so many looks has more people than the world, and
@@ -82,7 +84,7 @@ func (l *line) look(ctx context.Context, now time.Duration) (*snapshot, error) {
 	return nil, errors.New("the line's blocks have no end")
 }
 
-func (l *line) lookOnce(ctx context.Context, epoch, version uint64) (view View, err error) {
+func (l *line) lookOnce(ctx context.Context, epoch, version uint64) (view driver.View, err error) {
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
 	err = l.ask(func() (err error) {

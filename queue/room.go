@@ -8,18 +8,20 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
 // Room is the waiting room of all events of a process. Its methods are safe for
 // concurrent use. It has no goroutine.
 type Room struct {
-	store   Store
-	tickets *token.Tickets
-	secrets *token.Secrets
+	store   driver.Store
+	tickets *seal.Tickets
+	secrets *seal.Secrets
 	holder  uint64 // of draws
 	cfg     Config
-	rules   Rules
+	rules   driver.Rules
 	start   time.Time
 
 	lines    sync.Map // of *line, by event
@@ -33,7 +35,7 @@ type Room struct {
 
 // New makes a room. The keys sign its tickets, and must be the same in all
 // processes that share the store.
-func New(store Store, keys *token.Ring, cfg Config) (*Room, error) {
+func New(store driver.Store, keys *token.Ring, cfg Config) (*Room, error) {
 	switch {
 	case store == nil:
 		return nil, errors.New("queue: the store is nil; make one with memqueue.New or redisqueue.New")
@@ -44,7 +46,7 @@ func New(store Store, keys *token.Ring, cfg Config) (*Room, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Room{store: store, tickets: token.NewTickets(keys), secrets: token.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
+	return &Room{store: store, tickets: seal.NewTickets(keys), secrets: seal.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
 }
 
 // now is the room's clock: the time since it was made.
@@ -64,21 +66,21 @@ func (r *Room) boundedBy(ctx context.Context) (context.Context, context.CancelFu
 // Check admits a user if there is a place, else lines the user up, and returns the
 // place. With the ticket of a waiting user it usually costs no call of the store.
 func (r *Room) Check(ctx context.Context, event string, v Visitor) (Place, error) {
-	return r.poll(ctx, event, Check, v)
+	return r.poll(ctx, event, driver.Check, v)
 }
 
 // Heartbeat returns a user's place and lines no user up; it is a sign of life like
 // the other polls.
 func (r *Room) Heartbeat(ctx context.Context, event string, v Visitor) (Place, error) {
-	return r.poll(ctx, event, Heartbeat, v)
+	return r.poll(ctx, event, driver.Heartbeat, v)
 }
 
 // Status returns a user's place; it is a sign of life as well.
 func (r *Room) Status(ctx context.Context, event string, v Visitor) (Place, error) {
-	return r.poll(ctx, event, Heartbeat, v)
+	return r.poll(ctx, event, driver.Heartbeat, v)
 }
 
-func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Place, error) {
+func (r *Room) poll(ctx context.Context, event string, kind driver.Kind, v Visitor) (Place, error) {
 	if err := checkEvent(event); err != nil {
 		return Place{}, err
 	}
@@ -90,7 +92,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 	}
 	now := r.now()
 	l := r.line(event, now)
-	visit := Visit{Kind: kind, User: v.User, Position: max(0, v.Position), Lane: v.Lane}
+	visit := driver.Visit{Kind: kind, User: v.User, Position: max(0, v.Position), Lane: v.Lane}
 	if v.Ticket != "" {
 		ticket, err := r.tickets.Open(v.Ticket, event, v.User)
 		if err != nil {
@@ -107,7 +109,7 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 				l.send(ctx, false)
 			}
 			position := place.Position
-			if s.state.early() {
+			if early(s.state) {
 				position = place.Waiting
 			}
 			place.Ticket = l.renewed(visit, position, s.state.Now, v.Ticket)
@@ -122,14 +124,14 @@ func (r *Room) poll(ctx context.Context, event string, kind Kind, v Visitor) (Pl
 
 // Leave takes a user out, from the line or from inside; others may leave as well.
 func (r *Room) Leave(ctx context.Context, event, user string) error {
-	_, err := r.once(ctx, event, Visit{Kind: Leave, User: user})
+	_, err := r.once(ctx, event, driver.Visit{Kind: driver.Leave, User: user})
 	return err
 }
 
 // Done gives the place of a user inside back early. It does not change waiting
 // users.
 func (r *Room) Done(ctx context.Context, event, user string) error {
-	_, err := r.once(ctx, event, Visit{Kind: Done, User: user})
+	_, err := r.once(ctx, event, driver.Visit{Kind: driver.Done, User: user})
 	return err
 }
 
@@ -140,7 +142,7 @@ func (r *Room) Verify(ctx context.Context, event, user, entry string) error {
 	if !ok {
 		return ErrNotActive
 	}
-	a, err := r.once(ctx, event, Visit{Kind: Verify, User: user, Entry: order})
+	a, err := r.once(ctx, event, driver.Visit{Kind: driver.Verify, User: user, Entry: order})
 	if err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func (r *Room) Verify(ctx context.Context, event, user, entry string) error {
 }
 
 // once makes a visit that is no poll.
-func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) {
+func (r *Room) once(ctx context.Context, event string, v driver.Visit) (answer, error) {
 	if err := checkEvent(event); err != nil {
 		return answer{}, err
 	}
@@ -169,12 +171,12 @@ func (r *Room) once(ctx context.Context, event string, v Visit) (answer, error) 
 }
 
 // place is the answer to a visitor.
-func (l *line) place(o Outcome, s State) Place {
+func (l *line) place(o driver.Outcome, s State) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
 		Paused: s.Paused, Settling: s.Settling, SoldOut: s.SoldOut(),
 	}
-	if o.Status == Waiting && s.early() {
+	if o.Status == Waiting && early(s) {
 		return l.placeEarly(p, s)
 	}
 	switch o.Status {
@@ -185,12 +187,12 @@ func (l *line) place(o Outcome, s State) Place {
 		if o.Returner {
 			p.Behind = max(0, s.Returning-p.Position)
 		}
-		turn := s.turnOf(o, p.Position)
-		if f := l.foresee(s); f != nil && s.reaches(turn) {
+		turn := turnOf(s, o, p.Position)
+		if f := l.foresee(s); f != nil && reaches(s, turn) {
 			w := f.after(s.Settling, turn)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
 			if len(l.room.cfg.Lanes) > 0 && !o.Returner {
-				p.WaitHigh = later(0, w.high.Seconds()*s.slower())
+				p.WaitHigh = later(0, w.high.Seconds()*slower(s))
 			}
 		}
 	case Active:

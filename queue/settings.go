@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Settings keep what operators set for events outside of the store, which may lose
@@ -84,8 +85,8 @@ func unsaved(cause error) error {
 }
 
 // copyOf is the change that brings a setting into the store.
-func copyOf(s Setting) Change {
-	c := Change{Settings: &s.Version, Threshold: s.Threshold, Challenge: s.Challenge}
+func copyOf(s Setting) driver.Change {
+	c := driver.Change{Settings: &s.Version, Threshold: s.Threshold, Challenge: s.Challenge}
 	if s.Version > 0 {
 		c.Paused, c.Opens, c.Shares = &s.Paused, &s.Opens, s.Shares
 		if c.Shares == nil {

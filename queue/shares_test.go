@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // The shares of lanes that an operator sets are saved first, hold in all processes at once,
@@ -23,7 +24,7 @@ func TestSharesOfAnEvent(t *testing.T) {
 			for _, r := range of {
 				s, err := r.State(t.Context(), "show-1")
 				require.NoError(t, err)
-				require.Equal(t, [queue.MaxLanes]queue.Lane{{Name: "member", Share: member}, {Name: "invited", Share: invited}}, s.Lanes)
+				require.Equal(t, [driver.MaxLanes]queue.Lane{{Name: "member", Share: member}, {Name: "invited", Share: invited}}, s.Lanes)
 			}
 		}
 		want(0.1, 0.2, room, other)

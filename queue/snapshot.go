@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // snapshot is the line of an event at a moment. It never changes, so that all
@@ -23,7 +25,7 @@ type block struct {
 	heard  *heard         // the same in later snapshots
 }
 
-const words = BlockSize / 64
+const words = driver.BlockSize / 64
 
 // find counts the orders waiting before an order; found is nil unless it waits too.
 func (s *snapshot) find(order int64) (ahead int, found *block) {
@@ -31,7 +33,7 @@ func (s *snapshot) find(order int64) (ahead int, found *block) {
 	if b == nil {
 		return 0, nil
 	}
-	at := order % BlockSize
+	at := order % driver.BlockSize
 	word, bit := at/64, uint64(1)<<(at%64)
 	if b.bits[word]&bit == 0 {
 		return 0, nil
@@ -49,7 +51,7 @@ func (s *snapshot) block(order int64) *block {
 	if order < 0 || len(s.blocks) == 0 {
 		return nil
 	}
-	number := order / BlockSize
+	number := order / driver.BlockSize
 	guess := number - s.blocks[0].number
 	if guess >= 0 && guess < int64(len(s.blocks)) && s.blocks[guess].number == number {
 		return &s.blocks[guess]
@@ -72,7 +74,7 @@ func compare(b block, number int64) int {
 }
 
 // with is the snapshot after a view: a new one.
-func (s *snapshot) with(v View, at time.Duration) *snapshot {
+func (s *snapshot) with(v driver.View, at time.Duration) *snapshot {
 	next := &snapshot{state: v.State, version: v.Version, at: at}
 	var old []block
 	if s != nil && !v.Full && s.state.Epoch == v.Epoch {
@@ -111,7 +113,7 @@ func (s *snapshot) top() int64 {
 	last := s.blocks[len(s.blocks)-1]
 	for i := words - 1; i >= 0; i-- {
 		if w := last.bits[i]; w != 0 {
-			return last.number*BlockSize + int64(i*64+bits.Len64(w)-1)
+			return last.number*driver.BlockSize + int64(i*64+bits.Len64(w)-1)
 		}
 	}
 	return 0

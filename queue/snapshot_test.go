@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // naive is a line as a set of orders, with the version of each block's last change.
@@ -25,7 +27,7 @@ func (n *naive) set(order int64, waits bool) {
 		return
 	}
 	n.version++
-	n.blocks[order/BlockSize] = n.version
+	n.blocks[order/driver.BlockSize] = n.version
 	if waits {
 		n.orders[order] = true
 	} else {
@@ -36,15 +38,15 @@ func (n *naive) set(order int64, waits bool) {
 // empty removes all orders of a block.
 func (n *naive) empty(block int64) {
 	for order := range n.orders {
-		if order/BlockSize == block {
+		if order/driver.BlockSize == block {
 			n.set(order, false)
 		}
 	}
 }
 
 // view is a store's answer, with at most most blocks.
-func (n *naive) view(epoch, version uint64, most int) View {
-	v := View{State: State{Epoch: n.epoch, Waiting: len(n.orders)}, Version: version}
+func (n *naive) view(epoch, version uint64, most int) driver.View {
+	v := driver.View{State: State{Epoch: n.epoch, Waiting: len(n.orders)}, Version: version}
 	if epoch != n.epoch || version < n.floor {
 		v.Full, v.Version, version = true, 0, 0
 	}
@@ -64,15 +66,15 @@ func (n *naive) view(epoch, version uint64, most int) View {
 		if v.More {
 			v.Version = n.blocks[number]
 		}
-		b := Block{Number: number}
-		for i := range int64(BlockSize) {
-			if n.orders[number*BlockSize+i] {
+		b := driver.Block{Number: number}
+		for i := range int64(driver.BlockSize) {
+			if n.orders[number*driver.BlockSize+i] {
 				b.Bits[i/64] |= 1 << (i % 64)
 			}
 		}
 		v.Blocks = append(v.Blocks, b)
 	}
-	slices.SortFunc(v.Blocks, func(a, b Block) int { return int(a.Number - b.Number) })
+	slices.SortFunc(v.Blocks, func(a, b driver.Block) int { return int(a.Number - b.Number) })
 	return v
 }
 
@@ -85,7 +87,7 @@ func (n *naive) prune() {
 	}
 	for order := range n.orders {
 		n.version++
-		n.blocks[order/BlockSize] = n.version
+		n.blocks[order/driver.BlockSize] = n.version
 	}
 }
 
@@ -115,7 +117,7 @@ func TestSnapshotIsTheLine(t *testing.T) {
 		// Few blocks with gaps between them, and both ends of each.
 		order := rapid.Custom(func(t *rapid.T) int64 {
 			block := rapid.SampledFrom([]int64{0, 1, 2, 3, 900, 901, 1 << 40, 1<<40 + 1}).Draw(t, "block")
-			return block*BlockSize + rapid.SampledFrom([]int64{0, 1, 62, 63, 64, 511, 1022, 1023}).Draw(t, "at")
+			return block*driver.BlockSize + rapid.SampledFrom([]int64{0, 1, 62, 63, 64, 511, 1022, 1023}).Draw(t, "at")
 		})
 		var kept *snapshot // an older one, which must not change
 		var keptOrders map[int64]bool
@@ -123,7 +125,7 @@ func TestSnapshotIsTheLine(t *testing.T) {
 			for range rapid.IntRange(0, 30).Draw(t, "changes") {
 				at := order.Draw(t, "order")
 				if rapid.IntRange(0, 9).Draw(t, "all") == 0 {
-					n.empty(at / BlockSize)
+					n.empty(at / driver.BlockSize)
 				}
 				n.set(at, rapid.IntRange(0, 2).Draw(t, "waits") > 0)
 			}
@@ -178,8 +180,8 @@ func TestUnchangedBlocksAreShared(t *testing.T) {
 }
 
 // fullView is a line of n full blocks.
-func fullView(version uint64, n int) View {
-	v := View{State: State{Epoch: 1, Waiting: n * BlockSize}, Version: version, Full: true, Blocks: make([]Block, n)}
+func fullView(version uint64, n int) driver.View {
+	v := driver.View{State: State{Epoch: 1, Waiting: n * driver.BlockSize}, Version: version, Full: true, Blocks: make([]driver.Block, n)}
 	for i := range v.Blocks {
 		v.Blocks[i].Number = int64(i) + 1_660_000_000_000
 		for w := range v.Blocks[i].Bits {
@@ -194,10 +196,10 @@ const millionBlocks = 977
 // BenchmarkRank is a rank in a line of a million.
 func BenchmarkRank(b *testing.B) {
 	s := (*snapshot)(nil).with(fullView(1, millionBlocks), 0)
-	first := s.blocks[0].number * BlockSize
+	first := s.blocks[0].number * driver.BlockSize
 	orders := make([]int64, 4096)
 	for i := range orders {
-		orders[i] = first + rand.Int64N(millionBlocks*BlockSize)
+		orders[i] = first + rand.Int64N(millionBlocks*driver.BlockSize)
 	}
 	i := 0
 	for b.Loop() {
@@ -240,13 +242,13 @@ func TestMemoryForEach(t *testing.T) {
 	for range times {
 		s := (*snapshot)(nil).with(v, 0)
 		for i := range s.blocks {
-			s.blocks[i].heard.first(1, s.blocks[i].number*BlockSize)
+			s.blocks[i].heard.first(1, s.blocks[i].number*driver.BlockSize)
 		}
 	}
 	runtime.ReadMemStats(&end)
 	size := (end.TotalAlloc - start.TotalAlloc) / times
 	// Twice, since the next snapshot is built beside it.
-	if each := 2 * float64(size) / (millionBlocks * BlockSize); each >= 1 {
+	if each := 2 * float64(size) / (millionBlocks * driver.BlockSize); each >= 1 {
 		t.Errorf("%.2f bytes for each who waits", each)
 	}
 }

@@ -1,21 +1,26 @@
 package queue
 
-import "math"
+import (
+	"math"
+	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
 // stayCurve is the share of stays that last longer than a time.
 type stayCurve struct {
-	from   [StayBuckets + 1]float64 // the least length of a bucket in s
-	hazard [StayBuckets]float64     // the share that ends in a second, of those that lasted so long
-	passed [StayBuckets]float64     // the sum of the hazards up to a bucket
-	limit  float64                  // s: no stay lasts longer
-	ended  float64                  // how many stays the curve was made of
+	from   [driver.StayBuckets + 1]float64 // the least length of a bucket in s
+	hazard [driver.StayBuckets]float64     // the share that ends in a second, of those that lasted so long
+	passed [driver.StayBuckets]float64     // the sum of the hazards up to a bucket
+	limit  float64                         // s: no stay lasts longer
+	ended  float64                         // how many stays the curve was made of
 }
 
 // unseen is the part of what is left of Active after which stays end that are older
 // than all that were seen.
 const unseen = 0.55
 
-// curve estimates how long users stay from those that have left and those that are
+// curveOf estimates how long users stay from those that have left and those that are
 // inside, whose stay is at least their age so far: the product-limit estimator of
 // Kaplan and Meier (Nonparametric Estimation from Incomplete Observations, Journal
 // of the American Statistical Association 53, 1958), here with a constant hazard
@@ -26,13 +31,13 @@ const unseen = 0.55
 // to end after 55 % of what is left of Active by then at the latest, which is within
 // a factor of two if they last from 30 % of Active to all of it, and before with a
 // hazard between the last one that was seen and that of this time.
-func (s *Stays) curve() stayCurve {
+func curveOf(s *driver.Stays) stayCurve {
 	c := stayCurve{limit: s.Active.Seconds()}
-	for i := 1; i < StayBuckets; i++ {
+	for i := 1; i < driver.StayBuckets; i++ {
 		c.from[i] = math.Exp2(float64(i) / 2)
 	}
-	c.from[StayBuckets] = math.Inf(1)
-	oldest := s.oldest(&c)
+	c.from[driver.StayBuckets] = math.Inf(1)
+	oldest := oldestOf(s, &c)
 	if oldest < c.limit {
 		c.limit = oldest + unseen*(c.limit-oldest)
 	}
@@ -67,15 +72,15 @@ func (s *Stays) curve() stayCurve {
 	return c
 }
 
-// oldest is the age in s that a part of the users, not just some of them, has reached.
-func (s *Stays) oldest(c *stayCurve) float64 {
+// oldestOf is the age in s that a part of the users, not just some of them, has reached.
+func oldestOf(s *driver.Stays, c *stayCurve) float64 {
 	inside := 0
 	for _, cohort := range s.Inside {
 		inside += cohort.Users
 	}
 	few := max(1, int64(inside/50))
 	beyond, age := int64(0), 0.0
-	for i := StayBuckets - 1; i >= 0 && beyond < few; i-- {
+	for i := driver.StayBuckets - 1; i >= 0 && beyond < few; i-- {
 		beyond += s.Ended[i]
 		age = c.from[i]
 	}
@@ -88,13 +93,6 @@ func (s *Stays) oldest(c *stayCurve) float64 {
 	return age
 }
 
-func bucketOf(seconds float64) int {
-	if seconds < 1 {
-		return 0
-	}
-	return min(int(2*math.Log2(seconds)), StayBuckets-1)
-}
-
 // longer is the share of stays longer than a time in s.
 func (c *stayCurve) longer(seconds float64) float64 {
 	switch {
@@ -103,7 +101,7 @@ func (c *stayCurve) longer(seconds float64) float64 {
 	case seconds <= 0:
 		return 1
 	}
-	i := bucketOf(seconds)
+	i := driver.StayBucket(time.Duration(seconds * float64(time.Second)))
 	return math.Exp(-c.passed[i] - c.hazard[i]*(seconds-c.from[i]))
 }
 

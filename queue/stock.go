@@ -5,38 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"time"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
-
-// Stock is how many users an event can still serve, as the store was told last.
-type Stock struct {
-	// Known is false without [Config.Stock], and when it has not answered for too long.
-	Known bool
-	// Left is how many users the event could serve at At, those inside then included.
-	Left int
-	// At is when the store was told, by its own clock. It is zero before the first time.
-	At time.Time
-}
-
-// MaxStock is the greatest Stock.Left: a greater answer of [Config.Stock] counts as that.
-const MaxStock = math.MaxInt32
 
 // stockLasts is how long the last answer of Config.Stock holds while there is no other,
 // and how long an event without any answer admits no user.
 const stockLasts = time.Minute
 
-// SoldOut says that the stock is used up: no user enters before some of it comes back.
-func (s State) SoldOut() bool { return s.Stock.Known && s.Stock.Left == 0 }
-
-// HeldByStock says that users wait, and that more of them could enter by the threshold
-// than by the stock.
-func (s State) HeldByStock() bool {
-	return s.Stock.Known && s.Stock.Left < s.Threshold && s.Waiting > 0
-}
-
 // places are as many as users may be inside, by the threshold and by the stock.
-func (s State) places() int {
+func places(s State) int {
 	if s.Stock.Known {
 		return min(s.Threshold, s.Stock.Left)
 	}
@@ -44,7 +23,7 @@ func (s State) places() int {
 }
 
 // reaches says whether the stock is enough for a position, if all users before it buy.
-func (s State) reaches(position int) bool {
+func reaches(s State, position int) bool {
 	return !s.Stock.Known || position <= s.Stock.Left
 }
 
@@ -62,10 +41,10 @@ func (l *line) restock(ctx context.Context) {
 	}
 	left, err := l.askStock(ctx)
 	l.stocked(ctx, err)
-	stock := Stock{Known: true, Left: min(left, MaxStock)}
+	stock := driver.Stock{Known: true, Left: min(left, driver.MaxStock)}
 	if err != nil {
 		l.counts.stockFailed.Add(1)
-		if stock = (Stock{}); !l.outlived() {
+		if stock = (driver.Stock{}); !l.outlived() {
 			return
 		}
 	}
@@ -75,7 +54,7 @@ func (l *line) restock(ctx context.Context) {
 // forgetStock forgets a stock that is not asked for any more.
 func (l *line) forgetStock(ctx context.Context) {
 	if s := l.state.Load(); s != nil && s.Stock.Known {
-		l.tellStock(ctx, Stock{})
+		l.tellStock(ctx, driver.Stock{})
 	}
 }
 
@@ -145,12 +124,12 @@ func (l *line) outlived() bool {
 }
 
 // tellStock brings the stock into the store. If that fails, the next tick tells it.
-func (l *line) tellStock(ctx context.Context, stock Stock) {
+func (l *line) tellStock(ctx context.Context, stock driver.Stock) {
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
 	var state State
 	err := l.ask(func() (err error) {
-		state, err = l.room.store.Change(ctx, l.event, l.room.rules, Change{Stock: &stock})
+		state, err = l.room.store.Change(ctx, l.event, l.room.rules, driver.Change{Stock: &stock})
 		return err
 	})
 	if err == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // house is the stock of an event.
@@ -320,7 +321,7 @@ func TestASlowStockDoesNotSlowThePace(t *testing.T) {
 		room := open(t, newSpy(t), queue.Config{Batch: 2, Intervals: seldom, NotifyTurn: let.note,
 			Stock: func(context.Context, string) (int, error) {
 				time.Sleep(700 * time.Millisecond)
-				return queue.MaxStock, nil
+				return driver.MaxStock, nil
 			}})
 		line(t, room, 100)
 		_, err := room.SetThreshold(t.Context(), "show-1", 100)

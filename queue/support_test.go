@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -21,7 +22,7 @@ func ring(t testing.TB) *token.Ring {
 	return r
 }
 
-func open(t testing.TB, store queue.Store, cfg queue.Config) *queue.Room {
+func open(t testing.TB, store driver.Store, cfg queue.Config) *queue.Room {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -35,11 +36,11 @@ func open(t testing.TB, store queue.Store, cfg queue.Config) *queue.Room {
 
 // spy is a store that counts its calls and can be made to fail.
 type spy struct {
-	queue.Store
+	driver.Store
 	mu      sync.Mutex
 	calls   map[string]int
-	beats   []queue.Beats
-	visits  [][]queue.Visit
+	beats   []driver.Beats
+	visits  [][]driver.Visit
 	servers int64 // more than the store says
 	before  func(ctx context.Context, call, event string) error
 }
@@ -65,7 +66,7 @@ func (s *spy) called(ctx context.Context, call, event string) error {
 }
 
 // current is the store, which a loss of its data replaces.
-func (s *spy) current() queue.Store {
+func (s *spy) current() driver.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Store
@@ -98,7 +99,7 @@ func (s *spy) heard() (orders []int64) {
 }
 
 // known is what the last visit said that its process knows, since it was last asked for.
-func (s *spy) known() (last queue.Beats) {
+func (s *spy) known() (last driver.Beats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.beats); n > 0 {
@@ -108,9 +109,9 @@ func (s *spy) known() (last queue.Beats) {
 	return last
 }
 
-func (s *spy) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+func (s *spy) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, v []driver.Visit) (driver.Visited, error) {
 	if err := s.called(ctx, "visit", event); err != nil {
-		return queue.Visited{}, err
+		return driver.Visited{}, err
 	}
 	s.mu.Lock()
 	s.beats, s.visits = append(s.beats, b), append(s.visits, v)
@@ -120,28 +121,28 @@ func (s *spy) Visit(ctx context.Context, event string, r queue.Rules, b queue.Be
 	return got, err
 }
 
-func (s *spy) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (s *spy) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	if err := s.called(ctx, "look", event); err != nil {
-		return queue.View{}, err
+		return driver.View{}, err
 	}
 	return s.current().Look(ctx, event, r, epoch, version)
 }
 
-func (s *spy) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (s *spy) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	if err := s.called(ctx, "admit", event); err != nil {
-		return queue.Admission{}, err
+		return driver.Admission{}, err
 	}
 	return s.current().Admit(ctx, event, r)
 }
 
-func (s *spy) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+func (s *spy) Sweep(ctx context.Context, event string, r driver.Rules, from int64) (driver.Swept, error) {
 	if err := s.called(ctx, "sweep", event); err != nil {
-		return queue.Swept{}, err
+		return driver.Swept{}, err
 	}
 	return s.current().Sweep(ctx, event, r, from)
 }
 
-func (s *spy) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+func (s *spy) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (queue.State, error) {
 	if err := s.called(ctx, "change", event); err != nil {
 		return queue.State{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // stepped is a store whose sweeps take many steps.
@@ -19,14 +20,14 @@ type stepped struct {
 	froms []int64
 }
 
-func (s *stepped) Sweep(_ context.Context, _ string, _ queue.Rules, from int64) (queue.Swept, error) {
+func (s *stepped) Sweep(_ context.Context, _ string, _ driver.Rules, from int64) (driver.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.froms = append(s.froms, from)
 	if from == 2 && len(s.froms) == 3 {
-		return queue.Swept{}, errors.New("once")
+		return driver.Swept{}, errors.New("once")
 	}
-	return queue.Swept{Next: from + 1, Done: from == 4}, nil
+	return driver.Swept{Next: from + 1, Done: from == 4}, nil
 }
 
 func TestASweepGoesOnWhereItWas(t *testing.T) {
@@ -61,11 +62,11 @@ func (a *moody) set(down bool, jump time.Duration) {
 	a.down, a.jump = down, a.jump+jump
 }
 
-func (a *moody) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (a *moody) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.down {
-		return queue.Admission{}, errors.New("away")
+		return driver.Admission{}, errors.New("away")
 	}
 	admission, err := a.spy.Admit(ctx, event, r)
 	admission.Now = admission.Now.Add(a.jump)

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
-	"github.com/millrace-go/millrace/queue/token"
 )
 
 // loses makes the spy's store lose its data.
@@ -166,7 +166,7 @@ func TestATicketWithoutATimeIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSpy(t)
 		room := open(t, store, queue.Config{})
-		tickets, sealer := fill(t, room, "a", "b"), token.NewTickets(ring(t))
+		tickets, sealer := fill(t, room, "a", "b"), seal.NewTickets(ring(t))
 		ticket, err := sealer.Open(tickets["b"], "show-1", "b")
 		if err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestLostWritesCostNoPlace(t *testing.T) {
 		store, log := newSpy(t), new(strings.Builder)
 		room := open(t, store, queue.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
 		tickets := fill(t, room, "a", "b")
-		lost, err := token.NewTickets(ring(t)).Open(check(t, room, "lost", "").Ticket, "show-1", "lost")
+		lost, err := seal.NewTickets(ring(t)).Open(check(t, room, "lost", "").Ticket, "show-1", "lost")
 		if err != nil {
 			t.Fatal(err)
 		}

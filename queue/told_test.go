@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // A visit to the store may find a better place than the snapshot's. A later poll
@@ -79,7 +80,7 @@ type lateLook struct {
 	gate chan struct{}
 }
 
-func (l *lateLook) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (l *lateLook) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	v, err := l.spy.Look(ctx, event, r, epoch, version)
 	select {
 	case <-l.gate:

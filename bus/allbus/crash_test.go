@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -91,7 +92,7 @@ func TestAMessageThatKillsItsProcess(t *testing.T) {
 					}
 					continue
 				case m := <-letters:
-					if m.Metadata[bus.DLQReason] != bus.ReasonCrashed || string(m.Payload) != "poison" {
+					if m.Metadata[driver.DLQReason] != bus.ReasonCrashed || string(m.Payload) != "poison" {
 						t.Errorf("the dead letter is %s: %v", m.Payload, m.Metadata)
 					}
 				case <-time.After(time.Minute):

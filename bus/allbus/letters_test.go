@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -117,7 +118,7 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 			for range took {
 				select {
 				case m := <-letters:
-					if m.Metadata[bus.DLQOriginalTopic] != topic || m.Metadata[bus.DLQError] == "" {
+					if m.Metadata[driver.DLQOriginalTopic] != topic || m.Metadata[driver.DLQError] == "" {
 						t.Errorf("a dead letter's metadata are %v", m.Metadata)
 					}
 					sizes = append(sizes, max(len(m.Payload), len(m.Metadata["long"])))

@@ -9,7 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -35,7 +35,7 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 
 // Pending implements driver.Pender for the redrive group, in the same way as Browse.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
-	if group != bus.RedriveGroup {
+	if group != busdriver.RedriveGroup {
 		return nil, fmt.Errorf("amqpbus: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)
 	}
 	var oldest []amqp.Delivery

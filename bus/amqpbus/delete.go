@@ -7,18 +7,19 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // Groups implements driver.GroupAdmin for the groups that [driver.Lag] knows: AMQP cannot list
 // queues. A queue has no positions.
-func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]busdriver.Group, error) {
 	lags, err := d.Lag(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
-	var all []bus.Group
+	var all []busdriver.Group
 	for _, lag := range lags {
 		if len(topics) > 0 && !slices.Contains(topics, lag.Topic) {
 			continue
@@ -34,7 +35,7 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, err
 		if err != nil {
 			return nil, translate("groups", err)
 		}
-		all = append(all, bus.Group{Lag: lag, Live: live})
+		all = append(all, busdriver.Group{Lag: lag, Live: live})
 	}
 	return all, nil
 }
@@ -59,7 +60,7 @@ func (t *topology) find(a *admin, topic, name string) (*group, error) {
 		return nil, err
 	case n == 0:
 		return nil, bus.ErrNoGroup
-	case name == bus.RedriveGroup:
+	case name == busdriver.RedriveGroup:
 		return t.single(topic), nil
 	}
 	g := &group{topic: topic, name: name, base: t.names.base(topic, name)}

@@ -70,7 +70,7 @@
 // the exchange and of all queues. Another exchange alone does not keep them apart: the
 // queues of a topic's group have the same names.
 //
-// Dead letters are in plain queues too: bus.RedriveGroup, the group of every dead letter
+// Dead letters are in plain queues too: bus/driver.RedriveGroup, the group of every dead letter
 // topic, has one queue of the topic's name. A topic that is declared without groups gets
 // that queue unbound: it holds the messages that no group accepts. Only this queue has a
 // retention, and only it can be browsed, while it has no consumer, up to its 2,000 oldest messages.

@@ -66,7 +66,7 @@ type shared struct{ *publisher }
 func (shared) Close() error { return nil }
 
 // Declare creates the queues of the topics' groups and binds them. A topic without groups
-// gets a queue for bus.RedriveGroup, which holds the messages that no group accepts.
+// gets a queue for bus/driver.RedriveGroup, which holds the messages that no group accepts.
 // Retention applies to that queue only, which drops older messages; the other queues keep
 // their messages until they are consumed. Replication is set by the cluster.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -65,7 +65,7 @@ func (n naming) key(topic string, m *message.Message) string {
 func (n naming) patterns(topic, group string, p, partitions int) []string {
 	var keys []string
 	switch {
-	case n.typed(topic) && group != bus.RedriveGroup && len(n.bindings[group]) > 0:
+	case n.typed(topic) && group != busdriver.RedriveGroup && len(n.bindings[group]) > 0:
 		for _, kind := range n.bindings[group] {
 			keys = append(keys, word(kind))
 		}
@@ -88,7 +88,7 @@ func (n naming) patterns(topic, group string, p, partitions int) []string {
 // base is the name of a group's queue, before the number of the partition.
 func (n naming) base(topic, group string) string {
 	switch {
-	case group == bus.RedriveGroup:
+	case group == busdriver.RedriveGroup:
 		return n.holding(topic)
 	case n.queue != nil:
 		return n.prefix + n.queue(topic, group)
@@ -102,7 +102,7 @@ func partition(base string, p int) string { return base + ":" + strconv.Itoa(p) 
 
 // single reports whether a group always has one queue.
 func (n naming) single(topic, group string) bool {
-	return n.typed(topic) || group == bus.RedriveGroup
+	return n.typed(topic) || group == busdriver.RedriveGroup
 }
 
 // holding is the queue of the redrive group, which also keeps the messages that no group

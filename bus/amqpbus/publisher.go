@@ -51,7 +51,7 @@ func newPublisher(l *link, cfg Config, names naming) *publisher {
 type outgoing struct {
 	key     string
 	message amqp.Publishing
-	outcome *bus.Outcome
+	outcome *busdriver.Outcome
 }
 
 // Publish returns when the broker has confirmed every message: each is in all the queues
@@ -61,7 +61,7 @@ type outgoing struct {
 // On an error some of the messages may have arrived, as the [bus.PublishError] reports:
 // those of earlier rounds of 1,024 have, and unknown outcomes are all in one round.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
-	outcomes := slices.Repeat([]bus.Outcome{bus.NotSent}, len(messages))
+	outcomes := slices.Repeat([]busdriver.Outcome{busdriver.NotSent}, len(messages))
 	err := p.publish(topic, messages, outcomes)
 	if err == nil || len(messages) == 0 {
 		return err
@@ -71,7 +71,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 }
 
 // publish fills in the outcome of each message.
-func (p *publisher) publish(topic string, messages []*message.Message, outcomes []bus.Outcome) error {
+func (p *publisher) publish(topic string, messages []*message.Message, outcomes []busdriver.Outcome) error {
 	if err := checkTopic(topic); err != nil {
 		return fmt.Errorf("amqpbus: publish: %w", err)
 	}
@@ -92,7 +92,7 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 	for i, m := range messages {
 		encoded, err := encode(m)
 		if err != nil {
-			outcomes[i] = bus.Refused
+			outcomes[i] = busdriver.Refused
 			return fmt.Errorf("amqpbus: publish: %w", err)
 		}
 		all[i] = outgoing{p.names.key(topic, m), encoded, &outcomes[i]}
@@ -141,16 +141,16 @@ func (p *publisher) over(ctx context.Context, topic string, all []outgoing, alon
 
 // send publishes the messages of one round of confirms.
 func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all []outgoing) error {
-	became(all, bus.Unknown)
+	became(all, busdriver.Unknown)
 	returned, err := ch.publish(ctx, p.cfg.Prefix+p.cfg.Exchange, all, p.cfg.ConfirmTimeout)
 	if err != nil {
 		return err
 	}
-	became(all, bus.Published)
+	became(all, busdriver.Published)
 	if len(returned) == 0 {
 		return nil
 	}
-	became(returned, bus.Unknown)
+	became(returned, busdriver.Unknown)
 	// No group accepts these. The topic may have a holding queue: the default exchange
 	// routes to a queue by its name.
 	for i := range returned {
@@ -160,16 +160,16 @@ func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all 
 	if returned, err = ch.publish(ctx, amqp.DefaultExchange, held, p.cfg.ConfirmTimeout); err != nil {
 		return err
 	}
-	became(held, bus.Published)
+	became(held, busdriver.Published)
 	if len(returned) > 0 {
-		became(returned, bus.Refused)
+		became(returned, busdriver.Refused)
 		return fmt.Errorf("%w: topic %s, event type %q; declare the topic with its groups, or without any to hold what nobody takes (%d messages)",
 			ErrUnroutable, topic, returned[0].message.Type, len(returned))
 	}
 	return nil
 }
 
-func became(all []outgoing, o bus.Outcome) {
+func became(all []outgoing, o busdriver.Outcome) {
 	for _, m := range all {
 		*m.outcome = o
 	}

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -25,7 +26,7 @@ type group struct {
 }
 
 // held reports whether the group reads the topic's holding queue.
-func (g *group) held() bool { return g.name == bus.RedriveGroup }
+func (g *group) held() bool { return g.name == busdriver.RedriveGroup }
 
 type groupID struct{ topic, group string }
 
@@ -122,7 +123,7 @@ func (t *topology) resolve(ctx context.Context, topic, name string) (*group, err
 	if err != nil {
 		return nil, err
 	}
-	if n > 0 && name == bus.RedriveGroup {
+	if n > 0 && name == busdriver.RedriveGroup {
 		// The queue exists: its creator chose its bindings.
 		return t.remember(t.single(topic)), nil
 	}
@@ -163,7 +164,7 @@ func (t *topology) existing(a *admin, topic, name string) (int, error) {
 // make creates n queues of a group and binds them; 0 means the default number. Only the
 // redrive group's queue drops messages older than the retention.
 func (t *topology) make(a *admin, topic, name string, n int, retention time.Duration) (*group, error) {
-	if name != bus.RedriveGroup {
+	if name != busdriver.RedriveGroup {
 		retention = 0
 	}
 	switch {
@@ -226,7 +227,7 @@ func (t *topology) hold(a *admin, topic string, retention time.Duration) (*group
 // single is the redrive group of a topic.
 func (t *topology) single(topic string) *group {
 	name := t.names.holding(topic)
-	return &group{topic: topic, name: bus.RedriveGroup, base: name, queues: []string{name}}
+	return &group{topic: topic, name: busdriver.RedriveGroup, base: name, queues: []string{name}}
 }
 
 // queue creates a queue with this package's arguments.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
@@ -54,7 +55,7 @@ func TestUnroutable(t *testing.T) {
 			t.Fatalf("got %v (%s), want a transient ErrUnroutable that names %s", err, fault.Of(err), topic)
 		}
 		var failed *bus.PublishError
-		if !errors.As(err, &failed) || !slices.Equal(failed.Outcomes, []bus.Outcome{bus.Refused, bus.Refused}) {
+		if !errors.As(err, &failed) || !slices.Equal(failed.Outcomes, []driver.Outcome{driver.Refused, driver.Refused}) {
 			t.Fatalf("got %v, want both messages refused", err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestHeldTopic(t *testing.T) {
 	if err != nil || len(found) != 1 || string(found[0].Payload) != "j#1" {
 		t.Fatalf("browse: %v, %v", found, err)
 	}
-	oldest, err := opened.Pending(t.Context(), topic, bus.RedriveGroup, 1)
+	oldest, err := opened.Pending(t.Context(), topic, driver.RedriveGroup, 1)
 	if err != nil || len(oldest) != 1 || string(oldest[0].Payload) != "k#1" {
 		t.Fatalf("pending: %v, %v", oldest, err)
 	}
@@ -127,11 +128,11 @@ func TestHeldTopic(t *testing.T) {
 	}
 	lags, err := opened.Lag(t.Context())
 	if err != nil || !slices.ContainsFunc(lags, func(l bus.Lag) bool {
-		return l.Topic == topic && l.Group == bus.RedriveGroup && l.Messages == 2
+		return l.Topic == topic && l.Group == driver.RedriveGroup && l.Messages == 2
 	}) {
 		t.Errorf("lag: %v, %v", lags, err)
 	}
-	sub, err := opened.Subscriber(bus.RedriveGroup, bus.SubscriberConfig{})
+	sub, err := opened.Subscriber(driver.RedriveGroup, bus.SubscriberConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestPlainQueues(t *testing.T) {
 	all := unique("audit")
 	declare(t, opened,
 		bus.Topic{Name: b.exchange, Groups: []string{chat, notify}, Partitions: 8},
-		bus.Topic{Name: dead, Groups: []string{bus.RedriveGroup}, Partitions: 12, Retention: time.Hour})
+		bus.Topic{Name: dead, Groups: []string{driver.RedriveGroup}, Partitions: 12, Retention: time.Hour})
 	publish(t, opened, b.exchange, typed("ChatMessageSent", "room", 1), typed("Followed", "m", 1), typed("com.example.Liked", "m", 2))
 	publish(t, opened, dead, keyed("m", 1))
 	want := map[string]int{chat: 1, notify: 2, dead: 1}

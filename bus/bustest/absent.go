@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
@@ -72,7 +73,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 			m := msg("k", 0)
 			m.SetContext(ctx)
 			err := b.Publisher().Publish(topic, m)
-			if wrong := became(err, 1, bus.NotSent, bus.Unknown); wrong != nil {
+			if wrong := became(err, 1, driver.NotSent, driver.Unknown); wrong != nil {
 				return fault.MarkPermanent(wrong)
 			}
 			return err

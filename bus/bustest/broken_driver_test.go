@@ -30,8 +30,8 @@ type broken struct {
 	finds   func(bool) bool
 	closed  func() error
 	absent  func(error) error // the error of an absent server
-	groups  func([]bus.Group) []bus.Group
-	reset   func(next driver.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error)
+	groups  func([]driver.Group) []driver.Group
+	reset   func(next driver.GroupResetter, topic, group string, to bus.Place, dryRun bool) (driver.Moved, error)
 	delete  func(next driver.GroupAdmin, topic, group string) error
 	read    func(fn func(*message.Message) error) func(*message.Message) error
 
@@ -150,7 +150,7 @@ func (b broken) Topics(ctx context.Context) ([]string, error) {
 	return b.Driver.(driver.TopicFinder).Topics(ctx)
 }
 
-func (b broken) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+func (b broken) Groups(ctx context.Context, topics ...string) ([]driver.Group, error) {
 	all, err := b.Driver.(driver.GroupAdmin).Groups(ctx, topics...)
 	if b.groups != nil {
 		all = b.groups(all)
@@ -158,7 +158,7 @@ func (b broken) Groups(ctx context.Context, topics ...string) ([]bus.Group, erro
 	return all, err
 }
 
-func (b broken) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func (b broken) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (driver.Moved, error) {
 	next := b.Driver.(driver.GroupResetter)
 	if b.reset != nil {
 		return b.reset(next, topic, group, to, dryRun)
@@ -325,7 +325,7 @@ func changes(change func(*message.Message)) func(message.Publisher, string, []*m
 }
 
 // movesToTheEnd moves to the end, for any place.
-func movesToTheEnd(next driver.GroupResetter, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func movesToTheEnd(next driver.GroupResetter, topic, group string, to bus.Place, dryRun bool) (driver.Moved, error) {
 	moved, err := next.ResetGroup(context.Background(), topic, group, to, dryRun)
 	if err != nil || dryRun || to.Latest {
 		return moved, err
@@ -335,12 +335,12 @@ func movesToTheEnd(next driver.GroupResetter, topic, group string, to bus.Place,
 }
 
 // movesAlways also moves in a dry run.
-func movesAlways(next driver.GroupResetter, topic, group string, to bus.Place, _ bool) (bus.Moved, error) {
+func movesAlways(next driver.GroupResetter, topic, group string, to bus.Place, _ bool) (driver.Moved, error) {
 	return next.ResetGroup(context.Background(), topic, group, to, false)
 }
 
 // movesToTheBeginning moves to the beginning, for any place.
-func movesToTheBeginning(next driver.GroupResetter, topic, group string, _ bus.Place, dryRun bool) (bus.Moved, error) {
+func movesToTheBeginning(next driver.GroupResetter, topic, group string, _ bus.Place, dryRun bool) (driver.Moved, error) {
 	return next.ResetGroup(context.Background(), topic, group, bus.Place{}, dryRun)
 }
 

@@ -59,19 +59,19 @@ func faults() map[string]struct {
 		"moves in a dry run":                  {broken{reset: movesAlways}, []string{"AResetGroupGetsEverythingAgain"}},
 		"takes every place for the beginning": {broken{reset: movesToTheBeginning}, []string{"AResetGroupBeginsAtAPlace"}},
 		"says that it has reset any group": {broken{
-			reset: func(busdriver.GroupResetter, string, string, bus.Place, bool) (bus.Moved, error) {
-				return bus.Moved{}, nil
+			reset: func(busdriver.GroupResetter, string, string, bus.Place, bool) (busdriver.Moved, error) {
+				return busdriver.Moved{}, nil
 			},
 		}, []string{"ALiveGroupIsLeftAlone", "AGroupThatIsNotThereIsNotMade"}},
 		"deletes nothing": {broken{delete: func(busdriver.GroupAdmin, string, string) error { return nil }},
 			[]string{"ADeletedGroupBeginsAnew", "ALiveGroupIsLeftAlone", "AGroupThatIsNotThereIsNotMade"}},
-		"sees no members": {broken{groups: func(all []bus.Group) []bus.Group {
+		"sees no members": {broken{groups: func(all []busdriver.Group) []busdriver.Group {
 			for i := range all {
 				all[i].Live = false
 			}
 			return all
 		}}, []string{"GroupsAreListed"}},
-		"shows the position of another group": {broken{groups: func(all []bus.Group) []bus.Group {
+		"shows the position of another group": {broken{groups: func(all []busdriver.Group) []busdriver.Group {
 			for i := range all {
 				all[i].Positions = all[0].Positions
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -154,8 +155,8 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("the dead letter is %s %q, want %s %q", dead.UUID, dead.Payload, poison.UUID, "bad#3")
 	}
 	want := map[string]string{
-		bus.DLQOriginalTopic: topic, bus.DLQGroup: group, bus.DLQReason: bus.ReasonExhausted,
-		bus.DLQClass: "transient", bus.DLQError: "poison", bus.DLQAttempts: "3", bus.DLQWorker: "worker-1", bus.DLQStack: "",
+		driver.DLQOriginalTopic: topic, driver.DLQGroup: group, driver.DLQReason: bus.ReasonExhausted,
+		driver.DLQClass: "transient", driver.DLQError: "poison", driver.DLQAttempts: "3", driver.DLQWorker: "worker-1", driver.DLQStack: "",
 	}
 	for k, v := range poison.Metadata {
 		want[k] = v
@@ -168,8 +169,8 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	if v, ok := dead.Metadata["scribbled"]; ok {
 		return fmt.Errorf("the dead letter carries what the handler wrote: %q", v)
 	}
-	first, err1 := time.Parse(time.RFC3339, dead.Metadata[bus.DLQFirstFailure])
-	last, err2 := time.Parse(time.RFC3339, dead.Metadata[bus.DLQLastFailure])
+	first, err1 := time.Parse(time.RFC3339, dead.Metadata[driver.DLQFirstFailure])
+	last, err2 := time.Parse(time.RFC3339, dead.Metadata[driver.DLQLastFailure])
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

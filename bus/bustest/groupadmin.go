@@ -49,12 +49,12 @@ func getsAll(ctx context.Context, b *bus.Bus, topic, group string, want ...strin
 }
 
 // listed finds a group of a topic; ok is false when it is not listed.
-func listed(ctx context.Context, b *bus.Bus, topic, group string) (g bus.Group, ok bool, err error) {
+func listed(ctx context.Context, b *bus.Bus, topic, group string) (g driver.Group, ok bool, err error) {
 	all, err := b.Groups(ctx, topic)
 	if err != nil {
 		return g, false, err
 	}
-	i := slices.IndexFunc(all, func(g bus.Group) bool { return g.Topic == topic && g.Group == group })
+	i := slices.IndexFunc(all, func(g driver.Group) bool { return g.Topic == topic && g.Group == group })
 	if i < 0 {
 		return g, false, nil
 	}
@@ -63,7 +63,7 @@ func listed(ctx context.Context, b *bus.Bus, topic, group string) (g bus.Group, 
 
 // until polls until a listed group meets the condition: a broker may need a moment to count its
 // members.
-func until(ctx context.Context, b *bus.Bus, topic, group, what string, is func(bus.Group) bool) error {
+func until(ctx context.Context, b *bus.Bus, topic, group, what string, is func(driver.Group) bool) error {
 	for {
 		g, ok, err := listed(ctx, b, topic, group)
 		if err != nil || ok && is(g) {
@@ -77,8 +77,8 @@ func until(ctx context.Context, b *bus.Bus, topic, group, what string, is func(b
 	}
 }
 
-func live(g bus.Group) bool    { return g.Live }
-func stopped(g bus.Group) bool { return !g.Live }
+func live(g driver.Group) bool    { return g.Live }
+func stopped(g driver.Group) bool { return !g.Live }
 
 func groupsAreListed(ctx context.Context, env Env) (err error) {
 	b, topic, group, other := env.Bus, name("topic"), name("group"), name("group")
@@ -96,7 +96,7 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 		behind = 2
 	}
 	for group, n := range map[string]int{group: 2, other: behind} {
-		if err := until(ctx, b, topic, group, fmt.Sprintf("stopped and %d behind", n), func(g bus.Group) bool { return !g.Live && g.Messages == n }); err != nil {
+		if err := until(ctx, b, topic, group, fmt.Sprintf("stopped and %d behind", n), func(g driver.Group) bool { return !g.Live && g.Messages == n }); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(every, func(g bus.Group) bool { return g.Topic == topic && g.Group == other }) {
+	if !slices.ContainsFunc(every, func(g driver.Group) bool { return g.Topic == topic && g.Group == other }) {
 		return fmt.Errorf("the groups of all topics are %+v, without %s", every, other)
 	}
 	if none, err := b.Groups(ctx, name("topic")); err != nil || len(none) > 0 {
@@ -168,7 +168,7 @@ func resetGroup(ctx context.Context, env Env) error {
 	if err := getsByKey(ctx, b, topic, group, map[string][]string{"a": payloads("a", 1, 1), "b": payloads("b", 1, 9)}); err != nil {
 		return err
 	}
-	if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+	if err := until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
 		return err
 	}
 	// A dry run counts, and changes nothing.
@@ -176,7 +176,7 @@ func resetGroup(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
-	if moved != (bus.Moved{Again: 10}) {
+	if moved != (driver.Moved{Again: 10}) {
 		return fmt.Errorf("a dry run of a group that has done 10 messages says %+v", moved)
 	}
 	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 0 {
@@ -222,7 +222,7 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	if err := handled(ctx, b, topic, group, "k", 1, 5); err != nil {
 		return err
 	}
-	if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+	if err := until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
 		return err
 	}
 	before, _, err := listed(ctx, b, topic, group)
@@ -260,14 +260,14 @@ func resetToPlaces(ctx context.Context, env Env) error {
 		if err := getsAll(ctx, b, topic, group, payloads("k", to.from, 10)...); err != nil {
 			return fmt.Errorf("after a reset to %s: %w", what, err)
 		}
-		if err := until(ctx, b, topic, group, "stopped and done", func(g bus.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+		if err := until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
 			return err
 		}
 	}
 	if err := b.Publisher().Publish(topic, msg("k", 11)); err != nil {
 		return err
 	}
-	if moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true, OnlyBack: true}, false); err != nil || moved != (bus.Moved{}) {
+	if moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true, OnlyBack: true}, false); err != nil || moved != (driver.Moved{}) {
 		return fmt.Errorf("a reset ahead that is OnlyBack says %+v: %w", moved, err)
 	}
 	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 1 {
@@ -277,7 +277,7 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
-	if moved != (bus.Moved{Skipped: 1}) {
+	if moved != (driver.Moved{Skipped: 1}) {
 		return fmt.Errorf("a reset behind one message that waits says %+v", moved)
 	}
 	if err := b.Publisher().Publish(topic, msg("k", 12)); err != nil {

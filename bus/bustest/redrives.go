@@ -140,8 +140,8 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 		if !bytes.Equal(m.Payload, want.Payload) {
 			return fmt.Errorf("%s came back as %s", m.UUID, m.Payload)
 		}
-		if m.Metadata[bus.DLQRedrive] != "1" {
-			return fmt.Errorf("%s came back with redrive count %q", m.UUID, m.Metadata[bus.DLQRedrive])
+		if m.Metadata[driver.DLQRedrive] != "1" {
+			return fmt.Errorf("%s came back with redrive count %q", m.UUID, m.Metadata[driver.DLQRedrive])
 		}
 		for k, v := range want.Metadata {
 			if m.Metadata[k] != v {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -123,7 +124,7 @@ func endedContext(ctx context.Context, env Env) (err error) {
 		messages[len(messages)-1].SetContext(ended)
 		if err := pub.Publish(topic, messages...); !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("call %d, with a message whose context has ended: got %v, want context.Canceled", i+1, err)
-		} else if err := became(err, len(messages), bus.NotSent); err != nil {
+		} else if err := became(err, len(messages), driver.NotSent); err != nil {
 			return fmt.Errorf("call %d, with a message whose context has ended: %w", i+1, err)
 		}
 	}
@@ -139,7 +140,7 @@ func endedContext(ctx context.Context, env Env) (err error) {
 }
 
 // became checks the outcomes in an error of Publish, for all messages of the call.
-func became(err error, n int, outcomes ...bus.Outcome) error {
+func became(err error, n int, outcomes ...driver.Outcome) error {
 	var failed *bus.PublishError
 	if !errors.As(err, &failed) || len(failed.Outcomes) != n {
 		return fmt.Errorf("got %w, want a bus.PublishError about %d messages", err, n)
@@ -289,7 +290,7 @@ func lagKnowsTheOldest(ctx context.Context, env Env) error {
 }
 
 func browse(ctx context.Context, env Env) (err error) {
-	topic, group := name("topic"), bus.RedriveGroup
+	topic, group := name("topic"), driver.RedriveGroup
 	if got, err := env.Bus.Browse(ctx, topic, 10); err != nil || len(got) != 0 {
 		return fmt.Errorf("an unknown topic: got %d messages, %v", len(got), err)
 	}
@@ -323,7 +324,7 @@ func browse(ctx context.Context, env Env) (err error) {
 
 func topicsAreFound(ctx context.Context, env Env) error {
 	topic, absent := name("topic"), name("topic")
-	if err := declare(ctx, env.Bus, topic, bus.RedriveGroup); err != nil {
+	if err := declare(ctx, env.Bus, topic, driver.RedriveGroup); err != nil {
 		return err
 	}
 	// Another bus, like an operator's tool; and twice, because HasTopic must not create the

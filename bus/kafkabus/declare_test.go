@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -239,7 +240,7 @@ func TestLookingWhileLeadersMove(t *testing.T) {
 func TestTopicsAreFound(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, absent := openBus(t, kafkabus.Config{}, url), name("topic"), name("topic")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{bus.RedriveGroup}}); err != nil {
+		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{driver.RedriveGroup}}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

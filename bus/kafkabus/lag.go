@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // Lag implements driver.Lagger. It reports the groups that this process declared or
@@ -38,11 +39,11 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 // behind returns the groups' positions on their topics, from their commits; with known,
 // only for partitions that they have offsets of.
-func (d *driver) behind(ctx context.Context, groups map[string][]string, done map[string]commits, known bool) (out []bus.Group, err error) {
+func (d *driver) behind(ctx context.Context, groups map[string][]string, done map[string]commits, known bool) (out []busdriver.Group, err error) {
 	names := map[string]struct{}{} // of topics
 	for group, topics := range groups {
 		for _, topic := range topics {
-			out = append(out, bus.Group{Lag: bus.Lag{Topic: topic, Group: group}})
+			out = append(out, busdriver.Group{Lag: bus.Lag{Topic: topic, Group: group}})
 			names[topic] = struct{}{}
 		}
 	}
@@ -61,7 +62,7 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 	if err != nil {
 		return nil, err
 	}
-	out = slices.DeleteFunc(out, func(l bus.Group) bool { return start[l.Topic] == nil || end[l.Topic] == nil })
+	out = slices.DeleteFunc(out, func(l busdriver.Group) bool { return start[l.Topic] == nil || end[l.Topic] == nil })
 	for i := range out {
 		l := &out[i]
 		l.Positions = slices.Repeat([]int64{-1}, len(end[l.Topic]))

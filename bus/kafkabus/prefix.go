@@ -111,7 +111,7 @@ func (d *prefixed) Pending(ctx context.Context, topic, group string, limit int) 
 }
 
 // Groups implements driver.GroupAdmin: those with the prefix.
-func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]busdriver.Group, error) {
 	if len(topics) == 0 { // and not those of all environments
 		own, err := d.Topics(ctx)
 		if err != nil || len(own) == 0 {
@@ -124,7 +124,7 @@ func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, e
 		topics[i] = d.prefix + t
 	}
 	all, err := d.driver.Groups(ctx, topics...)
-	var out []bus.Group
+	var out []busdriver.Group
 	for _, g := range all {
 		topic, ok := strings.CutPrefix(g.Topic, d.prefix)
 		group, too := strings.CutPrefix(g.Group, d.prefix)
@@ -137,7 +137,7 @@ func (d *prefixed) Groups(ctx context.Context, topics ...string) ([]bus.Group, e
 }
 
 // ResetGroup implements driver.GroupResetter.
-func (d *prefixed) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func (d *prefixed) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (busdriver.Moved, error) {
 	return d.driver.ResetGroup(ctx, d.prefix+topic, d.prefix+group, to, dryRun)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
@@ -66,7 +67,7 @@ func TestPrefixKeepsApart(t *testing.T) {
 // keepsGroupsApart resets, reads and deletes in staging, and checks that prod is unchanged.
 func keepsGroupsApart(t *testing.T, prod, staging *bus.Bus, topic, group string) {
 	t.Helper()
-	ended := func(b *bus.Bus) bus.Group {
+	ended := func(b *bus.Bus) driver.Group {
 		t.Helper()
 		all, err := b.Groups(t.Context())
 		if err != nil || len(all) != 1 || all[0].Topic != topic || all[0].Group != group {

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -232,8 +233,8 @@ func refusedMessage(t *testing.T, url string, size int) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want a PublishError", err)
 	}
-	p, r, n := bus.Published, bus.Refused, bus.NotSent
-	if want := []bus.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
+	p, r, n := driver.Published, driver.Refused, driver.NotSent
+	if want := []driver.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
 		t.Errorf("outcomes are %v, want %v", failed.Outcomes, want)
 	}
 	if failed.First != 2 || failed.ID != call[2].UUID || failed.Topic != topic || fault.Of(err) != fault.Permanent {
@@ -267,7 +268,7 @@ func TestUnknownOutcome(t *testing.T) {
 	if !errors.As(err, &failed) || fault.Of(err) != fault.Infrastructure {
 		t.Fatalf("got %v (%v), want a PublishError of infrastructure", err, fault.Of(err))
 	}
-	if failed.Outcomes[0] != bus.Unknown {
+	if failed.Outcomes[0] != driver.Unknown {
 		t.Errorf("the message is %s, want unknown", failed.Outcomes[0])
 	}
 	if !strings.Contains(err.Error(), "2s") || !strings.Contains(err.Error(), "time") {
@@ -323,7 +324,7 @@ func TestContextEndsPublish(t *testing.T) {
 		if !errors.As(err, &failed) || !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v, want a cancelled PublishError", err)
 		}
-		if want := []bus.Outcome{bus.Unknown, bus.NotSent}[i]; failed.Outcomes[0] != want {
+		if want := []driver.Outcome{driver.Unknown, driver.NotSent}[i]; failed.Outcomes[0] != want {
 			t.Errorf("call %d: the outcome is %s, want %s", i+1, failed.Outcomes[0], want)
 		}
 	}
@@ -444,7 +445,7 @@ func TestProducerIDRefused(t *testing.T) {
 	for range 2 {
 		err := b.Publisher().Publish(topic, keyed("k", "1"))
 		var failed *bus.PublishError
-		if !errors.As(err, &failed) || failed.Outcomes[0] != bus.Refused || fault.Of(err) != fault.Infrastructure {
+		if !errors.As(err, &failed) || failed.Outcomes[0] != driver.Refused || fault.Of(err) != fault.Infrastructure {
 			t.Errorf("without permission: %v (%v)", err, fault.Of(err))
 		}
 	}
@@ -515,7 +516,7 @@ func TestPublishErrors(t *testing.T) {
 	c.Fault(kfake.Fault{Keys: onlyProduce, Topic: "topic", Err: kerr.TopicAuthorizationFailed})
 	err := pub.Publish("topic", keyed("k", "1"))
 	var failed *bus.PublishError
-	if !errors.As(err, &failed) || failed.Outcomes[0] != bus.Refused || fault.Of(err) != fault.Infrastructure {
+	if !errors.As(err, &failed) || failed.Outcomes[0] != driver.Refused || fault.Of(err) != fault.Infrastructure {
 		t.Errorf("without permission: %v (%v)", err, fault.Of(err))
 	}
 	publish(t, b, "topic", keyed("k", "1"))
@@ -528,8 +529,8 @@ func TestPublishErrors(t *testing.T) {
 	if err := pub.Publish("topic"); err != nil {
 		t.Errorf("nothing to publish: %v", err)
 	}
-	for o, want := range map[bus.Outcome]string{bus.Published: "published", bus.Refused: "refused",
-		bus.NotSent: "not sent", bus.Unknown: "unknown", 9: "Outcome(9)"} {
+	for o, want := range map[driver.Outcome]string{driver.Published: "published", driver.Refused: "refused",
+		driver.NotSent: "not sent", driver.Unknown: "unknown", 9: "Outcome(9)"} {
 		if o.String() != want {
 			t.Errorf("%d is %q", uint8(o), o)
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -77,7 +78,7 @@ type call struct {
 	done  chan struct{} // closed when every message is settled
 
 	items    []item              // nil before there is room for them
-	outcomes []bus.Outcome       // 0 while a message is not settled
+	outcomes []busdriver.Outcome // 0 while a message is not settled
 	left     int                 // how many messages are not settled
 	over     bool                // Publish has returned, or is about to
 	failed   map[string]struct{} // keys of which a message failed
@@ -107,7 +108,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	defer p.lateness.expect(p.set.PublishTimeout / 4)()
 	c := &call{
 		topic: topic, at: time.Now(), done: make(chan struct{}),
-		outcomes: make([]bus.Outcome, len(messages)), left: len(messages),
+		outcomes: make([]busdriver.Outcome, len(messages)), left: len(messages),
 	}
 	err := p.submit(ctx, c, messages)
 	if err == nil {
@@ -130,7 +131,7 @@ func (p *publisher) submit(ctx context.Context, c *call, messages []*message.Mes
 	sizes, bytes := make([]int, len(messages)), int64(0)
 	for i, m := range messages {
 		if sizes[i], err = sizeOf(m, event.Key(m)); err != nil {
-			c.first, c.outcomes[i] = i, bus.Refused
+			c.first, c.outcomes[i] = i, busdriver.Refused
 			return err
 		}
 		bytes += int64(sizes[i] + itemBytes)
@@ -180,15 +181,15 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 	if c.left == 0 && c.err == nil {
 		return nil
 	}
-	e := &bus.PublishError{Topic: c.topic, Outcomes: make([]bus.Outcome, len(messages)), First: c.first, Err: c.err}
+	e := &bus.PublishError{Topic: c.topic, Outcomes: make([]busdriver.Outcome, len(messages)), First: c.first, Err: c.err}
 	for i := range e.Outcomes {
 		switch {
 		case c.outcomes[i] != 0:
 			e.Outcomes[i] = c.outcomes[i]
 		case c.items != nil && c.items[i].sent:
-			e.Outcomes[i] = bus.Unknown
+			e.Outcomes[i] = busdriver.Unknown
 		default:
-			e.Outcomes[i] = bus.NotSent
+			e.Outcomes[i] = busdriver.NotSent
 		}
 	}
 	if c.err == nil {
@@ -196,7 +197,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 		if errors.Is(err, context.DeadlineExceeded) {
 			e.Err = fmt.Errorf("no acknowledgement within %v: %w", p.set.PublishTimeout, p.lateness.since(c.at, err))
 		}
-		if e.Outcomes[e.First] == bus.Published {
+		if e.Outcomes[e.First] == busdriver.Published {
 			e.First = e.Unpublished()[0]
 		}
 	}
@@ -206,11 +207,11 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 }
 
 // settle notes the outcome of an item; p.mu is held.
-func (p *publisher) settle(it *item, o bus.Outcome, err error) {
+func (p *publisher) settle(it *item, o busdriver.Outcome, err error) {
 	c := it.call
 	c.outcomes[it.index] = o
 	it.record, it.batch = kgo.Record{}, nil // of calls that share batches, one would keep all in memory
-	if o != bus.Published {
+	if o != busdriver.Published {
 		if c.err == nil || it.index < c.first {
 			c.err, c.first = err, it.index
 		}

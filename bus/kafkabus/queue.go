@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // queue holds the messages of a partition that the client does not have. The client has one
@@ -116,7 +116,7 @@ func (q *queue) cut() *batch {
 	n, size := 0, 0
 	for _, it := range q.items {
 		if _, behind := it.call.failed[it.key]; behind || it.call.over {
-			p.settle(it, bus.NotSent, errBehind)
+			p.settle(it, busdriver.NotSent, errBehind)
 			n++
 			continue
 		}
@@ -171,7 +171,7 @@ func (p *publisher) finish(b *batch) {
 	for _, it := range b.items {
 		switch {
 		case it.err == nil:
-			p.settle(it, bus.Published, nil)
+			p.settle(it, busdriver.Published, nil)
 		case it.record.Partition < 0:
 			late = append(late, it)
 		default:
@@ -187,16 +187,16 @@ func (p *publisher) finish(b *batch) {
 	case err == nil:
 		q.most, q.attempt = 0, 0
 	case b.abandoned, p.life.Err() != nil:
-		settleAll(failed, bus.Unknown, errClosed)
+		settleAll(failed, busdriver.Unknown, errClosed)
 	case permanent(err) && len(failed) > 1:
 		// One of the messages is at fault: find it, so that it fails alone.
 		q.putBack(failed, false)
 		q.most = len(failed) / 2
 	case permanent(err):
-		settleAll(failed, bus.Refused, err)
+		settleAll(failed, busdriver.Refused, err)
 		q.most = 0
 	case refused(err):
-		settleAll(failed, bus.Refused, err)
+		settleAll(failed, busdriver.Refused, err)
 		p.retry(q, b.at, err)
 	default:
 		q.putBack(failed, true)
@@ -207,7 +207,7 @@ func (p *publisher) finish(b *batch) {
 }
 
 // settleAll settles items; p.mu is held.
-func settleAll(items []*item, o bus.Outcome, err error) {
+func settleAll(items []*item, o busdriver.Outcome, err error) {
 	for _, it := range items {
 		it.queue.publisher.settle(it, o, err)
 	}
@@ -233,7 +233,7 @@ func (p *publisher) withdraw(c *call) {
 		seen[q] = struct{}{}
 		q.items = slices.DeleteFunc(q.items, func(it *item) bool {
 			if it.call == c {
-				p.settle(it, bus.NotSent, errBehind)
+				p.settle(it, busdriver.NotSent, errBehind)
 			}
 			return it.call == c
 		})

@@ -12,11 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // Groups implements driver.GroupAdmin: every group of the cluster that has offsets of the
 // topics. Positions are offsets; -1 is a partition without an offset of the group.
-func (d *driver) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+func (d *driver) Groups(ctx context.Context, topics ...string) ([]busdriver.Group, error) {
 	all, err := d.listed(ctx)
 	if err != nil {
 		return nil, wrap(err, "groups")
@@ -78,12 +79,12 @@ func (d *driver) group(ctx context.Context, topic, group string) (map[int32]comm
 // ResetGroup implements driver.GroupResetter. It commits all offsets in one request, without
 // notes: messages finished behind the old offsets are forgotten. The coordinator accepts
 // them only while the group has no members.
-func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (busdriver.Moved, error) {
 	moved, err := d.reset(ctx, topic, group, to, dryRun)
 	return moved, refusal(err, "reset group")
 }
 
-func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
+func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (moved busdriver.Moved, err error) {
 	done, err := d.group(ctx, topic, group)
 	if err != nil && !(dryRun && errors.Is(err, bus.ErrGroupLive)) {
 		return moved, err

@@ -9,18 +9,19 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // Groups implements driver.GroupAdmin. A position is the number of earlier messages of the topic.
-func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, error) {
-	var all []bus.Group
+func (d *transport) Groups(_ context.Context, topics ...string) ([]driver.Group, error) {
+	var all []driver.Group
 	for _, t := range d.store.all() {
 		if len(topics) > 0 && !slices.Contains(topics, t.name) {
 			continue
 		}
 		t.mu.Lock()
 		for name, g := range t.groups {
-			all = append(all, bus.Group{Lag: t.lag(name, g), Positions: []int64{g.cursor}, Live: g.holder != nil})
+			all = append(all, driver.Group{Lag: t.lag(name, g), Positions: []int64{g.cursor}, Live: g.holder != nil})
 		}
 		t.mu.Unlock()
 	}
@@ -28,28 +29,28 @@ func (d *transport) Groups(_ context.Context, topics ...string) ([]bus.Group, er
 }
 
 // ResetGroup implements driver.GroupResetter.
-func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func (d *transport) ResetGroup(_ context.Context, topic, name string, to bus.Place, dryRun bool) (driver.Moved, error) {
 	t := d.store.find(topic)
 	if t == nil {
-		return bus.Moved{}, bus.ErrNoGroup
+		return driver.Moved{}, bus.ErrNoGroup
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g := t.groups[name]
 	switch {
 	case g == nil:
-		return bus.Moved{}, bus.ErrNoGroup
+		return driver.Moved{}, bus.ErrNoGroup
 	case g.holder != nil && !dryRun:
-		return bus.Moved{}, bus.ErrGroupLive
+		return driver.Moved{}, bus.ErrGroupLive
 	}
 	at, err := t.place(to)
 	if err != nil {
-		return bus.Moved{}, err
+		return driver.Moved{}, err
 	}
 	if to.OnlyBack && at >= g.cursor {
-		return bus.Moved{}, nil
+		return driver.Moved{}, nil
 	}
-	moved := bus.Moved{Again: max(0, g.cursor-at), Skipped: max(0, at-g.cursor)}
+	moved := driver.Moved{Again: max(0, g.cursor-at), Skipped: max(0, at-g.cursor)}
 	for done := range g.done {
 		if done >= at {
 			moved.Again++

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// DefaultRetention is how many messages a topic keeps.
-const DefaultRetention = 100_000
+// defaultRetention is how many messages a topic keeps.
+const defaultRetention = 100_000
 
 // Scheme makes the scheme "mem". Buses opened through the same Scheme value under the same name
 // (mem://name) share one store while one of them is open; mem:// without a name is a store of
@@ -24,14 +24,14 @@ func Scheme() bus.Scheme { return &scheme{stores: map[string]*store{}} }
 
 // Config configures [Open]. The zero value works.
 type Config struct {
-	// Retention is how many messages a topic keeps; [DefaultRetention] when 0.
+	// Retention is how many messages a topic keeps; 100,000 when 0.
 	Retention int
 }
 
 // Open opens a store of its own, without a URL; pass it to bus.New.
 func Open(cfg Config) (bus.Driver, error) {
 	if cfg.Retention < 0 {
-		return nil, fmt.Errorf("membus: Retention is %d; give at least 1, or 0 for the default %d", cfg.Retention, DefaultRetention)
+		return nil, fmt.Errorf("membus: Retention is %d; give at least 1, or 0 for the default %d", cfg.Retention, defaultRetention)
 	}
 	return newDriver(newStore(cfg.Retention), func() {}), nil
 }

@@ -25,7 +25,7 @@ type store struct {
 
 func newStore(retention int) *store {
 	if retention == 0 {
-		retention = DefaultRetention
+		retention = defaultRetention
 	}
 	return &store{retention: retention, topics: map[string]*topic{}}
 }

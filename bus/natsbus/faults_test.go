@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -89,7 +90,7 @@ func TestStalledServer(t *testing.T) {
 	err := b.Publisher().Publish("topic", m)
 	var failed *bus.PublishError
 	require.ErrorAs(t, err, &failed)
-	require.Equal(t, []bus.Outcome{bus.Unknown}, failed.Outcomes)
+	require.Equal(t, []driver.Outcome{driver.Unknown}, failed.Outcomes)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	p.signal(syscall.SIGCONT)
 	publish(t, b, "topic", keyed("k", "3"))
@@ -136,5 +137,5 @@ func TestNothingOvertakesARefusedMessage(t *testing.T) {
 	err = b.Publisher().Publish("topic", keyed("k", "5"), keyed("k", string(make([]byte, 9<<20))))
 	require.ErrorAs(t, err, &large)
 	require.ErrorIs(t, err, nats.ErrMaxPayload)
-	require.Equal(t, []bus.Outcome{bus.Refused, bus.Refused}, large.Outcomes)
+	require.Equal(t, []driver.Outcome{driver.Refused, driver.Refused}, large.Outcomes)
 }

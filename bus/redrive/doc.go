@@ -31,7 +31,7 @@
 //
 // # How it works
 //
-// A separate consumer group, bus.RedriveGroup, reads the dead letter topic; the pending letters
+// A separate consumer group, bus/driver.RedriveGroup, reads the dead letter topic; the pending letters
 // are those that this group has not acknowledged. bus.Runner declares the group with every dead
 // letter topic, so that on a queue it exists before the first letter; on a log a new group
 // starts at the earliest retained letter. The group's lag is the number of dead letters that

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 )
 
@@ -64,7 +65,7 @@ func TestAnEditIsNotLostBesideItsOriginal(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		again := dead(t, "1", "OrderPlaced")
 		again.Payload = []byte(strings.ReplaceAll(string(again.Payload), `"of":"1"`, `"of":"edited"`))
-		again.Metadata.Set(bus.DLQEdits, "1")
+		again.Metadata.Set(driver.DLQEdits, "1")
 		bury(t, b, "1")
 		publish(t, b, dlt, again)
 		l := letters(t, b)

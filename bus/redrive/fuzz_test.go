@@ -6,16 +6,16 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
 // Any message can be shown as a dead letter. Redriven it is the message that failed, without the
 // metadata added since, and counted once more.
 func FuzzLetter(f *testing.F) {
-	f.Add("id", bus.DLQOriginalTopic+"\torders\n"+bus.DLQAttempts+"\t4\n"+bus.DLQFirstFailure+"\t2026-03-01T09:00:00Z\nce_type\tPaid", []byte("{}"))
-	f.Add("", bus.DLQAttempts+"\t-1\n"+bus.DLQRedrive+"\t99999999999999999999\n"+bus.DLQLastFailure+"\tyesterday", []byte(nil))
-	f.Add("id", "\t\n"+bus.DLQRedrive+"\t9223372036854775807", []byte{0xff})
+	f.Add("id", driver.DLQOriginalTopic+"\torders\n"+driver.DLQAttempts+"\t4\n"+driver.DLQFirstFailure+"\t2026-03-01T09:00:00Z\nce_type\tPaid", []byte("{}"))
+	f.Add("", driver.DLQAttempts+"\t-1\n"+driver.DLQRedrive+"\t99999999999999999999\n"+driver.DLQLastFailure+"\tyesterday", []byte(nil))
+	f.Add("id", "\t\n"+driver.DLQRedrive+"\t9223372036854775807", []byte{0xff})
 	f.Fuzz(func(t *testing.T, id, headers string, payload []byte) {
 		m := message.NewMessage(id, payload)
 		for line := range strings.SplitSeq(headers, "\n") {
@@ -31,7 +31,7 @@ func FuzzLetter(f *testing.F) {
 			t.Fatalf("%q is redriven as %+v", headers, out)
 		}
 		for k, v := range out.Metadata {
-			if strings.HasPrefix(k, prefix) != (k == bus.DLQRedrive) || k != bus.DLQRedrive && v != m.Metadata[k] {
+			if strings.HasPrefix(k, prefix) != (k == driver.DLQRedrive) || k != driver.DLQRedrive && v != m.Metadata[k] {
 				t.Fatalf("%q is redriven with %q: %q", headers, k, v)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -59,18 +59,18 @@ func (l Letter) Type() string {
 func read(m *message.Message) Letter {
 	l := Letter{
 		ID:            m.UUID,
-		OriginalTopic: m.Metadata[bus.DLQOriginalTopic],
-		Group:         m.Metadata[bus.DLQGroup],
-		Reason:        m.Metadata[bus.DLQReason],
-		Class:         m.Metadata[bus.DLQClass],
-		Error:         m.Metadata[bus.DLQError],
-		Stack:         m.Metadata[bus.DLQStack],
-		Worker:        m.Metadata[bus.DLQWorker],
-		Attempts:      number(m, bus.DLQAttempts),
-		FirstFailure:  moment(m, bus.DLQFirstFailure),
-		LastFailure:   moment(m, bus.DLQLastFailure),
-		Redrives:      number(m, bus.DLQRedrive),
-		Edits:         number(m, bus.DLQEdits),
+		OriginalTopic: m.Metadata[driver.DLQOriginalTopic],
+		Group:         m.Metadata[driver.DLQGroup],
+		Reason:        m.Metadata[driver.DLQReason],
+		Class:         m.Metadata[driver.DLQClass],
+		Error:         m.Metadata[driver.DLQError],
+		Stack:         m.Metadata[driver.DLQStack],
+		Worker:        m.Metadata[driver.DLQWorker],
+		Attempts:      number(m, driver.DLQAttempts),
+		FirstFailure:  moment(m, driver.DLQFirstFailure),
+		LastFailure:   moment(m, driver.DLQLastFailure),
+		Redrives:      number(m, driver.DLQRedrive),
+		Edits:         number(m, driver.DLQEdits),
 		Metadata:      maps.Clone(m.Metadata),
 		Payload:       m.Payload,
 	}
@@ -115,7 +115,7 @@ func redriven(m *message.Message) *message.Message {
 			out.Metadata[k] = v
 		}
 	}
-	out.Metadata[bus.DLQRedrive] = oneMore(m, bus.DLQRedrive)
+	out.Metadata[driver.DLQRedrive] = oneMore(m, driver.DLQRedrive)
 	return out
 }
 
@@ -131,7 +131,7 @@ func moved(m *message.Message, pass string) *message.Message {
 func replaced(m *message.Message, payload []byte) (*message.Message, error) {
 	out := message.NewMessage(m.UUID, payload)
 	maps.Copy(out.Metadata, m.Metadata)
-	out.Metadata[bus.DLQEdits] = oneMore(m, bus.DLQEdits)
+	out.Metadata[driver.DLQEdits] = oneMore(m, driver.DLQEdits)
 	id, key := m.UUID, event.Key(m)
 	before, err := event.Decode(m)
 	switch {

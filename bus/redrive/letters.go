@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 var (
@@ -28,7 +29,7 @@ type Config struct {
 	// by default, which is longer than a transport takes to move the partitions of a killed tool
 	// to the next one. On a transport that cannot tell its lag, every pass ends with this wait.
 	Wait time.Duration
-	// Group reads the dead letters; bus.RedriveGroup by default. bus.Runner declares only that
+	// Group reads the dead letters; bus/driver.RedriveGroup by default. bus.Runner declares only that
 	// one.
 	Group string
 }
@@ -57,7 +58,7 @@ func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
 	}
 	cfg.Window = cmp.Or(cfg.Window, 4096)
 	cfg.Wait = cmp.Or(cfg.Wait, 15*time.Second)
-	cfg.Group = cmp.Or(cfg.Group, bus.RedriveGroup)
+	cfg.Group = cmp.Or(cfg.Group, driver.RedriveGroup)
 	return &Letters{bus: b, topic: topic, cfg: cfg}, nil
 }
 

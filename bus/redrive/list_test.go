@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 )
@@ -18,8 +19,8 @@ import (
 func TestFilters(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		special := dead(t, "special", "OrderPaid")
-		for k, v := range map[string]string{bus.DLQOriginalTopic: "payments", bus.DLQGroup: "mailer", bus.DLQReason: "API_4XX",
-			bus.DLQLastFailure: "2026-03-02T10:00:00Z"} {
+		for k, v := range map[string]string{driver.DLQOriginalTopic: "payments", driver.DLQGroup: "mailer", driver.DLQReason: "API_4XX",
+			driver.DLQLastFailure: "2026-03-02T10:00:00Z"} {
 			special.Metadata.Set(k, v)
 		}
 		bury(t, b, "1")

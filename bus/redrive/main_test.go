@@ -92,9 +92,9 @@ func dead(t *testing.T, id, typ string) *message.Message {
 // buried adds the metadata that a consumer writes into a dead letter.
 func buried(m *message.Message) *message.Message {
 	for k, v := range map[string]string{
-		bus.DLQOriginalTopic: "orders", bus.DLQGroup: "billing", bus.DLQReason: bus.ReasonExhausted,
-		bus.DLQClass: "transient", bus.DLQError: "timeout", bus.DLQStack: "main.go:1", bus.DLQAttempts: "4",
-		bus.DLQFirstFailure: "2026-03-01T10:00:00Z", bus.DLQLastFailure: "2026-03-01T10:00:07.5Z", bus.DLQWorker: "w-1",
+		driver.DLQOriginalTopic: "orders", driver.DLQGroup: "billing", driver.DLQReason: bus.ReasonExhausted,
+		driver.DLQClass: "transient", driver.DLQError: "timeout", driver.DLQStack: "main.go:1", driver.DLQAttempts: "4",
+		driver.DLQFirstFailure: "2026-03-01T10:00:00Z", driver.DLQLastFailure: "2026-03-01T10:00:07.5Z", driver.DLQWorker: "w-1",
 	} {
 		m.Metadata.Set(k, v)
 	}

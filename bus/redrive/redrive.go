@@ -46,7 +46,7 @@ type Failure struct {
 }
 
 // Redrive publishes the selected letters to their original topics, with their id and bytes,
-// without the metadata of the failure, and with bus.DLQRedrive. A letter is published before it
+// without the metadata of the failure, and with bus/driver.DLQRedrive. A letter is published before it
 // is acknowledged.
 //
 // Redrive takes the letters that exist when it begins: a message that fails again later waits

@@ -72,7 +72,7 @@ func TestARedrivenMessageIsTheOriginal(t *testing.T) {
 			if len(all) != n+1 || got.UUID != first.UUID || string(got.Payload) != string(first.Payload) {
 				t.Errorf("redrive %d: got %s %s", n, got.UUID, got.Payload)
 			}
-			want := map[string]string{bus.DLQRedrive: fmt.Sprint(n)}
+			want := map[string]string{driver.DLQRedrive: fmt.Sprint(n)}
 			for k, v := range first.Metadata {
 				want[k] = v
 			}
@@ -170,7 +170,7 @@ func TestWhatFailsAgainWaitsForTheNextPass(t *testing.T) {
 func TestLettersOfTwoGroupsAreOneMessage(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		other := dead(t, "1", "OrderPlaced")
-		other.Metadata.Set(bus.DLQGroup, "mailer")
+		other.Metadata.Set(driver.DLQGroup, "mailer")
 		bury(t, b, "1", "2")
 		publish(t, b, dlt, other)
 		is(t, "pending", pending(t, b), "1 2 1")
@@ -192,9 +192,9 @@ func TestLettersOfTwoGroupsAreOneMessage(t *testing.T) {
 func TestALetterThatCannotBeRedrivenStaysAndKeepsNobody(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		homeless := dead(t, "homeless", "OrderPlaced")
-		delete(homeless.Metadata, bus.DLQOriginalTopic)
+		delete(homeless.Metadata, driver.DLQOriginalTopic)
 		lost := dead(t, "lost", "OrderPlaced")
-		lost.Metadata.Set(bus.DLQOriginalTopic, "gone")
+		lost.Metadata.Set(driver.DLQOriginalTopic, "gone")
 		bury(t, b, "1")
 		publish(t, b, dlt, homeless, lost)
 		bury(t, b, "2")

@@ -42,8 +42,8 @@ func (i *individual) Pending(ctx context.Context, topic, group string, limit int
 }
 
 func (i *individual) Lag(ctx context.Context) ([]bus.Lag, error) {
-	left, err := i.Pending(ctx, dlt, bus.RedriveGroup, 1000)
-	return []bus.Lag{{Topic: dlt, Group: bus.RedriveGroup, Messages: len(left)}}, err
+	left, err := i.Pending(ctx, dlt, driver.RedriveGroup, 1000)
+	return []bus.Lag{{Topic: dlt, Group: driver.RedriveGroup, Messages: len(left)}}, err
 }
 
 func (i *individual) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {

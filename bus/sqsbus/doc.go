@@ -79,7 +79,7 @@
 // characters is cut and ends in a hash. The queue is subscribed with raw message delivery,
 // and its policy lets that topic send. Declare creates all of them, and so does the first
 // use. Messages, order, deduplication, acknowledgements and dead letters are those of
-// sqs://, and bus.RedriveGroup is a group like any other. One publish reaches every
+// sqs://, and bus/driver.RedriveGroup is a group like any other. One publish reaches every
 // existing group, in any process. A later group receives the messages published from then
 // on; a message that is published without a group is lost. Runners declare their groups
 // before they publish. Start a program that only publishes after its consumers have run once.

@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/uuid"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -45,7 +45,7 @@ type entry struct {
 	uuid    string
 	key     string
 	size    int
-	outcome *bus.Outcome // set by the sender
+	outcome *busdriver.Outcome // set by the sender
 }
 
 // encode makes the entry of a message. Metadata that fits into attributes and a payload
@@ -96,7 +96,7 @@ func deduplicationID(msg *message.Message) string {
 	if id == "" {
 		return uuid.NewString()
 	}
-	for _, header := range []string{bus.DLQRedrive, bus.DLQEdits} {
+	for _, header := range []string{busdriver.DLQRedrive, busdriver.DLQEdits} {
 		if n := msg.Metadata.Get(header); n != "" {
 			id += "#" + header + "=" + n
 		}

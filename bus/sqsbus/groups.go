@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -57,7 +57,7 @@ func (g *groups) declare(topic, group string) error {
 	if err != nil {
 		return err
 	}
-	if group != bus.RedriveGroup && !g.shared {
+	if group != busdriver.RedriveGroup && !g.shared {
 		if r.owner != "" && r.owner != group {
 			return otherGroup(topic, r.owner, group)
 		}
@@ -78,7 +78,7 @@ func (g *groups) join(topic, group string) error {
 	case g.shared:
 	case r.n > 0 && r.active != group:
 		return otherGroup(topic, r.active, group)
-	case r.owner != "" && r.owner != group && group != bus.RedriveGroup:
+	case r.owner != "" && r.owner != group && group != busdriver.RedriveGroup:
 		return otherGroup(topic, r.owner, group)
 	}
 	r.active = group

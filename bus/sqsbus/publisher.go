@@ -66,7 +66,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	}
 	ctx, cancel := context.WithTimeout(messages[0].Context(), opTimeout)
 	defer cancel()
-	outcomes := slices.Repeat([]bus.Outcome{bus.NotSent}, len(messages))
+	outcomes := slices.Repeat([]busdriver.Outcome{busdriver.NotSent}, len(messages))
 	err := p.publish(ctx, topic, messages, outcomes)
 	if err == nil {
 		return nil
@@ -76,7 +76,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 }
 
 // publish fills in the outcome of each message.
-func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message, outcomes []bus.Outcome) error {
+func (p *publisher) publish(ctx context.Context, topic string, messages []*message.Message, outcomes []busdriver.Outcome) error {
 	all := make([]entry, len(messages))
 	for i, msg := range messages {
 		limit := p.cfg.MaxBytes
@@ -85,7 +85,7 @@ func (p *publisher) publish(ctx context.Context, topic string, messages []*messa
 		}
 		e, err := encode(msg, limit)
 		if err != nil {
-			outcomes[i] = bus.Refused
+			outcomes[i] = busdriver.Refused
 			return err
 		}
 		e.outcome = &outcomes[i]
@@ -160,12 +160,12 @@ func (p *publisher) request(ctx context.Context, to target, batch []entry) error
 			return err
 		}
 		for _, e := range batch {
-			*e.outcome = bus.Unknown
+			*e.outcome = busdriver.Unknown
 		}
 		return err
 	}
 	for _, e := range batch {
-		*e.outcome = bus.Published
+		*e.outcome = busdriver.Published
 	}
 	var errs []error
 	for _, f := range failed {
@@ -173,7 +173,7 @@ func (p *publisher) request(ctx context.Context, to target, batch []entry) error
 		if err != nil || i >= len(batch) {
 			return fmt.Errorf("AWS has refused an entry %q that was not sent", aws.ToString(f.Id))
 		}
-		*batch[i].outcome = bus.Refused
+		*batch[i].outcome = busdriver.Refused
 		err = fmt.Errorf("message %s: %s: %s", batch[i].uuid, aws.ToString(f.Code), aws.ToString(f.Message))
 		if f.SenderFault {
 			err = fault.MarkPermanent(err)

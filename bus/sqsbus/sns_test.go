@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -168,7 +169,7 @@ func TestSNSPublishOnly(t *testing.T) {
 	ch, _ := subscribe(t, b, "group", "e.x", 10)
 	receive(t, ch).Ack()
 	var failed *bus.PublishError
-	if err := other.Publisher().Publish("absent", keyed("k", "1")); fault.Of(err) != fault.Infrastructure || !errors.As(err, &failed) || failed.Outcomes[0] != bus.NotSent {
+	if err := other.Publisher().Publish("absent", keyed("k", "1")); fault.Of(err) != fault.Infrastructure || !errors.As(err, &failed) || failed.Outcomes[0] != driver.NotSent {
 		t.Errorf("publishing to a topic that is not there and may not be made: %v (%v)", err, fault.Of(err))
 	}
 	if err := other.Publisher().Publish("e-x", keyed("k", "1")); !errors.Is(err, sqsbus.ErrOtherTopic) {
@@ -205,7 +206,7 @@ func TestSNSTopicIsDeleted(t *testing.T) {
 	receive(t, ch).Ack()
 	remove()
 	var failed *bus.PublishError
-	if err := b.Publisher().Publish("topic", keyed("k", "2")); fault.Of(err) != fault.Infrastructure || !errors.As(err, &failed) || failed.Outcomes[0] != bus.NotSent {
+	if err := b.Publisher().Publish("topic", keyed("k", "2")); fault.Of(err) != fault.Infrastructure || !errors.As(err, &failed) || failed.Outcomes[0] != driver.NotSent {
 		t.Errorf("publishing to a topic that was deleted: %v (%v)", err, fault.Of(err))
 	}
 	publish(t, b, "topic", keyed("k", "3"))

@@ -23,6 +23,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -104,12 +105,12 @@ func TestDeduplication(t *testing.T) {
 		return m
 	}
 	for range 2 {
-		for _, m := range []*message.Message{with("", ""), with(bus.DLQRedrive, "1"), with(bus.DLQRedrive, "2"), with(bus.DLQEdits, "1")} {
+		for _, m := range []*message.Message{with("", ""), with(driver.DLQRedrive, "1"), with(driver.DLQRedrive, "2"), with(driver.DLQEdits, "1")} {
 			publish(t, b, "topic", m)
 		}
 	}
 	ch, _ := subscribe(t, b, "group", "topic", 10)
-	for _, want := range []string{"", bus.DLQRedrive + "1", bus.DLQRedrive + "2", bus.DLQEdits + "1"} {
+	for _, want := range []string{"", driver.DLQRedrive + "1", driver.DLQRedrive + "2", driver.DLQEdits + "1"} {
 		m := receive(t, ch)
 		if string(m.Payload) != want {
 			t.Errorf("got %q, want %q", m.Payload, want)
@@ -165,7 +166,7 @@ func TestPayloads(t *testing.T) {
 	}
 	var failed *bus.PublishError
 	err = b.Publisher().Publish("topic", keyed("k", "x"), large, keyed("k", "y"))
-	if want := []bus.Outcome{bus.NotSent, bus.Refused, bus.NotSent}; !errors.As(err, &failed) || !slices.Equal(failed.Outcomes, want) || failed.ID != large.UUID {
+	if want := []driver.Outcome{driver.NotSent, driver.Refused, driver.NotSent}; !errors.As(err, &failed) || !slices.Equal(failed.Outcomes, want) || failed.ID != large.UUID {
 		t.Errorf("450,000 random bytes between two others: %v, want %v", err, want)
 	}
 	odd := keyed("k", "x")
@@ -359,7 +360,7 @@ func testSecondGroup(t *testing.T, p place) {
 		}
 	}
 	refused("declaring two groups", b.Declare(t.Context(), bus.Topic{Name: "two", Groups: []string{"a", "b"}}))
-	if err := b.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"a", bus.RedriveGroup}}); err != nil {
+	if err := b.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"a", driver.RedriveGroup}}); err != nil {
 		t.Errorf("the redrive group beside another: %v", err)
 	}
 	join := func(group, topic string) error {
@@ -373,7 +374,7 @@ func testSecondGroup(t *testing.T, p place) {
 		t.Fatal(err)
 	}
 	refused("subscribing beside a subscribed group", join("b", "free"))
-	refused("redriving beside a subscribed group", join(bus.RedriveGroup, "free"))
+	refused("redriving beside a subscribed group", join(driver.RedriveGroup, "free"))
 }
 
 // Names that SQS does not accept, or that two topics would share, are refused.

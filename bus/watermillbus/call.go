@@ -4,7 +4,7 @@ import "context"
 
 // call waits for do until the end of ctx, because many adapters ignore ctx. A later result of do
 // is discarded.
-func call[T any](ctx context.Context, d *Driver, do func(context.Context) (T, error), discard func(T)) (T, error) {
+func call[T any](ctx context.Context, d *adapter, do func(context.Context) (T, error), discard func(T)) (T, error) {
 	var none T
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)

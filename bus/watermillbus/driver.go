@@ -17,9 +17,15 @@ import (
 	"github.com/millrace-go/millrace/internal/parallel"
 )
 
-// Driver is a Watermill Pub/Sub behind a [bus.Bus]. A transport with more abilities, such as
-// listing topics, embeds it.
-type Driver struct {
+// Driver is a Watermill Pub/Sub behind a [bus.Bus], as [New] returns it. A transport with more
+// abilities, such as listing topics, embeds it. The error of Ping is errors.ErrUnsupported
+// without Config.Ping.
+type Driver interface {
+	bus.Driver
+	driver.Pinger
+}
+
+type adapter struct {
 	cfg       Config
 	publisher *lazy.Value[message.Publisher]
 
@@ -32,29 +38,24 @@ type Driver struct {
 	closeErr  error
 }
 
-var (
-	_ bus.Driver    = (*Driver)(nil)
-	_ driver.Pinger = (*Driver)(nil)
-)
-
 var errClosed = fmt.Errorf("watermillbus: %w", bus.ErrClosed)
 
 // New makes a Driver. It calls none of the functions.
-func New(cfg Config) (*Driver, error) {
+func New(cfg Config) (Driver, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("watermillbus: %w", err)
 	}
-	return &Driver{cfg: cfg, publisher: lazy.New(errClosed, cfg.Publisher), open: map[*owned]struct{}{}}, nil
+	return &adapter{cfg: cfg, publisher: lazy.New(errClosed, cfg.Publisher), open: map[*owned]struct{}{}}, nil
 }
 
 // Capabilities implements bus.Driver.
-func (d *Driver) Capabilities() bus.Capabilities { return d.cfg.Capabilities }
+func (d *adapter) Capabilities() bus.Capabilities { return d.cfg.Capabilities }
 
 // Publisher implements bus.Driver.
-func (d *Driver) Publisher() message.Publisher { return publisher{d} }
+func (d *adapter) Publisher() message.Publisher { return publisher{d} }
 
 // Source implements bus.Driver. The window is the Pub/Sub's own.
-func (d *Driver) Source(ctx context.Context, topic, group string, _ int) (driver.Source, error) {
+func (d *adapter) Source(ctx context.Context, topic, group string, _ int) (driver.Source, error) {
 	source, err := call(ctx, d, func(ctx context.Context) (driver.Source, error) {
 		subscriber, err := d.cfg.Subscriber(ctx, group)
 		if err != nil {
@@ -69,7 +70,7 @@ func (d *Driver) Source(ctx context.Context, topic, group string, _ int) (driver
 }
 
 // Declare implements bus.Driver.
-func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
+func (d *adapter) Declare(ctx context.Context, topics ...bus.Topic) error {
 	declare := d.cfg.Declare
 	if declare == nil {
 		declare = d.initialize
@@ -84,7 +85,7 @@ func (d *Driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 }
 
 // initialize is the default of Config.Declare.
-func (d *Driver) initialize(ctx context.Context, t bus.Topic) error {
+func (d *adapter) initialize(ctx context.Context, t bus.Topic) error {
 	for _, group := range t.Groups {
 		subscriber, err := d.cfg.Subscriber(ctx, group)
 		if err != nil {
@@ -101,7 +102,7 @@ func (d *Driver) initialize(ctx context.Context, t bus.Topic) error {
 }
 
 // Ping implements driver.Pinger. The error is errors.ErrUnsupported without Config.Ping.
-func (d *Driver) Ping(ctx context.Context) error {
+func (d *adapter) Ping(ctx context.Context) error {
 	if d.cfg.Ping == nil {
 		return errors.ErrUnsupported
 	}
@@ -111,7 +112,7 @@ func (d *Driver) Ping(ctx context.Context) error {
 
 // Close ends subscriptions, waits for the calls under way, and closes the publisher and the
 // resources that the functions share.
-func (d *Driver) Close() error {
+func (d *adapter) Close() error {
 	d.closeOnce.Do(func() {
 		d.mu.Lock()
 		d.closed = true
@@ -131,7 +132,7 @@ func (d *Driver) Close() error {
 }
 
 // judge classifies an error of the Pub/Sub.
-func (d *Driver) judge(err error) error {
+func (d *adapter) judge(err error) error {
 	if err == nil || errors.Is(err, bus.ErrClosed) || errors.Is(err, context.Canceled) {
 		return err
 	}

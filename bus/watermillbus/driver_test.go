@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -50,7 +51,7 @@ func (p *pubSub) config() watermillbus.Config {
 	}
 }
 
-func open(t *testing.T, cfg watermillbus.Config) *watermillbus.Driver {
+func open(t *testing.T, cfg watermillbus.Config) watermillbus.Driver {
 	t.Helper()
 	d, err := watermillbus.New(cfg)
 	if err != nil {
@@ -125,10 +126,10 @@ func TestErrorsAreClassified(t *testing.T) {
 	d := open(t, cfg)
 	for err, want := range map[error]struct {
 		class   fault.Class
-		outcome bus.Outcome
+		outcome driver.Outcome
 	}{
-		errTooLarge: {fault.Permanent, bus.Refused}, errMarked: {fault.Permanent, bus.Refused},
-		errBusy: {fault.Transient, bus.Unknown}, errDown: {fault.Infrastructure, bus.Unknown},
+		errTooLarge: {fault.Permanent, driver.Refused}, errMarked: {fault.Permanent, driver.Refused},
+		errBusy: {fault.Transient, driver.Unknown}, errDown: {fault.Infrastructure, driver.Unknown},
 	} {
 		p.publish = func(*message.Message) error { return err }
 		got := d.Publisher().Publish("t", msg("k", "1"))
@@ -153,7 +154,7 @@ func TestPublishSaysWhatBecameOfEachMessage(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want a bus.PublishError", err)
 	}
-	want := []bus.Outcome{bus.Published, bus.Published, bus.Unknown, bus.Published, bus.NotSent}
+	want := []driver.Outcome{driver.Published, driver.Published, driver.Unknown, driver.Published, driver.NotSent}
 	if !slices.Equal(failed.Outcomes, want) || failed.ID != "a2" || failed.First != 2 || failed.Topic != "t" || !errors.Is(err, errDown) {
 		t.Errorf("got %v, %+v; want the outcomes %v and a2 as the first", err, failed, want)
 	}
@@ -228,7 +229,7 @@ func TestTheEndOfAContextEndsTheWait(t *testing.T) {
 		err := d.Publisher().Publish("t", m)
 		m.Payload[0] = 'x'
 		var failed *bus.PublishError
-		if !errors.As(err, &failed) || failed.Outcomes[0] != bus.Unknown || fault.Of(err) != fault.Infrastructure || !errors.Is(err, context.DeadlineExceeded) {
+		if !errors.As(err, &failed) || failed.Outcomes[0] != driver.Unknown || fault.Of(err) != fault.Infrastructure || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("publish: got %v, want that the outcome is unknown, as infrastructure", err)
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)

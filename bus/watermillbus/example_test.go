@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -40,7 +41,7 @@ func ExampleNew() {
 		return fault.MarkPermanent(errors.New("no such customer"))
 	}})
 	people := r.Add(bus.Consumer{Topic: "orders.DLT", Group: "people", Handler: func(m *message.Message) error {
-		fmt.Printf("%s: %s\n", m.Payload, m.Metadata[bus.DLQError])
+		fmt.Printf("%s: %s\n", m.Payload, m.Metadata[driver.DLQError])
 		stop()
 		return nil
 	}})

@@ -9,13 +9,13 @@ import (
 // owned is a source that the driver closes if its user has not.
 type owned struct {
 	driver.Source
-	driver *Driver
+	driver *adapter
 
 	once sync.Once
 	err  error
 }
 
-func (d *Driver) own(source driver.Source) (driver.Source, error) {
+func (d *adapter) own(source driver.Source) (driver.Source, error) {
 	s := &owned{Source: source, driver: d}
 	d.mu.Lock()
 	closed := d.closed

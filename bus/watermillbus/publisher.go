@@ -20,18 +20,18 @@ const lanes = 16
 
 // publisher publishes with the Pub/Sub's publisher, one message per call: the error of a call
 // does not tell which of its messages are published.
-type publisher struct{ *Driver }
+type publisher struct{ *adapter }
 
 // Publish implements message.Publisher.
 func (p publisher) Publish(topic string, messages ...*message.Message) error {
-	outcomes, errs := make([]bus.Outcome, len(messages)), make([]error, len(messages))
+	outcomes, errs := make([]driver.Outcome, len(messages)), make([]error, len(messages))
 	var wg sync.WaitGroup
 	for _, lane := range byKey(messages) {
 		wg.Go(func() {
 			for n, i := range lane {
 				if outcomes[i], errs[i] = p.one(topic, messages[i]); errs[i] != nil {
 					for _, later := range lane[n+1:] {
-						outcomes[later] = bus.NotSent
+						outcomes[later] = driver.NotSent
 					}
 					return
 				}
@@ -39,7 +39,7 @@ func (p publisher) Publish(topic string, messages ...*message.Message) error {
 		})
 	}
 	wg.Wait()
-	if !slices.ContainsFunc(outcomes, func(o bus.Outcome) bool { return o != bus.Published }) {
+	if !slices.ContainsFunc(outcomes, func(o driver.Outcome) bool { return o != driver.Published }) {
 		return nil
 	}
 	first := driver.Culprit(outcomes)
@@ -57,24 +57,24 @@ func byKey(messages []*message.Message) [][]int {
 }
 
 // one publishes a message.
-func (p publisher) one(topic string, m *message.Message) (bus.Outcome, error) {
+func (p publisher) one(topic string, m *message.Message) (driver.Outcome, error) {
 	ctx := m.Context()
 	inner, err := p.publisher.Get(ctx)
 	if err != nil {
-		return bus.NotSent, p.judge(err)
+		return driver.NotSent, p.judge(err)
 	}
 	m = m.CopyWithContext() // some adapters write into the metadata of the message
 	if ctx.Done() != nil {  // and may read it after the call has returned
 		m.Payload = slices.Clone(m.Payload)
 	}
-	_, err = call(ctx, p.Driver, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)
+	_, err = call(ctx, p.adapter, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)
 	if err == nil {
-		return bus.Published, nil
+		return driver.Published, nil
 	}
 	if err = p.judge(err); fault.Of(err) == fault.Permanent {
-		return bus.Refused, err
+		return driver.Refused, err
 	}
-	return bus.Unknown, err
+	return driver.Unknown, err
 }
 
 // Close does nothing: the publisher belongs to the driver.

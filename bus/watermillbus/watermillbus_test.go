@@ -37,7 +37,7 @@ func (unclosed) Close() error { return nil }
 
 // looking is a transport that shows its messages, as its broker's own tools can.
 type looking struct {
-	*watermillbus.Driver
+	watermillbus.Driver
 	driver.Lagger
 	driver.Inspector
 	driver.TopicFinder

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 )
 
@@ -76,7 +77,7 @@ func TestCtrlC(t *testing.T) {
 	})
 	for i := range n {
 		m := message.NewMessage(fmt.Sprint("letter-", i), []byte("x"))
-		m.Metadata.Set(bus.DLQOriginalTopic, "orders")
+		m.Metadata.Set(driver.DLQOriginalTopic, "orders")
 		if err := b.Publisher().Publish("orders.DLT", m); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -24,7 +25,7 @@ func run(t *testing.T, b *bus.Bus, handler func(m *message.Message) error) {
 	require.NoError(t, err)
 	require.NoError(t, r.Add(bus.Consumer{Topic: "orders", Group: "billing", Handler: handler}))
 	require.NoError(t, b.Declare(t.Context(),
-		bus.Topic{Name: "orders", Groups: []string{"billing"}}, bus.Topic{Name: "orders.DLT", Groups: []string{bus.RedriveGroup}}))
+		bus.Topic{Name: "orders", Groups: []string{"billing"}}, bus.Topic{Name: "orders.DLT", Groups: []string{driver.RedriveGroup}}))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
@@ -81,7 +82,7 @@ func TestRedrive(t *testing.T) {
 	again(redrive.Filter{IDs: []string{"order 1"}}, 1)
 	m := <-handled
 	require.Equal(t, "order 1", m.UUID)
-	require.Equal(t, message.Metadata{event.KeyHeader: "customer 1", bus.DLQRedrive: "1"}, m.Metadata)
+	require.Equal(t, message.Metadata{event.KeyHeader: "customer 1", driver.DLQRedrive: "1"}, m.Metadata)
 	again(redrive.Filter{All: true}, 2)
 	require.ElementsMatch(t, []string{"order 0", "order 2"}, []string{(<-handled).UUID, (<-handled).UUID})
 }
@@ -95,7 +96,7 @@ func TestALetterFits(t *testing.T) {
 	run(t, b, func(*message.Message) error { panic(fault.MarkPermanent(errors.New("index out of range"))) })
 	r, err := bus.NewRunner(b, bus.RunnerConfig{})
 	require.NoError(t, err)
-	require.NoError(t, r.Add(bus.Consumer{Topic: "orders.DLT", Group: bus.RedriveGroup, Handler: func(m *message.Message) error {
+	require.NoError(t, r.Add(bus.Consumer{Topic: "orders.DLT", Group: driver.RedriveGroup, Handler: func(m *message.Message) error {
 		letters <- m.Copy()
 		return nil
 	}}))
@@ -104,8 +105,8 @@ func TestALetterFits(t *testing.T) {
 	go func() { ended <- r.Run(ctx) }()
 	publish(t, b, "order 0")
 	m := <-letters
-	require.Contains(t, m.Metadata[bus.DLQError], "index out of range")
-	require.Empty(t, m.Metadata[bus.DLQStack])
+	require.Contains(t, m.Metadata[driver.DLQError], "index out of range")
+	require.Empty(t, m.Metadata[driver.DLQStack])
 	stop()
 	require.NoError(t, <-ended)
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -72,7 +73,7 @@ func fleets() map[string]func(t *testing.T, topic, group string) fleet {
 				defer conn.Close() //nolint:errcheck // a test's side connection
 				ch, err := conn.Channel()
 				must(t, err)
-				for _, queue := range []string{topic + "_" + group, topic + ":" + group, topic + ":" + group + ":members", topic + ".DLT_" + bus.RedriveGroup, topic + ".DLT"} {
+				for _, queue := range []string{topic + "_" + group, topic + ":" + group, topic + ":" + group + ":members", topic + ".DLT_" + driver.RedriveGroup, topic + ".DLT"} {
 					_, err := ch.QueueDelete(queue, false, false, false)
 					must(t, err)
 				}

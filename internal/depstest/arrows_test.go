@@ -50,6 +50,7 @@ func beside() map[string][]string {
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
 		"queue":                       {"queue/draw", "queue/token"},
 		"queue/challenge":             {"queue/token"},
+		"queue/driver":                {"queue/draw"},
 		"queue/frontgate":             {"queue/token"},
 		"queue/gate":                  {"queue/challenge", "queue/queuehttp", "queue/queuepage", "queue/token"},
 		"queue/memqueue":              {"queue/draw"},

@@ -45,7 +45,7 @@ type Parts struct {
 
 // Driver is Watermill SQL on one database.
 type Driver struct {
-	*watermillbus.Driver
+	watermillbus.Driver
 	Parts
 
 	pools   *onedb.Pools

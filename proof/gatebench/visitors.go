@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -13,14 +14,14 @@ import (
 const event = "sale"
 
 // visitors makes the cookies of new people.
-type visitors struct{ tokens *token.Visitors }
+type visitors struct{ tokens *seal.Visitors }
 
 func newVisitors() (visitors, error) {
 	ring, err := token.NewRing(secret)
 	if err != nil {
 		return visitors{}, err
 	}
-	return visitors{token.NewVisitors(ring)}, nil
+	return visitors{seal.NewVisitors(ring)}, nil
 }
 
 func (v visitors) cookie() string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Config of an on-sale. The zero value is the published one.
@@ -28,8 +29,8 @@ type Config struct {
 	Memory bool   // keep the line in this process and not in Redis
 	URL    string // of Redis, when there is no redis-server to start
 
-	wrap     func(queue.Store) queue.Store // breaks it, for tests
-	settings queue.Settings                // of a room with an opening, whose store is not recorded
+	wrap     func(driver.Store) driver.Store // breaks it, for tests
+	settings queue.Settings                  // of a room with an opening, whose store is not recorded
 }
 
 func (c Config) withDefaults() Config {

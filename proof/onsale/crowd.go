@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
 	"github.com/millrace-go/millrace/proof/redisserver"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // retry is how long people wait after a call that failed.
@@ -21,7 +21,7 @@ type sale struct {
 	people    []person
 	instances []*instance
 	redis     *redisserver.Server // nil without
-	store     queue.Store         // the first instance's
+	store     driver.Store        // the first instance's
 	record    *record
 	caller    *caller
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -33,7 +34,7 @@ const patience = 10 * time.Second
 // fanHeader names the caller: signing in is no part of this.
 const fanHeader = "X-Fan"
 
-func newInstance(store queue.Store, cfg Config) (*instance, error) {
+func newInstance(store driver.Store, cfg Config) (*instance, error) {
 	ring, err := token.NewRing(secret)
 	if err != nil {
 		return nil, err

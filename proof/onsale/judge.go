@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // standing is a person's state in the store at the end.
@@ -17,13 +18,13 @@ type standing struct {
 }
 
 // census asks the store itself for all people, by name.
-func census(ctx context.Context, store queue.Store, event string, rules queue.Rules, people int) (all []standing, state queue.State, err error) {
-	for from := 0; from < people; from += queue.MaxVisits {
-		visits := make([]queue.Visit, min(queue.MaxVisits, people-from))
+func census(ctx context.Context, store driver.Store, event string, rules driver.Rules, people int) (all []standing, state queue.State, err error) {
+	for from := 0; from < people; from += driver.MaxVisits {
+		visits := make([]driver.Visit, min(driver.MaxVisits, people-from))
 		for i := range visits {
-			visits[i] = queue.Visit{Kind: queue.Heartbeat, User: user(int32(from + i))}
+			visits[i] = driver.Visit{Kind: driver.Heartbeat, User: user(int32(from + i))}
 		}
-		v, err := store.Visit(ctx, event, rules, queue.Beats{}, visits)
+		v, err := store.Visit(ctx, event, rules, driver.Beats{}, visits)
 		if err != nil {
 			return nil, state, err
 		}

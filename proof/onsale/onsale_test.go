@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -50,9 +50,9 @@ func TestRun(t *testing.T) {
 }
 
 // generous has one place more than it should.
-type generous struct{ queue.Store }
+type generous struct{ driver.Store }
 
-func (g generous) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+func (g generous) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	r.Threshold++
 	v, err := g.Store.Visit(ctx, event, r, b, visits)
 	v.Threshold--
@@ -60,9 +60,9 @@ func (g generous) Visit(ctx context.Context, event string, r queue.Rules, b queu
 }
 
 // stacked admits the last arrivals first, in each tick.
-type stacked struct{ queue.Store }
+type stacked struct{ driver.Store }
 
-func (s stacked) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (s stacked) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	a, err := s.Store.Admit(ctx, event, r)
 	slices.Reverse(a.Admitted)
 	return a, err
@@ -70,9 +70,9 @@ func (s stacked) Admit(ctx context.Context, event string, r queue.Rules) (queue.
 
 // A store that breaks a promise is found out.
 func TestBroken(t *testing.T) {
-	for what, wrap := range map[string]func(queue.Store) queue.Store{
-		"beyond the threshold":     func(s queue.Store) queue.Store { return generous{s} },
-		"in the order of arrival ": func(s queue.Store) queue.Store { return stacked{s} },
+	for what, wrap := range map[string]func(driver.Store) driver.Store{
+		"beyond the threshold":     func(s driver.Store) driver.Store { return generous{s} },
+		"in the order of arrival ": func(s driver.Store) driver.Store { return stacked{s} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/filesettings"
 )
 
@@ -91,7 +91,7 @@ func (p *presale) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p.opens = state.Now.Add(2*p.cfg.Arrive + 2*queue.FreezeBefore)
+	p.opens = state.Now.Add(2*p.cfg.Arrive + 2*driver.FreezeBefore)
 	if _, err := room.OpenAt(ctx, p.cfg.Event, p.opens, "a value of this run"); err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (p *presale) watch(ctx context.Context, out io.Writer) error {
 			}
 		}
 		// Phase is that of the draw until the room is open, and 0 then.
-		see(&p.frozen, s.Phase >= queue.Frozen || s.Opens.IsZero())
-		see(&p.drawn, s.Phase == queue.Opened || s.Opens.IsZero())
+		see(&p.frozen, s.Phase >= driver.Frozen || s.Opens.IsZero())
+		see(&p.drawn, s.Phase == driver.Opened || s.Opens.IsZero())
 		see(&p.first, s.Active+s.Entitled > 0)
 		see(&p.full, s.Active+s.Entitled >= min(p.cfg.Threshold, p.cfg.People))
 		if s.Now.Sub(said) >= time.Second || p.full != 0 {
@@ -166,7 +166,7 @@ func (p *presale) watch(ctx context.Context, out io.Writer) error {
 	}
 }
 
-var phases = map[queue.Phase]string{queue.Frozen: "frozen", queue.Rooted: "the leaves are published", queue.Seeded: "the seed is published", queue.Opened: "drawn"}
+var phases = map[driver.Phase]string{driver.Frozen: "frozen", driver.Rooted: "the leaves are published", driver.Seeded: "the seed is published", driver.Opened: "drawn"}
 
 // askAll has each person poll until the turns that have come are taken, and each
 // instance's snapshot knows that the room is full. Then all ask for their place and

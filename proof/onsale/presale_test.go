@@ -13,8 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 const program = "../../docs/verify-draw.py"
@@ -56,22 +55,22 @@ func TestPresale(t *testing.T) {
 }
 
 // favored gives the user of the last order of a draw the first one.
-type favored struct{ *memqueue.Store }
+type favored struct{ driver.MemoryStore }
 
-func (f favored) Draw(ctx context.Context, event string, r queue.Rules, s queue.DrawStep) (queue.Drawn, error) {
-	if s.Kind == queue.DrawMove && len(s.Moves) > 1 {
+func (f favored) Draw(ctx context.Context, event string, r driver.Rules, s driver.DrawStep) (driver.Drawn, error) {
+	if s.Kind == driver.DrawMove && len(s.Moves) > 1 {
 		s.Moves = slices.Clone(s.Moves)
 		last := len(s.Moves) - 1
 		s.Moves[0].Order, s.Moves[last].Order = s.Moves[last].Order, s.Moves[0].Order
 	}
-	return f.Store.Draw(ctx, event, r, s)
+	return f.MemoryStore.Draw(ctx, event, r, s)
 }
 
 // A room that does not stand in the order that it publishes is found out.
 func TestPresaleInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := beforeTheSale()
-		cfg.Memory, cfg.wrap = true, func(s queue.Store) queue.Store { return favored{s.(*memqueue.Store)} }
+		cfg.Memory, cfg.wrap = true, func(s driver.Store) driver.Store { return favored{s.(driver.MemoryStore)} }
 		var out bytes.Buffer
 		err := Presale(t.Context(), cfg, "", &out)
 		if !errors.Is(err, judge.ErrBroken) || !strings.Contains(out.String(), "BROKEN") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // record is a store that records the answers of the store behind it: the verdict is
@@ -43,7 +44,7 @@ func newRecord(people int, number func(string) int32, clock func() time.Duration
 
 // recorded is one instance's store.
 type recorded struct {
-	queue.Store
+	driver.Store
 	*record
 }
 
@@ -64,8 +65,8 @@ func (r *record) failed(err error) error {
 	return err
 }
 
-// Visit implements [queue.Store].
-func (r recorded) Visit(ctx context.Context, event string, rules queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+// Visit implements [driver.Store].
+func (r recorded) Visit(ctx context.Context, event string, rules driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	began := r.clock()
 	v, err := r.Store.Visit(ctx, event, rules, b, visits)
 	if err != nil {
@@ -100,8 +101,8 @@ func (r recorded) Visit(ctx context.Context, event string, rules queue.Rules, b 
 	return v, nil
 }
 
-// Look implements [queue.Store].
-func (r recorded) Look(ctx context.Context, event string, rules queue.Rules, epoch, version uint64) (queue.View, error) {
+// Look implements [driver.Store].
+func (r recorded) Look(ctx context.Context, event string, rules driver.Rules, epoch, version uint64) (driver.View, error) {
 	v, err := r.Store.Look(ctx, event, rules, epoch, version)
 	if err == nil {
 		r.mu.Lock()
@@ -111,8 +112,8 @@ func (r recorded) Look(ctx context.Context, event string, rules queue.Rules, epo
 	return v, err
 }
 
-// Admit implements [queue.Store].
-func (r recorded) Admit(ctx context.Context, event string, rules queue.Rules) (queue.Admission, error) {
+// Admit implements [driver.Store].
+func (r recorded) Admit(ctx context.Context, event string, rules driver.Rules) (driver.Admission, error) {
 	began := r.clock()
 	a, err := r.Store.Admit(ctx, event, rules)
 	if r.event != "" && event != r.event {
@@ -132,8 +133,8 @@ func (r recorded) Admit(ctx context.Context, event string, rules queue.Rules) (q
 	return a, nil
 }
 
-// Sweep implements [queue.Store].
-func (r recorded) Sweep(ctx context.Context, event string, rules queue.Rules, from int64) (queue.Swept, error) {
+// Sweep implements [driver.Store].
+func (r recorded) Sweep(ctx context.Context, event string, rules driver.Rules, from int64) (driver.Swept, error) {
 	s, err := r.Store.Sweep(ctx, event, rules, from)
 	if err == nil && (r.event == "" || event == r.event) {
 		r.mu.Lock()

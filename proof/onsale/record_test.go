@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // told gives the answers that a test sets.
 type told struct {
-	queue.Store
-	admission queue.Admission
-	visited   queue.Visited
+	driver.Store
+	admission driver.Admission
+	visited   driver.Visited
 	err       error
 	took      func() // when it answers
 }
 
-func (t *told) Admit(context.Context, string, queue.Rules) (queue.Admission, error) {
+func (t *told) Admit(context.Context, string, driver.Rules) (driver.Admission, error) {
 	t.took()
 	return t.admission, t.err
 }
 
-func (t *told) Visit(context.Context, string, queue.Rules, queue.Beats, []queue.Visit) (queue.Visited, error) {
+func (t *told) Visit(context.Context, string, driver.Rules, driver.Beats, []driver.Visit) (driver.Visited, error) {
 	return t.visited, t.err
 }
 
@@ -35,12 +36,12 @@ func TestInOrder(t *testing.T) {
 	r := newRecord(30, number, func() time.Duration { return now })
 	s := recorded{store, r}
 	admit := func(from, to time.Duration, people ...int32) {
-		store.admission = queue.Admission{State: queue.State{Threshold: 9, Active: len(people)}}
+		store.admission = driver.Admission{State: queue.State{Threshold: 9, Active: len(people)}}
 		for _, n := range people {
-			store.admission.Admitted = append(store.admission.Admitted, queue.Admitted{User: user(n), Order: 100 + int64(n)})
+			store.admission.Admitted = append(store.admission.Admitted, driver.Admitted{User: user(n), Order: 100 + int64(n)})
 		}
 		now, store.took = from, func() { now = to }
-		if _, err := s.Admit(t.Context(), "on-sale", queue.Rules{}); err != nil {
+		if _, err := s.Admit(t.Context(), "on-sale", driver.Rules{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,11 +51,11 @@ func TestInOrder(t *testing.T) {
 	admit(25, 40, 14)
 	admit(41, 42)
 	now, store.took = 1, func() {}
-	store.visited = queue.Visited{State: queue.State{Threshold: 9}, Outcomes: []queue.Outcome{
+	store.visited = driver.Visited{State: queue.State{Threshold: 9}, Outcomes: []driver.Outcome{
 		{Status: queue.Waiting, Order: 109, New: true}, {Status: queue.Active, Order: 101, New: true, Entered: true}, {Status: queue.Active, Order: 102},
 	}}
-	visits := []queue.Visit{{User: user(9)}, {User: user(1)}, {User: user(2)}}
-	if _, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits); err != nil {
+	visits := []driver.Visit{{User: user(9)}, {User: user(1)}, {User: user(2)}}
+	if _, err := s.Visit(t.Context(), "on-sale", driver.Rules{}, driver.Beats{}, visits); err != nil {
 		t.Fatal(err)
 	}
 	var got []int32
@@ -69,12 +70,12 @@ func TestInOrder(t *testing.T) {
 	}
 
 	store.visited.Outcomes[0].Order = 110
-	if _, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits); err != nil || r.moved != 1 {
+	if _, err := s.Visit(t.Context(), "on-sale", driver.Rules{}, driver.Beats{}, visits); err != nil || r.moved != 1 {
 		t.Errorf("%d moved, %v", r.moved, err)
 	}
 	store.err = errors.New("no answer")
-	_, err := s.Visit(t.Context(), "on-sale", queue.Rules{}, queue.Beats{}, visits)
-	if _, also := s.Admit(t.Context(), "on-sale", queue.Rules{}); err == nil || also == nil || r.lost != 2 || r.answers != 7 {
+	_, err := s.Visit(t.Context(), "on-sale", driver.Rules{}, driver.Beats{}, visits)
+	if _, also := s.Admit(t.Context(), "on-sale", driver.Rules{}); err == nil || also == nil || r.lost != 2 || r.answers != 7 {
 		t.Errorf("%v, %v: %d of %d without an answer", err, also, r.lost, r.answers)
 	}
 }

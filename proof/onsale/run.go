@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -62,8 +62,8 @@ func newSale(cfg Config) *sale {
 }
 
 // rules are those of the instances' rooms, for the census.
-func rules(cfg Config) queue.Rules {
-	return queue.Rules{
+func rules(cfg Config) driver.Rules {
+	return driver.Rules{
 		Threshold: cfg.Threshold, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: cfg.NoShow,
 		Tick: time.Second, Batch: cfg.Batch, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 	}
@@ -71,7 +71,7 @@ func rules(cfg Config) queue.Rules {
 
 // open makes the store and the instances.
 func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
-	var stores []queue.Store
+	var stores []driver.Store
 	if s.cfg.Memory {
 		store, err := memqueue.New(memqueue.Config{})
 		if err != nil {
@@ -115,7 +115,7 @@ func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
 	return closers, nil
 }
 
-func (s *sale) recorded(store queue.Store) queue.Store {
+func (s *sale) recorded(store driver.Store) driver.Store {
 	if s.cfg.settings != nil {
 		return store
 	}

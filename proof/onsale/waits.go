@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
@@ -72,8 +73,8 @@ type said struct{ at, wait time.Duration }
 type waitsRun struct {
 	Waits
 	draw  *rand.Rand
-	store *memqueue.Store
-	rules queue.Rules
+	store driver.MemoryStore
+	rules driver.Rules
 	now   time.Duration
 	steps turnSteps
 	stays []time.Duration
@@ -89,7 +90,7 @@ func (w Waits) Run(ctx context.Context) (WaitsReport, error) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	r := &waitsRun{
 		Waits: w, draw: rand.New(rand.NewPCG(w.Seed, 5)), told: map[int32][]said{}, entered: map[int32]time.Duration{},
-		rules: queue.Rules{
+		rules: driver.Rules{
 			Threshold: w.Threshold, Active: w.Active, Seen: 24 * time.Hour, NoShow: noShowAfter, Tick: time.Second, Batch: w.Batch, Turn: 3100 * time.Millisecond,
 			SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 		},
@@ -132,13 +133,13 @@ func (w Waits) Run(ctx context.Context) (WaitsReport, error) {
 	return r.report(), nil
 }
 
-func (r *waitsRun) visit(ctx context.Context, visits ...queue.Visit) (queue.Visited, error) {
-	return r.store.Visit(ctx, "e", r.rules, queue.Beats{}, visits)
+func (r *waitsRun) visit(ctx context.Context, visits ...driver.Visit) (driver.Visited, error) {
+	return r.store.Visit(ctx, "e", r.rules, driver.Beats{}, visits)
 }
 
 // come lines a person up, or lets the person in at once.
 func (r *waitsRun) come(ctx context.Context, person int32) error {
-	v, err := r.visit(ctx, queue.Visit{Kind: queue.Check, User: user(person)})
+	v, err := r.visit(ctx, driver.Visit{Kind: driver.Check, User: user(person)})
 	if err != nil {
 		return err
 	}
@@ -156,10 +157,10 @@ func (r *waitsRun) come(ctx context.Context, person int32) error {
 func (r *waitsRun) step(ctx context.Context, s turnStep) error {
 	r.now = s.at
 	if s.leaves {
-		_, err := r.visit(ctx, queue.Visit{Kind: queue.Done, User: user(s.person)})
+		_, err := r.visit(ctx, driver.Visit{Kind: driver.Done, User: user(s.person)})
 		return err
 	}
-	v, err := r.visit(ctx, queue.Visit{Kind: queue.Heartbeat, User: user(s.person)})
+	v, err := r.visit(ctx, driver.Visit{Kind: driver.Heartbeat, User: user(s.person)})
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (r *waitsRun) tell(ctx context.Context) error {
 		if _, follow := r.told[person]; !follow {
 			continue
 		}
-		wait, known := v.Wait(v.Entitled + i + 1)
+		wait, known := queue.EstimateWait(v.State, v.Entitled+i+1)
 		if !known {
 			return fmt.Errorf("%s: the wait is not known at %s", r.Name, r.now)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // line is one of the tables.
@@ -76,7 +76,7 @@ func (f *figures) table(cfg Config, all []*contender, out *report.Recorder) {
 }
 
 func halting(cfg Config) []string {
-	all := []string{visit(queue.MaxVisits)}
+	all := []string{visit(driver.MaxVisits)}
 	for _, n := range cfg.Ticks {
 		all = append(all, admit(n))
 	}

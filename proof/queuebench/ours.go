@@ -9,8 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -22,8 +24,8 @@ const secret = "a secret of the benchmark, which protects nothing"
 type ours struct {
 	event   string
 	client  redis.UniversalClient
-	store   queue.Store
-	tickets *token.Tickets
+	store   driver.Store
+	tickets *seal.Tickets
 	room    *queue.Room
 	epoch   uint64
 	inside  int       // number admitted
@@ -48,7 +50,7 @@ func openOurs(s *redisserver.Server, event string, pool int) (_ *ours, err error
 	if err != nil {
 		return nil, err
 	}
-	o := &ours{event: event, client: client, store: store, tickets: token.NewTickets(ring)}
+	o := &ours{event: event, client: client, store: store, tickets: seal.NewTickets(ring)}
 	return o, o.restart()
 }
 
@@ -104,8 +106,8 @@ func (o *ours) learn(people []person) error {
 }
 
 // rules admit no one but by admit, and as many as that says.
-func (o *ours) rules(batch int) queue.Rules {
-	return queue.Rules{
+func (o *ours) rules(batch int) driver.Rules {
+	return driver.Rules{
 		Threshold: batch, Active: stay, Seen: grace, NoShow: stay,
 		Tick: time.Second, Batch: max(1, batch), SweepEvery: time.Millisecond, Settle: 70 * time.Second,
 	}
@@ -114,11 +116,11 @@ func (o *ours) rules(batch int) queue.Rules {
 func (o *ours) fill(ctx context.Context, ids []string) ([]person, error) {
 	people := make([]person, 0, len(ids))
 	err := chunks(ids, func(some []string) error {
-		visits := make([]queue.Visit, len(some))
+		visits := make([]driver.Visit, len(some))
 		for i, id := range some {
-			visits[i] = queue.Visit{Kind: queue.Check, User: id}
+			visits[i] = driver.Visit{Kind: driver.Check, User: id}
 		}
-		v, err := o.store.Visit(ctx, o.event, o.rules(0), queue.Beats{}, visits)
+		v, err := o.store.Visit(ctx, o.event, o.rules(0), driver.Beats{}, visits)
 		if err != nil {
 			return err
 		}
@@ -127,7 +129,7 @@ func (o *ours) fill(ctx context.Context, ids []string) ([]person, error) {
 			if out.Status != queue.Waiting || !out.New {
 				return fmt.Errorf("%s has not lined up: %+v", some[i], out)
 			}
-			people = append(people, person{some[i], o.tickets.Seal(token.Ticket{Event: o.event, User: some[i], Epoch: v.Epoch, Order: out.Order}), out.Order})
+			people = append(people, person{some[i], o.tickets.Seal(seal.Ticket{Event: o.event, User: some[i], Epoch: v.Epoch, Order: out.Order}), out.Order})
 		}
 		return nil
 	})
@@ -176,7 +178,7 @@ func (o *ours) strike(ctx context.Context, living, _ []person) error {
 		return err
 	}
 	return chunks(living, func(some []person) error {
-		b := queue.Beats{Epoch: o.epoch}
+		b := driver.Beats{Epoch: o.epoch}
 		for _, who := range some {
 			b.Orders = append(b.Orders, who.order)
 		}

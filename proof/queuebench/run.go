@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Config sizes a run. The zero value is the published one.
@@ -157,8 +157,8 @@ func (f *figures) round(ctx context.Context, s *redisserver.Server, cfg Config, 
 		if c.name != millrace {
 			continue // the peer's calls are for one person each
 		}
-		what := visit(queue.MaxVisits)
-		if err := f.halt(ctx, s, c, round, what, out, func() error { return c.lineUp(ctx, queue.MaxVisits) }); err != nil {
+		what := visit(driver.MaxVisits)
+		if err := f.halt(ctx, s, c, round, what, out, func() error { return c.lineUp(ctx, driver.MaxVisits) }); err != nil {
 			return fmt.Errorf("%s, %s: %w", c.name, what, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue/token"
+	"github.com/millrace-go/millrace/internal/seal"
 )
 
 // ErrWrong is the error of an answer that is missing, wrong, late or used: ask again.
@@ -28,7 +28,7 @@ func (l *Later) Error() string {
 // Challenge asks users for something before they join. It is safe for concurrent use.
 type Challenge struct {
 	cfg     Config
-	puzzles *token.Puzzles
+	puzzles *seal.Puzzles
 }
 
 // New makes a challenge.
@@ -37,7 +37,7 @@ func New(cfg Config) (*Challenge, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Challenge{cfg: cfg, puzzles: token.NewPuzzles(cfg.Keys)}, nil
+	return &Challenge{cfg: cfg, puzzles: seal.NewPuzzles(cfg.Keys)}, nil
 }
 
 // On says whether the challenge of an event is on that no operator has switched.

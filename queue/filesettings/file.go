@@ -16,18 +16,17 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// File is a [queue.Settings]. Its methods are safe for concurrent use.
-type File struct {
+// file holds the settings. Its methods are safe for concurrent use.
+type file struct {
 	path string
 	mu   sync.Mutex
 }
 
-var _ queue.Settings = (*File)(nil)
-
 // Open opens the file, and makes one without settings where there is none. Its folder
-// must exist, and File must be able to write to it.
-func Open(path string) (*File, error) {
-	f := &File{path: path}
+// must exist, and the process must be able to write to it. The
+// methods of what Open returns are safe for concurrent use.
+func Open(path string) (queue.Settings, error) {
+	f := &file{path: path}
 	err := f.locked(func() error {
 		all, err := f.read()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +44,7 @@ func Open(path string) (*File, error) {
 }
 
 // Load returns the setting of an event; see [queue.Settings].
-func (f *File) Load(ctx context.Context, event string) (queue.Setting, error) {
+func (f *file) Load(ctx context.Context, event string) (queue.Setting, error) {
 	if err := ctx.Err(); err != nil {
 		return queue.Setting{}, fmt.Errorf("filesettings: load: %w", err)
 	}
@@ -57,7 +56,7 @@ func (f *File) Load(ctx context.Context, event string) (queue.Setting, error) {
 }
 
 // Save keeps a setting; see [queue.Settings].
-func (f *File) Save(ctx context.Context, event string, s queue.Setting) error {
+func (f *file) Save(ctx context.Context, event string, s queue.Setting) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("filesettings: save: %w", err)
 	}
@@ -82,7 +81,7 @@ func (f *File) Save(ctx context.Context, event string, s queue.Setting) error {
 }
 
 // locked keeps other processes from writing.
-func (f *File) locked(do func() error) error {
+func (f *file) locked(do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	lock, err := wholefile.Lock(f.path, true)
@@ -95,7 +94,7 @@ func (f *File) locked(do func() error) error {
 	return errors.Join(do(), lock.Close())
 }
 
-func (f *File) read() (map[string]queue.Setting, error) {
+func (f *file) read() (map[string]queue.Setting, error) {
 	text, err := os.ReadFile(f.path)
 	if err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ func (f *File) read() (map[string]queue.Setting, error) {
 	return all, nil
 }
 
-func (f *File) replace(all map[string]queue.Setting) error {
+func (f *file) replace(all map[string]queue.Setting) error {
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err

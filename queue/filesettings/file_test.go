@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T, path string) *filesettings.File {
+func open(t *testing.T, path string) queue.Settings {
 	t.Helper()
 	f, err := filesettings.Open(path)
 	require.NoError(t, err)

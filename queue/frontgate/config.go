@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -14,7 +15,7 @@ import (
 // Line is the line behind the gate, which has to keep its order; *queue.Room is
 // one. While its gate is on, it takes only visitors with a position.
 type Line interface {
-	Gate(ctx context.Context, event string, g queue.Gate) (queue.State, error)
+	Gate(ctx context.Context, event string, g queuedriver.Gate) (queue.State, error)
 }
 
 // Config of a [Gate]. The zero value works.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/frontgate"
-	"github.com/millrace-go/millrace/queue/token"
 )
 
 // A malformed body of an operator is refused and moves nothing. Raised by any
@@ -50,8 +50,8 @@ func FuzzCheck(f *testing.F) {
 	f.Add(event, "x")
 	f.Add("{a}", strings.Repeat("_", 56))
 	f.Add("", "")
-	requests := token.NewRequests(ring(f, other))
-	f.Add(event, requests.Seal(token.Request{Event: event, Position: 1, Epoch: 1}))
+	requests := seal.NewRequests(ring(f, other))
+	f.Add(event, requests.Seal(seal.Request{Event: event, Position: 1, Epoch: 1}))
 	f.Fuzz(func(t *testing.T, of, id string) {
 		g, err := frontgate.New(memory(t), ring(t, secret), frontgate.Config{})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -19,7 +20,7 @@ import (
 type Gate struct {
 	store    driver.Store
 	cfg      Config
-	requests *token.Requests
+	requests *seal.Requests
 	tokens   *token.Gates
 
 	mu     sync.Mutex
@@ -44,7 +45,7 @@ func New(store driver.Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("frontgate: %w", err)
 	}
-	return &Gate{store: store, cfg: cfg, requests: token.NewRequests(ring), tokens: tokens, events: map[string]*known{}}, nil
+	return &Gate{store: store, cfg: cfg, requests: seal.NewRequests(ring), tokens: tokens, events: map[string]*known{}}, nil
 }
 
 // Place is the answer to a visitor who arrives at the gate.
@@ -83,7 +84,7 @@ func (g *Gate) Assign(ctx context.Context, event, member string) (Place, error) 
 // place is the answer to a member with a position.
 func (g *Gate) place(event, member string, a assigned) Place {
 	return Place{
-		RequestID: g.requests.Seal(token.Request{Event: event, Position: a.position, Epoch: a.state.Epoch, Issued: a.state.Now, Member: member}),
+		RequestID: g.requests.Seal(seal.Request{Event: event, Position: a.position, Epoch: a.state.Epoch, Issued: a.state.Now, Member: member}),
 		Position:  a.position,
 		NextPoll:  g.nextPoll(a.position - a.state.Serving),
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -113,7 +114,7 @@ func (g *Gate) tellOnce(ctx context.Context, event string, state driver.State) (
 		// when the line is told late.
 		positions = state.Opened
 	}
-	line, err := g.cfg.Line.Gate(ctx, event, queue.Gate{On: state.On, Positions: positions})
+	line, err := g.cfg.Line.Gate(ctx, event, queuedriver.Gate{On: state.On, Positions: positions})
 	if err != nil {
 		return line, fmt.Errorf("frontgate: tell the line of %q that the gate is %s: %w", event, onOff(state.On), err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
@@ -37,7 +38,7 @@ func TestForgedRequestIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := token.NewRequests(ring(t, other)).Seal(token.Request{Event: event, Position: 1, Epoch: state.Epoch, Issued: time.Now()})
+	forged := seal.NewRequests(ring(t, other)).Seal(seal.Request{Event: event, Position: 1, Epoch: state.Epoch, Issued: time.Now()})
 	bad := map[string]string{
 		"none": "", "of another event": elsewhere.RequestID, "of another key": forged, "a number": "1",
 		"twice": own.RequestID + own.RequestID, "cut": own.RequestID[1:], "padded": own.RequestID + "=", "with a line break": own.RequestID[:20] + "\n" + own.RequestID[20:],
@@ -85,7 +86,7 @@ func TestOldRequestIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, epoch := range []uint64{0, state.Epoch - 1, state.Epoch + 1} {
-			id := token.NewRequests(ring(t, secret)).Seal(token.Request{Event: event, Position: 1, Epoch: epoch, Issued: time.Now()})
+			id := seal.NewRequests(ring(t, secret)).Seal(seal.Request{Event: event, Position: 1, Epoch: epoch, Issued: time.Now()})
 			if turn, err := g.Check(t.Context(), event, id, ""); !errors.Is(err, frontgate.ErrLost) {
 				t.Errorf("of the epoch %d beside %d: %+v, %v", epoch, state.Epoch, turn, err)
 			}

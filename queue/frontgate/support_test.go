@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
@@ -171,7 +172,7 @@ func (w *watched) Events(ctx context.Context) ([]string, error) {
 	return s.Events(ctx)
 }
 
-// line is the line behind a gate: the rules of [queue.Gate] on a sequence.
+// line is the line behind a gate: the rules of [queuedriver.Gate] on a sequence.
 type line struct {
 	mu       sync.Mutex
 	gated    bool
@@ -180,7 +181,7 @@ type line struct {
 	fail     error
 }
 
-func (l *line) Gate(_ context.Context, _ string, g queue.Gate) (queue.State, error) {
+func (l *line) Gate(_ context.Context, _ string, g queuedriver.Gate) (queue.State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -224,7 +225,7 @@ func (l *line) on() bool {
 // slowLine takes a second for each change.
 type slowLine struct{ line }
 
-func (l *slowLine) Gate(ctx context.Context, event string, g queue.Gate) (queue.State, error) {
+func (l *slowLine) Gate(ctx context.Context, event string, g queuedriver.Gate) (queue.State, error) {
 	// Switching on takes longer, so that it ends after switching off.
 	if g.On {
 		time.Sleep(2 * time.Second)

@@ -62,7 +62,12 @@
 // Each request to the origin carries X-Millrace-Event, X-Millrace-User (absent or empty
 // when the request needs no place), X-Millrace-Time and X-Millrace-Signature. What a
 // visitor sends under these names is removed. A Go program checks them with
-// [Verifier], others by the recipe of [token.Origins].
+// [Verifier], others by this recipe, and refuse a time further than 30 s from now:
+//
+//	signature  <key id>.<base64url of HMAC-SHA256(key, text)>
+//	text       method, host, path with query, event, user, seconds since 1970, joined by line feeds
+//	key        HMAC-SHA256(secret, "millrace/queue/origin")
+//	key id     the first 4 bytes of HMAC-SHA256(key, "id"), in hexadecimal
 //
 // # Guarantees
 //
@@ -123,6 +128,6 @@
 // another site: a bank that sends buyers back by POST needs the path of that form in
 // Config.Pass. The page that it redirects to gets the cookies.
 //
-// A program with the secret can make passes. One that verifies by the recipe of
-// [token.Origins] needs the derived key alone, which makes none.
+// A program with the secret can make passes. One that verifies by the recipe
+// needs the derived key alone, which makes none.
 package gate

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/complaint"
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/queuepage"
@@ -24,10 +25,10 @@ type Gate struct {
 	cfg        Config
 	room       *queue.Room
 	wait, pass []pattern
-	visitors   *token.Visitors
-	tickets    *token.Tickets
+	visitors   *seal.Visitors
+	tickets    *seal.Tickets
 	entries    *token.Entries
-	origins    *token.Origins
+	origins    *seal.Origins
 	page       *queuepage.Page
 	rooms      *queuehttp.Handlers
 	own        *http.ServeMux
@@ -55,7 +56,7 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	}
 	g := &Gate{
 		cfg: cfg, room: room, own: http.NewServeMux(), idle: func() {},
-		visitors: token.NewVisitors(cfg.Keys), tickets: token.NewTickets(cfg.Keys), origins: token.NewOrigins(cfg.Keys),
+		visitors: seal.NewVisitors(cfg.Keys), tickets: seal.NewTickets(cfg.Keys), origins: seal.NewOrigins(cfg.Keys),
 		passCookie: passCookie + url.QueryEscape(cfg.Event),
 		alive:      alive{every: cfg.AliveEvery},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/gate"
 )
 
@@ -59,7 +60,7 @@ func TestMember(t *testing.T) {
 	state, err := s.room.SetThreshold(t.Context(), "sale", 2)
 	require.NoError(t, err)
 	require.Equal(t, 3, state.Waiting)
-	rules := queue.Rules{Threshold: 1, Active: minute, Seen: 10 * minute, NoShow: minute, Tick: time.Nanosecond, Batch: 1, SweepEvery: minute, Lanes: lanes}
+	rules := driver.Rules{Threshold: 1, Active: minute, Seen: 10 * minute, NoShow: minute, Tick: time.Nanosecond, Batch: 1, SweepEvery: minute, Lanes: lanes}
 	for _, laned := range []int{0, 1} { // one turn of two is the lane's
 		admission, err := s.store.Admit(t.Context(), "sale", rules)
 		require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -32,7 +33,7 @@ func stripHeaders(h http.Header) {
 
 // signHeaders tells the origin which visitor a request is from.
 func (g *Gate) signHeaders(h http.Header, method, host, target, user string) {
-	at, signature := g.origins.Sign(token.Forwarded{Method: method, Host: host, Target: target, Event: g.cfg.Event, User: user})
+	at, signature := g.origins.Sign(seal.Forwarded{Method: method, Host: host, Target: target, Event: g.cfg.Event, User: user})
 	h.Set(EventHeader, g.cfg.Event)
 	if user != "" {
 		h.Set(UserHeader, user)
@@ -48,15 +49,15 @@ type Visit struct {
 }
 
 // Verifier is for a Go program behind a gate, to refuse requests that went past it.
-// For other languages see [token.Origins].
-type Verifier struct{ origins *token.Origins }
+// For other languages see [seal.Origins].
+type Verifier struct{ origins *seal.Origins }
 
 // NewVerifier makes a verifier with the keys of the gate.
 func NewVerifier(keys *token.Ring) (*Verifier, error) {
 	if keys == nil {
 		return nil, errors.New("gate: the keys are nil; make them with token.NewRing")
 	}
-	return &Verifier{token.NewOrigins(keys)}, nil
+	return &Verifier{seal.NewOrigins(keys)}, nil
 }
 
 // Verify says which visitor a request is from. An error is one of package token's: the
@@ -70,7 +71,7 @@ func (v *Verifier) Verify(r *http.Request) (Visit, error) {
 		}
 	}
 	visit := Visit{Event: r.Header.Get(EventHeader), User: r.Header.Get(UserHeader)}
-	err := v.origins.Check(token.Forwarded{Method: r.Method, Host: r.Host, Target: targetOf(r), Event: visit.Event, User: visit.User},
+	err := v.origins.Check(seal.Forwarded{Method: r.Method, Host: r.Host, Target: targetOf(r), Event: visit.Event, User: visit.User},
 		r.Header.Get(TimeHeader), r.Header.Get(SignatureHeader))
 	if err != nil {
 		return Visit{}, err

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/gate"
 )
 
@@ -81,7 +82,7 @@ func TestLane(t *testing.T) {
 	}
 	_, err := s.room.SetThreshold(t.Context(), "sale", 3)
 	require.NoError(t, err)
-	admission, err := s.store.Admit(t.Context(), "sale", queue.Rules{
+	admission, err := s.store.Admit(t.Context(), "sale", driver.Rules{
 		Threshold: 1, Active: minute, Seen: 10 * minute, NoShow: minute, Tick: time.Second, Batch: 10, SweepEvery: minute, Lanes: lanes,
 	})
 	require.NoError(t, err)

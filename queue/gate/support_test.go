@@ -19,6 +19,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/token"
@@ -37,15 +38,15 @@ func keys(t testing.TB) *token.Ring {
 
 // flaky is a store that can be unreachable, and counts its visits.
 type flaky struct {
-	queue.Store
+	driver.Store
 	away   atomic.Bool
 	visits atomic.Int64
 }
 
-func (f *flaky) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+func (f *flaky) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, v []driver.Visit) (driver.Visited, error) {
 	f.visits.Add(int64(len(v)))
 	if f.away.Load() {
-		return queue.Visited{}, fault.MarkInfrastructure(errors.New("connection refused at 10.0.0.7:6379"))
+		return driver.Visited{}, fault.MarkInfrastructure(errors.New("connection refused at 10.0.0.7:6379"))
 	}
 	return f.Store.Visit(ctx, event, r, b, v)
 }

@@ -1,8 +1,10 @@
 package memqueue
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
-func (m *room) admit(now int64, r queue.Rules) queue.Admission {
+func (m *room) admit(now int64, r driver.Rules) driver.Admission {
 	tick := r.Tick.Microseconds()
 	if now-m.tick >= tick || now < m.tick {
 		m.tick, m.admitted = now, 0
@@ -15,15 +17,15 @@ func (m *room) admit(now int64, r queue.Rules) queue.Admission {
 		}
 		return max(0, min(free+len(m.turns.silent), r.Batch-m.admitted, m.line.waiting+len(m.returners.ordered)))
 	}
-	n := min(may(), queue.MaxChunk)
-	var let []queue.Admitted
+	n := min(may(), driver.MaxChunk)
+	var let []driver.Admitted
 	for range n {
 		one, of := m.next(r)
 		m.begin(one, of, now, r)
 		let = append(let, one)
 	}
 	m.admitted += n
-	return queue.Admission{
+	return driver.Admission{
 		State: m.state(now, r), Admitted: let, More: may() > 0, Next: span(m.tick + tick - now),
 	}
 }

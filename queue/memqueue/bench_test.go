@@ -6,34 +6,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
-var rules = queue.Rules{
+var rules = driver.Rules{
 	Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
 	Tick: time.Second, Batch: 1 << 30, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 }
 
 // crowd lines up a million users, in calls of MaxVisits.
-func crowd(b *testing.B, s *memqueue.Store) (users []string) {
+func crowd(b *testing.B, s driver.MemoryStore) (users []string) {
 	b.Helper()
 	for i := range 1_000_000 {
 		users = append(users, fmt.Sprintf("user-%09d", i))
 	}
-	visits := make([]queue.Visit, queue.MaxVisits)
+	visits := make([]driver.Visit, driver.MaxVisits)
 	for at := 0; at < len(users); at += len(visits) {
 		for i := range visits {
 			visits[i].User = users[at+i]
 		}
-		if _, err := s.Visit(b.Context(), "event", rules, queue.Beats{}, visits); err != nil {
+		if _, err := s.Visit(b.Context(), "event", rules, driver.Beats{}, visits); err != nil {
 			b.Fatal(err)
 		}
 	}
 	return users
 }
 
-func million(b *testing.B) (*memqueue.Store, []string) {
+func million(b *testing.B) (driver.MemoryStore, []string) {
 	b.Helper()
 	s, err := memqueue.New(memqueue.Config{})
 	if err != nil {
@@ -53,12 +53,12 @@ func BenchmarkJoinMillion(b *testing.B) {
 // BenchmarkPoll polls for a user among a million.
 func BenchmarkPoll(b *testing.B) {
 	s, users := million(b)
-	visits := make([]queue.Visit, 1)
+	visits := make([]driver.Visit, 1)
 	i := 0
 	for b.Loop() {
 		i = (i + 7919) % len(users)
-		visits[0] = queue.Visit{Kind: queue.Heartbeat, User: users[i]}
-		if _, err := s.Visit(b.Context(), "event", rules, queue.Beats{}, visits); err != nil {
+		visits[0] = driver.Visit{Kind: driver.Heartbeat, User: users[i]}
+		if _, err := s.Visit(b.Context(), "event", rules, driver.Beats{}, visits); err != nil {
 			b.Fatal(err)
 		}
 	}

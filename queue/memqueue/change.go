@@ -1,8 +1,10 @@
 package memqueue
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
-func (m *room) change(c queue.Change, now int64, epoch func() uint64) {
+func (m *room) change(c driver.Change, now int64, epoch func() uint64) {
 	m.settle(&c)
 	if c.Threshold != nil {
 		n := *c.Threshold
@@ -38,7 +40,7 @@ func (m *room) clear(now int64, epoch uint64) {
 	m.line = newLine(m.line.version)
 	m.position = map[string]int64{}
 	m.turns, m.inside = newTurns(), newInside()
-	m.returners, m.lanes, m.shared, m.credit = newReturners(), map[string]*lane{}, false, [1 + queue.MaxLanes]float64{}
+	m.returners, m.lanes, m.shared, m.credit = newReturners(), map[string]*lane{}, false, [1 + driver.MaxLanes]float64{}
 	clear(m.kept)
 	m.tick, m.admitted, m.rate, m.stays = 0, 0, rate{}, stays{}
 	m.told, m.idle = m.line.version, false

@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // maxUser is how many bytes a user may have.
 const maxUser = 256
 
-func check(ctx context.Context, event string, r queue.Rules) error {
+func check(ctx context.Context, event string, r driver.Rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -19,8 +19,8 @@ func check(ctx context.Context, event string, r queue.Rules) error {
 		return bad("the event has no name")
 	case r.Threshold < 0:
 		return bad("Rules.Threshold is %d: it must not be negative", r.Threshold)
-	case len(r.Lanes) > queue.MaxLanes:
-		return bad("%d Rules.Lanes: there may be at most %d", len(r.Lanes), queue.MaxLanes)
+	case len(r.Lanes) > driver.MaxLanes:
+		return bad("%d Rules.Lanes: there may be at most %d", len(r.Lanes), driver.MaxLanes)
 	case r.Batch <= 0:
 		return bad("Rules.Batch is %d: it must be positive", r.Batch)
 	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0 || r.Keep < 0:
@@ -29,21 +29,21 @@ func check(ctx context.Context, event string, r queue.Rules) error {
 	return nil
 }
 
-func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
-	if len(visits) > queue.MaxVisits {
-		return bad("%d visits: a call takes at most %d", len(visits), queue.MaxVisits)
+func checkVisits(r driver.Rules, b driver.Beats, visits []driver.Visit) error {
+	if len(visits) > driver.MaxVisits {
+		return bad("%d visits: a call takes at most %d", len(visits), driver.MaxVisits)
 	}
-	if len(b.Orders) > queue.MaxBeats {
-		return bad("%d beats: a call takes at most %d", len(b.Orders), queue.MaxBeats)
+	if len(b.Orders) > driver.MaxBeats {
+		return bad("%d beats: a call takes at most %d", len(b.Orders), driver.MaxBeats)
 	}
 	for _, v := range visits {
 		if len(v.User) == 0 || len(v.User) > maxUser {
 			return bad("a user of %d bytes: it must be of 1 to %d", len(v.User), maxUser)
 		}
-		if v.Kind > queue.Verify {
+		if v.Kind > driver.Verify {
 			return bad("visit of kind %d: there is no such kind", v.Kind)
 		}
-		if v.Lane != "" && !slices.ContainsFunc(r.Lanes, func(l queue.Lane) bool { return l.Name == v.Lane }) {
+		if v.Lane != "" && !slices.ContainsFunc(r.Lanes, func(l driver.Lane) bool { return l.Name == v.Lane }) {
 			return bad("a visit with lane %.40q: there is no such lane in the Rules", v.Lane)
 		}
 		if v.Position < 0 {
@@ -53,18 +53,18 @@ func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 	return nil
 }
 
-func checkChange(c queue.Change) error {
+func checkChange(c driver.Change) error {
 	if c.Threshold != nil && *c.Threshold < 0 {
 		return bad("threshold %d: it must not be negative", *c.Threshold)
 	}
 	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
 		return bad("version %d of the settings: it must be 0 to 2^53", *c.Settings)
 	}
-	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
-		return bad("stock %d: it must be 0 to %d", c.Stock.Left, queue.MaxStock)
+	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > driver.MaxStock) {
+		return bad("stock %d: it must be 0 to %d", c.Stock.Left, driver.MaxStock)
 	}
-	if len(c.Shares) > queue.MaxLanes {
-		return bad("shares of %d lanes: there may be at most %d", len(c.Shares), queue.MaxLanes)
+	if len(c.Shares) > driver.MaxLanes {
+		return bad("shares of %d lanes: there may be at most %d", len(c.Shares), driver.MaxLanes)
 	}
 	for name, share := range c.Shares {
 		if len(name) > maxUser || !(share >= 0 && share < 1) {

@@ -32,7 +32,7 @@
 //
 // # A restart
 //
-// [Store.Save] writes all rooms, and [Store.Restore] reads them in the next process:
+// Save writes all rooms, and Restore reads them in the next process:
 //
 //	err := store.Save(file)
 //	…
@@ -56,7 +56,7 @@
 // Failure modes: without Restore the store starts empty with the process, in another
 // epoch. A user that comes back within Rules.Settle, with a ticket that is still
 // valid after the restart, has the old position, and no user enters until that time
-// is over: so a restart may take a minute, and see [queue.Visit]. After more restarts
+// is over: so a restart may take a minute, and see [driver.Visit]. After more restarts
 // than seconds since the first of them, the orders are ahead of the clock. If the file
 // is lost then as well, newcomers may stand before users with old tickets. A second
 // process has rooms of its own; where several processes serve one event, use

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // opening is when the room opens, and its draw. It is not saved: a room that was
 // restored asks its settings again.
 type opening struct {
 	at     int64 // 0: none
-	phase  queue.Phase
+	phase  driver.Phase
 	limit  int64 // the highest order that takes part
 	holder uint64
 	until  int64
@@ -26,17 +26,17 @@ type opening struct {
 
 const (
 	hold         = 3 * second
-	freezeBefore = int64(queue.FreezeBefore / 1000)
+	freezeBefore = int64(driver.FreezeBefore / 1000)
 )
 
 // early says that the room has not opened yet.
 func (m *room) early(now int64) bool {
-	return m.opening.at > 0 && (m.opening.phase < queue.Opened || now < m.opening.at)
+	return m.opening.at > 0 && (m.opening.phase < driver.Opened || now < m.opening.at)
 }
 
 // opens changes when the room opens. It is fixed when the room has frozen.
-func (m *room) opens(c queue.Change) {
-	if c.Opens == nil || m.opening.phase != queue.Gathering {
+func (m *room) opens(c driver.Change) {
+	if c.Opens == nil || m.opening.phase != driver.Gathering {
 		return
 	}
 	m.opening = opening{}
@@ -44,37 +44,37 @@ func (m *room) opens(c queue.Change) {
 		m.opening.at = c.Opens.UnixMicro()
 	}
 	if c.Opened {
-		m.opening.phase = queue.Opened
+		m.opening.phase = driver.Opened
 	}
 }
 
 // clearOpening forgets a draw, and an opening that is over.
 func (m *room) clearOpening() {
-	if m.opening.phase == queue.Opened {
+	if m.opening.phase == driver.Opened {
 		m.opening.at = 0
 	}
 	m.opening = opening{at: m.opening.at}
 }
 
-// Draw makes a step; see [queue.Drawer].
-func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queue.DrawStep) (queue.Drawn, error) {
+// Draw makes a step; see [driver.Drawer].
+func (s *store) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
 	err := check(ctx, event, r)
 	if err == nil {
 		err = checkStep(step)
 	}
 	if err != nil {
-		return queue.Drawn{}, fmt.Errorf("memqueue: draw: %w", err)
+		return driver.Drawn{}, fmt.Errorf("memqueue: draw: %w", err)
 	}
-	m, now := s.enter(event, step.Kind != queue.DrawLook)
+	m, now := s.enter(event, step.Kind != driver.DrawLook)
 	defer m.mu.Unlock()
 	m.expire(now, r)
-	d := queue.Drawn{Held: m.held(step, now)}
-	if d.Held && step.Kind != queue.DrawLook {
+	d := driver.Drawn{Held: m.held(step, now)}
+	if d.Held && step.Kind != driver.DrawLook {
 		m.opening.holder, m.opening.until = step.Holder, now+hold
 		d.Held = m.step(step, now, &d)
 	}
 	o := &m.opening
-	if step.Kind == queue.DrawLook && o.phase >= queue.Rooted {
+	if step.Kind == driver.DrawLook && o.phase >= driver.Rooted {
 		from := min(max(0, int(step.From)), len(o.leaves))
 		d.Leaves = slices.Clone(o.leaves[from:min(len(o.leaves), from+step.Most)])
 	}
@@ -82,25 +82,25 @@ func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queu
 	return d, nil
 }
 
-func (m *room) held(step queue.DrawStep, now int64) bool {
+func (m *room) held(step driver.DrawStep, now int64) bool {
 	o := &m.opening
-	if step.Kind == queue.DrawLook {
+	if step.Kind == driver.DrawLook {
 		return true
 	}
-	return o.at > 0 && o.phase < queue.Opened && now >= o.at-freezeBefore &&
+	return o.at > 0 && o.phase < driver.Opened && now >= o.at-freezeBefore &&
 		(o.holder == step.Holder || now >= o.until || o.until > now+hold)
 }
 
 // step does what fits the phase, and says whether it fits the steps before.
-func (m *room) step(step queue.DrawStep, now int64, d *queue.Drawn) bool {
+func (m *room) step(step driver.DrawStep, now int64, d *driver.Drawn) bool {
 	o := &m.opening
 	switch {
-	case step.Kind == queue.DrawFreeze && o.phase == queue.Gathering:
-		o.phase, o.limit, o.leaves = queue.Frozen, m.top, nil
+	case step.Kind == driver.DrawFreeze && o.phase == driver.Gathering:
+		o.phase, o.limit, o.leaves = driver.Frozen, m.top, nil
 		m.reserve(m.line.waiting)
-	case step.Kind == queue.DrawList:
+	case step.Kind == driver.DrawList:
 		d.Users = m.line.upTo(step.From+1, o.limit, step.Most)
-	case step.Kind == queue.DrawLeaves && o.phase == queue.Frozen:
+	case step.Kind == driver.DrawLeaves && o.phase == driver.Frozen:
 		if step.From == 0 {
 			o.leaves = nil
 		}
@@ -108,16 +108,16 @@ func (m *room) step(step queue.DrawStep, now int64, d *queue.Drawn) bool {
 			return false
 		}
 		o.leaves = append(o.leaves, step.Leaves...)
-	case step.Kind == queue.DrawRoot && o.phase == queue.Frozen && len(o.leaves) == step.Most:
-		o.phase, o.root = queue.Rooted, bytes.Clone(step.Root)
-	case step.Kind == queue.DrawSeed && o.phase == queue.Rooted:
-		o.phase, o.seed, o.beacon = queue.Seeded, bytes.Clone(step.Seed), bytes.Clone(step.Beacon)
-	case step.Kind == queue.DrawMove && o.phase == queue.Seeded:
+	case step.Kind == driver.DrawRoot && o.phase == driver.Frozen && len(o.leaves) == step.Most:
+		o.phase, o.root = driver.Rooted, bytes.Clone(step.Root)
+	case step.Kind == driver.DrawSeed && o.phase == driver.Rooted:
+		o.phase, o.seed, o.beacon = driver.Seeded, bytes.Clone(step.Seed), bytes.Clone(step.Beacon)
+	case step.Kind == driver.DrawMove && o.phase == driver.Seeded:
 		for _, one := range step.Moves {
 			m.move(one, now)
 		}
-	case step.Kind == queue.DrawOpen && o.phase == queue.Seeded && len(m.line.upTo(0, o.limit, 1)) == 0:
-		o.phase = queue.Opened
+	case step.Kind == driver.DrawOpen && o.phase == driver.Seeded && len(m.line.upTo(0, o.limit, 1)) == 0:
+		o.phase = driver.Opened
 		m.reorderLanes()
 	}
 	return true
@@ -131,7 +131,7 @@ func (m *room) reserve(n int) {
 }
 
 // move gives a user the new order, unless the user has one.
-func (m *room) move(one queue.Admitted, now int64) {
+func (m *room) move(one driver.Admitted, now int64) {
 	was, waits := m.position[one.User]
 	if !waits || was > m.opening.limit {
 		return
@@ -146,34 +146,34 @@ func (m *room) move(one queue.Admitted, now int64) {
 }
 
 // upTo returns up to most members with orders from the first to the last.
-func (l *line) upTo(first, last int64, most int) (found []queue.Admitted) {
-	i, _ := l.find(max(0, first) / queue.BlockSize)
-	for ; i < len(l.ordered) && l.ordered[i].number*queue.BlockSize <= last; i++ {
+func (l *line) upTo(first, last int64, most int) (found []driver.Admitted) {
+	i, _ := l.find(max(0, first) / driver.BlockSize)
+	for ; i < len(l.ordered) && l.ordered[i].number*driver.BlockSize <= last; i++ {
 		for bit, who := range l.ordered[i].block.members {
-			order := l.ordered[i].number*queue.BlockSize + int64(bit)
+			order := l.ordered[i].number*driver.BlockSize + int64(bit)
 			if who.user == "" || order < first || order > last {
 				continue
 			}
 			if len(found) == most {
 				return found
 			}
-			found = append(found, queue.Admitted{User: who.user, Order: order})
+			found = append(found, driver.Admitted{User: who.user, Order: order})
 		}
 	}
 	return found
 }
 
-func checkStep(s queue.DrawStep) error {
+func checkStep(s driver.DrawStep) error {
 	switch {
-	case s.Kind > queue.DrawOpen:
+	case s.Kind > driver.DrawOpen:
 		return bad("a step of kind %d: there is no such kind", s.Kind)
-	case s.Kind != queue.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
+	case s.Kind != driver.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
 		return bad("the holder is %d: it must be 1 to 2^53", s.Holder)
-	case s.From < 0 || s.Most < 0 || s.Most > queue.MaxLeaves && s.Kind != queue.DrawRoot:
-		return bad("a step from %d on, of %d: it must be from 0, and of at most %d", s.From, s.Most, queue.MaxLeaves)
-	case len(s.Leaves) > queue.MaxLeaves || len(s.Moves) > queue.MaxMoves:
-		return bad("a step with %d leaves and %d moves: it takes at most %d and %d", len(s.Leaves), len(s.Moves), queue.MaxLeaves, queue.MaxMoves)
-	case s.Kind == queue.DrawRoot && len(s.Root) != draw.Size, s.Kind == queue.DrawSeed && len(s.Seed) != draw.Size:
+	case s.From < 0 || s.Most < 0 || s.Most > driver.MaxLeaves && s.Kind != driver.DrawRoot:
+		return bad("a step from %d on, of %d: it must be from 0, and of at most %d", s.From, s.Most, driver.MaxLeaves)
+	case len(s.Leaves) > driver.MaxLeaves || len(s.Moves) > driver.MaxMoves:
+		return bad("a step with %d leaves and %d moves: it takes at most %d and %d", len(s.Leaves), len(s.Moves), driver.MaxLeaves, driver.MaxMoves)
+	case s.Kind == driver.DrawRoot && len(s.Root) != draw.Size, s.Kind == driver.DrawSeed && len(s.Seed) != draw.Size:
 		return bad("a root of %d bytes and a seed of %d: they have %d", len(s.Root), len(s.Seed), draw.Size)
 	}
 	return nil

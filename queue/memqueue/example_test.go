@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
@@ -16,19 +16,19 @@ func ExampleNew() {
 		return
 	}
 	ctx := context.Background()
-	rules := queue.Rules{
+	rules := driver.Rules{
 		Threshold: 1, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
 		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 	}
-	got, err := store.Visit(ctx, "show-1", rules, queue.Beats{}, []queue.Visit{{User: "ann"}, {User: "bob"}, {User: "cy"}})
+	got, err := store.Visit(ctx, "show-1", rules, driver.Beats{}, []driver.Visit{{User: "ann"}, {User: "bob"}, {User: "cy"}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, o := range got.Outcomes {
-		fmt.Println("inside:", o.Status == queue.Active, "ahead:", o.Ahead)
+		fmt.Println("inside:", o.Status == driver.Active, "ahead:", o.Ahead)
 	}
-	if _, err = store.Visit(ctx, "show-1", rules, queue.Beats{}, []queue.Visit{{Kind: queue.Done, User: "ann"}}); err != nil {
+	if _, err = store.Visit(ctx, "show-1", rules, driver.Beats{}, []driver.Visit{{Kind: driver.Done, User: "ann"}}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Rooms is how many rooms are kept.
-func Rooms(s *Store) int {
+func Rooms(of driver.MemoryStore) int {
+	s := of.(*store)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.rooms)
@@ -38,7 +41,8 @@ func Unframed(file []byte) []byte {
 }
 
 // Sound says what is wrong with the rooms.
-func Sound(s *Store) error {
+func Sound(of driver.MemoryStore) error {
+	s := of.(*store)
 	for event, m := range s.rooms {
 		waiting := 0
 		for _, e := range m.line.ordered {

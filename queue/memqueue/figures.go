@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-var _ queue.Recorder = (*Store)(nil)
+var _ driver.Recorder = (*store)(nil)
 
 // kept is how many minutes of figures an event has.
-const kept = int64(queue.KeepFigures / time.Minute)
+const kept = int64(driver.KeepFigures / time.Minute)
 
-// Record keeps a sample of a minute; see [queue.Recorder].
-func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) error {
+// Record keeps a sample of a minute; see [driver.Recorder].
+func (s *store) Record(ctx context.Context, event string, sample driver.Sample) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memqueue: record: %w", err)
 	}
@@ -30,7 +30,7 @@ func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) e
 				delete(s.figures, other)
 			}
 		}
-		minutes = map[int64]queue.Sample{}
+		minutes = map[int64]driver.Sample{}
 		s.figures[strings.Clone(event)] = minutes
 	}
 	before := minutes[sample.Minute]
@@ -49,13 +49,13 @@ func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) e
 }
 
 // forget drops minutes that are too old.
-func (s *Store) forget(event string) {
+func (s *store) forget(event string) {
 	oldest := s.clock()/time.Minute.Microseconds() - kept
-	maps.DeleteFunc(s.figures[event], func(minute int64, _ queue.Sample) bool { return minute <= oldest })
+	maps.DeleteFunc(s.figures[event], func(minute int64, _ driver.Sample) bool { return minute <= oldest })
 }
 
-// Samples are the figures of an event; see [queue.Recorder].
-func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, error) {
+// Samples are the figures of an event; see [driver.Recorder].
+func (s *store) Samples(ctx context.Context, event string) ([]driver.Sample, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memqueue: samples: %w", err)
 	}
@@ -63,6 +63,6 @@ func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, erro
 	defer s.mu.Unlock()
 	s.forget(event)
 	samples := slices.Collect(maps.Values(s.figures[event]))
-	slices.SortFunc(samples, func(a, b queue.Sample) int { return int(a.Minute - b.Minute) })
+	slices.SortFunc(samples, func(a, b driver.Sample) int { return int(a.Minute - b.Minute) })
 	return samples, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Files of releases before, which kept no places, no figures, or no switch of the challenge, are
@@ -37,7 +37,7 @@ func roomsOfTheReleaseBefore(t *testing.T, name string) {
 // Kept places, returners, lanes and what is due to them go on after a restart.
 func TestKeptPlacesOutliveARestart(t *testing.T) {
 	keeping := rules
-	keeping.Keep, keeping.Lanes = time.Hour, []queue.Lane{{Name: "member", Share: 0.5}}
+	keeping.Keep, keeping.Lanes = time.Hour, []driver.Lane{{Name: "member", Share: 0.5}}
 	var now time.Time
 	s := busy(t, &now)
 	epoch := visit(t, s, "e", "a").Epoch
@@ -45,30 +45,30 @@ func TestKeptPlacesOutliveARestart(t *testing.T) {
 	now = now.Add(rules.Seen + time.Second)
 	_, err := s.Sweep(t.Context(), "e", keeping, 0)
 	require.NoError(t, err)
-	call := func(all ...queue.Visit) queue.Visited {
-		got, err := s.Visit(t.Context(), "e", keeping, queue.Beats{}, all)
+	call := func(all ...driver.Visit) driver.Visited {
+		got, err := s.Visit(t.Context(), "e", keeping, driver.Beats{}, all)
 		require.NoError(t, err)
 		return got
 	}
-	view := call(queue.Visit{User: "l1"}, queue.Visit{User: "l2"}, queue.Visit{User: "m", Lane: "member"}, queue.Visit{User: "n", Lane: "member"})
-	require.Equal(t, queue.Active, view.Outcomes[0].Status, "the room was empty")
+	view := call(driver.Visit{User: "l1"}, driver.Visit{User: "l2"}, driver.Visit{User: "m", Lane: "member"}, driver.Visit{User: "n", Lane: "member"})
+	require.Equal(t, driver.Active, view.Outcomes[0].Status, "the room was empty")
 	orders := firstOrders(t, &now)
-	back := func(i int) queue.Outcome {
-		return call(queue.Visit{User: string(rune('a' + i)), Epoch: epoch, Order: orders[i], Until: until}).Outcomes[0]
+	back := func(i int) driver.Outcome {
+		return call(driver.Visit{User: string(rune('a' + i)), Epoch: epoch, Order: orders[i], Until: until}).Outcomes[0]
 	}
 	require.True(t, back(0).Returner)
 	file := saved(t, s)
 	s = at(t, &now)
 	require.NoError(t, s.Restore(bytes.NewReader(file)))
 	require.True(t, back(1).Returner)
-	again := call(queue.Visit{User: "a"}).Outcomes[0]
+	again := call(driver.Visit{User: "a"}).Outcomes[0]
 	require.True(t, again.Returner)
 	require.False(t, again.New)
 	state := call().State
 	require.Equal(t, []int{5, 2}, []int{state.Waiting, state.Returning})
 	require.EqualValues(t, 2, state.Returned)
 	many := 5
-	_, err = s.Change(t.Context(), "e", keeping, queue.Change{Threshold: &many})
+	_, err = s.Change(t.Context(), "e", keeping, driver.Change{Threshold: &many})
 	require.NoError(t, err)
 	a, err := s.Admit(t.Context(), "e", keeping)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestKeptPlacesOutliveARestart(t *testing.T) {
 	s = at(t, &now)
 	require.NoError(t, s.Restore(bytes.NewReader(file)))
 	require.Equal(t, 2, call().Returning)
-	require.True(t, call(queue.Visit{User: "b"}).Outcomes[0].Returner)
+	require.True(t, call(driver.Visit{User: "b"}).Outcomes[0].Returner)
 }
 
 // firstOrders are those of a, b and c in busy.

@@ -3,18 +3,18 @@ package memqueue
 import (
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // lane is an index of the users of a lane, who stand in the line as well. An entry whose
 // user no longer waits by its order is void.
 type lane struct {
-	ordered []queue.Admitted // by order
-	limit   int              // when void entries are looked for
+	ordered []driver.Admitted // by order
+	limit   int               // when void entries are looked for
 }
 
 // joinLane puts a user of the line into the lane of a visit.
-func (m *room) joinLane(v queue.Visit, order int64) {
+func (m *room) joinLane(v driver.Visit, order int64) {
 	if v.Lane == "" {
 		return
 	}
@@ -28,23 +28,23 @@ func (m *room) joinLane(v queue.Visit, order int64) {
 		l.ordered = slices.DeleteFunc(l.ordered, m.void)
 		l.limit = 2 * len(l.ordered)
 	}
-	l.insert(queue.Admitted{User: v.User, Order: order})
+	l.insert(driver.Admitted{User: v.User, Order: order})
 }
 
-func (l *lane) insert(one queue.Admitted) {
-	i, _ := slices.BinarySearchFunc(l.ordered, one.Order, func(a queue.Admitted, order int64) int {
+func (l *lane) insert(one driver.Admitted) {
+	i, _ := slices.BinarySearchFunc(l.ordered, one.Order, func(a driver.Admitted, order int64) int {
 		return int(min(1, max(-1, a.Order-order)))
 	})
 	l.ordered = slices.Insert(l.ordered, i, one)
 }
 
-func (m *room) void(one queue.Admitted) bool {
+func (m *room) void(one driver.Admitted) bool {
 	order, waits := m.position[one.User]
 	return !waits || order != one.Order
 }
 
 // head is the first user of a lane; nil when there is none.
-func (m *room) head(name string) *queue.Admitted {
+func (m *room) head(name string) *driver.Admitted {
 	l := m.lanes[name]
 	if l == nil {
 		return nil
@@ -65,10 +65,10 @@ func (m *room) reorderLanes() {
 		l.ordered = nil
 		for _, one := range old {
 			if order, waits := m.position[one.User]; waits {
-				l.ordered = append(l.ordered, queue.Admitted{User: one.User, Order: order})
+				l.ordered = append(l.ordered, driver.Admitted{User: one.User, Order: order})
 			}
 		}
-		slices.SortFunc(l.ordered, func(a, b queue.Admitted) int { return int(min(1, max(-1, a.Order-b.Order))) })
+		slices.SortFunc(l.ordered, func(a, b driver.Admitted) int { return int(min(1, max(-1, a.Order-b.Order))) })
 		l.ordered = slices.Compact(l.ordered)
 	}
 }
@@ -81,7 +81,7 @@ const returnersShare = 0.25
 const due = 1 - 1e-9
 
 // next takes out a user whose turn comes. There is one.
-func (m *room) next(r queue.Rules) (one queue.Admitted, of class) {
+func (m *room) next(r driver.Rules) (one driver.Admitted, of class) {
 	if m.shared {
 		one, of = m.share(r)
 	}
@@ -91,7 +91,7 @@ func (m *room) next(r queue.Rules) (one queue.Admitted, of class) {
 	}
 	first := m.line.first()
 	if of == lined || one.Order == first {
-		one, of = queue.Admitted{User: m.line.at(first).user, Order: first}, lined
+		one, of = driver.Admitted{User: m.line.at(first).user, Order: first}, lined
 	}
 	m.line.remove(one.Order)
 	delete(m.position, one.User)
@@ -100,7 +100,7 @@ func (m *room) next(r queue.Rules) (one queue.Admitted, of class) {
 }
 
 // share is the user of a lane or of the returners whose turn is due; lined, if none is.
-func (m *room) share(r queue.Rules) (one queue.Admitted, of class) {
+func (m *room) share(r driver.Rules) (one driver.Admitted, of class) {
 	m.credit[0] = min(1, m.credit[0]+returnersShare)
 	if len(m.returners.ordered) > 0 && (m.credit[0] >= due || m.line.waiting == 0) {
 		one = m.returners.ordered[0]

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // line holds the waiting users, in blocks of orders. Its cost is in the blocks: a
@@ -28,8 +28,8 @@ type entry struct {
 type block struct {
 	number  int64
 	version uint64
-	bits    [queue.BlockSize / 64]uint64
-	members *[queue.BlockSize]member // nil while empty
+	bits    [driver.BlockSize / 64]uint64
+	members *[driver.BlockSize]member // nil while empty
 }
 
 type member struct {
@@ -48,7 +48,7 @@ func newLine(version uint64) line {
 
 // place splits an order into the block's number and the bit in it.
 func place(order int64) (number int64, bit int) {
-	return order / queue.BlockSize, int(order % queue.BlockSize)
+	return order / driver.BlockSize, int(order % driver.BlockSize)
 }
 
 // find returns where the block is in ordered, or would be.
@@ -83,7 +83,7 @@ func (l *line) add(order int64, user string, now int64) {
 			b = &block{number: number}
 			l.blocks[number] = b
 		}
-		b.members = new([queue.BlockSize]member)
+		b.members = new([driver.BlockSize]member)
 		l.ordered = slices.Insert(l.ordered, i, entry{number: number, block: b})
 	}
 	b := l.ordered[i].block
@@ -121,7 +121,7 @@ func (l *line) first() int64 {
 	b := l.ordered[0].block
 	for i, word := range b.bits {
 		if word != 0 {
-			return b.number*queue.BlockSize + int64(i*64+bits.TrailingZeros64(word))
+			return b.number*driver.BlockSize + int64(i*64+bits.TrailingZeros64(word))
 		}
 	}
 	panic("memqueue: a block without anybody is in the line")
@@ -156,14 +156,14 @@ func (l *line) stamp(b *block) {
 	l.version++
 	b.version = l.version
 	l.log = append(l.log, stamp{l.version, b})
-	if len(l.log) > 2*len(l.blocks)+queue.MaxBlocks {
+	if len(l.log) > 2*len(l.blocks)+driver.MaxBlocks {
 		l.log = slices.DeleteFunc(l.log, func(s stamp) bool { return s.version != s.block.version })
 	}
 }
 
 // since returns the blocks changed after version, oldest change first, at most
 // MaxBlocks, and the version up to which the answer is complete.
-func (l *line) since(version uint64, empty bool) (found []queue.Block, upto uint64, more bool) {
+func (l *line) since(version uint64, empty bool) (found []driver.Block, upto uint64, more bool) {
 	i, _ := slices.BinarySearchFunc(l.log, version+1, func(s stamp, v uint64) int {
 		if s.version < v {
 			return -1
@@ -175,10 +175,10 @@ func (l *line) since(version uint64, empty bool) (found []queue.Block, upto uint
 		if s.version != s.block.version || !empty && s.block.members == nil {
 			continue
 		}
-		if len(found) == queue.MaxBlocks {
+		if len(found) == driver.MaxBlocks {
 			return found, upto, true
 		}
-		found = append(found, queue.Block{Number: s.block.number, Bits: s.block.bits})
+		found = append(found, driver.Block{Number: s.block.number, Bits: s.block.bits})
 		upto = s.version
 	}
 	return found, l.version, false

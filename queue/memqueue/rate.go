@@ -3,7 +3,7 @@ package memqueue
 import (
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 const second = int64(time.Second / time.Microsecond)
@@ -24,7 +24,7 @@ func (c *rate) add(now int64, n int) {
 }
 
 // over is the number of admissions of the last minute, and how long ago they began.
-func (c *rate) over(now int64) queue.Rate {
+func (c *rate) over(now int64) driver.Rate {
 	oldest, n, s := now/second, 0, now/second
 	for _, slot := range c {
 		if slot.count > 0 && slot.second > s-int64(len(c)) && slot.second <= s {
@@ -33,8 +33,8 @@ func (c *rate) over(now int64) queue.Rate {
 		}
 	}
 	if n == 0 {
-		return queue.Rate{}
+		return driver.Rate{}
 	}
 	over := time.Duration(now-oldest*second) * time.Microsecond
-	return queue.Rate{Admitted: n, Over: min(max(over, time.Second), time.Minute)}
+	return driver.Rate{Admitted: n, Over: min(max(over, time.Second), time.Minute)}
 }

@@ -9,8 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/queue/memqueue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuetest"
 )
 
@@ -20,7 +19,7 @@ type restarting struct {
 	restarts sync.RWMutex // calls read; a restart waits for them
 }
 
-func (s *restarting) restart() (*memqueue.Store, func(), error) {
+func (s *restarting) restart() (driver.MemoryStore, func(), error) {
 	s.restarts.Lock()
 	var file bytes.Buffer
 	err := s.current().Save(&file)
@@ -35,38 +34,38 @@ func (s *restarting) restart() (*memqueue.Store, func(), error) {
 	return s.current(), s.restarts.RUnlock, err
 }
 
-func (s *restarting) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+func (s *restarting) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, v []driver.Visit) (driver.Visited, error) {
 	store, done, err := s.restart()
 	defer done()
 	if err != nil {
-		return queue.Visited{}, err
+		return driver.Visited{}, err
 	}
 	return store.Visit(ctx, event, r, b, v)
 }
 
-func (s *restarting) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (s *restarting) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	store, done, err := s.restart()
 	defer done()
 	if err != nil {
-		return queue.View{}, err
+		return driver.View{}, err
 	}
 	return store.Look(ctx, event, r, epoch, version)
 }
 
-func (s *restarting) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (s *restarting) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	store, done, err := s.restart()
 	defer done()
 	if err != nil {
-		return queue.Admission{}, err
+		return driver.Admission{}, err
 	}
 	return store.Admit(ctx, event, r)
 }
 
-func (s *restarting) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+func (s *restarting) Sweep(ctx context.Context, event string, r driver.Rules, from int64) (driver.Swept, error) {
 	store, done, err := s.restart()
 	defer done()
 	if err != nil {
-		return queue.Swept{}, err
+		return driver.Swept{}, err
 	}
 	return store.Sweep(ctx, event, r, from)
 }

@@ -5,28 +5,22 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // leap is how much higher the orders go on after a restart: those of the arrivals
 // that were not saved are in between, and their tickets count.
 const leap = 1 << 20
 
-// Restore takes over the rooms and figures that [Store.Save] wrote, into a store without rooms.
-// With an error the store is as it was.
-//
-// The rooms keep their epochs, so that tickets and entry tokens stay valid. The time
-// since they were saved does not count: all users have as much time left as they had
-// then. Rooms that were saved longer than queue.Lapse ago keep what operators have
-// set, and their users are out, as after a Clear.
-func (s *Store) Restore(r io.Reader) error {
+// Restore takes over the rooms of Save; see [driver.MemoryStore].
+func (s *store) Restore(r io.Reader) error {
 	if err := s.restore(r); err != nil {
 		return fmt.Errorf("memqueue: restore: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) restore(r io.Reader) error {
+func (s *store) restore(r io.Reader) error {
 	now := s.clock()
 	c := &coder{from: bufio.NewReader(r), at: now}
 	var (
@@ -50,7 +44,7 @@ func (s *Store) restore(r io.Reader) error {
 		m.resume(saved, now)
 		rooms[event] = m
 	}
-	figures := map[string]map[int64]queue.Sample{}
+	figures := map[string]map[int64]driver.Sample{}
 	if c.format > plain {
 		c.figures(figures)
 	}
@@ -75,7 +69,7 @@ func (m *room) resume(saved, now int64) {
 	if m.top < maxOrder-leap {
 		m.top += leap
 	}
-	if now-saved > queue.Lapse.Microseconds() {
+	if now-saved > driver.Lapse.Microseconds() {
 		m.clear(now, newEpoch())
 	}
 }

@@ -10,50 +10,50 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
 // busy is a store at noon, one place in room e: "in" is inside, a, b and c wait in it.
 // Position 1 of the front gate of room g was used.
-func busy(t testing.TB, now *time.Time) *memqueue.Store {
+func busy(t testing.TB, now *time.Time) driver.MemoryStore {
 	t.Helper()
 	*now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := at(t, now)
 	one, paused := 1, true
-	change(t, s, "e", queue.Change{Threshold: &one})
-	change(t, s, "g", queue.Change{Gate: &queue.Gate{On: true}, Paused: &paused})
+	change(t, s, "e", driver.Change{Threshold: &one})
+	change(t, s, "g", driver.Change{Gate: &driver.Gate{On: true}, Paused: &paused})
 	visit(t, s, "e", "in", "a", "b", "c")
-	_, err := s.Visit(t.Context(), "g", rules, queue.Beats{}, []queue.Visit{{User: "a", Position: 1}})
+	_, err := s.Visit(t.Context(), "g", rules, driver.Beats{}, []driver.Visit{{User: "a", Position: 1}})
 	require.NoError(t, err)
 	return s
 }
 
-func at(t testing.TB, now *time.Time) *memqueue.Store {
+func at(t testing.TB, now *time.Time) driver.MemoryStore {
 	t.Helper()
 	s, err := memqueue.New(memqueue.Config{Now: func() time.Time { return *now }})
 	require.NoError(t, err)
 	return s
 }
 
-func change(t testing.TB, s *memqueue.Store, event string, c queue.Change) {
+func change(t testing.TB, s driver.MemoryStore, event string, c driver.Change) {
 	t.Helper()
 	_, err := s.Change(t.Context(), event, rules, c)
 	require.NoError(t, err)
 }
 
-func visit(t testing.TB, s *memqueue.Store, event string, users ...string) queue.Visited {
+func visit(t testing.TB, s driver.MemoryStore, event string, users ...string) driver.Visited {
 	t.Helper()
-	var all []queue.Visit
+	var all []driver.Visit
 	for _, user := range users {
-		all = append(all, queue.Visit{User: user})
+		all = append(all, driver.Visit{User: user})
 	}
-	got, err := s.Visit(t.Context(), event, rules, queue.Beats{}, all)
+	got, err := s.Visit(t.Context(), event, rules, driver.Beats{}, all)
 	require.NoError(t, err)
 	return got
 }
 
-func saved(t testing.TB, s *memqueue.Store) []byte {
+func saved(t testing.TB, s driver.MemoryStore) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	require.NoError(t, s.Save(&file))
@@ -83,10 +83,10 @@ func TestTimeWithoutAProcessDoesNotPass(t *testing.T) {
 		require.Equal(t, 1, after.Threshold)
 		require.Equal(t, before.Joined, after.Joined)
 		require.True(t, visit(t, s, "g", "z").Paused)
-		got, err := s.Visit(t.Context(), "g", rules, queue.Beats{}, []queue.Visit{{User: "b", Position: 1}, {User: "c", Position: 2}})
+		got, err := s.Visit(t.Context(), "g", rules, driver.Beats{}, []driver.Visit{{User: "b", Position: 1}, {User: "c", Position: 2}})
 		require.NoError(t, err)
-		require.Equal(t, queue.Gated, got.Outcomes[0].Status)
-		require.Equal(t, queue.Waiting, got.Outcomes[1].Status)
+		require.Equal(t, driver.Gated, got.Outcomes[0].Status)
+		require.Equal(t, driver.Waiting, got.Outcomes[1].Status)
 	}
 }
 
@@ -107,14 +107,14 @@ func TestArrivalsThatWereNotSaved(t *testing.T) {
 	require.True(t, view.Full, "a reader of what was not saved forgets it")
 	after := visit(t, s, "e", "late").Outcomes[0]
 	require.Greater(t, after.Order, lost.Outcomes[1].Order)
-	ticket := func(user string, order int64) queue.Visit {
-		return queue.Visit{User: user, Epoch: lost.Epoch, Order: order, Until: now.Add(time.Minute)}
+	ticket := func(user string, order int64) driver.Visit {
+		return driver.Visit{User: user, Epoch: lost.Epoch, Order: order, Until: now.Add(time.Minute)}
 	}
-	got, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{ticket("e", lost.Outcomes[1].Order), ticket("d", lost.Outcomes[0].Order), ticket("again", lost.Outcomes[0].Order)})
+	got, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{ticket("e", lost.Outcomes[1].Order), ticket("d", lost.Outcomes[0].Order), ticket("again", lost.Outcomes[0].Order)})
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 3, 6}, []int{got.Outcomes[0].Ahead, got.Outcomes[1].Ahead, got.Outcomes[2].Ahead})
 	require.Zero(t, got.Settling)
-	got, err = s.Visit(t.Context(), "made after the save", rules, queue.Beats{}, []queue.Visit{ticket("y", unseen.Order)})
+	got, err = s.Visit(t.Context(), "made after the save", rules, driver.Beats{}, []driver.Visit{ticket("y", unseen.Order)})
 	require.NoError(t, err)
 	require.Equal(t, unseen.Order, got.Outcomes[0].Order)
 }
@@ -126,29 +126,29 @@ func TestARoomSavedLongAgoKeepsItsSettings(t *testing.T) {
 	s := busy(t, &now)
 	before := visit(t, s, "e", "a")
 	file := saved(t, s)
-	now = now.Add(queue.Lapse + time.Second)
+	now = now.Add(driver.Lapse + time.Second)
 	s = at(t, &now)
 	require.NoError(t, s.Restore(bytes.NewReader(file)))
 	zero := 0
-	change(t, s, "e", queue.Change{Threshold: &zero})
+	change(t, s, "e", driver.Change{Threshold: &zero})
 	visit(t, s, "e", "new")
-	got, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{User: "a", Epoch: before.Epoch, Order: before.Outcomes[0].Order, Until: now.Add(time.Minute)}})
+	got, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: "a", Epoch: before.Epoch, Order: before.Outcomes[0].Order, Until: now.Add(time.Minute)}})
 	require.NoError(t, err)
 	require.NotEqual(t, before.Epoch, got.Epoch)
 	require.Equal(t, 1, got.Outcomes[0].Ahead)
 	require.Zero(t, got.Active)
 	g := visit(t, s, "g", "z")
 	require.True(t, g.Paused)
-	require.Equal(t, queue.Gated, g.Outcomes[0].Status)
+	require.Equal(t, driver.Gated, g.Outcomes[0].Status)
 }
 
 // What operators have set of the challenge goes on after a restart, also after a long one.
 func TestTheChallengeIsSaved(t *testing.T) {
-	for _, away := range []time.Duration{time.Second, queue.Lapse + time.Second} {
+	for _, away := range []time.Duration{time.Second, driver.Lapse + time.Second} {
 		for _, on := range []*bool{nil, new(true), new(false)} {
 			var now time.Time
 			s := busy(t, &now)
-			change(t, s, "e", queue.Change{Challenge: on})
+			change(t, s, "e", driver.Change{Challenge: on})
 			file := saved(t, s)
 			now = now.Add(away)
 			s = at(t, &now)
@@ -242,7 +242,7 @@ func FuzzRestore(f *testing.F) {
 			visit(t, s, event, "in", "a", "x")
 			_, err := s.Admit(t.Context(), event, rules)
 			require.NoError(t, err)
-			_, err = s.Visit(t.Context(), event, rules, queue.Beats{}, []queue.Visit{{Kind: queue.Leave, User: "in"}})
+			_, err = s.Visit(t.Context(), event, rules, driver.Beats{}, []driver.Visit{{Kind: driver.Leave, User: "in"}})
 			require.NoError(t, err)
 		}
 		require.NoError(t, memqueue.Sound(s))
@@ -256,12 +256,12 @@ func TestFiguresAreSaved(t *testing.T) {
 	s := busy(t, &now)
 	minute := now.Unix() / 60
 	left := 7
-	first := queue.Sample{
+	first := driver.Sample{
 		Minute: minute - 70, Epoch: 1<<53 - 1, Joined: 5, Entered: 2, NoShows: 1, Waiting: 3, Entitled: 1, Active: 2, Returned: 4, Returning: 1,
 		Stock: &left, Highest: 1<<53 - 3, Waits: map[int]int64{3: 1, 40: 2}, Laned: 6,
 	}
-	last := queue.Sample{Minute: minute, Epoch: 7, Joined: 20, Waits: map[int]int64{}}
-	for _, one := range []queue.Sample{last, first} {
+	last := driver.Sample{Minute: minute, Epoch: 7, Joined: 20, Waits: map[int]int64{}}
+	for _, one := range []driver.Sample{last, first} {
 		require.NoError(t, s.Record(t.Context(), "e", one))
 	}
 	require.NoError(t, s.Record(t.Context(), "another room", last))
@@ -270,14 +270,14 @@ func TestFiguresAreSaved(t *testing.T) {
 	require.NoError(t, s.Restore(bytes.NewReader(file)))
 	samples, err := s.Samples(t.Context(), "e")
 	require.NoError(t, err)
-	require.Equal(t, []queue.Sample{first, last}, samples)
-	more := queue.Sample{Minute: minute, Epoch: 7, Joined: 21, Waits: map[int]int64{1: 1}, Laned: 2}
+	require.Equal(t, []driver.Sample{first, last}, samples)
+	more := driver.Sample{Minute: minute, Epoch: 7, Joined: 21, Waits: map[int]int64{1: 1}, Laned: 2}
 	require.NoError(t, s.Record(t.Context(), "e", more))
-	now = now.Add(queue.KeepFigures - time.Hour)
+	now = now.Add(driver.KeepFigures - time.Hour)
 	samples, err = s.Samples(t.Context(), "e")
 	require.NoError(t, err)
-	require.Equal(t, []queue.Sample{more}, samples)
+	require.Equal(t, []driver.Sample{more}, samples)
 	samples, err = s.Samples(t.Context(), "another room")
 	require.NoError(t, err)
-	require.Equal(t, []queue.Sample{last}, samples)
+	require.Equal(t, []driver.Sample{last}, samples)
 }

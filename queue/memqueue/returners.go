@@ -3,13 +3,13 @@ package memqueue
 import (
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // returners are the users that came back to a kept place, by their orders.
 type returners struct {
 	users   map[string]*returner
-	ordered []queue.Admitted
+	ordered []driver.Admitted
 }
 
 type returner struct{ order, alive int64 }
@@ -17,7 +17,7 @@ type returner struct{ order, alive int64 }
 func newReturners() returners { return returners{users: map[string]*returner{}} }
 
 func (rs *returners) find(order int64) int {
-	i, _ := slices.BinarySearchFunc(rs.ordered, order, func(a queue.Admitted, order int64) int {
+	i, _ := slices.BinarySearchFunc(rs.ordered, order, func(a driver.Admitted, order int64) int {
 		return int(min(1, max(-1, a.Order-order)))
 	})
 	return i
@@ -25,7 +25,7 @@ func (rs *returners) find(order int64) int {
 
 func (rs *returners) add(user string, order, now int64) {
 	rs.users[user] = &returner{order: order, alive: now}
-	rs.ordered = slices.Insert(rs.ordered, rs.find(order), queue.Admitted{User: user, Order: order})
+	rs.ordered = slices.Insert(rs.ordered, rs.find(order), driver.Admitted{User: user, Order: order})
 }
 
 func (rs *returners) remove(user string) {
@@ -35,14 +35,14 @@ func (rs *returners) remove(user string) {
 }
 
 // keep keeps the order of a user that is silent.
-func (m *room) keep(order int64, r queue.Rules, now int64) {
+func (m *room) keep(order int64, r driver.Rules, now int64) {
 	if r.Keep <= 0 || m.early(now) {
 		return
 	}
 	number, bit := place(order)
 	b := m.kept[number]
 	if b == nil {
-		b = new([queue.BlockSize / 64]uint64)
+		b = new([driver.BlockSize / 64]uint64)
 		m.kept[number] = b
 	}
 	b[bit/64] |= 1 << (bit % 64)
@@ -63,7 +63,7 @@ func (m *room) spend(order int64) bool {
 
 // comesBack is the kept order of a user outside, by name or by ticket, which counts once;
 // zero when there is none. Before the opening there are no places to keep.
-func (m *room) comesBack(v queue.Visit, now int64, r queue.Rules) int64 {
+func (m *room) comesBack(v driver.Visit, now int64, r driver.Rules) int64 {
 	t, missed := m.inside.missed[v.User]
 	switch {
 	case m.early(now):
@@ -79,7 +79,7 @@ func (m *room) comesBack(v queue.Visit, now int64, r queue.Rules) int64 {
 }
 
 // back serves a user that comes back to a kept order.
-func (m *room) back(user string, order, now int64, r queue.Rules) queue.Outcome {
+func (m *room) back(user string, order, now int64, r driver.Rules) driver.Outcome {
 	m.returned++
 	m.shared = true
 	if m.line.waiting+len(m.returners.ordered) == 0 && m.open(now, r) > len(m.turns.takers) {
@@ -91,20 +91,20 @@ func (m *room) back(user string, order, now int64, r queue.Rules) queue.Outcome 
 	return o
 }
 
-func (m *room) returnerAt(order int64) queue.Outcome {
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.turns.returning + m.returners.find(order), Returner: true}
+func (m *room) returnerAt(order int64) driver.Outcome {
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.turns.returning + m.returners.find(order), Returner: true}
 }
 
 // visitReturner serves a user among the returners.
-func (m *room) visitReturner(one *returner, v queue.Visit, now int64) queue.Outcome {
+func (m *room) visitReturner(one *returner, v driver.Visit, now int64) driver.Outcome {
 	switch v.Kind {
-	case queue.Leave:
+	case driver.Leave:
 		m.returners.remove(v.User)
 		m.departed++
-		return queue.Outcome{New: true}
-	case queue.Verify:
-		return queue.Outcome{}
-	case queue.Check, queue.Heartbeat:
+		return driver.Outcome{New: true}
+	case driver.Verify:
+		return driver.Outcome{}
+	case driver.Check, driver.Heartbeat:
 		one.alive = now
 	}
 	return m.returnerAt(one.order)

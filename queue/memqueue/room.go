@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // room is one event.
@@ -22,7 +22,7 @@ type content struct {
 	settled int64 // no user enters before
 	cleared bool  // the epoch began by Clear
 	top     int64 // the highest order so far
-	used    map[int64]*[queue.BlockSize / 64]uint64
+	used    map[int64]*[driver.BlockSize / 64]uint64
 
 	line     line
 	position map[string]int64 // the orders of the waiting users
@@ -31,9 +31,9 @@ type content struct {
 
 	returners returners
 	lanes     map[string]*lane
-	shared    bool                        // by a lane or returners, since one of them came
-	credit    [1 + queue.MaxLanes]float64 // of the returners, and of each lane
-	kept      map[int64]*[queue.BlockSize / 64]uint64
+	shared    bool                         // by a lane or returners, since one of them came
+	credit    [1 + driver.MaxLanes]float64 // of the returners, and of each lane
+	kept      map[int64]*[driver.BlockSize / 64]uint64
 	keptUntil int64 // no order is kept for longer
 
 	threshold *int
@@ -66,9 +66,9 @@ type gate struct {
 func newRoom(servers int64, epoch uint64, begun, now int64) *room {
 	return &room{content: content{
 		servers: servers, epoch: epoch, begun: begun, top: now,
-		used: map[int64]*[queue.BlockSize / 64]uint64{},
+		used: map[int64]*[driver.BlockSize / 64]uint64{},
 		line: newLine(0), position: map[string]int64{}, turns: newTurns(), inside: newInside(),
-		returners: newReturners(), lanes: map[string]*lane{}, kept: map[int64]*[queue.BlockSize / 64]uint64{},
+		returners: newReturners(), lanes: map[string]*lane{}, kept: map[int64]*[driver.BlockSize / 64]uint64{},
 	}}
 }
 
@@ -77,7 +77,7 @@ func (m *room) take(order int64) bool {
 	number, bit := place(order)
 	b := m.used[number]
 	if b == nil {
-		b = new([queue.BlockSize / 64]uint64)
+		b = new([driver.BlockSize / 64]uint64)
 		m.used[number] = b
 	}
 	if b[bit/64]&(1<<(bit%64)) != 0 {
@@ -90,7 +90,7 @@ func (m *room) take(order int64) bool {
 
 // expire takes out the users whose time is over, and ends turns, once, by the first
 // call after it.
-func (m *room) expire(now int64, r queue.Rules) {
+func (m *room) expire(now int64, r driver.Rules) {
 	m.closeIfNew(r)
 	for len(m.inside.ends) > 0 && m.inside.ends[0].end <= now {
 		g := m.inside.ends[0]
@@ -106,7 +106,7 @@ func (m *room) expire(now int64, r queue.Rules) {
 }
 
 // limit is the greatest number of active users.
-func (m *room) limit(r queue.Rules) int {
+func (m *room) limit(r driver.Rules) int {
 	if m.threshold != nil {
 		return *m.threshold
 	}
@@ -114,15 +114,15 @@ func (m *room) limit(r queue.Rules) int {
 }
 
 // open is the number of places that are free now.
-func (m *room) open(now int64, r queue.Rules) int {
+func (m *room) open(now int64, r driver.Rules) int {
 	if m.paused || now < m.settled || m.early(now) {
 		return 0
 	}
 	return max(0, m.inStock(m.limit(r)-len(m.inside.users), r))
 }
 
-func (m *room) state(now int64, r queue.Rules) queue.State {
-	s := queue.State{
+func (m *room) state(now int64, r driver.Rules) driver.State {
+	s := driver.State{
 		Epoch: m.epoch, Now: time.UnixMicro(now),
 		Threshold: m.limit(r), Paused: m.paused, Gated: m.gate.on,
 		Closed: m.settings.version < 0, Settings: max(0, m.settings.version),
@@ -134,10 +134,10 @@ func (m *room) state(now int64, r queue.Rules) queue.State {
 		Stays: m.stays.now(now, r), Phase: m.opening.phase, Challenge: m.challenge,
 	}
 	for i, lane := range r.Lanes {
-		s.Lanes[i] = queue.Lane{Name: lane.Name, Share: m.shareOf(lane)}
+		s.Lanes[i] = driver.Lane{Name: lane.Name, Share: m.shareOf(lane)}
 	}
 	if m.stock.at > 0 {
-		s.Stock = queue.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
+		s.Stock = driver.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
 	}
 	if m.early(now) {
 		s.Opens = time.UnixMicro(m.opening.at)

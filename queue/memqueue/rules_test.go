@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
-func newStore(t testing.TB) *memqueue.Store {
+func newStore(t testing.TB) driver.MemoryStore {
 	t.Helper()
 	s, err := memqueue.New(memqueue.Config{})
 	if err != nil {
@@ -22,19 +22,19 @@ func newStore(t testing.TB) *memqueue.Store {
 
 func TestBadRules(t *testing.T) {
 	s := newStore(t)
-	join := func(event string, alter func(r *queue.Rules)) error {
+	join := func(event string, alter func(r *driver.Rules)) error {
 		r := rules
 		alter(&r)
-		_, err := s.Visit(t.Context(), event, r, queue.Beats{}, []queue.Visit{{User: "a", Position: 1}})
+		_, err := s.Visit(t.Context(), event, r, driver.Beats{}, []driver.Visit{{User: "a", Position: 1}})
 		return err
 	}
 	for what, err := range map[string]error{
-		"the event has no name": join("", func(*queue.Rules) {}),
-		"Rules.Threshold is -1": join("e", func(r *queue.Rules) { r.Threshold = -1 }),
-		"Rules.Batch is 0":      join("e", func(r *queue.Rules) { r.Batch = 0 }),
-		"a duration":            join("e", func(r *queue.Rules) { r.Seen = 0 }),
+		"the event has no name": join("", func(*driver.Rules) {}),
+		"Rules.Threshold is -1": join("e", func(r *driver.Rules) { r.Threshold = -1 }),
+		"Rules.Batch is 0":      join("e", func(r *driver.Rules) { r.Batch = 0 }),
+		"a duration":            join("e", func(r *driver.Rules) { r.Seen = 0 }),
 		"position -1": func() error {
-			_, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{User: "a", Position: -1}})
+			_, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: "a", Position: -1}})
 			return err
 		}(),
 		"from is -1": func() error {
@@ -42,7 +42,7 @@ func TestBadRules(t *testing.T) {
 			return err
 		}(),
 		"-1 positions": func() error {
-			_, err := s.Change(t.Context(), "e", rules, queue.Change{Gate: &queue.Gate{Positions: -1}})
+			_, err := s.Change(t.Context(), "e", rules, driver.Change{Gate: &driver.Gate{Positions: -1}})
 			return err
 		}(),
 	} {
@@ -53,7 +53,7 @@ func TestBadRules(t *testing.T) {
 	if events, err := s.Events(t.Context()); err != nil || len(events) > 0 {
 		t.Errorf("events %v, %v", events, err)
 	}
-	if err := join("e", func(*queue.Rules) {}); err != nil {
+	if err := join("e", func(*driver.Rules) {}); err != nil {
 		t.Errorf("good rules: %v", err)
 	}
 }
@@ -61,10 +61,10 @@ func TestBadRules(t *testing.T) {
 // Positions out of range count as used ones, and tickets as none.
 func TestOrdersStayInRange(t *testing.T) {
 	s := newStore(t)
-	if _, err := s.Change(t.Context(), "e", rules, queue.Change{Gate: &queue.Gate{On: true}}); err != nil {
+	if _, err := s.Change(t.Context(), "e", rules, driver.Change{Gate: &driver.Gate{On: true}}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{
+	got, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{
 		{User: "a", Position: 1}, {User: "b", Position: 1 << 53}, {User: "c", Position: 1<<63 - 1},
 		{User: "d", Position: 5, Epoch: 1, Order: 1<<53 + 1}, {User: "e", Position: 6, Epoch: 1, Order: -7},
 	})
@@ -75,16 +75,16 @@ func TestOrdersStayInRange(t *testing.T) {
 	for i, want := range []int64{0, 0, 0, 4, 5} {
 		o := got.Outcomes[i]
 		if i == 1 || i == 2 {
-			if o != (queue.Outcome{Status: queue.Gated}) {
+			if o != (driver.Outcome{Status: driver.Gated}) {
 				t.Errorf("visit %d is answered %+v", i, o)
 			}
 			continue
 		}
-		if o.Status != queue.Waiting || o.Order != first+want {
+		if o.Status != driver.Waiting || o.Order != first+want {
 			t.Errorf("visit %d is answered %+v, want order %d", i, o, first+want)
 		}
 	}
-	beats := queue.Beats{Epoch: got.Epoch, Orders: []int64{-1, 0, 1<<63 - 1, -1 << 63}}
+	beats := driver.Beats{Epoch: got.Epoch, Orders: []int64{-1, 0, 1<<63 - 1, -1 << 63}}
 	if _, err := s.Visit(t.Context(), "e", rules, beats, nil); err != nil {
 		t.Error(err)
 	}
@@ -96,7 +96,7 @@ func TestNobodyLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{Kind: queue.Heartbeat, User: "a"}}); err != nil {
+	if _, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{Kind: driver.Heartbeat, User: "a"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Admit(t.Context(), "e", rules); err != nil {
@@ -108,7 +108,7 @@ func TestNobodyLeavesNothing(t *testing.T) {
 	if n := memqueue.Rooms(s); n != 0 {
 		t.Errorf("%d rooms of nobody", n)
 	}
-	got, err := s.Visit(t.Context(), "e", rules, queue.Beats{}, []queue.Visit{{User: "a"}})
+	got, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func TestClockIsMonotonic(t *testing.T) {
 		s := newStore(t)
 		r := rules
 		r.Threshold = 1
-		visit := []queue.Visit{{User: "a"}}
-		got, err := s.Visit(t.Context(), "e", r, queue.Beats{}, visit)
+		visit := []driver.Visit{{User: "a"}}
+		got, err := s.Visit(t.Context(), "e", r, driver.Beats{}, visit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestClockIsMonotonic(t *testing.T) {
 			t.Errorf("at %s: %+v", time.Now(), got)
 		}
 		time.Sleep(70 * time.Millisecond)
-		if got, err = s.Visit(t.Context(), "e", r, queue.Beats{}, visit); err != nil {
+		if got, err = s.Visit(t.Context(), "e", r, driver.Beats{}, visit); err != nil {
 			t.Fatal(err)
 		}
 		if left := r.Active - 70*time.Millisecond; got.Outcomes[0].Left != left {

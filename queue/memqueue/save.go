@@ -6,13 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Save writes all rooms and their figures, for [Store.Restore]. Each room is saved as it is at one
-// moment between its calls. A room waits for a copy of its memory, some ten
-// milliseconds for a million users, and not for w.
-func (s *Store) Save(w io.Writer) error {
+// Save writes all rooms; see [driver.MemoryStore].
+func (s *store) Save(w io.Writer) error {
 	s.mu.RLock()
 	servers, epoch, begun, rooms, figures := s.servers, s.epoch, s.begun, maps.Clone(s.rooms), s.copiedFigures()
 	s.mu.RUnlock()
@@ -76,8 +74,8 @@ func (m *room) copied() *content {
 	return &c
 }
 
-func copiedBlocks(of map[int64]*[queue.BlockSize / 64]uint64) map[int64]*[queue.BlockSize / 64]uint64 {
-	copies := make(map[int64]*[queue.BlockSize / 64]uint64, len(of))
+func copiedBlocks(of map[int64]*[driver.BlockSize / 64]uint64) map[int64]*[driver.BlockSize / 64]uint64 {
+	copies := make(map[int64]*[driver.BlockSize / 64]uint64, len(of))
 	for number, bits := range of {
 		b := *bits
 		copies[number] = &b

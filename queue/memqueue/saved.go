@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func (c *coder) store(servers *int64, epoch *uint64, begun *int64) {
@@ -76,7 +76,7 @@ func (c *coder) challenge(m *content) {
 }
 
 // blocks are orders, such as those that were given out.
-func (c *coder) blocks(of map[int64]*[queue.BlockSize / 64]uint64) {
+func (c *coder) blocks(of map[int64]*[driver.BlockSize / 64]uint64) {
 	n := int64(len(of))
 	c.count(&n)
 	if c.to != nil {
@@ -88,7 +88,7 @@ func (c *coder) blocks(of map[int64]*[queue.BlockSize / 64]uint64) {
 	}
 	for ; n > 0 && c.err == nil; n-- {
 		var number int64
-		block := new([queue.BlockSize / 64]uint64)
+		block := new([driver.BlockSize / 64]uint64)
 		c.count(&number)
 		c.words(block[:])
 		of[number] = block
@@ -112,7 +112,7 @@ func (c *coder) line(m *content) {
 			for w, word := range e.block.bits {
 				for ; word != 0; word &= word - 1 {
 					bit := w*64 + bits.TrailingZeros64(word)
-					one(e.number*queue.BlockSize+int64(bit), &e.block.members[bit])
+					one(e.number*driver.BlockSize+int64(bit), &e.block.members[bit])
 				}
 			}
 		}
@@ -141,7 +141,7 @@ func (c *coder) positions(m *content) {
 	for _, e := range m.line.ordered {
 		for i, who := range e.block.members {
 			if who.user != "" {
-				m.position[who.user] = e.number*queue.BlockSize + int64(i)
+				m.position[who.user] = e.number*driver.BlockSize + int64(i)
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func (c *coder) stays(m *content) {
 	for _, v := range []*int64{&active, &noShow, &tick, &batch, &s.span, &s.came} {
 		c.count(v)
 	}
-	s.rules = queue.Rules{Active: span(active), NoShow: span(noShow), Tick: span(tick), Batch: int(batch)}
+	s.rules = driver.Rules{Active: span(active), NoShow: span(noShow), Tick: span(tick), Batch: int(batch)}
 	c.when(&s.since)
 	c.when(&s.next)
 	for i := range s.ended {

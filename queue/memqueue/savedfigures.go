@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // copiedFigures are the figures, for use without the store's lock. Samples do not change:
 // a later one of a minute replaces them.
-func (s *Store) copiedFigures() map[string]map[int64]queue.Sample {
-	copies := make(map[string]map[int64]queue.Sample, len(s.figures))
+func (s *store) copiedFigures() map[string]map[int64]driver.Sample {
+	copies := make(map[string]map[int64]driver.Sample, len(s.figures))
 	for event, minutes := range s.figures {
 		copies[event] = maps.Clone(minutes)
 	}
@@ -19,7 +19,7 @@ func (s *Store) copiedFigures() map[string]map[int64]queue.Sample {
 
 // figures are the samples of each event. Their times are those of the calendar, and do not
 // move with a restart.
-func (c *coder) figures(of map[string]map[int64]queue.Sample) {
+func (c *coder) figures(of map[string]map[int64]driver.Sample) {
 	n, events := int64(len(of)), slices.Sorted(maps.Keys(of))
 	c.count(&n)
 	for i := int64(0); i < n && c.err == nil; i++ {
@@ -30,13 +30,13 @@ func (c *coder) figures(of map[string]map[int64]queue.Sample) {
 		c.name(&event, maxOrder)
 		minutes := of[event]
 		if c.to == nil {
-			minutes = map[int64]queue.Sample{}
+			minutes = map[int64]driver.Sample{}
 			of[event] = minutes
 		}
 		number, all := int64(len(minutes)), slices.Sorted(maps.Keys(minutes))
 		c.count(&number)
 		for k := int64(0); k < number && c.err == nil; k++ {
-			var one queue.Sample
+			var one driver.Sample
 			if c.to != nil {
 				one = minutes[all[k]]
 			}
@@ -46,7 +46,7 @@ func (c *coder) figures(of map[string]map[int64]queue.Sample) {
 	}
 }
 
-func (c *coder) sample(s *queue.Sample) {
+func (c *coder) sample(s *driver.Sample) {
 	c.count(&s.Minute)
 	epoch := int64(s.Epoch) //nolint:gosec // less than 2^53
 	c.num(&epoch)

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // returns are the kept orders, and the users that came back.
@@ -16,7 +16,7 @@ func (c *coder) returns(m *content) {
 	c.count(&n)
 	last := int64(0)
 	for i := int64(0); i < n && c.err == nil; i++ {
-		var one queue.Admitted
+		var one driver.Admitted
 		alive := int64(0)
 		if c.to != nil {
 			one = all[i]
@@ -36,7 +36,7 @@ func (c *coder) returns(m *content) {
 	}
 }
 
-func (c *coder) admitted(one *queue.Admitted) {
+func (c *coder) admitted(one *driver.Admitted) {
 	c.name(&one.User, maxUser)
 	c.order(&one.Order)
 }
@@ -60,7 +60,7 @@ func (c *coder) lanes(m *content) {
 		users := int64(len(l.ordered))
 		c.count(&users)
 		for k := int64(0); k < users && c.err == nil; k++ {
-			var one queue.Admitted
+			var one driver.Admitted
 			if c.to != nil {
 				one = l.ordered[k]
 			}

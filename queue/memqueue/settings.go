@@ -3,7 +3,7 @@ package memqueue
 import (
 	"maps"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // settings is what the room knows of the operators' settings. It is not saved: a room
@@ -18,7 +18,7 @@ type settings struct {
 const closed = -1
 
 // closeIfNew closes a room that has no copy of its settings.
-func (m *room) closeIfNew(r queue.Rules) {
+func (m *room) closeIfNew(r driver.Rules) {
 	if r.Closed && !m.settings.known {
 		m.settings = settings{known: true, version: closed, paused: m.paused}
 		m.paused = true
@@ -27,7 +27,7 @@ func (m *room) closeIfNew(r queue.Rules) {
 
 // settle takes a change of some version, and removes from it what is older than that
 // which is known.
-func (m *room) settle(c *queue.Change) {
+func (m *room) settle(c *driver.Change) {
 	switch {
 	case c.Settings == nil:
 		return
@@ -45,7 +45,7 @@ func (m *room) settle(c *queue.Change) {
 }
 
 // shareOf is the share of a lane: the operators', or that of the rules.
-func (m *room) shareOf(lane queue.Lane) float64 {
+func (m *room) shareOf(lane driver.Lane) float64 {
 	if share, set := m.settings.shares[lane.Name]; set {
 		return share
 	}

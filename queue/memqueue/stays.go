@@ -3,7 +3,7 @@ package memqueue
 import (
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // cohorts is the number of spans of time in which users came in that are told apart:
@@ -13,14 +13,14 @@ const cohorts = 32
 // stays counts users inside by when they came in, and the stays that are over. All
 // counts are of fixed number, so that a step costs the same in every room.
 type stays struct {
-	rules  queue.Rules // by which a user entered last; zero while none has
-	span   int64       // µs: a cohort came in within it
-	newest int64       // number of the span that is the newest
+	rules  driver.Rules // by which a user entered last; zero while none has
+	span   int64        // µs: a cohort came in within it
+	newest int64        // number of the span that is the newest
 	inside [cohorts]struct{ users, sum int64 }
 	// Stays of users that came in from since on, and the same from next on: the
 	// second takes the place of the first when it has enough of them.
 	since, next int64
-	ended, anew [queue.StayBuckets]int64
+	ended, anew [driver.StayBuckets]int64
 	came        int64
 }
 
@@ -29,7 +29,7 @@ type stays struct {
 func enough(threshold int) int64 { return 4 * int64(max(threshold, 250)) }
 
 // roll makes the cohort of the present the newest.
-func (s *stays) roll(now int64, r queue.Rules) {
+func (s *stays) roll(now int64, r driver.Rules) {
 	span := max(1, (r.Active.Microseconds()+cohorts-3)/(cohorts-2))
 	if s.span != span {
 		*s = stays{span: span, newest: now / span, since: now, next: now, came: s.came}
@@ -41,7 +41,7 @@ func (s *stays) roll(now int64, r queue.Rules) {
 }
 
 // enter counts a user that comes in now.
-func (s *stays) enter(now int64, r queue.Rules) {
+func (s *stays) enter(now int64, r driver.Rules) {
 	s.roll(now, r)
 	s.rules = r
 	c := &s.inside[s.newest%cohorts]
@@ -50,7 +50,7 @@ func (s *stays) enter(now int64, r queue.Rules) {
 }
 
 // leave counts a user that came in then and is out now.
-func (s *stays) leave(began, now int64, r queue.Rules, threshold int) {
+func (s *stays) leave(began, now int64, r driver.Rules, threshold int) {
 	s.roll(now, r)
 	if number := min(began/s.span, s.newest); number > s.newest-cohorts {
 		if c := &s.inside[number%cohorts]; c.users > 0 {
@@ -60,7 +60,7 @@ func (s *stays) leave(began, now int64, r queue.Rules, threshold int) {
 			}
 		}
 	}
-	bucket := queue.StayBucket(span(now - began))
+	bucket := driver.StayBucket(span(now - began))
 	if began >= s.since {
 		s.ended[bucket]++
 	}
@@ -74,22 +74,22 @@ func (s *stays) leave(began, now int64, r queue.Rules, threshold int) {
 	}
 	if n >= enough(threshold) {
 		s.since, s.ended = s.next, s.anew
-		s.next, s.anew = now, [queue.StayBuckets]int64{}
+		s.next, s.anew = now, [driver.StayBuckets]int64{}
 	}
 }
 
 // now are the stays as the package queue knows them. r are the rules of the caller.
-func (s *stays) now(now int64, r queue.Rules) *queue.Stays {
+func (s *stays) now(now int64, r driver.Rules) *driver.Stays {
 	if s.rules.Batch > 0 {
 		r = s.rules
 	}
-	told := &queue.Stays{
+	told := &driver.Stays{
 		Active: r.Active, NoShow: r.NoShow, Tick: r.Tick, Batch: r.Batch,
 		Ended: s.ended, Over: time.Duration(max(0, now-s.since)) * time.Microsecond, Came: s.came,
 	}
 	for number := s.newest - cohorts + 1; number <= s.newest; number++ {
 		if c := s.inside[(number%cohorts+cohorts)%cohorts]; c.users > 0 {
-			told.Inside = append(told.Inside, queue.Cohort{Users: int(c.users), Age: span(max(0, now-number*s.span-c.sum/c.users))})
+			told.Inside = append(told.Inside, driver.Cohort{Users: int(c.users), Age: span(max(0, now-number*s.span-c.sum/c.users))})
 		}
 	}
 	return told

@@ -1,6 +1,8 @@
 package memqueue
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
 // stock is what the room knows of the stock of its event. It is not saved: a room that
 // was restored waits until it is told again.
@@ -13,7 +15,7 @@ type stock struct {
 
 // restock takes what the event can serve from now on. A cleared room goes on with what it
 // knows.
-func (m *room) restock(c queue.Change, now int64) {
+func (m *room) restock(c driver.Change, now int64) {
 	switch s := c.Stock; {
 	case s != nil:
 		m.stock = stock{known: s.Known, left: s.Left, at: now, base: int64(len(m.inside.users)) - m.entered}
@@ -24,7 +26,7 @@ func (m *room) restock(c queue.Change, now int64) {
 
 // inStock is how many of so many places the stock is enough for. Users that have gone
 // since it was told may have taken some.
-func (m *room) inStock(places int, r queue.Rules) int {
+func (m *room) inStock(places int, r driver.Rules) int {
 	switch s := m.stock; {
 	case r.Stocked && s.at == 0:
 		return 0

@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Config of a [Store]. The zero value works.
+// Config of a store. The zero value works.
 type Config struct {
 	// Now is the clock; by default the time at which the store was made plus the
 	// monotonic time since then, so that setting the wall clock changes nothing.
 	Now func() time.Time
 }
 
-// Store is a [queue.Store] in memory. All its users count as one process.
-type Store struct {
+// store keeps the lines in memory. All its users count as one process.
+type store struct {
 	now func() time.Time
 
 	mu      sync.RWMutex
@@ -28,18 +28,16 @@ type Store struct {
 	epoch   uint64 // of all rooms that were not cleared
 	begun   int64
 	rooms   map[string]*room
-	figures map[string]map[int64]queue.Sample // by event and minute
+	figures map[string]map[int64]driver.Sample // by event and minute
 }
 
-var _ queue.Store = (*Store)(nil)
-
 // New returns a store without any events.
-func New(cfg Config) (*Store, error) {
+func New(cfg Config) (driver.MemoryStore, error) {
 	if cfg.Now == nil {
 		start := time.Now()
 		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
 	}
-	s := &Store{now: cfg.Now, servers: 1, epoch: newEpoch(), rooms: map[string]*room{}, figures: map[string]map[int64]queue.Sample{}}
+	s := &store{now: cfg.Now, servers: 1, epoch: newEpoch(), rooms: map[string]*room{}, figures: map[string]map[int64]driver.Sample{}}
 	s.begun = s.clock()
 	return s, nil
 }
@@ -47,11 +45,11 @@ func New(cfg Config) (*Store, error) {
 // newEpoch is a random epoch. It is never zero, which stands for no epoch.
 func newEpoch() uint64 { return rand.Uint64N(1<<53-1) + 1 }
 
-func (s *Store) clock() int64 { return s.now().UnixMicro() }
+func (s *store) clock() int64 { return s.now().UnixMicro() }
 
 // enter locks the event's room. It makes a missing room, and keeps it only if asked
 // to.
-func (s *Store) enter(event string, keep bool) (*room, int64) {
+func (s *store) enter(event string, keep bool) (*room, int64) {
 	s.mu.RLock()
 	m, servers, epoch, begun := s.rooms[event], s.servers, s.epoch, s.begun
 	s.mu.RUnlock()
@@ -71,15 +69,15 @@ func (s *Store) enter(event string, keep bool) (*room, int64) {
 	return m, s.clock()
 }
 
-// Visit serves visits and beats; see [queue.Store].
-func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+// Visit serves visits and beats; see [driver.Store].
+func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	if err := check(ctx, event, r); err != nil {
-		return queue.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
+		return driver.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
 	}
 	if err := checkVisits(r, b, visits); err != nil {
-		return queue.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
+		return driver.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
 	}
-	joins := slices.ContainsFunc(visits, func(v queue.Visit) bool { return v.Kind == queue.Check })
+	joins := slices.ContainsFunc(visits, func(v driver.Visit) bool { return v.Kind == driver.Check })
 	m, now := s.enter(event, joins)
 	defer m.mu.Unlock()
 	if joins {
@@ -87,17 +85,17 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	}
 	m.expire(now, r)
 	m.beat(b, now, r)
-	outcomes := make([]queue.Outcome, len(visits))
+	outcomes := make([]driver.Outcome, len(visits))
 	for i, v := range visits {
 		outcomes[i] = m.visit(v, now, r)
 	}
-	return queue.Visited{State: m.state(now, r), Outcomes: outcomes}, nil
+	return driver.Visited{State: m.state(now, r), Outcomes: outcomes}, nil
 }
 
-// Look returns the state of the line; see [queue.Store].
-func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+// Look returns the state of the line; see [driver.Store].
+func (s *store) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	if err := check(ctx, event, r); err != nil {
-		return queue.View{}, fmt.Errorf("memqueue: look: %w", err)
+		return driver.View{}, fmt.Errorf("memqueue: look: %w", err)
 	}
 	m, now := s.enter(event, false)
 	defer m.mu.Unlock()
@@ -107,14 +105,14 @@ func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 		version = 0
 	}
 	blocks, upto, more := m.line.since(version, !full)
-	slices.SortFunc(blocks, func(a, b queue.Block) int { return int(min(1, max(-1, a.Number-b.Number))) })
-	return queue.View{State: m.state(now, r), Version: upto, Blocks: blocks, Full: full, More: more}, nil
+	slices.SortFunc(blocks, func(a, b driver.Block) int { return int(min(1, max(-1, a.Number-b.Number))) })
+	return driver.View{State: m.state(now, r), Version: upto, Blocks: blocks, Full: full, More: more}, nil
 }
 
-// Admit admits the first of the line; see [queue.Store].
-func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+// Admit admits the first of the line; see [driver.Store].
+func (s *store) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	if err := check(ctx, event, r); err != nil {
-		return queue.Admission{}, fmt.Errorf("memqueue: admit: %w", err)
+		return driver.Admission{}, fmt.Errorf("memqueue: admit: %w", err)
 	}
 	m, now := s.enter(event, false)
 	defer m.mu.Unlock()
@@ -122,13 +120,13 @@ func (s *Store) Admit(ctx context.Context, event string, r queue.Rules) (queue.A
 	return m.admit(now, r), nil
 }
 
-// Sweep removes users without signs of life; see [queue.Store].
-func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+// Sweep removes users without signs of life; see [driver.Store].
+func (s *store) Sweep(ctx context.Context, event string, r driver.Rules, from int64) (driver.Swept, error) {
 	if err := check(ctx, event, r); err != nil {
-		return queue.Swept{}, fmt.Errorf("memqueue: sweep: %w", err)
+		return driver.Swept{}, fmt.Errorf("memqueue: sweep: %w", err)
 	}
 	if from < 0 {
-		return queue.Swept{}, fmt.Errorf("memqueue: sweep: %w", bad("from is %d, and blocks are numbered from 0", from))
+		return driver.Swept{}, fmt.Errorf("memqueue: sweep: %w", bad("from is %d, and blocks are numbered from 0", from))
 	}
 	m, now := s.enter(event, false)
 	defer m.mu.Unlock()
@@ -136,13 +134,13 @@ func (s *Store) Sweep(ctx context.Context, event string, r queue.Rules, from int
 	return m.sweep(from, now, r), nil
 }
 
-// Change carries out an operator's change; see [queue.Store].
-func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+// Change carries out an operator's change; see [driver.Store].
+func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
 	if err := check(ctx, event, r); err != nil {
-		return queue.State{}, fmt.Errorf("memqueue: change: %w", err)
+		return driver.State{}, fmt.Errorf("memqueue: change: %w", err)
 	}
 	if err := checkChange(c); err != nil {
-		return queue.State{}, fmt.Errorf("memqueue: change: %w", err)
+		return driver.State{}, fmt.Errorf("memqueue: change: %w", err)
 	}
 	m, now := s.enter(event, true)
 	defer m.mu.Unlock()
@@ -151,8 +149,8 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	return m.state(now, r), nil
 }
 
-// Events lists the events, by name; see [queue.Store].
-func (s *Store) Events(ctx context.Context) ([]string, error) {
+// Events lists the events, by name; see [driver.Store].
+func (s *store) Events(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memqueue: events: %w", err)
 	}

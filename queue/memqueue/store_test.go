@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuetest"
 )
@@ -23,36 +23,36 @@ type fragile struct {
 	mu     sync.Mutex
 	now    time.Time
 	passes func() time.Duration
-	store  *memqueue.Store
+	store  driver.MemoryStore
 }
 
-func (f *fragile) current() *memqueue.Store {
+func (f *fragile) current() driver.MemoryStore {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.store
 }
 
-func (f *fragile) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+func (f *fragile) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, v []driver.Visit) (driver.Visited, error) {
 	return f.current().Visit(ctx, event, r, b, v)
 }
 
-func (f *fragile) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (f *fragile) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	return f.current().Look(ctx, event, r, epoch, version)
 }
 
-func (f *fragile) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (f *fragile) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	return f.current().Admit(ctx, event, r)
 }
 
-func (f *fragile) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+func (f *fragile) Sweep(ctx context.Context, event string, r driver.Rules, from int64) (driver.Swept, error) {
 	return f.current().Sweep(ctx, event, r, from)
 }
 
-func (f *fragile) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+func (f *fragile) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
 	return f.current().Change(ctx, event, r, c)
 }
 
-func (f *fragile) Draw(ctx context.Context, event string, r queue.Rules, s queue.DrawStep) (queue.Drawn, error) {
+func (f *fragile) Draw(ctx context.Context, event string, r driver.Rules, s driver.DrawStep) (driver.Drawn, error) {
 	return f.current().Draw(ctx, event, r, s)
 }
 

@@ -3,7 +3,7 @@ package memqueue
 import (
 	"math/bits"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // sweepBlocks is the number of blocks in one call: less than a millisecond.
@@ -12,10 +12,10 @@ const sweepBlocks = 16
 // sweep removes users without signs of life. If the room is empty at the beginning
 // of a sweep, as at the last one, the event is no longer listed. The room stays:
 // its counts are those of the epoch.
-func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
+func (m *room) sweep(from, now int64, r driver.Rules) driver.Swept {
 	if from == 0 {
 		if m.swept != 0 && now >= m.swept && now-m.swept < r.SweepEvery.Microseconds() {
-			return queue.Swept{State: m.state(now, r), Done: true}
+			return driver.Swept{State: m.state(now, r), Done: true}
 		}
 		m.line.forget(m.told)
 		m.swept, m.told = now, m.line.version
@@ -26,23 +26,23 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 	i, _ := m.line.find(from)
 	removed := 0
 	for range sweepBlocks {
-		if i >= len(m.line.ordered) || removed == queue.MaxChunk {
+		if i >= len(m.line.ordered) || removed == driver.MaxChunk {
 			break
 		}
 		e := m.line.ordered[i]
-		removed += m.sweepBlock(e.block, now, r, queue.MaxChunk-removed)
+		removed += m.sweepBlock(e.block, now, r, driver.MaxChunk-removed)
 		from = e.number
 		if e.block.members != nil {
 			i++ // an empty one has left its place to the next
 			from++
 		}
 	}
-	swept := queue.Swept{Removed: removed, Done: i >= len(m.line.ordered)}
-	if removed == queue.MaxChunk {
+	swept := driver.Swept{Removed: removed, Done: i >= len(m.line.ordered)}
+	if removed == driver.MaxChunk {
 		from-- // it may have more of them
 		swept.Done = m.line.waiting == 0
 	}
-	others, more := m.sweepReturners(now-r.Seen.Microseconds(), queue.MaxChunk-removed)
+	others, more := m.sweepReturners(now-r.Seen.Microseconds(), driver.MaxChunk-removed)
 	swept.Removed, swept.Done = removed+others, swept.Done && !more
 	if !swept.Done {
 		swept.Next = max(1, from)
@@ -53,7 +53,7 @@ func (m *room) sweep(from, now int64, r queue.Rules) queue.Swept {
 
 // sweepBlock removes at most most users without a sign of life for Rules.Seen, and keeps
 // their orders.
-func (m *room) sweepBlock(b *block, now int64, r queue.Rules, most int) (removed int) {
+func (m *room) sweepBlock(b *block, now int64, r driver.Rules, most int) (removed int) {
 	since := now - r.Seen.Microseconds()
 	for w, word := range b.bits {
 		for ; word != 0; word &= word - 1 {
@@ -65,7 +65,7 @@ func (m *room) sweepBlock(b *block, now int64, r queue.Rules, most int) (removed
 			if removed == most {
 				return removed
 			}
-			order := b.number*queue.BlockSize + int64(bit)
+			order := b.number*driver.BlockSize + int64(bit)
 			m.line.remove(order)
 			m.keep(order, r, now)
 			delete(m.position, who.user)

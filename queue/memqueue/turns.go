@@ -4,7 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // turns holds the entitled users: their turn has come, and they have no place yet.
@@ -115,7 +115,7 @@ func (ts *turns) set(t *turn, silent bool, due int64) {
 func (ts *turns) ahead() int { return len(ts.users) - len(ts.laned) - ts.returning }
 
 // begin gives the turn to a user.
-func (m *room) begin(one queue.Admitted, of class, now int64, r queue.Rules) {
+func (m *room) begin(one driver.Admitted, of class, now int64, r driver.Rules) {
 	due := now + r.NoShow.Microseconds()
 	if r.Turn > 0 {
 		due = min(due, now+r.Turn.Microseconds())
@@ -125,7 +125,7 @@ func (m *room) begin(one queue.Admitted, of class, now int64, r queue.Rules) {
 
 // lapse does what is due: users become silent, and turns end. A no-show that comes
 // back without a ticket is known for as long as others may be silent.
-func (m *room) lapse(now int64, r queue.Rules) {
+func (m *room) lapse(now int64, r driver.Rules) {
 	for len(m.turns.due) > 0 && m.turns.due[0].due <= now {
 		t := m.turns.due[0]
 		ends := t.last + r.NoShow.Microseconds()
@@ -147,16 +147,16 @@ func (m *room) lapse(now int64, r queue.Rules) {
 
 // visitTurn serves an entitled user: a poll takes a free place that no taker before
 // this user has a right to.
-func (m *room) visitTurn(t *turn, v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+func (m *room) visitTurn(t *turn, v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	before := below(m.turns.takers, t.rank())
 	switch v.Kind {
-	case queue.Leave:
+	case driver.Leave:
 		m.turns.remove(t)
 		m.departed++
-		return queue.Outcome{New: true}
-	case queue.Verify:
-		return queue.Outcome{}
-	case queue.Check, queue.Heartbeat:
+		return driver.Outcome{New: true}
+	case driver.Verify:
+		return driver.Outcome{}
+	case driver.Check, driver.Heartbeat:
 		if m.open(now, r) > before {
 			m.turns.remove(t)
 			m.rate.add(now, 1)
@@ -172,7 +172,7 @@ func (m *room) visitTurn(t *turn, v queue.Visit, now int64, r queue.Rules) queue
 	} else {
 		ahead -= below(m.turns.laned, t.order)
 	}
-	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: ahead, Turn: true, Returner: t.of == returning}
+	return driver.Outcome{Status: driver.Waiting, Order: t.order, Ahead: ahead, Turn: true, Returner: t.of == returning}
 }
 
 // byDue is a heap of turns.

@@ -1,16 +1,18 @@
 package memqueue
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
 // maxOrder is the highest order that is exact as a float64.
 const maxOrder = 1 << 53
 
-func (m *room) beat(b queue.Beats, now int64, r queue.Rules) {
+func (m *room) beat(b driver.Beats, now int64, r driver.Rules) {
 	if b.Highest <= maxOrder {
 		m.top = max(m.top, b.Highest)
 	}
 	for _, h := range b.Heard {
-		if at := h.At.UnixMicro(); h.Epoch != 0 && h.Epoch != m.epoch && at > m.begun-queue.Lapse.Microseconds() && m.young(now, r) {
+		if at := h.At.UnixMicro(); h.Epoch != 0 && h.Epoch != m.epoch && at > m.begun-driver.Lapse.Microseconds() && m.young(now, r) {
 			m.lost, m.settled = max(m.lost, min(at, m.begun)), m.begun+r.Settle.Microseconds()
 		}
 	}
@@ -27,7 +29,7 @@ func (m *room) beat(b queue.Beats, now int64, r queue.Rules) {
 	}
 }
 
-func (m *room) visit(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+func (m *room) visit(v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	if g := m.inside.users[v.User]; g != nil {
 		return m.visitInside(g, v, now, r)
 	}
@@ -41,59 +43,59 @@ func (m *room) visit(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 		return m.visitReturner(one, v, now)
 	}
 	switch v.Kind {
-	case queue.Check:
+	case driver.Check:
 		return m.arrive(v, now, r)
-	case queue.Leave:
+	case driver.Leave:
 		if t, ok := m.inside.missed[v.User]; ok {
 			delete(m.inside.missed, v.User)
 			m.spend(t.order)
 		}
 	}
-	return queue.Outcome{}
+	return driver.Outcome{}
 }
 
-func (m *room) visitInside(g *guest, v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+func (m *room) visitInside(g *guest, v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	switch v.Kind {
-	case queue.Leave, queue.Done:
+	case driver.Leave, driver.Done:
 		m.inside.remove(g)
 		m.departed++
 		m.stays.leave(g.began, now, r, m.limit(r))
-		return queue.Outcome{New: true}
-	case queue.Verify:
+		return driver.Outcome{New: true}
+	case driver.Verify:
 		if v.Entry != g.order {
-			return queue.Outcome{}
+			return driver.Outcome{}
 		}
 	}
 	m.inside.hear(g, now, r.Seen.Microseconds())
-	return queue.Outcome{Status: queue.Active, Order: g.order, Left: span(g.expires - now)}
+	return driver.Outcome{Status: driver.Active, Order: g.order, Left: span(g.expires - now)}
 }
 
-func (m *room) visitLine(order int64, v queue.Visit, now int64) queue.Outcome {
+func (m *room) visitLine(order int64, v driver.Visit, now int64) driver.Outcome {
 	switch v.Kind {
-	case queue.Leave:
+	case driver.Leave:
 		m.line.remove(order)
 		delete(m.position, v.User)
 		m.departed++
-		return queue.Outcome{New: true}
-	case queue.Verify:
-		return queue.Outcome{}
-	case queue.Check, queue.Heartbeat:
+		return driver.Outcome{New: true}
+	case driver.Verify:
+		return driver.Outcome{}
+	case driver.Check, driver.Heartbeat:
 		m.line.at(order).alive = now
 	}
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.ahead(order)}
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.ahead(order)}
 }
 
 // ahead counts the users before a waiting one: all whose turn has come in the line are.
 func (m *room) ahead(order int64) int { return m.turns.ahead() + m.line.ahead(order) }
 
 // arrive serves a Check of a user outside the room.
-func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
+func (m *room) arrive(v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	if order := m.comesBack(v, now, r); order > 0 {
 		return m.back(v.User, order, now, r)
 	}
 	order := m.order(v, now, r)
 	if order == 0 {
-		return queue.Outcome{Status: queue.Gated}
+		return driver.Outcome{Status: driver.Gated}
 	}
 	m.joined++
 	if m.line.waiting+len(m.returners.ordered) == 0 && m.open(now, r) > len(m.turns.takers) {
@@ -102,27 +104,27 @@ func (m *room) arrive(v queue.Visit, now int64, r queue.Rules) queue.Outcome {
 	m.line.add(order, v.User, now)
 	m.position[v.User] = order
 	m.joinLane(v, order)
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.ahead(order), New: true}
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.ahead(order), New: true}
 }
 
 // enter gives a user a place.
-func (m *room) enter(user string, order, now int64, r queue.Rules) queue.Outcome {
+func (m *room) enter(user string, order, now int64, r driver.Rules) driver.Outcome {
 	m.entered++
 	expires := now + r.Active.Microseconds()
 	m.inside.add(&guest{user: user, order: order, began: now, expires: expires, end: min(expires, now+r.Seen.Microseconds())})
 	m.stays.enter(now, r)
-	return queue.Outcome{Status: queue.Active, Order: order, Left: r.Active, New: true, Entered: true}
+	return driver.Outcome{Status: driver.Active, Order: order, Left: r.Active, New: true, Entered: true}
 }
 
 // young says whether the room waits for those that it has lost: an epoch that began
 // by Clear has lost no user.
-func (m *room) young(now int64, r queue.Rules) bool {
+func (m *room) young(now int64, r driver.Rules) bool {
 	return !m.cleared && now < m.begun+r.Settle.Microseconds()
 }
 
 // counts says whether a ticket is of an epoch that was lost, and was renewed until
 // then.
-func (m *room) counts(v queue.Visit, now int64, r queue.Rules) bool {
+func (m *room) counts(v driver.Visit, now int64, r driver.Rules) bool {
 	if v.Epoch == 0 || v.Epoch == m.epoch || v.Order < 1 || v.Order > maxOrder || !m.young(now, r) {
 		return false
 	}
@@ -134,7 +136,7 @@ func (m *room) counts(v queue.Visit, now int64, r queue.Rules) bool {
 }
 
 // order is where the user lines up; zero when the gate is closed to the user.
-func (m *room) order(v queue.Visit, now int64, r queue.Rules) int64 {
+func (m *room) order(v driver.Visit, now int64, r driver.Rules) int64 {
 	if v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Seen).UnixMicro() && m.take(v.Order) {
 		return v.Order
 	}

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -101,7 +102,7 @@ func TestStateIsJSON(t *testing.T) {
 			"returning": s.Returning, "returned": s.Returned,
 		}
 		if rapid.Bool().Draw(t, "rate") {
-			s.Rate = queue.Rate{Admitted: 4 * rapid.IntRange(0, 1000).Draw(t, "admitted"), Over: 16 * time.Second}
+			s.Rate = driver.Rate{Admitted: 4 * rapid.IntRange(0, 1000).Draw(t, "admitted"), Over: 16 * time.Second}
 			want["admittedPerSecond"] = float64(s.Rate.Admitted) / 16
 		}
 		if s.Stock.Known = rapid.Bool().Draw(t, "stock"); s.Stock.Known {

@@ -43,7 +43,7 @@ var (
 // Config is the configuration of [Handlers]. Only User is required.
 type Config struct {
 	// User returns the signed-in user, by something that a client cannot make up.
-	// Ids are 1 to queue.MaxUser bytes of UTF-8. An error is answered with 401
+	// Ids are 1 to 256 bytes of UTF-8. An error is answered with 401
 	// sign-in-required; with 503 when its class is infrastructure.
 	User func(*http.Request) (string, error)
 	// Event returns the event of a request; by default the path's {eventId}, as

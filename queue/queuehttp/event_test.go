@@ -32,8 +32,8 @@ func TestRoutesWithoutAnEvent(t *testing.T) {
 	s.mux.HandleFunc("GET /body", func(w http.ResponseWriter, r *http.Request) {
 		s.handlers.Refuse(w, r, s.handlers.AdmitWrite(r, "alice", ""))
 	})
-	s.mux.HandleFunc("POST /check/{id}", s.handlers.Check)
-	s.mux.HandleFunc("POST /leave/{id}", s.handlers.Leave)
+	s.mux.HandleFunc("POST /check/{id}", s.handlers.ServeCheck)
+	s.mux.HandleFunc("POST /leave/{id}", s.handlers.ServeLeave)
 	s.handlers.MountAdmin(s.mux, func(name string) string { return "/admin/" + name + "/{id}" })
 
 	alice := s.browser("alice")

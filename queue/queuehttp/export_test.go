@@ -1,6 +1,14 @@
 package queuehttp
 
+import "net/http"
+
 var (
 	AppendPlace = appendPlace
 	AppendState = appendState
 )
+
+// The handlers by themselves, for routers of tests.
+
+func (h *Handlers) ServeCheck(w http.ResponseWriter, r *http.Request) { h.serveCheck(w, r) }
+
+func (h *Handlers) ServeLeave(w http.ResponseWriter, r *http.Request) { h.serveLeave(w, r) }

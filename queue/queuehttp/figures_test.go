@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -54,7 +55,7 @@ func TestNoFigures(t *testing.T) {
 	s := newSite(t, 1, nil)
 	ring, err := token.NewRing(secret)
 	check(t, err)
-	room, err := queue.New(struct{ queue.Store }{s.store}, ring, queue.Config{})
+	room, err := queue.New(struct{ driver.Store }{s.store}, ring, queue.Config{})
 	check(t, err)
 	h, err := queuehttp.New(room, s.entries, queuehttp.Config{User: func(*http.Request) (string, error) { return "u", nil }})
 	check(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -71,7 +72,7 @@ func TestGuardRefuses(t *testing.T) {
 			{"expired", issue(t, ours, ended), "expired"},
 			{"not yet valid", issue(t, ours, early), "not_yet_valid"},
 			{"a front gate's", gate, "wrong_type"},
-			{"a ticket", token.NewTickets(ours).Seal(token.Ticket{Event: "show-1", User: "alice"}), "malformed"},
+			{"a ticket", seal.NewTickets(ours).Seal(seal.Ticket{Event: "show-1", User: "alice"}), "malformed"},
 			{"another user's", issue(t, ours, token.EntryClaims{Event: "show-1", User: "bob", ID: c.ID}), "wrong_user"},
 			{"another event's", issue(t, ours, token.EntryClaims{Event: "show-2", User: "alice", ID: c.ID}), "wrong_event"},
 			{"alg none", none, "wrong_algorithm"},

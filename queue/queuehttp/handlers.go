@@ -13,11 +13,12 @@ import (
 
 	"github.com/millrace-go/millrace/internal/complaint"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// Handlers serve a waiting room over HTTP. Each is an http.HandlerFunc, and
-// [Handlers.Mount] puts them on a mux.
+// Handlers serve a waiting room over HTTP. [Handlers.Mount] puts them on a mux, which
+// any router can serve.
 type Handlers struct {
 	room       *queue.Room
 	entries    *token.Entries
@@ -72,14 +73,14 @@ type Mux interface {
 //	                                   PUT  /admin/challenge/{eventId}
 func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
-	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.Check))
-	mux.Handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.Heartbeat))
-	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.Status))
-	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.Leave))
-	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.Done))
-	mux.Handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.Draw))
-	mux.Handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.Leaves))
-	mux.Handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.Receipt))
+	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.serveCheck))
+	mux.Handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.serveHeartbeat))
+	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.serveStatus))
+	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.serveLeave))
+	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.serveDone))
+	mux.Handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.serveDraw))
+	mux.Handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.serveLeaves))
+	mux.Handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.serveReceipt))
 	if admin == nil {
 		return
 	}
@@ -96,25 +97,29 @@ func (m wrapping) Handle(pattern string, handler http.Handler) {
 	m.Mux.Handle(pattern, m.wrap(handler))
 }
 
-// Check admits the user if there is a place, else lines the user up, and answers
+// serveCheck admits the user if there is a place, else lines the user up, and answers
 // with the place.
-func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Check, true) }
+func (h *Handlers) serveCheck(w http.ResponseWriter, r *http.Request) {
+	h.poll(w, r, h.room.Check, true)
+}
 
-// Heartbeat answers with the user's place, and lines no user up.
-func (h *Handlers) Heartbeat(w http.ResponseWriter, r *http.Request) {
+// serveHeartbeat answers with the user's place, and lines no user up.
+func (h *Handlers) serveHeartbeat(w http.ResponseWriter, r *http.Request) {
 	h.poll(w, r, h.room.Heartbeat, false)
 }
 
-// Status answers with the user's place. It is a sign of life as well.
-func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) { h.poll(w, r, h.room.Status, false) }
+// serveStatus answers with the user's place. It is a sign of life as well.
+func (h *Handlers) serveStatus(w http.ResponseWriter, r *http.Request) {
+	h.poll(w, r, h.room.Status, false)
+}
 
-// Leave takes the user out, from the line or from inside: 204, also for a user in
+// serveLeave takes the user out, from the line or from inside: 204, also for a user in
 // neither.
-func (h *Handlers) Leave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
+func (h *Handlers) serveLeave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
 
-// Done gives the place of a user inside back: 204. It does not change waiting
+// serveDone gives the place of a user inside back: 204. It does not change waiting
 // users.
-func (h *Handlers) Done(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
+func (h *Handlers) serveDone(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
 
 func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) {
 	event, ok := h.event(w, r, h.events)
@@ -233,8 +238,8 @@ func (h *Handlers) user(r *http.Request) (string, *Problem) {
 		return "", h.signIn(err)
 	case user == "":
 		return "", h.signIn(token.ErrMissing)
-	case len(user) > queue.MaxUser || !utf8.ValidString(user):
-		return "", h.invalid("", fmt.Sprintf("a user id is at most %d bytes of UTF-8", queue.MaxUser), nil)
+	case len(user) > driver.MaxUser || !utf8.ValidString(user):
+		return "", h.invalid("", fmt.Sprintf("a user id is at most %d bytes of UTF-8", driver.MaxUser), nil)
 	}
 	return user, nil
 }

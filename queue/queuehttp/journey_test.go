@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -194,11 +194,11 @@ func TestSignInIsRequired(t *testing.T) {
 			t.Errorf("%s by a user: %d", path, a.status)
 		}
 	}
-	for _, user := range []string{strings.Repeat("u", queue.MaxUser+1), "u\xff"} {
+	for _, user := range []string{strings.Repeat("u", driver.MaxUser+1), "u\xff"} {
 		b := s.browser(user)
 		b.refused(b.check("show-1"), 400, "invalid-request", "")
 	}
-	for _, event := range []string{strings.Repeat("e", queue.MaxEvent+1), "a%7Bb%7D", "a%20b", "%FF"} {
+	for _, event := range []string{strings.Repeat("e", driver.MaxEvent+1), "a%7Bb%7D", "a%20b", "%FF"} {
 		b := s.browser("alice")
 		b.refused(b.check(event), 400, "invalid-request", "")
 	}
@@ -233,7 +233,7 @@ func TestGate(t *testing.T) {
 			}
 		})
 		s.browser("alice").check("쇼")
-		_, err := s.room.Gate(t.Context(), "쇼", queue.Gate{On: true})
+		_, err := s.room.Gate(t.Context(), "쇼", driver.Gate{On: true})
 		check(t, err)
 		for _, user := range []string{"walk-in", "forger", "puzzled"} {
 			b := s.browser(user)
@@ -282,7 +282,7 @@ func TestUsedPosition(t *testing.T) {
 		}
 		s := newSite(t, 1, configure)
 		s.browser("u0").check("show-1")
-		_, err := s.room.Gate(t.Context(), "show-1", queue.Gate{On: true})
+		_, err := s.room.Gate(t.Context(), "show-1", driver.Gate{On: true})
 		check(t, err)
 		second, friend, first := s.browser("u2"), s.browser("u3"), s.browser("u1")
 		second.want(second.check("show-1"), "queued", 1, 0, 0)
@@ -301,7 +301,7 @@ func TestUsedPosition(t *testing.T) {
 
 		s = newSite(t, 1, func(c *queuehttp.Config) { configure(c); c.NewPosition = nil })
 		s.browser("u0").check("show-1")
-		_, err = s.room.Gate(t.Context(), "show-1", queue.Gate{On: true})
+		_, err = s.room.Gate(t.Context(), "show-1", driver.Gate{On: true})
 		check(t, err)
 		s.browser("u2").check("show-1")
 		if a := s.browser("u3").check("show-1"); !a.body.Gated || a.body.RedirectTo != "/vwr/show-1" {

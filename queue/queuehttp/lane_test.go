@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/token"
@@ -50,7 +51,7 @@ func TestLane(t *testing.T) {
 	state, err := room.SetThreshold(t.Context(), "e", 3)
 	require.NoError(t, err)
 	require.Equal(t, 3, state.Waiting)
-	turns, err := store.Admit(t.Context(), "e", queue.Rules{
+	turns, err := store.Admit(t.Context(), "e", driver.Rules{
 		Threshold: 1, Active: 600e9, Seen: 600e9, NoShow: 150e9, Tick: 1e9, Batch: 10, SweepEvery: 30e9, Lanes: []queue.Lane{{Name: "member", Share: 0.5}},
 	})
 	require.NoError(t, err)

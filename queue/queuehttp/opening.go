@@ -10,12 +10,13 @@ import (
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Draw answers with what is published of the event's draw: a [draw.Published]. It needs
+// serveDraw answers with what is published of the event's draw: a [draw.Published]. It needs
 // no sign-in, and caches may keep it for a second, for a day once it is complete. For an
 // event without an opening it is 204: a page may ask for any event.
-func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveDraw(w http.ResponseWriter, r *http.Request) {
 	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return
@@ -43,10 +44,10 @@ func (h *Handlers) Draw(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }
 
-// Leaves answers with the leaves of the event's draw, one a line, as a stream. Caches
+// serveLeaves answers with the leaves of the event's draw, one a line, as a stream. Caches
 // may keep it for a day; put one before it, since each answer reads the whole list from
 // the store. Before the freeze it is 404.
-func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) serveLeaves(w http.ResponseWriter, r *http.Request) {
 	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return
@@ -66,7 +67,7 @@ func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cacheable(w, "text/plain; charset=utf-8", "public, max-age=86400, immutable")
-	b := make([]byte, 0, queue.MaxLeaves*(2*draw.Size+1))
+	b := make([]byte, 0, driver.MaxLeaves*(2*draw.Size+1))
 	err = h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
 		b = b[:0]
 		for _, leaf := range leaves {
@@ -81,8 +82,8 @@ func (h *Handlers) Leaves(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Receipt answers with the leaf of the signed-in user in the event's draw.
-func (h *Handlers) Receipt(w http.ResponseWriter, r *http.Request) {
+// serveReceipt answers with the leaf of the signed-in user in the event's draw.
+func (h *Handlers) serveReceipt(w http.ResponseWriter, r *http.Request) {
 	event, ok := h.event(w, r, h.events)
 	if !ok {
 		return

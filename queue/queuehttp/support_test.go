@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/token"
@@ -28,33 +29,33 @@ var secret = strings.Repeat("s", 32)
 
 // flaky is a store that can be unreachable, and counts its visits.
 type flaky struct {
-	*memqueue.Store
+	driver.MemoryStore
 	away   atomic.Bool
 	visits atomic.Int64
 }
 
 var errAway = fault.MarkInfrastructure(errors.New("redis: connection refused at 10.0.0.7:6379"))
 
-func (f *flaky) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, v []queue.Visit) (queue.Visited, error) {
+func (f *flaky) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, v []driver.Visit) (driver.Visited, error) {
 	f.visits.Add(int64(len(v)))
 	if f.away.Load() {
-		return queue.Visited{}, errAway
+		return driver.Visited{}, errAway
 	}
-	return f.Store.Visit(ctx, event, r, b, v)
+	return f.MemoryStore.Visit(ctx, event, r, b, v)
 }
 
-func (f *flaky) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (f *flaky) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	if f.away.Load() {
-		return queue.View{}, errAway
+		return driver.View{}, errAway
 	}
-	return f.Store.Look(ctx, event, r, epoch, version)
+	return f.MemoryStore.Look(ctx, event, r, epoch, version)
 }
 
-func (f *flaky) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+func (f *flaky) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (queue.State, error) {
 	if f.away.Load() {
 		return queue.State{}, errAway
 	}
-	return f.Store.Change(ctx, event, r, c)
+	return f.MemoryStore.Change(ctx, event, r, c)
 }
 
 // site is a server of the handlers, a seat map for reads and a route for writes
@@ -76,7 +77,7 @@ func newSite(t testing.TB, threshold int, change func(*queuehttp.Config)) *site 
 	t.Helper()
 	mem, err := memqueue.New(memqueue.Config{})
 	check(t, err)
-	return siteOf(t, &flaky{Store: mem}, threshold, change)
+	return siteOf(t, &flaky{MemoryStore: mem}, threshold, change)
 }
 
 func siteOf(t testing.TB, store *flaky, threshold int, change func(*queuehttp.Config)) *site {

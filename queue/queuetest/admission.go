@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func admissionCases() []testCase {
@@ -29,7 +29,7 @@ func admissionInChunks(ctx context.Context, h Harness) error {
 		return err
 	}
 	var got []string
-	for i, want := range []int{queue.MaxChunk, queue.MaxChunk, 200, 0} {
+	for i, want := range []int{driver.MaxChunk, driver.MaxChunk, 200, 0} {
 		a, err := p.store.Admit(ctx, p.event, p.r)
 		if err != nil {
 			return err

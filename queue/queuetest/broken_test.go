@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuetest"
 )
@@ -19,17 +19,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // backend is a correct store with at most one defect, which replaces one of its
 // calls. Each is given the correct store.
 type backend struct {
-	visit  func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error)
-	look   func(b *backend, c call, epoch, version uint64) (queue.View, error)
-	admit  func(b *backend, c call) (queue.Admission, error)
-	sweep  func(b *backend, c call, from int64) (queue.Swept, error)
-	change func(b *backend, c call, change queue.Change) (queue.State, error)
+	visit  func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error)
+	look   func(b *backend, c call, epoch, version uint64) (driver.View, error)
+	admit  func(b *backend, c call) (driver.Admission, error)
+	sweep  func(b *backend, c call, from int64) (driver.Swept, error)
+	change func(b *backend, c call, change driver.Change) (driver.State, error)
 	events func(b *backend, c call) ([]string, error)
 	lose   func(b *backend) error
-	draw   func(step *queue.DrawStep)
+	draw   func(step *driver.DrawStep)
 
 	mu      sync.Mutex
-	correct *memqueue.Store
+	correct driver.MemoryStore
 	now     time.Time
 	notes   map[string]int64 // the memory of a defect
 }
@@ -37,42 +37,44 @@ type backend struct {
 // call is the part that all calls have in common.
 type call struct {
 	ctx   context.Context
-	store *memqueue.Store
+	store driver.MemoryStore
 	event string
-	r     queue.Rules
+	r     driver.Rules
 }
 
-func (b *backend) call(ctx context.Context, event string, r queue.Rules) call {
+func (b *backend) call(ctx context.Context, event string, r driver.Rules) call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return call{ctx, b.correct, event, r}
 }
 
-func (c call) visit(b queue.Beats, v ...queue.Visit) (queue.Visited, error) {
+func (c call) visit(b driver.Beats, v ...driver.Visit) (driver.Visited, error) {
 	return c.store.Visit(c.ctx, c.event, c.r, b, v)
 }
 
-func (c call) state() queue.State {
-	got, err := c.visit(queue.Beats{})
+func (c call) state() driver.State {
+	got, err := c.visit(driver.Beats{})
 	if err != nil {
 		panic(err)
 	}
 	return got.State
 }
 
-func (c call) admit() (queue.Admission, error) { return c.store.Admit(c.ctx, c.event, c.r) }
+func (c call) admit() (driver.Admission, error) { return c.store.Admit(c.ctx, c.event, c.r) }
 
-func (c call) sweep(from int64) (queue.Swept, error) { return c.store.Sweep(c.ctx, c.event, c.r, from) }
+func (c call) sweep(from int64) (driver.Swept, error) {
+	return c.store.Sweep(c.ctx, c.event, c.r, from)
+}
 
-func (c call) change(change queue.Change) (queue.State, error) {
+func (c call) change(change driver.Change) (driver.State, error) {
 	return c.store.Change(c.ctx, c.event, c.r, change)
 }
 
-func (c call) look(epoch, version uint64) (queue.View, error) {
+func (c call) look(epoch, version uint64) (driver.View, error) {
 	return c.store.Look(c.ctx, c.event, c.r, epoch, version)
 }
 
-func (b *backend) Visit(ctx context.Context, event string, r queue.Rules, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+func (b *backend) Visit(ctx context.Context, event string, r driver.Rules, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	c := b.call(ctx, event, r)
 	if b.visit != nil {
 		return b.visit(b, c, beats, visits)
@@ -80,7 +82,7 @@ func (b *backend) Visit(ctx context.Context, event string, r queue.Rules, beats 
 	return c.visit(beats, visits...)
 }
 
-func (b *backend) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (b *backend) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	c := b.call(ctx, event, r)
 	if b.look != nil {
 		return b.look(b, c, epoch, version)
@@ -88,7 +90,7 @@ func (b *backend) Look(ctx context.Context, event string, r queue.Rules, epoch, 
 	return c.look(epoch, version)
 }
 
-func (b *backend) Admit(ctx context.Context, event string, r queue.Rules) (queue.Admission, error) {
+func (b *backend) Admit(ctx context.Context, event string, r driver.Rules) (driver.Admission, error) {
 	c := b.call(ctx, event, r)
 	if b.admit != nil {
 		return b.admit(b, c)
@@ -96,7 +98,7 @@ func (b *backend) Admit(ctx context.Context, event string, r queue.Rules) (queue
 	return c.admit()
 }
 
-func (b *backend) Sweep(ctx context.Context, event string, r queue.Rules, from int64) (queue.Swept, error) {
+func (b *backend) Sweep(ctx context.Context, event string, r driver.Rules, from int64) (driver.Swept, error) {
 	c := b.call(ctx, event, r)
 	if b.sweep != nil {
 		return b.sweep(b, c, from)
@@ -104,7 +106,7 @@ func (b *backend) Sweep(ctx context.Context, event string, r queue.Rules, from i
 	return c.sweep(from)
 }
 
-func (b *backend) Change(ctx context.Context, event string, r queue.Rules, change queue.Change) (queue.State, error) {
+func (b *backend) Change(ctx context.Context, event string, r driver.Rules, change driver.Change) (driver.State, error) {
 	c := b.call(ctx, event, r)
 	if b.change != nil {
 		return b.change(b, c, change)
@@ -113,7 +115,7 @@ func (b *backend) Change(ctx context.Context, event string, r queue.Rules, chang
 }
 
 func (b *backend) Events(ctx context.Context) ([]string, error) {
-	c := b.call(ctx, "", queue.Rules{})
+	c := b.call(ctx, "", driver.Rules{})
 	if b.events != nil {
 		return b.events(b, c)
 	}

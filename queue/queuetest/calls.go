@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func callCases() []testCase {
@@ -37,18 +37,18 @@ func badCalls(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	call := func(b queue.Beats, all ...queue.Visit) func() error {
+	call := func(b driver.Beats, all ...driver.Visit) func() error {
 		return func() error { _, err := h.Store.Visit(ctx, p.event, p.r, b, all); return err }
 	}
 	negative := -1
 	for what, try := range map[string]func() error{
-		"more visits than MaxVisits": call(queue.Beats{}, checks(names("u", queue.MaxVisits+1)...)...),
-		"more beats than MaxBeats":   call(queue.Beats{Epoch: s.Epoch, Orders: make([]int64, queue.MaxBeats+1)}),
-		"a user without a name":      call(queue.Beats{}, checks("b", "")...),
-		"a user of 257 bytes":        call(queue.Beats{}, checks("b", strings.Repeat("x", 257))...),
-		"a kind that is none":        call(queue.Beats{}, queue.Visit{Kind: queue.Check, User: "b"}, queue.Visit{Kind: 200, User: "b"}),
+		"more visits than MaxVisits": call(driver.Beats{}, checks(names("u", driver.MaxVisits+1)...)...),
+		"more beats than MaxBeats":   call(driver.Beats{Epoch: s.Epoch, Orders: make([]int64, driver.MaxBeats+1)}),
+		"a user without a name":      call(driver.Beats{}, checks("b", "")...),
+		"a user of 257 bytes":        call(driver.Beats{}, checks("b", strings.Repeat("x", 257))...),
+		"a kind that is none":        call(driver.Beats{}, driver.Visit{Kind: driver.Check, User: "b"}, driver.Visit{Kind: 200, User: "b"}),
 		"a negative threshold": func() error {
-			_, err := h.Store.Change(ctx, p.event, p.r, queue.Change{Threshold: &negative})
+			_, err := h.Store.Change(ctx, p.event, p.r, driver.Change{Threshold: &negative})
 			return err
 		},
 	} {
@@ -72,7 +72,7 @@ func oddUsers(ctx context.Context, h Harness) error {
 		return err
 	}
 	for i, user := range users {
-		o, err := p.stands("in line", user, queue.Waiting)
+		o, err := p.stands("in line", user, driver.Waiting)
 		if err != nil {
 			return err
 		}
@@ -91,11 +91,11 @@ func cancelledContext(ctx context.Context, h Harness) error {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	for what, try := range map[string]func() error{
-		"Visit":  func() error { _, err := h.Store.Visit(ended, p.event, p.r, queue.Beats{}, checks("a")); return err },
+		"Visit":  func() error { _, err := h.Store.Visit(ended, p.event, p.r, driver.Beats{}, checks("a")); return err },
 		"Look":   func() error { _, err := h.Store.Look(ended, p.event, p.r, 0, 0); return err },
 		"Admit":  func() error { _, err := h.Store.Admit(ended, p.event, p.r); return err },
 		"Sweep":  func() error { _, err := h.Store.Sweep(ended, p.event, p.r, 0); return err },
-		"Change": func() error { _, err := h.Store.Change(ended, p.event, p.r, queue.Change{Clear: true}); return err },
+		"Change": func() error { _, err := h.Store.Change(ended, p.event, p.r, driver.Change{Clear: true}); return err },
 		"Events": func() error { _, err := h.Store.Events(ended); return err },
 	} {
 		if err := try(); !errors.Is(err, context.Canceled) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func clearCases() []testCase {
@@ -31,7 +31,7 @@ func clearTakesEverybodyOut(ctx context.Context, h Harness) error {
 		return err
 	}
 	epoch := s.epoch
-	state, err := p.change(queue.Change{Clear: true})
+	state, err := p.change(driver.Change{Clear: true})
 	if err != nil {
 		return err
 	}
@@ -45,12 +45,12 @@ func clearTakesEverybodyOut(ctx context.Context, h Harness) error {
 	if s.epoch != state.Epoch {
 		return fmt.Errorf("a look sees epoch %d after clearing made it %d", s.epoch, state.Epoch)
 	}
-	got, err := p.visit(append(visits(queue.Heartbeat, users...), queue.Visit{Kind: queue.Verify, User: users[0], Entry: inside[0]})...)
+	got, err := p.visit(append(visits(driver.Heartbeat, users...), driver.Visit{Kind: driver.Verify, User: users[0], Entry: inside[0]})...)
 	if err != nil {
 		return err
 	}
 	for i, o := range got.Outcomes {
-		if o != (queue.Outcome{}) {
+		if o != (driver.Outcome{}) {
 			return fmt.Errorf("visit %d after clearing is answered %+v", i, o)
 		}
 	}
@@ -81,7 +81,7 @@ func clearedTicketsAreWorthNothing(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.change(queue.Change{Clear: true}); err != nil {
+	if _, err := p.change(driver.Change{Clear: true}); err != nil {
 		return err
 	}
 	fresh, err := p.join("new")
@@ -89,13 +89,13 @@ func clearedTicketsAreWorthNothing(ctx context.Context, h Harness) error {
 		return err
 	}
 	for i, user := range users[:3] {
-		ticket := queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: orders[i], Until: before.Now.Add(time.Hour)}
-		got, err := p.visitWith(queue.Beats{Heard: [2]queue.Heard{{Epoch: before.Epoch, At: before.Now}}}, ticket)
+		ticket := driver.Visit{Kind: driver.Check, User: user, Epoch: before.Epoch, Order: orders[i], Until: before.Now.Add(time.Hour)}
+		got, err := p.visitWith(driver.Beats{Heard: [2]driver.Heard{{Epoch: before.Epoch, At: before.Now}}}, ticket)
 		if err != nil {
 			return err
 		}
 		o := got.Outcomes[0]
-		if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: 1 + i, New: true}); o != want || o.Order <= fresh[0] {
+		if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: 1 + i, New: true}); o != want || o.Order <= fresh[0] {
 			return fmt.Errorf("the ticket of order %d of the cleared line is answered %+v, behind order %d", orders[i], o, fresh[0])
 		}
 	}

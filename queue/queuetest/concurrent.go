@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func concurrentCases() []testCase {
@@ -43,9 +43,9 @@ func together(p *player, run func(i int, p *player) error) error {
 func arrivalsRaceForPlaces(ctx context.Context, h Harness) error {
 	for round := range 20 {
 		p := newPlayer(ctx, h, limited(5))
-		var outcomes [instances]queue.Outcome
+		var outcomes [instances]driver.Outcome
 		err := together(p, func(i int, p *player) (err error) {
-			outcomes[i], err = p.one(queue.Visit{Kind: queue.Check, User: fmt.Sprint("user", i)})
+			outcomes[i], err = p.one(driver.Visit{Kind: driver.Check, User: fmt.Sprint("user", i)})
 			return err
 		})
 		if err != nil {
@@ -54,9 +54,9 @@ func arrivalsRaceForPlaces(ctx context.Context, h Harness) error {
 		active, ahead := 0, map[int]bool{}
 		for i, o := range outcomes {
 			switch {
-			case o.Status == queue.Active && o.New:
+			case o.Status == driver.Active && o.New:
 				active++
-			case o.Status == queue.Waiting && o.New && !ahead[o.Ahead] && o.Ahead < instances-5:
+			case o.Status == driver.Waiting && o.New && !ahead[o.Ahead] && o.Ahead < instances-5:
 				ahead[o.Ahead] = true
 			default:
 				return fmt.Errorf("round %d: arrival %d is answered %+v", round, i, o)
@@ -83,7 +83,7 @@ func admissionsRace(ctx context.Context, h Harness) error {
 	if err := p.threshold(770); err != nil {
 		return err
 	}
-	var let [instances][]queue.Admitted
+	var let [instances][]driver.Admitted
 	err := together(p, func(i int, p *player) error {
 		for range 3 {
 			a, err := p.admit()
@@ -98,7 +98,7 @@ func admissionsRace(ctx context.Context, h Harness) error {
 		return err
 	}
 	all := slices.Concat(let[:]...)
-	slices.SortFunc(all, func(a, b queue.Admitted) int { return int(a.Order - b.Order) })
+	slices.SortFunc(all, func(a, b driver.Admitted) int { return int(a.Order - b.Order) })
 	got := make([]string, len(all))
 	for i, one := range all {
 		got[i] = one.User

@@ -1,4 +1,4 @@
-// Package queuetest is the conformance suite of [queue.Store]. Run it on a backend
+// Package queuetest is the conformance suite of [driver.Store]. Run it on a backend
 // of your own:
 //
 //	func TestConformance(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func drawCases() []testCase {
@@ -31,13 +31,13 @@ func (p *player) opens(version int64, after time.Duration) (at time.Time, err er
 		return at, err
 	}
 	at = s.Now.Add(after).Truncate(time.Millisecond)
-	return at, p.knows(version, queue.Change{Paused: new(false), Opens: &at})
+	return at, p.knows(version, driver.Change{Paused: new(false), Opens: &at})
 }
 
 // draw makes a step on a peer.
-func (p *player) draw(peer int, s queue.DrawStep) (queue.Drawn, error) {
+func (p *player) draw(peer int, s driver.DrawStep) (driver.Drawn, error) {
 	s.Holder = uint64(1 + peer) //nolint:gosec // a few peers
-	d, err := p.h.Peers[peer%len(p.h.Peers)].(queue.Drawer).Draw(p.ctx, p.event, p.r, s)
+	d, err := p.h.Peers[peer%len(p.h.Peers)].(driver.Drawer).Draw(p.ctx, p.event, p.r, s)
 	if err != nil {
 		return d, fmt.Errorf("step %d of a draw: %w", s.Kind, err)
 	}
@@ -45,7 +45,7 @@ func (p *player) draw(peer int, s queue.DrawStep) (queue.Drawn, error) {
 }
 
 // stepped makes a step, and expects the phase after it.
-func (p *player) stepped(s queue.DrawStep, held bool, phase queue.Phase) func() error {
+func (p *player) stepped(s driver.DrawStep, held bool, phase driver.Phase) func() error {
 	return func() error {
 		d, err := p.draw(0, s)
 		if err == nil && (d.Held != held || d.Phase != phase) {
@@ -84,60 +84,60 @@ func closedUntilTheOpening(ctx context.Context, h Harness) error {
 		func() error { _, err := p.join("a"); return err }, // the line is empty, and there are places
 		func() error { _, err := p.join("b"); return err },
 		func() error { return p.admits("before the opening") },
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, false, queue.Gathering),
-		func() error { h.Advance(time.Hour - queue.FreezeBefore + time.Second); return nil },
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, true, queue.Frozen),
-		func() error { h.Advance(queue.FreezeBefore); return nil },
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, false, driver.Gathering),
+		func() error { h.Advance(time.Hour - driver.FreezeBefore + time.Second); return nil },
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen),
+		func() error { h.Advance(driver.FreezeBefore); return nil },
 		func() error { return early(true) },
 		func() error { return p.admits("before the draw") },
 		func() error { _, err := p.opens(2, time.Hour); return err }, // too late
 		func() error { return early(true) },
-		func() error { return p.knows(3, queue.Change{Paused: new(true)}) },
+		func() error { return p.knows(3, driver.Change{Paused: new(true)}) },
 		func() error { return p.drawAll("b", "a") },
 		func() error { return early(false) },
 		func() error { return p.admits("while it is paused") },
-		func() error { return p.knows(4, queue.Change{Paused: new(false)}) },
+		func() error { return p.knows(4, driver.Change{Paused: new(false)}) },
 		func() error { return p.admits("after the draw", "b", "a") },
 		func() error { _, err := p.enter("c"); return err },
-		func() error { h.Advance(queue.Lapse / 2); return early(false) },
+		func() error { h.Advance(driver.Lapse / 2); return early(false) },
 	)
 }
 
 // drawAll draws a frozen room, with the given order.
 func (p *player) drawAll(order ...string) error {
-	d, err := p.draw(0, queue.DrawStep{Kind: queue.DrawLook})
+	d, err := p.draw(0, driver.DrawStep{Kind: driver.DrawLook})
 	if err != nil {
 		return err
 	}
 	leaves := leavesOf(order)
 	root := draw.Root(leaves)
-	moves := make([]queue.Admitted, len(order))
+	moves := make([]driver.Admitted, len(order))
 	for i, user := range order {
-		moves[i] = queue.Admitted{User: user, Order: d.Limit + int64(i+1)}
+		moves[i] = driver.Admitted{User: user, Order: d.Limit + int64(i+1)}
 	}
-	for from := 0; from < len(leaves); from += queue.MaxLeaves {
-		part := leaves[from:min(len(leaves), from+queue.MaxLeaves)]
-		if err := p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, From: int64(from), Leaves: part}, true, queue.Frozen)(); err != nil {
+	for from := 0; from < len(leaves); from += driver.MaxLeaves {
+		part := leaves[from:min(len(leaves), from+driver.MaxLeaves)]
+		if err := p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, From: int64(from), Leaves: part}, true, driver.Frozen)(); err != nil {
 			return err
 		}
 	}
 	if err := steps(
-		p.stepped(queue.DrawStep{Kind: queue.DrawRoot, Root: root[:], Most: len(leaves)}, true, queue.Rooted),
-		p.stepped(queue.DrawStep{Kind: queue.DrawSeed, Seed: root[:], Beacon: []byte("b\x00")}, true, queue.Seeded),
+		p.stepped(driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: len(leaves)}, true, driver.Rooted),
+		p.stepped(driver.DrawStep{Kind: driver.DrawSeed, Seed: root[:], Beacon: []byte("b\x00")}, true, driver.Seeded),
 	); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(moves, queue.MaxMoves) {
-		if err := p.stepped(queue.DrawStep{Kind: queue.DrawMove, Moves: part}, true, queue.Seeded)(); err != nil {
+	for part := range slices.Chunk(moves, driver.MaxMoves) {
+		if err := p.stepped(driver.DrawStep{Kind: driver.DrawMove, Moves: part}, true, driver.Seeded)(); err != nil {
 			return err
 		}
 	}
-	return p.stepped(queue.DrawStep{Kind: queue.DrawOpen}, true, queue.Opened)()
+	return p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Opened)()
 }
 
 func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, guarded(1_000_000))
-	users := names("u", 2*queue.MaxMoves+7)
+	users := names("u", 2*driver.MaxMoves+7)
 	if _, err := p.opens(1, time.Minute); err != nil {
 		return err
 	}
@@ -145,16 +145,16 @@ func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 		return err
 	}
 	h.Advance(time.Minute - time.Second)
-	if err := p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, true, queue.Frozen)(); err != nil {
+	if err := p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen)(); err != nil {
 		return err
 	}
 	late, err := p.join("late", "later")
 	if err != nil {
 		return err
 	}
-	var listed []queue.Admitted
+	var listed []driver.Admitted
 	for from := int64(0); ; from = listed[len(listed)-1].Order {
-		d, err := p.draw(0, queue.DrawStep{Kind: queue.DrawList, From: from, Most: 100})
+		d, err := p.draw(0, driver.DrawStep{Kind: driver.DrawList, From: from, Most: 100})
 		if err != nil {
 			return err
 		}
@@ -176,12 +176,12 @@ func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 		return err
 	}
 	if err := steps(
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: gone}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Leave, User: gone}); return err },
 		func() error { return p.drawAll(order...) },
 	); err != nil {
 		return err
 	}
-	d, err := p.draw(0, queue.DrawStep{Most: queue.MaxLeaves})
+	d, err := p.draw(0, driver.DrawStep{Most: driver.MaxLeaves})
 	if err != nil {
 		return err
 	}
@@ -189,14 +189,14 @@ func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 	if !slices.Equal(d.Leaves, leavesOf(users)) || string(d.Root) != string(root[:]) || string(d.Seed) != string(root[:]) || string(d.Beacon) != "b\x00" || d.Count != len(users) {
 		return fmt.Errorf("%d leaves of %d are published, root %x, seed %x, beacon %q", len(d.Leaves), d.Count, d.Root, d.Seed, d.Beacon)
 	}
-	some, err := p.draw(0, queue.DrawStep{From: 3, Most: 2})
+	some, err := p.draw(0, driver.DrawStep{From: 3, Most: 2})
 	if err != nil || !slices.Equal(some.Leaves, d.Leaves[3:5]) {
 		return fmt.Errorf("leaves 4 and 5 are %v: %w", some.Leaves, orNil(err))
 	}
 	order = slices.Delete(order, 5, 6)
 	var orders []int64
 	for i, user := range append(slices.Clone(order), "late", "later") {
-		o, err := p.stands("after the draw", user, queue.Waiting)
+		o, err := p.stands("after the draw", user, driver.Waiting)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	o, err := p.one(queue.Visit{Kind: queue.Check, User: "cuckoo", Epoch: got.Epoch, Order: d.Limit + 6, Until: got.Now.Add(time.Hour)})
+	o, err := p.one(driver.Visit{Kind: driver.Check, User: "cuckoo", Epoch: got.Epoch, Order: d.Limit + 6, Until: got.Now.Add(time.Hour)})
 	if err != nil || o.Order <= late[1] {
 		return fmt.Errorf("a ticket of an order of the draw is answered %+v: %w", o, orNil(err))
 	}
@@ -225,9 +225,9 @@ func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 // frozen is a room with users that has frozen.
 func (p *player) frozen(users ...string) error {
 	return steps(
-		func() error { _, err := p.opens(1, queue.FreezeBefore); return err },
+		func() error { _, err := p.opens(1, driver.FreezeBefore); return err },
 		func() error { _, err := p.join(users...); return err },
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, true, queue.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen),
 	)
 }
 
@@ -237,8 +237,8 @@ func aDrawHasOneHolder(ctx context.Context, h Harness) error {
 		return err
 	}
 	leaves := leavesOf([]string{"a", "b"})
-	other := func(held bool, kind queue.DrawKind) error {
-		d, err := p.draw(1, queue.DrawStep{Kind: kind, Leaves: leaves, Root: make([]byte, draw.Size), Seed: make([]byte, draw.Size), Most: 2})
+	other := func(held bool, kind driver.DrawKind) error {
+		d, err := p.draw(1, driver.DrawStep{Kind: kind, Leaves: leaves, Root: make([]byte, draw.Size), Seed: make([]byte, draw.Size), Most: 2})
 		if err == nil && d.Held != held {
 			err = fmt.Errorf("step %d of another holder is held: %t", kind, d.Held)
 		}
@@ -248,20 +248,20 @@ func aDrawHasOneHolder(ctx context.Context, h Harness) error {
 		return err
 	}
 	return steps(
-		func() error { return other(false, queue.DrawFreeze) },
-		func() error { return other(false, queue.DrawList) },
-		func() error { return other(false, queue.DrawLeaves) },
-		p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, Leaves: leaves}, true, queue.Frozen),
-		func() error { return other(false, queue.DrawRoot) },
+		func() error { return other(false, driver.DrawFreeze) },
+		func() error { return other(false, driver.DrawList) },
+		func() error { return other(false, driver.DrawLeaves) },
+		p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves}, true, driver.Frozen),
+		func() error { return other(false, driver.DrawRoot) },
 		func() error { h.Advance(2 * time.Second); return nil },
-		p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, Leaves: leaves}, true, queue.Frozen), // 3 s from here
+		p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves}, true, driver.Frozen), // 3 s from here
 		func() error { h.Advance(2 * time.Second); return nil },
-		func() error { return other(false, queue.DrawRoot) },
+		func() error { return other(false, driver.DrawRoot) },
 		func() error { h.Advance(2 * time.Second); return nil },
-		func() error { return other(true, queue.DrawRoot) },
-		p.stepped(queue.DrawStep{Kind: queue.DrawSeed, Seed: make([]byte, draw.Size)}, false, queue.Rooted),
-		func() error { return other(true, queue.DrawSeed) },
-		func() error { return other(true, queue.DrawMove) },
+		func() error { return other(true, driver.DrawRoot) },
+		p.stepped(driver.DrawStep{Kind: driver.DrawSeed, Seed: make([]byte, draw.Size)}, false, driver.Rooted),
+		func() error { return other(true, driver.DrawSeed) },
+		func() error { return other(true, driver.DrawMove) },
 	)
 }
 
@@ -270,41 +270,41 @@ func stepsOfADrawInOrder(ctx context.Context, h Harness) error {
 	if err := p.frozen("a", "b"); err != nil {
 		return err
 	}
-	d, err := p.draw(0, queue.DrawStep{})
+	d, err := p.draw(0, driver.DrawStep{})
 	if err != nil {
 		return err
 	}
 	leaves := leavesOf([]string{"a", "b"})
 	root := draw.Root(leaves)
-	move := queue.DrawStep{Kind: queue.DrawMove, Moves: []queue.Admitted{{User: "b", Order: d.Limit + 1}, {User: "nobody", Order: d.Limit + 2}}}
-	again := queue.DrawStep{Kind: queue.DrawMove, Moves: []queue.Admitted{{User: "a", Order: 0}, {User: "b", Order: d.Limit + 2}}}
-	seed := queue.DrawStep{Kind: queue.DrawSeed, Seed: root[:]}
+	move := driver.DrawStep{Kind: driver.DrawMove, Moves: []driver.Admitted{{User: "b", Order: d.Limit + 1}, {User: "nobody", Order: d.Limit + 2}}}
+	again := driver.DrawStep{Kind: driver.DrawMove, Moves: []driver.Admitted{{User: "a", Order: 0}, {User: "b", Order: d.Limit + 2}}}
+	seed := driver.DrawStep{Kind: driver.DrawSeed, Seed: root[:]}
 	return steps(
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, true, queue.Frozen), // no second one
-		p.stepped(seed, true, queue.Frozen),
-		p.stepped(move, true, queue.Frozen),
-		p.stepped(queue.DrawStep{Kind: queue.DrawOpen}, true, queue.Frozen),
-		p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, From: 1, Leaves: leaves}, false, queue.Frozen),
-		p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, Leaves: leaves[:1]}, true, queue.Frozen),
-		p.stepped(queue.DrawStep{Kind: queue.DrawRoot, Root: root[:], Most: 2}, true, queue.Frozen),
-		p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, Leaves: leaves}, true, queue.Frozen), // begins anew
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen), // no second one
+		p.stepped(seed, true, driver.Frozen),
+		p.stepped(move, true, driver.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, From: 1, Leaves: leaves}, false, driver.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves[:1]}, true, driver.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: 2}, true, driver.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves}, true, driver.Frozen), // begins anew
 		func() error {
-			d, err := p.draw(0, queue.DrawStep{Most: 2})
+			d, err := p.draw(0, driver.DrawStep{Most: 2})
 			if err == nil && len(d.Leaves) > 0 {
 				err = errors.New("leaves are published before the root")
 			}
 			return err
 		},
-		p.stepped(queue.DrawStep{Kind: queue.DrawRoot, Root: root[:], Most: 2}, true, queue.Rooted),
-		p.stepped(queue.DrawStep{Kind: queue.DrawLeaves, Leaves: leaves[:1]}, true, queue.Rooted),
-		p.stepped(move, true, queue.Rooted),
-		p.stepped(seed, true, queue.Seeded),
-		p.stepped(move, true, queue.Seeded),
-		p.stepped(queue.DrawStep{Kind: queue.DrawOpen}, true, queue.Seeded), // a is left
-		p.stepped(again, true, queue.Seeded),                                // b is done
-		p.stepped(queue.DrawStep{Kind: queue.DrawOpen}, true, queue.Opened),
-		p.stepped(move, false, queue.Opened),
-		func() error { h.Advance(queue.FreezeBefore); return nil },
+		p.stepped(driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: 2}, true, driver.Rooted),
+		p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves[:1]}, true, driver.Rooted),
+		p.stepped(move, true, driver.Rooted),
+		p.stepped(seed, true, driver.Seeded),
+		p.stepped(move, true, driver.Seeded),
+		p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Seeded), // a is left
+		p.stepped(again, true, driver.Seeded),                                  // b is done
+		p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Opened),
+		p.stepped(move, false, driver.Opened),
+		func() error { h.Advance(driver.FreezeBefore); return nil },
 		func() error { return p.admits("after the draw", "b", "a") },
 	)
 }
@@ -315,22 +315,22 @@ func anOpeningIsFixedByTheFreeze(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, guarded(10))
 	return steps(
 		func() error { _, err := p.opens(1, time.Hour); return err },
-		func() error { return p.knows(2, queue.Change{Paused: new(false), Opens: new(time.Time{})}) },
+		func() error { return p.knows(2, driver.Change{Paused: new(false), Opens: new(time.Time{})}) },
 		func() error { _, err := p.enter("early"); return err },
-		func() error { _, err := p.opens(3, queue.FreezeBefore); return err },
+		func() error { _, err := p.opens(3, driver.FreezeBefore); return err },
 		func() error { _, err := p.join("a"); return err },
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, true, queue.Frozen),
-		func() error { return p.knows(4, queue.Change{Paused: new(false), Opens: new(time.Time{})}) },
-		func() error { h.Advance(2 * queue.FreezeBefore); return p.admits("after the freeze") },
-		func() error { _, err := p.change(queue.Change{Clear: true}); return err },
-		p.stepped(queue.DrawStep{}, true, queue.Gathering),
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen),
+		func() error { return p.knows(4, driver.Change{Paused: new(false), Opens: new(time.Time{})}) },
+		func() error { h.Advance(2 * driver.FreezeBefore); return p.admits("after the freeze") },
+		func() error { _, err := p.change(driver.Change{Clear: true}); return err },
+		p.stepped(driver.DrawStep{}, true, driver.Gathering),
 		func() error { _, err := p.join("b", "c"); return err },
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, true, queue.Frozen),
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen),
 		func() error { return p.drawAll("c", "b") },
 		func() error { return p.admits("after the draw", "c", "b") },
-		func() error { _, err := p.change(queue.Change{Clear: true}); return err },
+		func() error { _, err := p.change(driver.Change{Clear: true}); return err },
 		func() error { _, err := p.enter("d"); return err },
-		p.stepped(queue.DrawStep{Most: 1}, true, queue.Gathering),
+		p.stepped(driver.DrawStep{Most: 1}, true, driver.Gathering),
 	)
 }
 
@@ -343,9 +343,9 @@ func aDrawThatWasHeld(ctx context.Context, h Harness) error {
 	}
 	at := s.Now.Add(time.Second)
 	return steps(
-		func() error { return p.knows(7, queue.Change{Paused: new(false), Opens: &at, Opened: true}) },
+		func() error { return p.knows(7, driver.Change{Paused: new(false), Opens: &at, Opened: true}) },
 		func() error { _, err := p.join("a"); return err },
-		p.stepped(queue.DrawStep{Kind: queue.DrawFreeze}, false, queue.Opened),
+		p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, false, driver.Opened),
 		func() error { h.Advance(2 * time.Second); return nil },
 		func() error { return p.admits("after the opening", "a") },
 	)

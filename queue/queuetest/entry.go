@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func entryCases() []testCase {
@@ -27,9 +27,9 @@ func entersAtOnce(ctx context.Context, h Harness) error {
 		return err
 	}
 	for i, o := range got.Outcomes {
-		want := queue.Outcome{Status: queue.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}
+		want := driver.Outcome{Status: driver.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}
 		if i >= 3 {
-			want = queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: i - 3, New: true}
+			want = driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: i - 3, New: true}
 		}
 		if o != want || i > 0 && o.Order <= got.Outcomes[i-1].Order {
 			return fmt.Errorf("arrival %d at three places is answered %+v, want %+v with a higher order", i, o, want)
@@ -49,7 +49,7 @@ func nobodyPassesTheLine(ctx context.Context, h Harness) error {
 		func() error { _, err := p.join("first"); return err },
 		func() error { return p.threshold(10) },
 		func() error { _, err := p.join("second"); return err },
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: "inside"}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Done, User: "inside"}); return err },
 		func() error { _, err := p.join("third", "fourth"); return err },
 		func() error { return p.counts("while they wait for an admission", 4, 0, 0) },
 		func() error { return p.admits("an admission", "first", "second", "third", "fourth") },
@@ -72,8 +72,8 @@ func thresholdChanges(ctx context.Context, h Harness) error {
 		func() error { return p.threshold(5) },
 		func() error { return p.admits("more inside than may be") },
 		func() error {
-			got, err := p.visit(visits(queue.Leave, users[0], users[2])...)
-			if err == nil && (got.Outcomes[0].Status != queue.None || !got.Outcomes[0].New || !got.Outcomes[1].New) {
+			got, err := p.visit(visits(driver.Leave, users[0], users[2])...)
+			if err == nil && (got.Outcomes[0].Status != driver.None || !got.Outcomes[0].New || !got.Outcomes[1].New) {
 				err = fmt.Errorf("two leave, and are answered %+v", got.Outcomes)
 			}
 			return err
@@ -90,7 +90,7 @@ func pauseAndResume(ctx context.Context, h Harness) error {
 		func() error { return p.pause(true) },
 		func() error { _, err := p.join("a", "b"); return err },
 		func() error { return p.admits("while paused") },
-		func() error { _, err := p.stands("while paused", "inside", queue.Active); return err },
+		func() error { _, err := p.stands("while paused", "inside", driver.Active); return err },
 		func() error { return p.threshold(9) }, // does not resume
 		func() error { return p.admits("while paused with more places") },
 		func() error { return p.pause(false) },
@@ -103,12 +103,12 @@ func pauseAndResume(ctx context.Context, h Harness) error {
 func nobodyIsNobody(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	for _, place := range []string{"an empty room", "a full one"} {
-		for _, kind := range []queue.Kind{queue.Heartbeat, queue.Leave, queue.Done, queue.Verify} {
-			o, err := p.one(queue.Visit{Kind: kind, User: "nobody", Entry: 1})
+		for _, kind := range []driver.Kind{driver.Heartbeat, driver.Leave, driver.Done, driver.Verify} {
+			o, err := p.one(driver.Visit{Kind: kind, User: "nobody", Entry: 1})
 			if err != nil {
 				return err
 			}
-			if o != (queue.Outcome{}) {
+			if o != (driver.Outcome{}) {
 				return fmt.Errorf("kind %d of nobody in %s is answered %+v", kind, place, o)
 			}
 		}

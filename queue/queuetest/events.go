@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func eventCases() []testCase {
@@ -36,10 +36,10 @@ func eventsAreApart(ctx context.Context, h Harness) error {
 	}
 	return steps(
 		func() error { return players[5].pause(true) },
-		func() error { _, err := players[4].change(queue.Change{Clear: true}); return err },
+		func() error { _, err := players[4].change(driver.Change{Clear: true}); return err },
 		func() error { return players[3].gate(true, 10) },
 		func() error { return players[2].threshold(0) },
-		func() error { _, err := players[1].one(queue.Visit{Kind: queue.Leave, User: users[0]}); return err },
+		func() error { _, err := players[1].one(driver.Visit{Kind: driver.Leave, User: users[0]}); return err },
 		func() error { return players[0].counts("apart from others", 8, 0, 0) },
 		func() error { return players[1].admits("apart from others", users[1]) },
 		func() error { return players[2].counts("apart from others", 6, 2, 0) },
@@ -95,7 +95,7 @@ func eventsAreForgotten(ctx context.Context, h Harness) error {
 		return nil
 	}
 	leave := func(user string) error {
-		_, err := p.one(queue.Visit{Kind: queue.Leave, User: user})
+		_, err := p.one(driver.Visit{Kind: driver.Leave, User: user})
 		return err
 	}
 	return steps(

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // join checks users in, and expects that all line up as new ones at the end.
@@ -19,7 +19,7 @@ func (p *player) join(users ...string) ([]int64, error) {
 	}
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
-		if o.Status != queue.Waiting || !o.New || o.Ahead != before.Waiting-before.Laned-before.Returning+i {
+		if o.Status != driver.Waiting || !o.New || o.Ahead != before.Waiting-before.Laned-before.Returning+i {
 			return nil, fmt.Errorf("%s comes to %d who wait, and is answered %+v", users[i], before.Waiting+i, o)
 		}
 		if orders[i] = o.Order; i > 0 && orders[i] <= orders[i-1] {
@@ -40,7 +40,7 @@ func (p *player) enter(users ...string) ([]int64, error) {
 	}
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
-		if o.Status != queue.Active || !o.New || !o.Entered || o.Left != p.r.Active {
+		if o.Status != driver.Active || !o.New || !o.Entered || o.Left != p.r.Active {
 			return nil, fmt.Errorf("%s comes to an empty room, and is answered %+v", users[i], o)
 		}
 		orders[i] = o.Order
@@ -54,12 +54,12 @@ func (p *player) admits(when string, users ...string) error {
 	if err := p.calls(when, users...); err != nil || len(users) == 0 {
 		return err
 	}
-	got, err := p.visit(visits(queue.Heartbeat, users...)...)
+	got, err := p.visit(visits(driver.Heartbeat, users...)...)
 	if err != nil {
 		return err
 	}
 	for i, o := range got.Outcomes {
-		if want := (queue.Outcome{Status: queue.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}); o != want {
+		if want := (driver.Outcome{Status: driver.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}); o != want {
 			return fmt.Errorf("%s the turn of %s has come, and a poll is answered %+v", when, users[i], o)
 		}
 	}
@@ -91,8 +91,8 @@ func abbreviate(what string, users []string) string {
 
 // stands expects a user's status, and returns the outcome of the heartbeat that
 // asks for it.
-func (p *player) stands(when, user string, want queue.Status) (queue.Outcome, error) {
-	o, err := p.one(queue.Visit{Kind: queue.Heartbeat, User: user})
+func (p *player) stands(when, user string, want driver.Status) (driver.Outcome, error) {
+	o, err := p.one(driver.Visit{Kind: driver.Heartbeat, User: user})
 	if err == nil && o.Status != want {
 		err = fmt.Errorf("%s %s has %+v, want status %d", when, user, o, want)
 	}

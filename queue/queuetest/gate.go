@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func gateCases() []testCase {
@@ -18,14 +18,14 @@ func gateCases() []testCase {
 }
 
 // at checks a user with a position.
-func (p *player) at(user string, position int64) (queue.Outcome, error) {
-	return p.one(queue.Visit{Kind: queue.Check, User: user, Position: position})
+func (p *player) at(user string, position int64) (driver.Outcome, error) {
+	return p.one(driver.Visit{Kind: driver.Check, User: user, Position: position})
 }
 
 // lined lines a user up with a position, and expects so many users ahead.
 func (p *player) lined(user string, position int64, ahead int) (int64, error) {
 	o, err := p.at(user, position)
-	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && o != want {
+	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && o != want {
 		err = fmt.Errorf("%s comes with position %d, and is answered %+v, want %+v", user, position, o, want)
 	}
 	return o.Order, err
@@ -53,14 +53,14 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 		func() (err error) { near, err = p.lined("near", 7001, 2); return err },
 		func() error { _, err := p.lined("middle", 8000, 3); return err },
 		func() error { return gated("nobody") },
-		func() error { _, err := p.stands("behind the gate", "before2", queue.Waiting); return err },
+		func() error { _, err := p.stands("behind the gate", "before2", driver.Waiting); return err },
 	); err != nil {
 		return err
 	}
 	if far-near != 1999 || near <= orders[1] {
 		return fmt.Errorf("positions 9,000 and 7,001 have orders %d and %d, behind order %d", far, near, orders[1])
 	}
-	for user, want := range map[string]queue.Status{"before1": queue.Waiting, "inside": queue.Active} { // users in the room need none
+	for user, want := range map[string]driver.Status{"before1": driver.Waiting, "inside": driver.Active} { // users in the room need none
 		o, err := p.at(user, 0)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 		func() error { return gated("nobody") }, // with a free place and an empty line
 		func() error {
 			o, err := p.at("late", 7500)
-			if want := (queue.Outcome{Status: queue.Active, Order: near + 499, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
+			if want := (driver.Outcome{Status: driver.Active, Order: near + 499, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
 				err = fmt.Errorf("position 7,500 comes to an empty line, and is answered %+v, want %+v", o, want)
 			}
 			return err
@@ -88,7 +88,7 @@ func gateLetsPositionsIn(ctx context.Context, h Harness) error {
 // gated checks a user with a position, who is refused a place in line.
 func (p *player) gated(user string, position int64) error {
 	o, err := p.at(user, position)
-	if err == nil && o != (queue.Outcome{Status: queue.Gated}) {
+	if err == nil && o != (driver.Outcome{Status: driver.Gated}) {
 		err = fmt.Errorf("%s comes with position %d, and is answered %+v, want a refusal", user, position, o)
 	}
 	return err
@@ -109,12 +109,12 @@ func positionCountsOnce(ctx context.Context, h Harness) error {
 		func() error { return p.gated("copy", 10) },
 		func() error {
 			o, err := p.at("a", 10)
-			if want := (queue.Outcome{Status: queue.Waiting, Order: first}); err == nil && o != want {
+			if want := (driver.Outcome{Status: driver.Waiting, Order: first}); err == nil && o != want {
 				err = fmt.Errorf("the user with position 10 polls with it, and is answered %+v, want %+v", o, want)
 			}
 			return err
 		},
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "a"}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Leave, User: "a"}); return err },
 		func() error { return p.gated("a", 10) },
 		func() error { return p.gated("another", 20) },
 		func() error {
@@ -127,7 +127,7 @@ func positionCountsOnce(ctx context.Context, h Harness) error {
 		func() error { return p.threshold(2) },
 		func() error { return p.admits("two places", "early", "b") },
 		func() error { return p.gated("another", 20) }, // its user is inside, and nobody waits
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: "b"}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Done, User: "b"}); return err },
 		func() error { return p.gated("b", 20) },
 		func() error { return p.threshold(0) },
 		func() error { return p.gate(false, 30) },

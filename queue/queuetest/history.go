@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // history records the calls of all users, with their begin and end by a clock of
@@ -54,7 +54,7 @@ func concurrentInstances(ctx context.Context, h Harness) error {
 			case 0, 1, 2:
 				err = past.admit(p)
 			case 3:
-				_, err = p.change(queue.Change{Threshold: new(r.IntN(400))})
+				_, err = p.change(driver.Change{Threshold: new(r.IntN(400))})
 			case 4:
 				_, err = p.sweep()
 			case 5:
@@ -94,18 +94,18 @@ func (past *history) come(p *player, own, shared []string) error {
 	last := int64(0)
 	for i, o := range got.Outcomes {
 		switch o.Status {
-		case queue.Active:
+		case driver.Active:
 			if i < len(own) && got.Active > got.Threshold {
 				return fmt.Errorf("%s enters a room that then is %+v", users[i], got.State)
 			}
 			if err := past.enter(users[i], o.Order); err != nil {
 				return err
 			}
-		case queue.Waiting:
+		case driver.Waiting:
 		default:
 			return fmt.Errorf("%s checks, and is answered %+v", users[i], o)
 		}
-		if o.New && (i < len(own) || o.Status == queue.Waiting) { // the others may be seen inside for the first time
+		if o.New && (i < len(own) || o.Status == driver.Waiting) { // the others may be seen inside for the first time
 			past.arrived = append(past.arrived, given{begin, end, o.Order, users[i]})
 		}
 		if i < len(own) {
@@ -128,11 +128,11 @@ func (past *history) enter(user string, order int64) error {
 }
 
 func (past *history) leave(p *player, user string) error {
-	o, err := p.one(queue.Visit{Kind: queue.Leave, User: user})
+	o, err := p.one(driver.Visit{Kind: driver.Leave, User: user})
 	if err != nil {
 		return err
 	}
-	if o != (queue.Outcome{New: true}) {
+	if o != (driver.Outcome{New: true}) {
 		return fmt.Errorf("%s came, leaves, and is answered %+v", user, o)
 	}
 	past.mu.Lock()
@@ -166,7 +166,7 @@ func (past *history) take(p *player) error {
 		if past.left[one.user] {
 			continue
 		}
-		o, err := p.stands("when there are places for all", one.user, queue.Active)
+		o, err := p.stands("when there are places for all", one.user, driver.Active)
 		if err == nil && o.Order != one.order {
 			err = fmt.Errorf("the turn of %s came by order %d, and a poll is answered %+v", one.user, one.order, o)
 		}
@@ -177,7 +177,7 @@ func (past *history) take(p *player) error {
 	return nil
 }
 
-func (past *history) admission(a queue.Admission, begin, end int64) error {
+func (past *history) admission(a driver.Admission, begin, end int64) error {
 	past.mu.Lock()
 	defer past.mu.Unlock()
 	last := int64(0)

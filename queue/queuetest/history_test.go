@@ -3,7 +3,7 @@ package queuetest
 import (
 	"testing"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Concurrent instances act differently in each run. This test shows on fixed
@@ -35,19 +35,19 @@ func TestHistoryTells(t *testing.T) {
 }
 
 func TestHistoryTellsWhoIsInTwiceOrLost(t *testing.T) {
-	admission := func(all ...queue.Admitted) queue.Admission { return queue.Admission{Admitted: all} }
-	a, again, b := queue.Admitted{User: "a", Order: 1}, queue.Admitted{User: "a", Order: 3}, queue.Admitted{User: "b", Order: 2}
+	admission := func(all ...driver.Admitted) driver.Admission { return driver.Admission{Admitted: all} }
+	a, again, b := driver.Admitted{User: "a", Order: 1}, driver.Admitted{User: "a", Order: 3}, driver.Admitted{User: "b", Order: 2}
 	for what, c := range map[string]struct {
-		all []queue.Admission
+		all []driver.Admission
 		ok  bool
 	}{
-		"both":                {[]queue.Admission{admission(a, b)}, true},
-		"both, one by one":    {[]queue.Admission{admission(a), admission(), admission(b)}, true},
-		"the other way round": {[]queue.Admission{admission(b, a)}, false},
-		"one of them twice":   {[]queue.Admission{admission(a), admission(a), admission(b)}, false},
-		"by another order":    {[]queue.Admission{admission(a, b, again)}, false},
-		"one is lost":         {[]queue.Admission{admission(a)}, false},
-		"one for another":     {[]queue.Admission{admission(a, queue.Admitted{User: "b", Order: 1})}, false},
+		"both":                {[]driver.Admission{admission(a, b)}, true},
+		"both, one by one":    {[]driver.Admission{admission(a), admission(), admission(b)}, true},
+		"the other way round": {[]driver.Admission{admission(b, a)}, false},
+		"one of them twice":   {[]driver.Admission{admission(a), admission(a), admission(b)}, false},
+		"by another order":    {[]driver.Admission{admission(a, b, again)}, false},
+		"one is lost":         {[]driver.Admission{admission(a)}, false},
+		"one for another":     {[]driver.Admission{admission(a, driver.Admitted{User: "b", Order: 1})}, false},
 	} {
 		past := &history{entered: map[string]int64{}, left: map[string]bool{}}
 		var err error

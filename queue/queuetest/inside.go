@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func insideCases() []testCase {
@@ -22,10 +22,10 @@ func insideCases() []testCase {
 
 func leaveAndDone(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(2))
-	out := func(kind queue.Kind, user string, want queue.Outcome) func() error {
+	out := func(kind driver.Kind, user string, want driver.Outcome) func() error {
 		return func() error {
-			o, err := p.one(queue.Visit{Kind: kind, User: user})
-			if o.Status == queue.Waiting {
+			o, err := p.one(driver.Visit{Kind: kind, User: user})
+			if o.Status == driver.Waiting {
 				o.Order, o.Ahead = 0, 0
 			}
 			if err == nil && o != want {
@@ -34,20 +34,20 @@ func leaveAndDone(ctx context.Context, h Harness) error {
 			return err
 		}
 	}
-	gone, nothing := queue.Outcome{New: true}, queue.Outcome{}
+	gone, nothing := driver.Outcome{New: true}, driver.Outcome{}
 	return steps(
 		func() error { _, err := p.enter("in1", "in2"); return err },
 		func() error { _, err := p.join("a", "b", "c", "d"); return err },
-		out(queue.Done, "b", queue.Outcome{Status: queue.Waiting}),
+		out(driver.Done, "b", driver.Outcome{Status: driver.Waiting}),
 		func() error { return p.counts("after a waiting user was done", 4, 2, 0) },
-		out(queue.Leave, "b", gone),
-		out(queue.Leave, "b", nothing),
-		out(queue.Done, "in1", gone),
-		out(queue.Done, "in1", nothing),
+		out(driver.Leave, "b", gone),
+		out(driver.Leave, "b", nothing),
+		out(driver.Done, "in1", gone),
+		out(driver.Done, "in1", nothing),
 		func() error { return p.counts("after three left", 3, 1, 0) },
 		func() error { return p.admits("one place", "a") },
-		out(queue.Done, "a", gone),
-		out(queue.Leave, "in2", gone),
+		out(driver.Done, "a", gone),
+		out(driver.Leave, "in2", gone),
 		func() error { return p.admits("two places", "c", "d") },
 		func() error { _, err := p.join("b"); return err }, // at the end: both places are taken
 		func() error {
@@ -64,8 +64,8 @@ func leaveAndDone(ctx context.Context, h Harness) error {
 func verifyByEntry(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
 	verify := func(when, user string, entry int64, want bool) error {
-		o, err := p.one(queue.Visit{Kind: queue.Verify, User: user, Entry: entry})
-		if err == nil && (o.Status == queue.Active) != want {
+		o, err := p.one(driver.Visit{Kind: driver.Verify, User: user, Entry: entry})
+		if err == nil && (o.Status == driver.Active) != want {
 			err = fmt.Errorf("%s the entry of %s verifies as %+v", when, user, o)
 		}
 		return err
@@ -83,12 +83,12 @@ func verifyByEntry(ctx context.Context, h Harness) error {
 		func() error { return verify("with another's entry", "a", second[0], false) },
 		func() error { return verify("without an entry", "a", 0, false) },
 		func() error { return verify("waiting", "b", second[0], false) },
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "a"}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Leave, User: "a"}); return err },
 		func() error { return verify("after leaving", "a", first[0], false) },
 		func() error { return p.admits("one place", "b") },
 		func() error { return verify("with the right entry", "b", second[0], true) },
 		func() error { return p.counts("Verify is a sign of life", 0, 1, 0) },
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: "b"}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Done, User: "b"}); return err },
 		func() error {
 			again, err := p.enter("a")
 			if err != nil {
@@ -110,19 +110,19 @@ func activeTimeIsFixed(ctx context.Context, h Harness) error {
 		return err
 	}
 	ends := got.Now.Add(got.Outcomes[0].Left)
-	for i, kind := range []queue.Kind{queue.Heartbeat, queue.Check, queue.Heartbeat} {
+	for i, kind := range []driver.Kind{driver.Heartbeat, driver.Check, driver.Heartbeat} {
 		h.Advance(150 * time.Second)
 		got, err := p.visit(visits(kind, "a")...)
 		if err != nil {
 			return err
 		}
 		o := got.Outcomes[0]
-		if off := got.Now.Add(o.Left).Sub(ends).Abs(); o.Status != queue.Active || o.New || off > 5*time.Millisecond {
+		if off := got.Now.Add(o.Left).Sub(ends).Abs(); o.Status != driver.Active || o.New || off > 5*time.Millisecond {
 			return fmt.Errorf("visit %d of who is to be out at %s is answered %+v at %s", i, ends, o, got.Now)
 		}
 	}
 	h.Advance(ends.Sub(got.Now) - 450*time.Second + 10*time.Second)
-	if _, err := p.stands("after the time", "a", queue.None); err != nil {
+	if _, err := p.stands("after the time", "a", driver.None); err != nil {
 		return err
 	}
 	if err := p.admits("after the time"); err != nil {
@@ -163,14 +163,14 @@ func silentInsideAreOut(ctx context.Context, h Harness) error {
 	}
 	for range 2 {
 		h.Advance(r.Seen/2 + time.Second)
-		if _, err := p.stands("heard of in time", "loud", queue.Active); err != nil {
+		if _, err := p.stands("heard of in time", "loud", driver.Active); err != nil {
 			return err
 		}
 	}
 	return steps(
 		func() error { return p.admits("the place of who was silent", "next") },
-		func() error { _, err := p.stands("after silence", "silent", queue.None); return err },
-		func() error { _, err := p.stands("heard of in time", "loud", queue.Active); return err },
+		func() error { _, err := p.stands("after silence", "silent", driver.None); return err },
+		func() error { _, err := p.stands("heard of in time", "loud", driver.Active); return err },
 		func() error {
 			s, err := p.state()
 			if err == nil && s.Expired != 1 {

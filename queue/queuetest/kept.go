@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func keptCases() []testCase {
@@ -21,22 +21,22 @@ func keptCases() []testCase {
 	}
 }
 
-func keeping() queue.Rules {
+func keeping() driver.Rules {
 	r := rules
 	r.Keep = time.Hour
 	return r
 }
 
 // ticket is that of a user's order, sealed now.
-func (p *player) ticket(user string, order int64) (queue.Visit, error) {
+func (p *player) ticket(user string, order int64) (driver.Visit, error) {
 	s, err := p.state()
-	return queue.Visit{Kind: queue.Check, User: user, Epoch: s.Epoch, Order: order, Until: s.Now.Add(time.Minute)}, err
+	return driver.Visit{Kind: driver.Check, User: user, Epoch: s.Epoch, Order: order, Until: s.Now.Add(time.Minute)}, err
 }
 
 // silent lets the time pass until the users that are not named are swept, and returns the
 // tickets of those.
-func (p *player) silent(users []string, orders []int64, alive ...string) ([]queue.Visit, error) {
-	var tickets []queue.Visit
+func (p *player) silent(users []string, orders []int64, alive ...string) ([]driver.Visit, error) {
+	var tickets []driver.Visit
 	for i, user := range users {
 		if slices.Contains(alive, user) {
 			continue
@@ -49,7 +49,7 @@ func (p *player) silent(users []string, orders []int64, alive ...string) ([]queu
 	}
 	for range 3 {
 		p.h.Advance(p.r.Seen/3 + precision/3)
-		if _, err := p.visit(visits(queue.Heartbeat, alive...)...); err != nil {
+		if _, err := p.visit(visits(driver.Heartbeat, alive...)...); err != nil {
 			return nil, err
 		}
 	}
@@ -61,18 +61,18 @@ func (p *player) silent(users []string, orders []int64, alive ...string) ([]queu
 }
 
 // comesBack expects that a user comes back among the returners.
-func (p *player) comesBack(ticket queue.Visit, ahead int) error {
+func (p *player) comesBack(ticket driver.Visit, ahead int) error {
 	o, err := p.one(ticket)
-	if want := (queue.Outcome{Status: queue.Waiting, Order: ticket.Order, Ahead: ahead, New: true, Returner: true}); err == nil && o != want {
+	if want := (driver.Outcome{Status: driver.Waiting, Order: ticket.Order, Ahead: ahead, New: true, Returner: true}); err == nil && o != want {
 		err = fmt.Errorf("%s comes back to order %d, and is answered %+v, want %+v", ticket.User, ticket.Order, o, want)
 	}
 	return err
 }
 
 // joinsBehind expects that a user with a ticket goes to the end of the line.
-func (p *player) joinsBehind(when string, ticket queue.Visit, ahead int) error {
+func (p *player) joinsBehind(when string, ticket driver.Visit, ahead int) error {
 	o, err := p.one(ticket)
-	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && (o != want || o.Order == ticket.Order) {
+	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); err == nil && (o != want || o.Order == ticket.Order) {
 		err = fmt.Errorf("%s %s comes back to order %d, and is answered %+v, want %+v", when, ticket.User, ticket.Order, o, want)
 	}
 	return err
@@ -102,7 +102,7 @@ func keptPlaceAfterSilence(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	tickets = append([]queue.Visit{late}, tickets...)
+	tickets = append([]driver.Visit{late}, tickets...)
 	return steps(
 		func() error { return p.counts("after the silence", 3, 0, 0) },
 		func() error { return p.comesBack(tickets[2], 0) },
@@ -116,19 +116,19 @@ func keptPlaceAfterSilence(ctx context.Context, h Harness) error {
 			return err
 		},
 		func() error {
-			o, err := p.one(queue.Visit{Kind: queue.Heartbeat, User: users[4]})
-			if want := (queue.Outcome{Status: queue.Waiting, Order: orders[4], Ahead: 2, Returner: true}); err == nil && o != want {
+			o, err := p.one(driver.Visit{Kind: driver.Heartbeat, User: users[4]})
+			if want := (driver.Outcome{Status: driver.Waiting, Order: orders[4], Ahead: 2, Returner: true}); err == nil && o != want {
 				err = fmt.Errorf("the last of three returners is answered %+v, want %+v", o, want)
 			}
 			return err
 		},
-		func() error { _, err := p.visit(visits(queue.Leave, users[0], users[2])...); return err },
+		func() error { _, err := p.visit(visits(driver.Leave, users[0], users[2])...); return err },
 		func() error { return p.joinsBehind("after leaving", tickets[0], 3) },
 		func() error { return p.threshold(4) },
 		func() error { return p.calls("four places", users[1], users[3], users[5], users[4]) },
 		func() error {
-			o, err := p.one(queue.Visit{Kind: queue.Check, User: users[4]})
-			if want := (queue.Outcome{Status: queue.Active, Order: orders[4], Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
+			o, err := p.one(driver.Visit{Kind: driver.Check, User: users[4]})
+			if want := (driver.Outcome{Status: driver.Active, Order: orders[4], Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
 				err = fmt.Errorf("a returner takes a place, and is answered %+v, want %+v", o, want)
 			}
 			return err
@@ -137,7 +137,7 @@ func keptPlaceAfterSilence(ctx context.Context, h Harness) error {
 }
 
 // ticketsOf are the tickets of some users.
-func (p *player) ticketsOf(users []string, orders []int64, which ...int) (tickets []queue.Visit, err error) {
+func (p *player) ticketsOf(users []string, orders []int64, which ...int) (tickets []driver.Visit, err error) {
 	for _, i := range which {
 		ticket, err := p.ticket(users[i], orders[i])
 		if err != nil {
@@ -168,7 +168,7 @@ func keptPlaceIsUsedOnce(ctx context.Context, h Harness) error {
 	if err := steps(
 		func() error { return p.threshold(2) },
 		func() error { return p.admits("two places, of which one is for a returner", users[3], users[0]) },
-		func() error { _, err := p.visit(visits(queue.Done, users[3], users[0])...); return err },
+		func() error { _, err := p.visit(visits(driver.Done, users[3], users[0])...); return err },
 		func() error { return p.threshold(1) },
 		func() error { return p.calls("a place", users[1]) },
 		func() error { return p.threshold(0) },
@@ -202,7 +202,7 @@ func noPlaceIsKept(ctx context.Context, h Harness) error {
 		func() error { return p.threshold(1) },
 		func() error { return p.admits("a place", users[0]) },
 		func() error { return p.threshold(0) },
-		func() error { _, err := p.visit(visits(queue.Leave, users[0], users[1])...); return err },
+		func() error { _, err := p.visit(visits(driver.Leave, users[0], users[1])...); return err },
 		func() error { return p.joinsBehind("after being inside", tickets[0], 4) },
 		func() error { return p.joinsBehind("after leaving the line", tickets[1], 5) },
 	); err != nil {
@@ -214,7 +214,7 @@ func noPlaceIsKept(ctx context.Context, h Harness) error {
 	}
 	for p.r.Keep -= p.r.Seen; p.r.Keep > 0; p.r.Keep -= 5 * time.Minute {
 		h.Advance(5 * time.Minute)
-		if _, err := p.visit(visits(queue.Heartbeat, users[0], users[1], users[5])...); err != nil {
+		if _, err := p.visit(visits(driver.Heartbeat, users[0], users[1], users[5])...); err != nil {
 			return err
 		}
 	}

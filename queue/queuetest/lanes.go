@@ -8,7 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func laneCases() []testCase {
@@ -21,7 +21,7 @@ func laneCases() []testCase {
 	}
 }
 
-func withLanes(lanes ...queue.Lane) queue.Rules {
+func withLanes(lanes ...driver.Lane) driver.Rules {
 	r := keeping()
 	r.Lanes = lanes
 	return r
@@ -67,7 +67,7 @@ func (p *player) turns(ticks int) (got []string, err error) {
 // lane does not use is the line's.
 func lanesTakeTheirShare(ctx context.Context, h Harness) error {
 	for _, batch := range []int{1, 4, 40} {
-		p := newPlayer(ctx, h, withLanes(queue.Lane{Name: "member", Share: 0.3}, queue.Lane{Name: "invited", Share: 0.1}, queue.Lane{Name: "empty", Share: 0.2}))
+		p := newPlayer(ctx, h, withLanes(driver.Lane{Name: "member", Share: 0.3}, driver.Lane{Name: "invited", Share: 0.1}, driver.Lane{Name: "empty", Share: 0.2}))
 		p.r.Batch = batch
 		line, members, invited := names("l", 80), names("m", 30), names("i", 2)
 		if err := steps(
@@ -104,7 +104,7 @@ func lanesTakeTheirShare(ctx context.Context, h Harness) error {
 
 // lanesRaiseNoPosition of the users whom the lane passes.
 func lanesRaiseNoPosition(ctx context.Context, h Harness) error {
-	r := withLanes(queue.Lane{Name: "member", Share: 0.5})
+	r := withLanes(driver.Lane{Name: "member", Share: 0.5})
 	r.Turn = 5 * time.Second
 	p := newPlayer(ctx, h, r)
 	shown := positions{p: p, users: names("l", 20)}
@@ -134,13 +134,13 @@ func lanesRaiseNoPosition(ctx context.Context, h Harness) error {
 // laneMembersStandInLine as well: their turn comes by the first of the two, and once; a
 // user who left, or was swept, has none. An unknown lane is refused.
 func laneMembersStandInLine(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, withLanes(queue.Lane{Name: "member", Share: 0.4}))
+	p := newPlayer(ctx, h, withLanes(driver.Lane{Name: "member", Share: 0.4}))
 	members := names("m", 6)
 	if err := p.joinLane("member", members...); err != nil {
 		return err
 	}
 	for i, user := range members {
-		o, err := p.stands("in line", user, queue.Waiting)
+		o, err := p.stands("in line", user, driver.Waiting)
 		if err == nil && o.Ahead != i {
 			err = fmt.Errorf("%d. of a lane, and answered %+v", i, o)
 		}
@@ -150,7 +150,7 @@ func laneMembersStandInLine(ctx context.Context, h Harness) error {
 	}
 	return steps(
 		func() error { _, err := p.join("l1", "l2", "l3"); return err },
-		func() error { _, err := p.visit(visits(queue.Leave, members[0], members[2])...); return err },
+		func() error { _, err := p.visit(visits(driver.Leave, members[0], members[2])...); return err },
 		func() error { _, err := p.join(members[0]); return err }, // in no lane any more
 		func() error { return p.threshold(1000) },
 		func() error {
@@ -169,14 +169,14 @@ func laneMembersStandInLine(ctx context.Context, h Harness) error {
 // sharesOfOperatorsHold from their settings on, whatever the rules say; older settings, and
 // changes without shares, change none.
 func sharesOfOperatorsHold(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, withLanes(queue.Lane{Name: "member", Share: 0.1}, queue.Lane{Name: "invited", Share: 0.2}))
+	p := newPlayer(ctx, h, withLanes(driver.Lane{Name: "member", Share: 0.1}, driver.Lane{Name: "invited", Share: 0.2}))
 	p.r.Closed, p.r.Batch = true, 4
 	share := func(when string, member float64, least, most int) error {
 		s, err := p.state()
 		if err != nil {
 			return err
 		}
-		if want := [queue.MaxLanes]queue.Lane{{Name: "member", Share: member}, {Name: "invited", Share: 0.2}}; s.Lanes != want {
+		if want := [driver.MaxLanes]driver.Lane{{Name: "member", Share: member}, {Name: "invited", Share: 0.2}}; s.Lanes != want {
 			return fmt.Errorf("%s the lanes are %+v, want %+v", when, s.Lanes, want)
 		}
 		got, err := p.turns(5)
@@ -194,7 +194,7 @@ func sharesOfOperatorsHold(ctx context.Context, h Harness) error {
 		}
 		return nil
 	}
-	shares := func(version int64, by map[string]float64) error { return p.knows(version, queue.Change{Shares: by}) }
+	shares := func(version int64, by map[string]float64) error { return p.knows(version, driver.Change{Shares: by}) }
 	return steps(
 		func() error { return shares(1, map[string]float64{"member": 0.5}) },
 		func() error { _, err := p.join(names("l", 90)...); return err },
@@ -204,15 +204,15 @@ func sharesOfOperatorsHold(ctx context.Context, h Harness) error {
 		func() error { return shares(3, map[string]float64{"member": 0, "gone": 0.3}) },
 		func() error { return share("without a share", 0, 0, 0) },
 		func() error {
-			_, err := p.change(queue.Change{Shares: map[string]float64{"member": 0.5}, Settings: new(int64(2))})
+			_, err := p.change(driver.Change{Shares: map[string]float64{"member": 0.5}, Settings: new(int64(2))})
 			return err
 		},
-		func() error { return p.knows(4, queue.Change{Paused: new(false)}) },
+		func() error { return p.knows(4, driver.Change{Paused: new(false)}) },
 		func() error { return share("after older settings", 0, 0, 0) },
 		func() error { return shares(5, map[string]float64{}) },
 		func() error { return share("with the share of the rules", 0.1, 1, 3) },
 		func() error {
-			_, err := p.change(queue.Change{Shares: map[string]float64{"member": -1}, Settings: new(int64(6))})
+			_, err := p.change(driver.Change{Shares: map[string]float64{"member": -1}, Settings: new(int64(6))})
 			if err == nil || fault.Of(err) != fault.Permanent {
 				return fmt.Errorf("a share below 0: %w; want a permanent error", orNil(err))
 			}

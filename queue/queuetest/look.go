@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func lookCases() []testCase {
@@ -61,12 +61,12 @@ func lookIsExact(ctx context.Context, h Harness) error {
 				return err
 			}
 		default:
-			var leave []queue.Visit
+			var leave []driver.Visit
 			line = slices.DeleteFunc(line, func(o int64) bool {
 				if r.IntN(20) > 0 {
 					return false
 				}
-				leave = append(leave, queue.Visit{Kind: queue.Leave, User: who[o]})
+				leave = append(leave, driver.Visit{Kind: driver.Leave, User: who[o]})
 				return true
 			})
 			if _, err := p.visit(leave...); err != nil {
@@ -105,7 +105,7 @@ func scattered(p *player, users []string) ([]int64, error) {
 	}
 	all := checks(users...)
 	for i := range all {
-		all[i].Position = int64(1 + i*queue.BlockSize)
+		all[i].Position = int64(1 + i*driver.BlockSize)
 	}
 	got, err := p.visit(all...)
 	if err != nil {
@@ -113,7 +113,7 @@ func scattered(p *player, users []string) ([]int64, error) {
 	}
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
-		if orders[i] = o.Order; o.Status != queue.Waiting || o.Ahead != i || i > 0 && orders[i] != orders[i-1]+queue.BlockSize {
+		if orders[i] = o.Order; o.Status != driver.Waiting || o.Ahead != i || i > 0 && orders[i] != orders[i-1]+driver.BlockSize {
 			return nil, fmt.Errorf("position %d is answered %+v", all[i].Position, o)
 		}
 	}
@@ -123,7 +123,7 @@ func scattered(p *player, users []string) ([]int64, error) {
 // lookInPages: more blocks than one answer holds, while they change.
 func lookInPages(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
-	users := names("u", 2*queue.MaxBlocks+90)
+	users := names("u", 2*driver.MaxBlocks+90)
 	orders, err := scattered(p, users)
 	if err != nil {
 		return err
@@ -147,11 +147,11 @@ func lookInPages(ctx context.Context, h Harness) error {
 	if !v.More || !v.Full || len(v.Blocks) == 0 {
 		return fmt.Errorf("the first of %d blocks: %d, full: %t, more: %t", len(users), len(v.Blocks), v.Full, v.More)
 	}
-	var leave []queue.Visit
+	var leave []driver.Visit
 	var stay []int64
 	for i, user := range users {
 		if i%3 == 0 {
-			leave = append(leave, queue.Visit{Kind: queue.Leave, User: user})
+			leave = append(leave, driver.Visit{Kind: driver.Leave, User: user})
 		} else {
 			stay = append(stay, orders[i])
 		}
@@ -201,7 +201,7 @@ func lookFromElsewhere(ctx context.Context, h Harness) error {
 func lookAfterALongTime(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
 	p.r.Seen = 1000 * time.Hour
-	users := names("u", 2*queue.MaxBlocks+90)
+	users := names("u", 2*driver.MaxBlocks+90)
 	orders, err := scattered(p, users)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func lookAfterALongTime(ctx context.Context, h Harness) error {
 		return err
 	}
 	for _, gone := range []int{40, len(users) - 45, len(users) - 20} {
-		if _, err := p.visit(visits(queue.Leave, users[:gone]...)...); err != nil {
+		if _, err := p.visit(visits(driver.Leave, users[:gone]...)...); err != nil {
 			return err
 		}
 		for range 4 {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func lossCases() []testCase {
@@ -27,7 +27,7 @@ func lossCases() []testCase {
 
 // lost lines users up, makes the store lose them, and returns their tickets, which
 // were renewed a moment ago.
-func (p *player) lost(users ...string) ([]queue.Visit, error) {
+func (p *player) lost(users ...string) ([]driver.Visit, error) {
 	orders, err := p.join(users...)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func lossBeginsAnEpoch(ctx context.Context, h Harness) error {
 	if orders[0] <= tickets[1].Order {
 		return fmt.Errorf("a newcomer has order %d after a loss, and order %d was before it", orders[0], tickets[1].Order)
 	}
-	beats := queue.Beats{Epoch: epoch, Orders: []int64{tickets[0].Order, orders[0]}}
+	beats := driver.Beats{Epoch: epoch, Orders: []int64{tickets[0].Order, orders[0]}}
 	if _, err := p.visitWith(beats); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func lostLineFormsAgain(ctx context.Context, h Harness) error {
 				ahead++
 			}
 		}
-		if want := (queue.Outcome{Status: queue.Waiting, Order: tickets[i].Order, Ahead: ahead, New: true}); o != want {
+		if want := (driver.Outcome{Status: driver.Waiting, Order: tickets[i].Order, Ahead: ahead, New: true}); o != want {
 			return fmt.Errorf("the ticket of order %d is answered %+v after a loss, want %+v", tickets[i].Order, o, want)
 		}
 	}
@@ -120,7 +120,7 @@ func lostLineFormsAgain(ctx context.Context, h Harness) error {
 		orders = append(orders, ticket.Order)
 	}
 	slices.Sort(orders)
-	o, err := p.stands("at the end", "newcomer", queue.Waiting)
+	o, err := p.stands("at the end", "newcomer", driver.Waiting)
 	if err != nil {
 		return err
 	}
@@ -140,15 +140,15 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	copied := tickets[1]
 	copied.User = "copy"
 	last := got.Outcomes[1].Order
-	for i, v := range []queue.Visit{copied, tickets[1]} {
-		if _, err := p.one(queue.Visit{Kind: queue.Leave, User: "b"}); err != nil {
+	for i, v := range []driver.Visit{copied, tickets[1]} {
+		if _, err := p.one(driver.Visit{Kind: driver.Leave, User: "b"}); err != nil {
 			return err
 		}
 		o, err := p.one(v)
 		if err != nil {
 			return err
 		}
-		if o.Status != queue.Waiting || o.Ahead != 1+i || o.Order <= last {
+		if o.Status != driver.Waiting || o.Ahead != 1+i || o.Order <= last {
 			return fmt.Errorf("a ticket that was used is answered %+v, behind order %d", o, last)
 		}
 		last = o.Order
@@ -165,7 +165,7 @@ func lostTicketCountsOnce(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	here := queue.Visit{Kind: queue.Check, User: "late", Epoch: s.Epoch, Order: got.Outcomes[1].Order, Until: s.Now.Add(time.Hour)}
+	here := driver.Visit{Kind: driver.Check, User: "late", Epoch: s.Epoch, Order: got.Outcomes[1].Order, Until: s.Now.Add(time.Hour)}
 	if o, err = p.one(here); err != nil || o.Order <= last {
 		return fmt.Errorf("order %d of this epoch is answered %+v, behind order %d: %w", here.Order, o, last, orNil(err))
 	}
@@ -193,7 +193,7 @@ func roomSettlesAfterALoss(ctx context.Context, h Harness) error {
 	}
 	if err := steps(
 		func() error { return p.admits("while it settles") },
-		func() error { _, err := p.one(queue.Visit{Kind: queue.Leave, User: "c"}); return err },
+		func() error { _, err := p.one(driver.Visit{Kind: driver.Leave, User: "c"}); return err },
 		func() error { _, err := p.join("newcomer"); return err }, // the line is empty, and all places are free
 		func() error { h.Advance(s.Settling / 2); return nil },
 		func() error { _, err := p.visit(tickets[1], tickets[0]); return err },
@@ -219,12 +219,12 @@ func newcomerBeforeTheFirstTicket(ctx context.Context, h Harness) error {
 		return err
 	}
 	p.r.Threshold = 3
-	heard := [2]queue.Heard{{}, {Epoch: tickets[0].Epoch, At: tickets[0].Until.Add(-time.Minute)}}
-	got, err := p.visitWith(queue.Beats{Heard: heard}, checks("newcomer")...)
+	heard := [2]driver.Heard{{}, {Epoch: tickets[0].Epoch, At: tickets[0].Until.Add(-time.Minute)}}
+	got, err := p.visitWith(driver.Beats{Heard: heard}, checks("newcomer")...)
 	switch {
 	case err != nil:
 		return err
-	case got.Outcomes[0].Status != queue.Waiting || got.Settling <= 0 || got.Settling > p.r.Settle:
+	case got.Outcomes[0].Status != driver.Waiting || got.Settling <= 0 || got.Settling > p.r.Settle:
 		return fmt.Errorf("a newcomer to a room that lost its line: %+v; the room settles for %s", got.Outcomes[0], got.Settling)
 	}
 	return steps(
@@ -248,7 +248,7 @@ func ticketToASettledRoom(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if o.Status != queue.Waiting || o.Order <= tickets[1].Order || o.Ahead != 1 {
+	if o.Status != driver.Waiting || o.Order <= tickets[1].Order || o.Ahead != 1 {
 		return fmt.Errorf("the ticket of order %d is answered %+v, and comes too late", tickets[1].Order, o)
 	}
 	p.r.Threshold = 3
@@ -257,7 +257,7 @@ func ticketToASettledRoom(ctx context.Context, h Harness) error {
 
 // outage makes the store lose its data, and begins the room again after a time in
 // which no process heard of it.
-func (p *player) outage(d time.Duration) (before, after queue.State, err error) {
+func (p *player) outage(d time.Duration) (before, after driver.State, err error) {
 	if before, err = p.state(); err != nil {
 		return before, after, err
 	}
@@ -274,12 +274,12 @@ func (p *player) outage(d time.Duration) (before, after queue.State, err error) 
 
 // counted checks a user with a ticket of an epoch that is over: it counts, and the
 // user is the first, or it does not, and the user is the last.
-func (p *player) counted(when string, v queue.Visit, heard queue.Heard, counts bool) error {
+func (p *player) counted(when string, v driver.Visit, heard driver.Heard, counts bool) error {
 	waiting, err := p.state()
 	if err != nil {
 		return err
 	}
-	got, err := p.visitWith(queue.Beats{Heard: [2]queue.Heard{{}, heard}}, v)
+	got, err := p.visitWith(driver.Beats{Heard: [2]driver.Heard{{}, heard}}, v)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (p *player) counted(when string, v queue.Visit, heard queue.Heard, counts b
 	if counts {
 		ahead = 0
 	}
-	if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want || counts != (o.Order == v.Order) {
+	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want || counts != (o.Order == v.Order) {
 		return fmt.Errorf("a ticket %s is answered %+v, want %+v", when, o, want)
 	}
 	if counts != (got.Settling > 0) {
@@ -305,17 +305,17 @@ func ticketFromBeforeTheLoss(ctx context.Context, h Harness) error {
 		return err
 	}
 	order := before.Now.UnixMicro() - 7
-	ticket := func(user string, until time.Time) queue.Visit {
+	ticket := func(user string, until time.Time) driver.Visit {
 		order--
-		return queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
+		return driver.Visit{Kind: driver.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
 	}
 	return steps(
 		func() error {
-			return p.counted("renewed long before", ticket("old", after.Now.Add(-time.Second)), queue.Heard{}, false)
+			return p.counted("renewed long before", ticket("old", after.Now.Add(-time.Second)), driver.Heard{}, false)
 		},
-		func() error { return p.counted("without a time", ticket("older", time.Time{}), queue.Heard{}, false) },
+		func() error { return p.counted("without a time", ticket("older", time.Time{}), driver.Heard{}, false) },
 		func() error {
-			return p.counted("renewed until the end", ticket("new", after.Now.Add(time.Second)), queue.Heard{}, true)
+			return p.counted("renewed until the end", ticket("new", after.Now.Add(time.Second)), driver.Heard{}, true)
 		},
 	)
 }
@@ -328,16 +328,16 @@ func ticketFromBeforeAnOutage(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	heard := queue.Heard{Epoch: before.Epoch, At: before.Now}
-	early := queue.Heard{Epoch: before.Epoch, At: before.Now.Add(-time.Hour)}
+	heard := driver.Heard{Epoch: before.Epoch, At: before.Now}
+	early := driver.Heard{Epoch: before.Epoch, At: before.Now.Add(-time.Hour)}
 	order := before.Now.UnixMicro() - 7
-	ticket := func(user string, until time.Time) queue.Visit {
+	ticket := func(user string, until time.Time) driver.Visit {
 		order--
-		return queue.Visit{Kind: queue.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
+		return driver.Visit{Kind: driver.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
 	}
 	return steps(
 		func() error { // what is said of the present epoch says nothing of a loss
-			heard := queue.Heard{Epoch: after.Epoch, At: before.Now}
+			heard := driver.Heard{Epoch: after.Epoch, At: before.Now}
 			return p.counted("renewed before an outage that no process saw", ticket("unseen", before.Now.Add(time.Second)), heard, false)
 		},
 		func() error {
@@ -351,7 +351,7 @@ func ticketFromBeforeAnOutage(ctx context.Context, h Harness) error {
 			return err
 		},
 		func() error {
-			got, err := p.visitWith(queue.Beats{Heard: [2]queue.Heard{early}}, ticket("old", before.Now.Add(-time.Second)))
+			got, err := p.visitWith(driver.Beats{Heard: [2]driver.Heard{early}}, ticket("old", before.Now.Add(-time.Second)))
 			if err == nil && got.Outcomes[0].Ahead != got.Waiting-1 {
 				err = fmt.Errorf("a ticket renewed before the outage is answered %+v of %d", got.Outcomes[0], got.Waiting)
 			}
@@ -364,10 +364,10 @@ func ticketFromBeforeAnOutage(ctx context.Context, h Harness) error {
 // its tickets with it.
 func ticketOfALapsedRoom(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
-	before, _, err := p.outage(queue.Lapse + time.Hour)
+	before, _, err := p.outage(driver.Lapse + time.Hour)
 	if err != nil {
 		return err
 	}
-	ticket := queue.Visit{Kind: queue.Check, User: "hoarder", Epoch: before.Epoch, Order: before.Now.UnixMicro() - 7, Until: before.Now.Add(time.Minute)}
-	return p.counted("of a room without a call for a day", ticket, queue.Heard{Epoch: before.Epoch, At: before.Now}, false)
+	ticket := driver.Visit{Kind: driver.Check, User: "hoarder", Epoch: before.Epoch, Order: before.Now.UnixMicro() - 7, Until: before.Now.Add(time.Minute)}
+	return p.counted("of a room without a call for a day", ticket, driver.Heard{Epoch: before.Epoch, At: before.Now}, false)
 }

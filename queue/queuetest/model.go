@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // model is the simplest form of a room: a slice of the waiting users, a map of
 // those inside. It follows a store's answers and says which of them are wrong.
 type model struct {
-	r     queue.Rules
+	r     driver.Rules
 	epoch uint64
 	begun time.Time // of the epoch
 
@@ -72,7 +72,7 @@ var errTooClose = errors.New("too close to call")
 // calls of a step.
 const near, soon = 5 * time.Millisecond, 400 * time.Millisecond
 
-func newModel(r queue.Rules) *model {
+func newModel(r driver.Rules) *model {
 	m := &model{r: r, threshold: r.Threshold}
 	m.empty()
 	return m
@@ -88,9 +88,9 @@ func (m *model) empty() {
 }
 
 // heard follows what a process says of the epochs that it knows.
-func (m *model) heard(b queue.Beats, now time.Time) {
+func (m *model) heard(b driver.Beats, now time.Time) {
 	for _, h := range b.Heard {
-		if h.Epoch != 0 && h.Epoch != m.epoch && h.At.After(m.begun.Add(-queue.Lapse)) && now.Before(m.begun.Add(m.r.Settle)) && h.At.After(m.lost) {
+		if h.Epoch != 0 && h.Epoch != m.epoch && h.At.After(m.begun.Add(-driver.Lapse)) && now.Before(m.begun.Add(m.r.Settle)) && h.At.After(m.lost) {
 			m.lost = h.At
 			if !m.cleared {
 				m.settled = m.begun.Add(m.r.Settle)
@@ -100,7 +100,7 @@ func (m *model) heard(b queue.Beats, now time.Time) {
 }
 
 // counts says whether a ticket counts, which no walk makes too close to call.
-func (m *model) counts(v queue.Visit, now time.Time) (bool, error) {
+func (m *model) counts(v driver.Visit, now time.Time) (bool, error) {
 	if v.Epoch == 0 || v.Epoch == m.epoch || m.cleared || !now.Before(m.begun.Add(m.r.Settle)) {
 		return false, nil
 	}
@@ -185,9 +185,9 @@ func (m *model) open(now time.Time) int {
 }
 
 // visited follows the answer to one visit.
-func (m *model) visited(v queue.Visit, o queue.Outcome, s queue.State) error {
+func (m *model) visited(v driver.Visit, o driver.Outcome, s driver.State) error {
 	want, err := m.expect(v, o, s)
-	if err == nil && o.Status == want.Status && o.Status == queue.Active && (o.Left-want.Left).Abs() < near {
+	if err == nil && o.Status == want.Status && o.Status == driver.Active && (o.Left-want.Left).Abs() < near {
 		want.Left = o.Left
 	}
 	if err == nil && o != want {
@@ -196,80 +196,80 @@ func (m *model) visited(v queue.Visit, o queue.Outcome, s queue.State) error {
 	return err
 }
 
-func (m *model) expect(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
+func (m *model) expect(v driver.Visit, o driver.Outcome, s driver.State) (driver.Outcome, error) {
 	if g := m.inside[v.User]; g != nil {
 		switch {
-		case v.Kind == queue.Leave || v.Kind == queue.Done:
+		case v.Kind == driver.Leave || v.Kind == driver.Done:
 			delete(m.inside, v.User)
 			m.departed++
-			return queue.Outcome{New: true}, nil
-		case v.Kind == queue.Verify && v.Entry != g.order:
-			return queue.Outcome{}, nil
+			return driver.Outcome{New: true}, nil
+		case v.Kind == driver.Verify && v.Entry != g.order:
+			return driver.Outcome{}, nil
 		}
-		return queue.Outcome{Status: queue.Active, Order: g.order, Left: g.ends.Sub(s.Now)}, nil
+		return driver.Outcome{Status: driver.Active, Order: g.order, Left: g.ends.Sub(s.Now)}, nil
 	}
 	if t := m.turns[v.User]; t != nil {
 		return m.turn(t, v, s), nil
 	}
 	if i := m.at(v.User); i >= 0 {
-		if v.Kind == queue.Leave {
+		if v.Kind == driver.Leave {
 			m.line = slices.Delete(m.line, i, i+1)
 			m.departed++
-			return queue.Outcome{New: true}, nil
+			return driver.Outcome{New: true}, nil
 		}
 		m.line[i].heard = s.Now
-		return queue.Outcome{Status: queue.Waiting, Order: m.line[i].order, Ahead: m.called(lined) + i}, nil
+		return driver.Outcome{Status: driver.Waiting, Order: m.line[i].order, Ahead: m.called(lined) + i}, nil
 	}
 	if i := m.among(v.User); i >= 0 {
 		return m.returner(i, v, s.Now), nil
 	}
-	if v.Kind != queue.Check {
-		if v.Kind == queue.Leave {
+	if v.Kind != driver.Check {
+		if v.Kind == driver.Leave {
 			delete(m.kept, m.missed[v.User].order)
 			delete(m.missed, v.User)
 		}
-		return queue.Outcome{}, nil
+		return driver.Outcome{}, nil
 	}
 	return m.arrive(v, o, s)
 }
 
 // turn follows the visit of an entitled user.
-func (m *model) turn(t *turnOf, v queue.Visit, s queue.State) queue.Outcome {
+func (m *model) turn(t *turnOf, v driver.Visit, s driver.State) driver.Outcome {
 	takers, silent := m.before(t.rank())
 	switch v.Kind {
-	case queue.Leave:
+	case driver.Leave:
 		delete(m.turns, v.User)
 		m.departed++
-		return queue.Outcome{New: true}
-	case queue.Check, queue.Heartbeat:
+		return driver.Outcome{New: true}
+	case driver.Check, driver.Heartbeat:
 		if m.open(s.Now) > takers {
 			delete(m.turns, v.User)
 			return m.enter(v.User, t.order, s.Now)
 		}
 		t.last, t.heard, t.silent = s.Now, true, false
 	}
-	return queue.Outcome{Status: queue.Waiting, Order: t.order, Ahead: takers + silent - m.uncounted(t), Turn: true, Returner: t.of == returning}
+	return driver.Outcome{Status: driver.Waiting, Order: t.order, Ahead: takers + silent - m.uncounted(t), Turn: true, Returner: t.of == returning}
 }
 
-func (m *model) enter(user string, order int64, now time.Time) queue.Outcome {
+func (m *model) enter(user string, order int64, now time.Time) driver.Outcome {
 	m.entered++
 	m.inside[user] = &guest{order: order, ends: now.Add(m.r.Active)}
-	return queue.Outcome{Status: queue.Active, Order: order, Left: m.r.Active, New: true, Entered: true}
+	return driver.Outcome{Status: driver.Active, Order: order, Left: m.r.Active, New: true, Entered: true}
 }
 
 // arrive follows a Check of a user outside the room.
-func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Outcome, error) {
+func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) (driver.Outcome, error) {
 	order := int64(0)
 	if kept, err := m.comesBack(v, s.Now); err != nil || kept > 0 {
 		return m.returns(v.User, kept, s.Now), err
 	}
 	ticket, err := m.counts(v, s.Now)
 	if err != nil {
-		return queue.Outcome{}, err
+		return driver.Outcome{}, err
 	}
 	if ticket {
 		if s.Settling <= 0 {
-			return queue.Outcome{}, fmt.Errorf("a ticket comes to a young room, which does not settle")
+			return driver.Outcome{}, fmt.Errorf("a ticket comes to a young room, which does not settle")
 		}
 		m.settled = s.Now.Add(s.Settling)
 		if !m.used[v.Order] {
@@ -278,7 +278,7 @@ func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	}
 	if order == 0 {
 		if order = o.Order; order <= m.top {
-			return queue.Outcome{}, fmt.Errorf("the end of the line has order %d, and order %d was given out", order, m.top)
+			return driver.Outcome{}, fmt.Errorf("the end of the line has order %d, and order %d was given out", order, m.top)
 		}
 	}
 	m.used[order] = true
@@ -289,11 +289,11 @@ func (m *model) arrive(v queue.Visit, o queue.Outcome, s queue.State) (queue.Out
 	}
 	i, _ := slices.BinarySearchFunc(m.line, order, func(w waiter, order int64) int { return int(w.order - order) })
 	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now, v.Lane != ""})
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.called(lined) + i, New: true}, nil
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.called(lined) + i, New: true}, nil
 }
 
 // admitted follows an admission.
-func (m *model) admitted(a queue.Admission) error {
+func (m *model) admitted(a driver.Admission) error {
 	if ends := a.Now.Add(a.Next); ends.Sub(m.tickEnds).Abs() > near {
 		if a.Now.Before(m.tickEnds.Add(-near)) {
 			return fmt.Errorf("a tick was to end at %s, and at %s another one ends at %s", m.tickEnds, a.Now, ends)
@@ -368,7 +368,7 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 }
 
 // state compares the state of the room.
-func (m *model) state(s queue.State) error {
+func (m *model) state(s driver.State) error {
 	settling := max(0, m.settled.Sub(s.Now))
 	_, silent := m.before(behind)
 	if s.Epoch != m.epoch || s.Waiting != len(m.line)+len(m.back)+len(m.turns) || s.Laned != m.called(laned) || s.Returning != len(m.back)+m.called(returning) || s.Active != len(m.inside) || s.Entitled != m.called(lined) || s.Silent != silent ||

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // class says how a turn came: in the line, in a lane, or among the returners.
@@ -68,18 +68,18 @@ func (m *model) waits(user string) bool {
 }
 
 // returner follows the visit of a user among the returners.
-func (m *model) returner(i int, v queue.Visit, now time.Time) queue.Outcome {
-	if v.Kind == queue.Leave {
+func (m *model) returner(i int, v driver.Visit, now time.Time) driver.Outcome {
+	if v.Kind == driver.Leave {
 		m.back = slices.Delete(m.back, i, i+1)
 		m.departed++
-		return queue.Outcome{New: true}
+		return driver.Outcome{New: true}
 	}
 	m.back[i].heard = now
-	return queue.Outcome{Status: queue.Waiting, Order: m.back[i].order, Ahead: m.called(returning) + i, Returner: true}
+	return driver.Outcome{Status: driver.Waiting, Order: m.back[i].order, Ahead: m.called(returning) + i, Returner: true}
 }
 
 // comesBack is the kept order of a user outside, which counts once.
-func (m *model) comesBack(v queue.Visit, now time.Time) (order int64, err error) {
+func (m *model) comesBack(v driver.Visit, now time.Time) (order int64, err error) {
 	if t, ok := m.missed[v.User]; ok {
 		delete(m.missed, v.User)
 		order = t.order
@@ -97,9 +97,9 @@ func (m *model) comesBack(v queue.Visit, now time.Time) (order int64, err error)
 }
 
 // returns follows a user that comes back to a kept order.
-func (m *model) returns(user string, order int64, now time.Time) queue.Outcome {
+func (m *model) returns(user string, order int64, now time.Time) driver.Outcome {
 	if order == 0 {
-		return queue.Outcome{}
+		return driver.Outcome{}
 	}
 	m.returned++
 	if takers, _ := m.before(all); len(m.line)+len(m.back) == 0 && m.open(now) > takers {
@@ -107,12 +107,12 @@ func (m *model) returns(user string, order int64, now time.Time) queue.Outcome {
 	}
 	i, _ := slices.BinarySearchFunc(m.back, order, func(w waiter, order int64) int { return int(w.order - order) })
 	m.back = slices.Insert(m.back, i, waiter{user: user, order: order, heard: now})
-	return queue.Outcome{Status: queue.Waiting, Order: order, Ahead: m.called(returning) + i, New: true, Returner: true}
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.called(returning) + i, New: true, Returner: true}
 }
 
 // turnComes follows one turn, which is that of the first of the line, of the lane or of the
 // returners, and checks that none of them has more or less than its share.
-func (m *model) turnComes(one queue.Admitted) (class, error) {
+func (m *model) turnComes(one driver.Admitted) (class, error) {
 	first := func(w waiter) bool { return w.user == one.User && w.order == one.Order }
 	s := &m.shares
 	s.turns++

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func orderCases() []testCase {
@@ -44,7 +44,7 @@ func orderOfArrival(ctx context.Context, h Harness) error {
 
 func orderWithinACall(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, rules)
-	users := names("u", queue.MaxVisits)
+	users := names("u", driver.MaxVisits)
 	r := random(1)
 	r.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })
 	orders, err := p.join(users...)
@@ -58,9 +58,9 @@ func orderWithinACall(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	want := make([]queue.Admitted, 300)
+	want := make([]driver.Admitted, 300)
 	for i := range want {
-		want[i] = queue.Admitted{User: users[i], Order: orders[i]}
+		want[i] = driver.Admitted{User: users[i], Order: orders[i]}
 	}
 	if !slices.Equal(a.Admitted, want) {
 		return fmt.Errorf("of %s the first 300 are not admitted by order: %v", abbreviate("arrivals", users), a.Admitted)
@@ -80,7 +80,7 @@ func onePlaceEach(ctx context.Context, h Harness) error {
 	}
 	all := slices.Concat(got.Outcomes, again.Outcomes)
 	for i, user := range []int{0, 1, 0, 1, 0, 1, 0} { // which of the first two it is
-		if want := (queue.Outcome{Status: queue.Waiting, Order: all[user].Order, Ahead: user, New: i < 2}); all[i] != want {
+		if want := (driver.Outcome{Status: driver.Waiting, Order: all[user].Order, Ahead: user, New: i < 2}); all[i] != want {
 			return fmt.Errorf("visit %d of two users is answered %+v, want %+v", i, all[i], want)
 		}
 	}
@@ -130,15 +130,15 @@ func aheadIsExact(ctx context.Context, h Harness) error {
 			stay = append(stay, user)
 		}
 	}
-	if _, err := p.visit(visits(queue.Leave, leave...)...); err != nil {
+	if _, err := p.visit(visits(driver.Leave, leave...)...); err != nil {
 		return err
 	}
-	got, err := p.visit(visits(queue.Heartbeat, stay...)...)
+	got, err := p.visit(visits(driver.Heartbeat, stay...)...)
 	if err != nil {
 		return err
 	}
 	for i, o := range got.Outcomes {
-		if o.Status != queue.Waiting || o.Ahead != i || o.New {
+		if o.Status != driver.Waiting || o.Ahead != i || o.New {
 			return fmt.Errorf("%d wait before %s, who is answered %+v", i, stay[i], o)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // changing is a defect of changes.
-func changing(change func(b *backend, c call, change queue.Change) (queue.State, error)) func() *backend {
+func changing(change func(b *backend, c call, change driver.Change) (driver.State, error)) func() *backend {
 	return func() *backend { return &backend{change: change} }
 }
 
@@ -21,7 +21,7 @@ func outsideDefects() []defect {
 func gateDefects() []defect {
 	return []defect{
 		{"lets in who has no position", []string{"gate-lets-positions-in"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				visits = slices.Clone(visits)
 				for i := range visits {
 					if visits[i].Position == 0 {
@@ -31,7 +31,7 @@ func gateDefects() []defect {
 				return c.visit(beats, visits...)
 			}}
 		}},
-		{"lines positions up as they come", []string{"gate-lets-positions-in", "look-in-pages", "gate-switched-off"}, asked(func(b *backend, _ call, v queue.Visit) queue.Visit {
+		{"lines positions up as they come", []string{"gate-lets-positions-in", "look-in-pages", "gate-switched-off"}, asked(func(b *backend, _ call, v driver.Visit) driver.Visit {
 			if v.Position > 0 {
 				b.mu.Lock()
 				b.notes["position"]++
@@ -40,7 +40,7 @@ func gateDefects() []defect {
 			}
 			return v
 		})},
-		{"takes a position twice", []string{"position-counts-once"}, answered(func(b *backend, c call, v queue.Visit, _ queue.State, o *queue.Outcome) {
+		{"takes a position twice", []string{"position-counts-once"}, answered(func(b *backend, c call, v driver.Visit, _ driver.State, o *driver.Outcome) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			at := fmt.Sprint(c.event, v.Position)
@@ -50,17 +50,17 @@ func gateDefects() []defect {
 			b.notes[at] = o.Order
 		})},
 		{"lines a used position up behind those that came", []string{"position-counts-once", "a-shared-position-moves-nobody"}, func() *backend {
-			return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				got, err := c.visit(beats, visits...)
 				for i, v := range visits {
 					b.mu.Lock()
 					highest := max(b.notes[c.event], v.Position)
 					b.mu.Unlock()
-					for err == nil && v.Position > 0 && got.Outcomes[i].Status == queue.Gated {
+					for err == nil && v.Position > 0 && got.Outcomes[i].Status == driver.Gated {
 						highest++
 						v.Position = highest
-						var again queue.Visited
-						again, err = c.visit(queue.Beats{}, v)
+						var again driver.Visited
+						again, err = c.visit(driver.Beats{}, v)
 						got.State, got.Outcomes[i] = again.State, again.Outcomes[0]
 					}
 					b.mu.Lock()
@@ -70,22 +70,22 @@ func gateDefects() []defect {
 				return got, err
 			}}
 		}},
-		{"goes on below the highest position", []string{"gate-switched-off"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"goes on below the highest position", []string{"gate-switched-off"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Gate != nil && !change.Gate.On {
-				change.Gate = &queue.Gate{}
+				change.Gate = &driver.Gate{}
 			}
 			return c.change(change)
 		})},
-		{"begins with positions before those who wait", []string{"gate-lets-positions-in"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"begins with positions before those who wait", []string{"gate-lets-positions-in"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Gate != nil && change.Gate.On {
-				change.Gate = &queue.Gate{On: true, Positions: change.Gate.Positions + 2000}
+				change.Gate = &driver.Gate{On: true, Positions: change.Gate.Positions + 2000}
 			}
 			return c.change(change)
 		})},
-		{"switches on what is on", []string{"gate-switched-twice"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"switches on what is on", []string{"gate-switched-twice"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Gate != nil && change.Gate.On {
-				if _, err := c.change(queue.Change{Gate: &queue.Gate{}}); err != nil {
-					return queue.State{}, err
+				if _, err := c.change(driver.Change{Gate: &driver.Gate{}}); err != nil {
+					return driver.State{}, err
 				}
 			}
 			return c.change(change)
@@ -94,9 +94,9 @@ func gateDefects() []defect {
 }
 
 // hearing is a defect in when a process last heard of an epoch.
-func hearing(change func(h *queue.Heard)) func() *backend {
+func hearing(change func(h *driver.Heard)) func() *backend {
 	return func() *backend {
-		return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+		return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 			for i := range beats.Heard {
 				change(&beats.Heard[i])
 			}
@@ -107,20 +107,20 @@ func hearing(change func(h *queue.Heard)) func() *backend {
 
 func lossDefects() []defect {
 	return []defect{
-		{"keeps who is inside when cleared", []string{"clear-takes-everybody-out", "events-are-apart"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"keeps who is inside when cleared", []string{"clear-takes-everybody-out", "events-are-apart"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			s, err := c.change(change)
 			if change.Clear && err == nil {
-				_, err = c.visit(queue.Beats{}, queue.Visit{User: "u000030"})
+				_, err = c.visit(driver.Beats{}, driver.Visit{User: "u000030"})
 			}
 			return s, err
 		})},
-		{"honours tickets of what was cleared", []string{"cleared-tickets-are-worth-nothing"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+		{"honours tickets of what was cleared", []string{"cleared-tickets-are-worth-nothing"}, answered(func(_ *backend, _ call, v driver.Visit, s driver.State, o *driver.Outcome) {
 			if v.Epoch != 0 && v.Epoch != s.Epoch && o.New {
 				o.Order = v.Order
 			}
 		})},
 		{"settles after clearing", []string{"cleared-tickets-are-worth-nothing"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				got, err := c.visit(beats, visits...)
 				got.Settling = c.r.Settle
 				return got, err
@@ -128,7 +128,7 @@ func lossDefects() []defect {
 		}},
 		{"keeps its epoch when it loses its state", []string{"loss-begins-an-epoch"}, func() *backend {
 			return &backend{
-				look: func(_ *backend, c call, epoch, version uint64) (queue.View, error) {
+				look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
 					v, err := c.look(0, 0)
 					v.Epoch = 7
 					return v, err
@@ -144,45 +144,45 @@ func lossDefects() []defect {
 			}}
 		}},
 		{"does not read tickets", []string{"lost-line-forms-again", "lost-ticket-counts-once", "room-settles-after-a-loss", "ticket-from-before-the-loss", "ticket-from-before-an-outage", "random-walks"},
-			asked(func(_ *backend, _ call, v queue.Visit) queue.Visit {
+			asked(func(_ *backend, _ call, v driver.Visit) driver.Visit {
 				v.Epoch, v.Order = 0, 0
 				return v
 			})},
-		{"takes a ticket twice", []string{"lost-ticket-counts-once", "random-walks"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+		{"takes a ticket twice", []string{"lost-ticket-counts-once", "random-walks"}, answered(func(_ *backend, _ call, v driver.Visit, s driver.State, o *driver.Outcome) {
 			if v.Epoch != 0 && v.Epoch != s.Epoch && o.New {
 				o.Order = v.Order
 			}
 		})},
 		{"gives an order out again", []string{"goes-on-above-what-is-known"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				beats.Highest = 0
 				return c.visit(beats, visits...)
 			}}
 		}},
-		{"does not know tickets of lost writes", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+		{"does not know tickets of lost writes", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v driver.Visit) driver.Visit {
 			if v.Epoch == c.state().Epoch {
 				v.Epoch = 0
 			}
 			return v
 		})},
-		{"takes tickets of lost writes for ever", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+		{"takes tickets of lost writes for ever", []string{"tickets-of-lost-writes"}, asked(func(_ *backend, c call, v driver.Visit) driver.Visit {
 			v.Until = c.state().Now
 			return v
 		})},
-		{"takes a ticket of lost writes twice", []string{"tickets-of-lost-writes", "lost-ticket-counts-once"}, answered(func(_ *backend, _ call, v queue.Visit, s queue.State, o *queue.Outcome) {
+		{"takes a ticket of lost writes twice", []string{"tickets-of-lost-writes", "lost-ticket-counts-once"}, answered(func(_ *backend, _ call, v driver.Visit, s driver.State, o *driver.Outcome) {
 			if v.Epoch == s.Epoch && o.New {
 				o.Order = v.Order
 			}
 		})},
 		{"settles with the first ticket", []string{"newcomer-before-the-first-ticket", "random-walks"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
-				beats.Heard = [2]queue.Heard{}
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+				beats.Heard = [2]driver.Heard{}
 				return c.visit(beats, visits...)
 			}}
 		}},
-		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *queue.Rules) { r.Settle = 0 })},
+		{"does not settle", []string{"room-settles-after-a-loss", "lost-line-forms-again", "random-walks"}, ruled(func(r *driver.Rules) { r.Settle = 0 })},
 		{"takes a ticket whenever it comes", []string{"ticket-to-a-settled-room", "random-walks"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				settle := c.r.Settle
 				c.r.Settle = 1000 * time.Hour
 				got, err := c.visit(beats, visits...)
@@ -191,14 +191,14 @@ func lossDefects() []defect {
 			}}
 		}},
 		{"takes tickets however old", []string{"ticket-from-before-the-loss", "ticket-from-before-an-outage", "ticket-of-a-lapsed-room", "random-walks"},
-			asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
+			asked(func(_ *backend, c call, v driver.Visit) driver.Visit {
 				v.Until = c.state().Now.Add(time.Hour)
 				return v
 			})},
-		{"does not listen when a room was heard of", []string{"ticket-from-before-an-outage", "random-walks"}, hearing(func(h *queue.Heard) { *h = queue.Heard{} })},
+		{"does not listen when a room was heard of", []string{"ticket-from-before-an-outage", "random-walks"}, hearing(func(h *driver.Heard) { *h = driver.Heard{} })},
 		{"forgets when a room was heard of", []string{"ticket-from-before-an-outage"}, func() *backend {
-			return &backend{visit: func(b *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
-				if beats.Heard == [2]queue.Heard{} {
+			return &backend{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+				if beats.Heard == [2]driver.Heard{} {
 					visits = slices.Clone(visits)
 					for i := range visits {
 						visits[i].Epoch = 0
@@ -207,13 +207,13 @@ func lossDefects() []defect {
 				return c.visit(beats, visits...)
 			}}
 		}},
-		{"takes an epoch for lost that is there", []string{"ticket-from-before-an-outage"}, hearing(func(h *queue.Heard) {
+		{"takes an epoch for lost that is there", []string{"ticket-from-before-an-outage"}, hearing(func(h *driver.Heard) {
 			if h.Epoch != 0 {
 				h.Epoch = 1
 			}
 		})},
-		{"believes in a loss after a day without a call", []string{"ticket-of-a-lapsed-room"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
-			if now := c.state().Now; !v.Until.IsZero() && v.Until.Before(now.Add(-queue.Lapse)) {
+		{"believes in a loss after a day without a call", []string{"ticket-of-a-lapsed-room"}, asked(func(_ *backend, c call, v driver.Visit) driver.Visit {
+			if now := c.state().Now; !v.Until.IsZero() && v.Until.Before(now.Add(-driver.Lapse)) {
 				v.Until = now
 			}
 			return v
@@ -224,7 +224,7 @@ func lossDefects() []defect {
 func eventDefects() []defect {
 	return []defect{
 		{"has one room for all events", []string{"events-are-apart"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				c.event = "room"
 				return c.visit(beats, visits...)
 			}}
@@ -232,8 +232,8 @@ func eventDefects() []defect {
 		{"lists no event", []string{"events-are-listed", "events-are-forgotten"}, func() *backend {
 			return &backend{events: func(*backend, call) ([]string, error) { return nil, nil }}
 		}},
-		{"lists whatever it was asked about", []string{"nobody-is-nobody"}, asked(func(_ *backend, c call, v queue.Visit) queue.Visit {
-			if _, err := c.visit(queue.Beats{}, queue.Visit{User: "!"}, queue.Visit{Kind: queue.Leave, User: "!"}); err != nil {
+		{"lists whatever it was asked about", []string{"nobody-is-nobody"}, asked(func(_ *backend, c call, v driver.Visit) driver.Visit {
+			if _, err := c.visit(driver.Beats{}, driver.Visit{User: "!"}, driver.Visit{Kind: driver.Leave, User: "!"}); err != nil {
 				panic(err)
 			}
 			return v
@@ -257,7 +257,7 @@ func eventDefects() []defect {
 			return &backend{events: func(_ *backend, c call) ([]string, error) {
 				events, err := c.store.Events(c.ctx)
 				return slices.DeleteFunc(events, func(event string) bool {
-					c.event, c.r = event, queue.Rules{Batch: 1, Active: 1, Seen: time.Hour, NoShow: 1, Tick: 1, SweepEvery: 1}
+					c.event, c.r = event, driver.Rules{Batch: 1, Active: 1, Seen: time.Hour, NoShow: 1, Tick: 1, SweepEvery: 1}
 					return c.state().Waiting == 0
 				}), err
 			}}

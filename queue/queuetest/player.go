@@ -6,32 +6,32 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // player plays the processes of one event.
 type player struct {
 	ctx   context.Context
 	h     Harness
-	store queue.Store
+	store driver.Store
 	event string
-	r     queue.Rules
+	r     driver.Rules
 }
 
 // rules that most cases use: no user enters at once, and a tick bounds nothing.
-var rules = queue.Rules{
+var rules = driver.Rules{
 	Threshold: 0, Active: 600 * time.Second, Seen: 600 * time.Second, NoShow: 150 * time.Second,
 	Tick: time.Second, Batch: 1_000_000, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 }
 
 // limited is rules with a threshold.
-func limited(threshold int) queue.Rules {
+func limited(threshold int) driver.Rules {
 	r := rules
 	r.Threshold = threshold
 	return r
 }
 
-func newPlayer(ctx context.Context, h Harness, r queue.Rules) *player {
+func newPlayer(ctx context.Context, h Harness, r driver.Rules) *player {
 	return &player{ctx: ctx, h: h, store: h.Store, event: eventName(), r: r}
 }
 
@@ -49,26 +49,26 @@ func names(prefix string, n int) []string {
 	return all
 }
 
-func checks(users ...string) []queue.Visit { return visits(queue.Check, users...) }
+func checks(users ...string) []driver.Visit { return visits(driver.Check, users...) }
 
-func visits(kind queue.Kind, users ...string) []queue.Visit {
-	all := make([]queue.Visit, len(users))
+func visits(kind driver.Kind, users ...string) []driver.Visit {
+	all := make([]driver.Visit, len(users))
 	for i, user := range users {
-		all[i] = queue.Visit{Kind: kind, User: user}
+		all[i] = driver.Visit{Kind: kind, User: user}
 	}
 	return all
 }
 
 // visit makes as many calls as the visits need, and returns the last state with
 // all outcomes.
-func (p *player) visit(all ...queue.Visit) (queue.Visited, error) {
-	return p.visitWith(queue.Beats{}, all...)
+func (p *player) visit(all ...driver.Visit) (driver.Visited, error) {
+	return p.visitWith(driver.Beats{}, all...)
 }
 
-func (p *player) visitWith(b queue.Beats, all ...queue.Visit) (queue.Visited, error) {
-	var sum queue.Visited
+func (p *player) visitWith(b driver.Beats, all ...driver.Visit) (driver.Visited, error) {
+	var sum driver.Visited
 	for first := true; first || len(all) > 0; first = false {
-		n := min(len(all), queue.MaxVisits)
+		n := min(len(all), driver.MaxVisits)
 		got, err := p.store.Visit(p.ctx, p.event, p.r, b, all[:n])
 		if err != nil {
 			return sum, fmt.Errorf("visit: %w", err)
@@ -85,31 +85,31 @@ func (p *player) visitWith(b queue.Beats, all ...queue.Visit) (queue.Visited, er
 			return sum, fmt.Errorf("visit: %w", err)
 		}
 		sum.State, sum.Outcomes = got.State, append(sum.Outcomes, got.Outcomes...)
-		all, b = all[n:], queue.Beats{}
+		all, b = all[n:], driver.Beats{}
 	}
 	return sum, nil
 }
 
 // sensible checks the invariants of every outcome.
-func sensible(o queue.Outcome) error {
-	var want queue.Outcome
+func sensible(o driver.Outcome) error {
+	var want driver.Outcome
 	switch o.Status {
-	case queue.None, queue.Gated:
-		want = queue.Outcome{Status: o.Status, New: o.New}
-	case queue.Waiting:
-		want = queue.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead, Turn: o.Turn && !o.New, Returner: o.Returner}
-	case queue.Active:
-		want = queue.Outcome{Status: o.Status, New: o.New, Entered: o.New, Order: o.Order, Left: o.Left}
+	case driver.None, driver.Gated:
+		want = driver.Outcome{Status: o.Status, New: o.New}
+	case driver.Waiting:
+		want = driver.Outcome{Status: o.Status, New: o.New, Order: o.Order, Ahead: o.Ahead, Turn: o.Turn && !o.New, Returner: o.Returner}
+	case driver.Active:
+		want = driver.Outcome{Status: o.Status, New: o.New, Entered: o.New, Order: o.Order, Left: o.Left}
 	}
-	here := o.Status == queue.Waiting || o.Status == queue.Active
-	if o != want || o.Ahead < 0 || o.Left < 0 || here != (o.Order > 0) || o.Order > 1<<53 || (o.Status == queue.Active) != (o.Left > 0) {
+	here := o.Status == driver.Waiting || o.Status == driver.Active
+	if o != want || o.Ahead < 0 || o.Left < 0 || here != (o.Order > 0) || o.Order > 1<<53 || (o.Status == driver.Active) != (o.Left > 0) {
 		return fmt.Errorf("the outcome is %+v", o)
 	}
 	return nil
 }
 
 // sane checks the invariants of every state.
-func (p *player) sane(s queue.State) error {
+func (p *player) sane(s driver.State) error {
 	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Laned < 0 || s.Returning < 0 ||
 		s.Entitled < 0 || s.Entitled+s.Laned < s.Silent || s.Waiting < s.Entitled+s.Laned+s.Returning ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
@@ -119,30 +119,30 @@ func (p *player) sane(s queue.State) error {
 }
 
 // one makes one visit.
-func (p *player) one(v queue.Visit) (queue.Outcome, error) {
+func (p *player) one(v driver.Visit) (driver.Outcome, error) {
 	got, err := p.visit(v)
 	if err != nil {
-		return queue.Outcome{}, err
+		return driver.Outcome{}, err
 	}
 	return got.Outcomes[0], nil
 }
 
 // state asks for the state of the room, and changes nothing.
-func (p *player) state() (queue.State, error) {
+func (p *player) state() (driver.State, error) {
 	got, err := p.visit()
 	return got.State, err
 }
 
 // admit gives all turns that can come in this tick, in calls of at most MaxChunk.
-func (p *player) admit() (queue.Admission, error) {
-	var sum queue.Admission
+func (p *player) admit() (driver.Admission, error) {
+	var sum driver.Admission
 	for {
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
 		if err != nil {
 			return sum, fmt.Errorf("admit: %w", err)
 		}
-		if len(a.Admitted) > queue.MaxChunk {
-			return sum, fmt.Errorf("one call admits %d, and may %d", len(a.Admitted), queue.MaxChunk)
+		if len(a.Admitted) > driver.MaxChunk {
+			return sum, fmt.Errorf("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
 		}
 		if a.Next <= 0 || a.Next > p.r.Tick {
 			return sum, fmt.Errorf("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
@@ -172,8 +172,8 @@ func (p *player) sweep() (int, error) {
 		if err != nil {
 			return removed, fmt.Errorf("sweep: %w", err)
 		}
-		if s.Removed < 0 || s.Removed > queue.MaxChunk {
-			return removed, fmt.Errorf("one call removes %d, and may %d", s.Removed, queue.MaxChunk)
+		if s.Removed < 0 || s.Removed > driver.MaxChunk {
+			return removed, fmt.Errorf("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
 		}
 		if err := p.sane(s.State); err != nil {
 			return removed, fmt.Errorf("sweep: %w", err)
@@ -188,7 +188,7 @@ func (p *player) sweep() (int, error) {
 	}
 }
 
-func (p *player) change(c queue.Change) (queue.State, error) {
+func (p *player) change(c driver.Change) (driver.State, error) {
 	s, err := p.store.Change(p.ctx, p.event, p.r, c)
 	if err != nil {
 		return s, fmt.Errorf("change: %w", err)
@@ -197,7 +197,7 @@ func (p *player) change(c queue.Change) (queue.State, error) {
 }
 
 func (p *player) threshold(n int) error {
-	s, err := p.change(queue.Change{Threshold: &n})
+	s, err := p.change(driver.Change{Threshold: &n})
 	if err == nil && s.Threshold != n {
 		err = fmt.Errorf("the threshold is %d after it was set to %d", s.Threshold, n)
 	}
@@ -205,7 +205,7 @@ func (p *player) threshold(n int) error {
 }
 
 func (p *player) pause(on bool) error {
-	s, err := p.change(queue.Change{Paused: &on})
+	s, err := p.change(driver.Change{Paused: &on})
 	if err == nil && s.Paused != on {
 		err = fmt.Errorf("paused is %t after it was set to %t", s.Paused, on)
 	}
@@ -213,7 +213,7 @@ func (p *player) pause(on bool) error {
 }
 
 func (p *player) gate(on bool, positions int64) error {
-	s, err := p.change(queue.Change{Gate: &queue.Gate{On: on, Positions: positions}})
+	s, err := p.change(driver.Change{Gate: &driver.Gate{On: on, Positions: positions}})
 	if err == nil && s.Gated != on {
 		err = fmt.Errorf("gated is %t after it was set to %t", s.Gated, on)
 	}

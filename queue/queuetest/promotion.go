@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func promotionCases() []testCase {
@@ -26,9 +26,9 @@ func goesOnAboveWhatIsKnown(ctx context.Context, h Harness) error {
 	for i, user := range []string{"plain", "after", "with a heartbeat", "later"} {
 		all := checks(user)
 		if i == 2 {
-			all = append(all, queue.Visit{Kind: queue.Heartbeat, User: "a"})
+			all = append(all, driver.Visit{Kind: driver.Heartbeat, User: "a"})
 		}
-		known := queue.Beats{Highest: last}
+		known := driver.Beats{Highest: last}
 		if i%2 == 1 {
 			known.Highest = orders[0] // another process knows of less
 		}
@@ -37,7 +37,7 @@ func goesOnAboveWhatIsKnown(ctx context.Context, h Harness) error {
 			return err
 		}
 		o := got.Outcomes[0]
-		if want := (queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: 2 + i, New: true}); o != want || o.Order <= last {
+		if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: 2 + i, New: true}); o != want || o.Order <= last {
 			return fmt.Errorf("%s comes after order %d is known, and is answered %+v", user, last, o)
 		}
 		last = o.Order + int64(i%2)*70_000
@@ -55,17 +55,17 @@ func ticketsOfLostWrites(ctx context.Context, h Harness) error {
 		return err
 	}
 	last := orders[1]
-	got, err := p.visitWith(queue.Beats{Highest: last + 100}, checks("after the loss")...)
+	got, err := p.visitWith(driver.Beats{Highest: last + 100}, checks("after the loss")...)
 	if err != nil {
 		return err
 	}
 	after := got.Outcomes[0].Order
-	ticket := func(user string, order int64, until time.Time) queue.Visit {
-		return queue.Visit{Kind: queue.Check, User: user, Epoch: got.Epoch, Order: order, Until: until}
+	ticket := func(user string, order int64, until time.Time) driver.Visit {
+		return driver.Visit{Kind: driver.Check, User: user, Epoch: got.Epoch, Order: order, Until: until}
 	}
 	soon, ago := got.Now.Add(time.Minute), got.Now.Add(-p.r.Seen-2*time.Second)
 	for _, one := range []struct {
-		v     queue.Visit
+		v     driver.Visit
 		ahead int
 		own   bool
 	}{
@@ -75,13 +75,13 @@ func ticketsOfLostWrites(ctx context.Context, h Harness) error {
 		{ticket("silent", last+30, ago), 6, false},
 		{ticket("given since", after, soon), 7, false},
 		{ticket("last", after+50, soon), 8, true},
-		{queue.Visit{Kind: queue.Check, User: "new"}, 9, false},
+		{driver.Visit{Kind: driver.Check, User: "new"}, 9, false},
 	} {
 		o, err := p.one(one.v)
 		if err != nil {
 			return err
 		}
-		want := queue.Outcome{Status: queue.Waiting, Order: o.Order, Ahead: one.ahead, New: true}
+		want := driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: one.ahead, New: true}
 		if o != want || one.own != (one.v.Order > 0 && o.Order == one.v.Order) {
 			return fmt.Errorf("after orders up to %d were lost, and %d was given, %+v is answered %+v", last+100, after, one.v, o)
 		}

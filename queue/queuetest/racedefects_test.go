@@ -3,7 +3,7 @@ package queuetest_test
 import (
 	"sync"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // meeting lets callers go on two by two, so that both of them act on data that is
@@ -31,8 +31,8 @@ func raceDefects() []defect {
 	return []defect{
 		{"looks for a place, and then takes it", []string{"arrivals-race-for-places"}, func() *backend {
 			var m meeting
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
-				if len(visits) != 1 || visits[0].Kind != queue.Check {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+				if len(visits) != 1 || visits[0].Kind != driver.Check {
 					return c.visit(beats, visits...)
 				}
 				s := c.state()
@@ -45,8 +45,8 @@ func raceDefects() []defect {
 		}},
 		{"looks who is first, and then admits them", []string{"admissions-race"}, func() *backend {
 			var mu sync.Mutex
-			last := map[string]queue.Admission{}
-			return &backend{admit: func(_ *backend, c call) (queue.Admission, error) {
+			last := map[string]driver.Admission{}
+			return &backend{admit: func(_ *backend, c call) (driver.Admission, error) {
 				a, err := c.admit()
 				mu.Lock()
 				defer mu.Unlock()

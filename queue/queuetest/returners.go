@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // returnersTakeEveryFourthTurn, in the order of their places and however many turns come
@@ -84,7 +84,7 @@ func returnersRaiseNoPosition(ctx context.Context, h Harness) error {
 			func() error { return p.threshold(3 * (i + 1)) },
 			func() error { _, err := p.admit(); return err },
 			func() error { return shown.look("after some turns") },
-			func() error { _, err := p.visit(visits(queue.Heartbeat, users...)...); return err },
+			func() error { _, err := p.visit(visits(driver.Heartbeat, users...)...); return err },
 			func() error { return shown.look("after polls of the returners") },
 		); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *positions) look(when string) error {
 		func() error { return s.p.pause(true) },
 		func() error { return s.poll(when) },
 		func() error { return s.p.pause(false) },
-		func() error { _, err := s.p.visit(visits(queue.Heartbeat, s.users...)...); return err },
+		func() error { _, err := s.p.visit(visits(driver.Heartbeat, s.users...)...); return err },
 		func() error { return s.poll(when) },
 	)
 }
@@ -118,14 +118,14 @@ func (s *positions) poll(when string) error {
 	if s.ahead == nil {
 		s.ahead = map[string]int{}
 	}
-	got, err := s.p.visit(visits(queue.Heartbeat, s.users...)...)
+	got, err := s.p.visit(visits(driver.Heartbeat, s.users...)...)
 	if err != nil {
 		return err
 	}
 	before := got.Entitled
 	for i, o := range got.Outcomes {
 		user := s.users[i]
-		if o.Status != queue.Waiting {
+		if o.Status != driver.Waiting {
 			continue
 		}
 		if was, known := s.ahead[user]; known && o.Ahead > was {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func settingsCases() []testCase {
@@ -22,14 +23,14 @@ func settingsCases() []testCase {
 }
 
 // guarded is rules of rooms with settings.
-func guarded(threshold int) queue.Rules {
+func guarded(threshold int) driver.Rules {
 	r := limited(threshold)
 	r.Closed = true
 	return r
 }
 
 // knows brings settings in.
-func (p *player) knows(version int64, c queue.Change) error {
+func (p *player) knows(version int64, c driver.Change) error {
 	c.Settings = &version
 	s, err := p.change(c)
 	if err == nil && (s.Closed || s.Settings < version) {
@@ -54,7 +55,7 @@ func closedUntilTheSettingsAreKnown(ctx context.Context, h Harness) error {
 		func() error { _, err := p.join("a", "b"); return err },
 		func() error { return p.admits("while it is closed") },
 		func() error { return p.closed("with users in line") },
-		func() error { return p.knows(0, queue.Change{}) },
+		func() error { return p.knows(0, driver.Change{}) },
 		func() error { return p.admits("when nothing was set", "a", "b") },
 		func() error { _, err := p.enter("c"); return err },
 		func() error {
@@ -74,9 +75,9 @@ func nothingSetKeepsAPause(ctx context.Context, h Harness) error {
 		func() error { return p.pause(true) },
 		func() error { _, err := p.join("a"); return err },
 		func() error { p.r.Closed = true; return p.closed("with settings") },
-		func() error { return p.knows(0, queue.Change{}) },
+		func() error { return p.knows(0, driver.Change{}) },
 		func() error { return p.admits("while it is paused") },
-		func() error { return p.knows(1, queue.Change{Paused: new(false)}) },
+		func() error { return p.knows(1, driver.Change{Paused: new(false)}) },
 		func() error { return p.admits("when the pause is over", "a") },
 	)
 }
@@ -91,17 +92,17 @@ func olderSettingsChangeNothing(ctx context.Context, h Harness) error {
 		return err
 	}
 	return steps(
-		func() error { return p.knows(5, queue.Change{Threshold: new(7), Paused: new(true)}) },
+		func() error { return p.knows(5, driver.Change{Threshold: new(7), Paused: new(true)}) },
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(4, queue.Change{Threshold: new(9), Paused: new(false)}) },
+		func() error { return p.knows(4, driver.Change{Threshold: new(9), Paused: new(false)}) },
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(0, queue.Change{}) },
+		func() error { return p.knows(0, driver.Change{}) },
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(5, queue.Change{Threshold: new(7), Paused: new(true)}) }, // once more
+		func() error { return p.knows(5, driver.Change{Threshold: new(7), Paused: new(true)}) }, // once more
 		func() error { return expect(5, 7, true) },
-		func() error { return p.knows(6, queue.Change{Threshold: new(2), Paused: new(false)}) },
+		func() error { return p.knows(6, driver.Change{Threshold: new(2), Paused: new(false)}) },
 		func() error { return expect(6, 2, false) },
-		func() error { _, err := p.change(queue.Change{Clear: true, Settings: new(int64(3))}); return err },
+		func() error { _, err := p.change(driver.Change{Clear: true, Settings: new(int64(3))}); return err },
 		func() error { return expect(6, 2, false) },
 	)
 }
@@ -130,26 +131,26 @@ func switched(on *bool) string {
 func challengeOfOperatorsHolds(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, withLanes(queue.Lane{Name: "member", Share: 0.1}))
 	on, off := new(true), new(false)
-	sets := func(c queue.Change) error { _, err := p.change(c); return err }
+	sets := func(c driver.Change) error { _, err := p.change(c); return err }
 	return steps(
 		func() error { return p.expectChallenge("at first", nil) },
-		func() error { return sets(queue.Change{Challenge: on}) },
+		func() error { return sets(driver.Change{Challenge: on}) },
 		func() error { return p.expectChallenge("without settings", on) },
-		func() error { return sets(queue.Change{Paused: off}) },
-		func() error { return sets(queue.Change{Clear: true}) },
+		func() error { return sets(driver.Change{Paused: off}) },
+		func() error { return sets(driver.Change{Clear: true}) },
 		func() error { return p.expectChallenge("after a change without it and a clear", on) },
 		func() error { p.r.Closed = true; return p.closed("with settings") },
 		func() error { return p.expectChallenge("before the settings are known", on) },
-		func() error { return p.knows(1, queue.Change{Paused: off}) },
+		func() error { return p.knows(1, driver.Change{Paused: off}) },
 		func() error { return p.expectChallenge("after settings without it", nil) },
-		func() error { return p.knows(3, queue.Change{Challenge: off}) },
+		func() error { return p.knows(3, driver.Change{Challenge: off}) },
 		func() error { return p.expectChallenge("after it was turned off", off) },
-		func() error { return sets(queue.Change{Challenge: on, Settings: new(int64(2))}) },
+		func() error { return sets(driver.Change{Challenge: on, Settings: new(int64(2))}) },
 		func() error { return p.expectChallenge("after older settings", off) },
 		func() error {
-			return p.knows(4, queue.Change{Challenge: on, Shares: map[string]float64{"member": 0.5}})
+			return p.knows(4, driver.Change{Challenge: on, Shares: map[string]float64{"member": 0.5}})
 		},
-		func() error { return sets(queue.Change{Threshold: new(5), Stock: &queue.Stock{}}) },
+		func() error { return sets(driver.Change{Threshold: new(5), Stock: &driver.Stock{}}) },
 		func() error { return p.expectChallenge("beside shares of lanes", on) },
 		func() error {
 			s, err := p.state()
@@ -158,7 +159,7 @@ func challengeOfOperatorsHolds(ctx context.Context, h Harness) error {
 			}
 			return err
 		},
-		func() error { return p.knows(5, queue.Change{Shares: map[string]float64{"member": 0.2}}) },
+		func() error { return p.knows(5, driver.Change{Shares: map[string]float64{"member": 0.2}}) },
 		func() error { return p.expectChallenge("after settings with shares alone", nil) },
 	)
 }
@@ -168,7 +169,7 @@ func aLossClosesTheRoom(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, guarded(1000))
 	return steps(
 		func() error {
-			return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true), Challenge: new(true)})
+			return p.knows(3, driver.Change{Threshold: new(2), Paused: new(true), Challenge: new(true)})
 		},
 		func() error { _, err := p.join("a", "b", "c"); return err },
 		func() error { return h.Lose(ctx) },
@@ -177,11 +178,11 @@ func aLossClosesTheRoom(ctx context.Context, h Harness) error {
 		func() error { return p.admits("after a loss") },
 		func() error { return p.expectChallenge("after a loss", nil) },
 		func() error {
-			return p.knows(3, queue.Change{Threshold: new(2), Paused: new(true), Challenge: new(true)})
+			return p.knows(3, driver.Change{Threshold: new(2), Paused: new(true), Challenge: new(true)})
 		},
 		func() error { return p.expectChallenge("after a loss, with settings", new(true)) },
 		func() error { return p.admits("after a loss of a paused room") },
-		func() error { return p.knows(4, queue.Change{Threshold: new(2), Paused: new(false)}) },
+		func() error { return p.knows(4, driver.Change{Threshold: new(2), Paused: new(false)}) },
 		func() error { return p.admits("after the pause", "b", "a") },
 	)
 }

@@ -6,18 +6,18 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // snapshot is a process's copy of the line, by Look.
 type snapshot struct {
 	epoch, version uint64
-	blocks         map[int64]queue.Block
+	blocks         map[int64]driver.Block
 	looks, full    int // of the last refresh
 }
 
 // refresh looks until there is no more, and returns the last state.
-func (s *snapshot) refresh(p *player) (queue.State, error) {
+func (s *snapshot) refresh(p *player) (driver.State, error) {
 	s.looks, s.full = 0, 0
 	for {
 		v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
@@ -39,10 +39,10 @@ func (s *snapshot) refresh(p *player) (queue.State, error) {
 	}
 }
 
-func (s *snapshot) apply(v queue.View) error {
+func (s *snapshot) apply(v driver.View) error {
 	fresh := s.epoch == v.Epoch && s.version != 0
 	switch {
-	case len(v.Blocks) > queue.MaxBlocks:
+	case len(v.Blocks) > driver.MaxBlocks:
 		return fmt.Errorf("%d blocks in one answer", len(v.Blocks))
 	case !fresh && !v.Full:
 		return fmt.Errorf("version %d of epoch %d is answered with changes of epoch %d", s.version, s.epoch, v.Epoch)
@@ -50,16 +50,16 @@ func (s *snapshot) apply(v queue.View) error {
 		return fmt.Errorf("version %d is answered with version %d", s.version, v.Version)
 	case v.More && len(v.Blocks) == 0:
 		return fmt.Errorf("no blocks, and yet more of them: version %d", v.Version)
-	case !slices.IsSortedFunc(v.Blocks, func(a, b queue.Block) int { return int(a.Number - b.Number) }):
+	case !slices.IsSortedFunc(v.Blocks, func(a, b driver.Block) int { return int(a.Number - b.Number) }):
 		return fmt.Errorf("the blocks are not in the order of their numbers")
 	}
 	s.looks++
 	if v.Full {
 		s.full++
-		s.blocks = map[int64]queue.Block{}
+		s.blocks = map[int64]driver.Block{}
 	}
 	for _, b := range v.Blocks {
-		if b.Bits == [queue.BlockSize / 64]uint64{} {
+		if b.Bits == [driver.BlockSize / 64]uint64{} {
 			delete(s.blocks, b.Number)
 		} else {
 			s.blocks[b.Number] = b
@@ -75,7 +75,7 @@ func (s *snapshot) orders() []int64 {
 	for _, number := range slices.Sorted(maps.Keys(s.blocks)) {
 		for i, word := range s.blocks[number].Bits {
 			for ; word != 0; word &= word - 1 {
-				all = append(all, number*queue.BlockSize+int64(64*i+bits.TrailingZeros64(word)))
+				all = append(all, number*driver.BlockSize+int64(64*i+bits.TrailingZeros64(word)))
 			}
 		}
 	}

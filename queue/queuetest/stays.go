@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func stayCases() []testCase {
@@ -39,9 +39,9 @@ func (p *player) ended(when string, came int64, lengths ...time.Duration) error 
 	if err != nil {
 		return err
 	}
-	var want [queue.StayBuckets]int64
+	var want [driver.StayBuckets]int64
 	for _, d := range lengths {
-		want[queue.StayBucket(d)]++
+		want[driver.StayBucket(d)]++
 	}
 	if s.Stays == nil || s.Stays.Ended != want || s.Stays.Came != came {
 		return fmt.Errorf("%s the stays are %+v, want %d that came, and lengths of %v", when, s.Stays, came, lengths)
@@ -50,7 +50,7 @@ func (p *player) ended(when string, came int64, lengths ...time.Duration) error 
 }
 
 // counted is how many users inside the stays tell of.
-func counted(s *queue.Stays) (users int) {
+func counted(s *driver.Stays) (users int) {
 	if s == nil {
 		return 0
 	}
@@ -64,8 +64,8 @@ func counted(s *queue.Stays) (users int) {
 // lengths are far from the ends of their buckets.
 func staysAreCounted(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(2))
-	leave := func(kind queue.Kind, user string) func() error {
-		return func() error { _, err := p.one(queue.Visit{Kind: kind, User: user}); return err }
+	leave := func(kind driver.Kind, user string) func() error {
+		return func() error { _, err := p.one(driver.Visit{Kind: kind, User: user}); return err }
 	}
 	later := func(d time.Duration) func() error {
 		return func() error { h.Advance(d); return nil }
@@ -79,17 +79,17 @@ func staysAreCounted(ctx context.Context, h Harness) error {
 		func() error { _, err := p.join("c", "d"); return err },
 		func() error { return p.inside("with two inside", 120*second, 0) },
 		later(100*second),
-		leave(queue.Done, "a"),
+		leave(driver.Done, "a"),
 		func() error { return p.ended("after a was done", 0, 220*second) },
 		func() error { return p.calls("one place", "c") },
 		func() error { return p.inside("with one whose turn has come", 100*second) },
 		later(10*second),
-		func() error { _, err := p.stands("who came", "c", queue.Active); return err },
+		func() error { _, err := p.stands("who came", "c", driver.Active); return err },
 		func() error { return p.inside("after c came", 110*second, 0) },
-		leave(queue.Leave, "b"),
+		leave(driver.Leave, "b"),
 		func() error { return p.ended("after b left", 1, 220*second, 110*second) },
 		func() error { return p.calls("another place", "d") },
-		leave(queue.Leave, "d"),
+		leave(driver.Leave, "d"),
 		func() error { return p.ended("after d left without a place", 1, 220*second, 110*second) },
 		later(p.r.Active+second),
 		func() error { return p.admits("after all times are over") },
@@ -97,14 +97,14 @@ func staysAreCounted(ctx context.Context, h Harness) error {
 		func() error { return p.ended("after c's time was over", 1, 220*second, 110*second, p.r.Active) },
 		func() error {
 			s, err := p.state()
-			told := queue.Stays{Active: p.r.Active, NoShow: p.r.NoShow, Tick: p.r.Tick, Batch: p.r.Batch}
+			told := driver.Stays{Active: p.r.Active, NoShow: p.r.NoShow, Tick: p.r.Tick, Batch: p.r.Batch}
 			if got := s.Stays; err == nil && (got.Active != told.Active || got.NoShow != told.NoShow || got.Tick != told.Tick || got.Batch != told.Batch || got.Over < 13*time.Minute) {
 				err = fmt.Errorf("the stays by the rules %+v are %+v", p.r, got)
 			}
 			return err
 		},
 		func() error { _, err := p.enter("e"); return err },
-		func() error { _, err := p.change(queue.Change{Clear: true}); return err },
+		func() error { _, err := p.change(driver.Change{Clear: true}); return err },
 		func() error { return p.inside("after clearing") },
 		func() error { return p.ended("after clearing", 0) },
 	)
@@ -114,11 +114,11 @@ func staysAreCounted(ctx context.Context, h Harness) error {
 // as may be inside.
 func staysBeginAnew(ctx context.Context, h Harness) error {
 	p := newPlayer(ctx, h, limited(1))
-	const users, each = 5000, queue.MaxVisits / 2
+	const users, each = 5000, driver.MaxVisits / 2
 	for from := 0; from < users; from += each {
-		var all []queue.Visit
+		var all []driver.Visit
 		for _, user := range names(fmt.Sprint("u", from, "-"), each) {
-			all = append(all, queue.Visit{Kind: queue.Check, User: user}, queue.Visit{Kind: queue.Done, User: user})
+			all = append(all, driver.Visit{Kind: driver.Check, User: user}, driver.Visit{Kind: driver.Done, User: user})
 		}
 		got, err := p.visit(all...)
 		if err != nil {

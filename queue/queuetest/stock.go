@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func stockCases() []testCase {
@@ -21,7 +21,7 @@ func stockCases() []testCase {
 
 // left tells the stock.
 func (p *player) left(n int) error {
-	s, err := p.change(queue.Change{Stock: &queue.Stock{Known: true, Left: n}})
+	s, err := p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: n}})
 	if err == nil && (!s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now)) {
 		err = fmt.Errorf("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
 	}
@@ -30,7 +30,7 @@ func (p *player) left(n int) error {
 
 // unknown tells that the stock is not known.
 func (p *player) unknown() error {
-	s, err := p.change(queue.Change{Stock: &queue.Stock{}})
+	s, err := p.change(driver.Change{Stock: &driver.Stock{}})
 	if err == nil && (s.Stock.Known || s.Stock.Left != 0 || s.Stock.At.IsZero()) {
 		err = fmt.Errorf("it was told that the stock is not known, and the room is %+v", s)
 	}
@@ -38,7 +38,7 @@ func (p *player) unknown() error {
 }
 
 func (p *player) leave(users ...string) func() error {
-	return func() error { _, err := p.visit(visits(queue.Leave, users...)...); return err }
+	return func() error { _, err := p.visit(visits(driver.Leave, users...)...); return err }
 }
 
 // stockBoundsThePlaces: of newcomers, and of users in line, as the threshold does.
@@ -56,10 +56,10 @@ func stockBoundsThePlaces(ctx context.Context, h Harness) error {
 		func() error { return p.left(3) },
 		func() error { return p.admits("of a stock that fell") },
 		func() error { return p.threshold(4) },
-		func() error { return p.left(queue.MaxStock) },
+		func() error { return p.left(driver.MaxStock) },
 		func() error { return p.admits("up to the threshold", "e") },
 		func() error { return p.left(2) },
-		func() error { _, err := p.change(queue.Change{Clear: true}); return err },
+		func() error { _, err := p.change(driver.Change{Clear: true}); return err },
 		func() error { _, err := p.enter("x", "y"); return err },
 		func() error { _, err := p.join("z"); return err },
 		func() error { return p.admits("after clearing") },
@@ -80,17 +80,17 @@ func anEmptyHouseAdmitsNobody(ctx context.Context, h Harness) error {
 		func() error { return p.left(2) },
 		func() error { return p.calls("two turns", "a", "b") },
 		func() error { return p.left(0) },
-		p.waits(queue.Check, "a", orders[0], 0),
-		p.waits(queue.Heartbeat, "b", orders[1], 1),
+		p.waits(driver.Check, "a", orders[0], 0),
+		p.waits(driver.Heartbeat, "b", orders[1], 1),
 		func() error { return p.calls("an empty house") },
 		func() error { return p.left(1) },
-		p.waits(queue.Check, "b", orders[1], 1),
-		p.takes(queue.Check, "a", orders[0]),
-		p.waits(queue.Check, "b", orders[1], 0),
+		p.waits(driver.Check, "b", orders[1], 1),
+		p.takes(driver.Check, "a", orders[0]),
+		p.waits(driver.Check, "b", orders[1], 0),
 		func() error { return p.left(3) },
 		func() error { return p.calls("one more", "c") },
-		p.takes(queue.Check, "b", orders[1]),
-		p.takes(queue.Check, "c", orders[2]),
+		p.takes(driver.Check, "b", orders[1]),
+		p.takes(driver.Check, "c", orders[2]),
 	)
 }
 
@@ -113,7 +113,7 @@ func leavingReturnsNoStock(ctx context.Context, h Harness) error {
 }
 
 // stocked is rules of rooms with a stock.
-func stocked(threshold int) queue.Rules {
+func stocked(threshold int) driver.Rules {
 	r := limited(threshold)
 	r.Stocked = true
 	return r
@@ -142,7 +142,7 @@ func aLossForgetsTheStock(ctx context.Context, h Harness) error {
 		func() error { _, err := p.join("b"); return err },
 		func() error {
 			s, err := p.state()
-			if err == nil && s.Stock != (queue.Stock{}) {
+			if err == nil && s.Stock != (driver.Stock{}) {
 				err = fmt.Errorf("after a loss the stock is %+v", s.Stock)
 			}
 			return err
@@ -159,7 +159,7 @@ func stockInRandomOrder(ctx context.Context, h Harness) error {
 	p, src := newPlayer(ctx, h, limited(6)), random(23)
 	users := names("u", 20)
 	may := 6 // entries until the next answer
-	follow := func(all []queue.Visit) error {
+	follow := func(all []driver.Visit) error {
 		got, err := p.visit(all...)
 		for i, o := range got.Outcomes {
 			if o.Entered {
@@ -181,14 +181,14 @@ func stockInRandomOrder(ctx context.Context, h Harness) error {
 		case n < 5:
 			err = follow(checks(user))
 		case n < 7:
-			err = follow(visits(queue.Done, user))
+			err = follow(visits(driver.Done, user))
 		case n < 9:
-			var a queue.Admission
+			var a driver.Admission
 			if a, err = p.admit(); err == nil && len(a.Admitted) > 0 && a.Entitled > max(0, may) {
 				err = fmt.Errorf("%d turns come for %d places: %+v", len(a.Admitted), may, a.State)
 			}
 		default:
-			var s queue.State
+			var s driver.State
 			if s, err = p.state(); err == nil {
 				left := src.IntN(10)
 				may = left - s.Active
@@ -199,7 +199,7 @@ func stockInRandomOrder(ctx context.Context, h Harness) error {
 			return err
 		}
 	}
-	may = queue.MaxStock
+	may = driver.MaxStock
 	return steps(
 		func() error { return p.unknown() },
 		func() error { return p.threshold(len(users)) },

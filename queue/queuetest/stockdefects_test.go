@@ -1,13 +1,15 @@
 package queuetest_test
 
-import "github.com/millrace-go/millrace/queue"
+import (
+	"github.com/millrace-go/millrace/queue/driver"
+)
 
 func stockDefects() []defect {
 	return []defect{
-		{"keeps the stock, and does not follow it", []string{"stock-bounds-the-places", "an-empty-house-admits-nobody", "stock-in-random-order"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"keeps the stock, and does not follow it", []string{"stock-bounds-the-places", "an-empty-house-admits-nobody", "stock-in-random-order"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			told := change.Stock
 			if told != nil && told.Known {
-				change.Stock = &queue.Stock{Known: true, Left: queue.MaxStock}
+				change.Stock = &driver.Stock{Known: true, Left: driver.MaxStock}
 			}
 			s, err := c.change(change)
 			if told != nil {
@@ -17,35 +19,35 @@ func stockDefects() []defect {
 		})},
 		{"admits before the stock is told", []string{"closed-until-the-stock-is-told", "a-loss-forgets-the-stock"}, func() *backend {
 			return &backend{
-				visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+				visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 					c.r.Stocked = false
 					return c.visit(beats, visits...)
 				},
-				admit: func(_ *backend, c call) (queue.Admission, error) {
+				admit: func(_ *backend, c call) (driver.Admission, error) {
 					c.r.Stocked = false
 					return c.admit()
 				},
 			}
 		}},
 		{"takes who has gone for one that did not buy", []string{"leaving-returns-no-stock", "stock-in-random-order"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 				got, err := c.visit(beats, visits...)
 				if err == nil && got.Stock.Known {
-					_, err = c.change(queue.Change{Stock: &got.Stock})
+					_, err = c.change(driver.Change{Stock: &got.Stock})
 				}
 				return got, err
 			}}
 		}},
-		{"forgets the stock when it is cleared", []string{"stock-bounds-the-places"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"forgets the stock when it is cleared", []string{"stock-bounds-the-places"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Clear {
-				change.Stock = &queue.Stock{}
+				change.Stock = &driver.Stock{}
 			}
 			return c.change(change)
 		})},
-		{"takes an unknown stock for an empty one", []string{"stock-bounds-the-places", "closed-until-the-stock-is-told"}, changing(func(_ *backend, c call, change queue.Change) (queue.State, error) {
+		{"takes an unknown stock for an empty one", []string{"stock-bounds-the-places", "closed-until-the-stock-is-told"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			unknown := change.Stock != nil && !change.Stock.Known
 			if unknown {
-				change.Stock = &queue.Stock{Known: true}
+				change.Stock = &driver.Stock{Known: true}
 			}
 			s, err := c.change(change)
 			s.Stock.Known = s.Stock.Known && !unknown

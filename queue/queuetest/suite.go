@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Harness is a store, with the means that the suite needs. The suite's events have
 // random names, so that others may use the same server.
 type Harness struct {
 	// Store under test; required.
-	Store queue.Store
+	Store driver.Store
 	// Peers are the same store as other processes see it; Store alone when empty.
-	Peers []queue.Store
+	Peers []driver.Store
 	// Advance moves the store's clock forward; nil when it cannot be. The clock may
 	// go on by itself or stand still between two calls.
 	Advance func(d time.Duration)
@@ -32,7 +32,7 @@ type Harness struct {
 const (
 	NeedClock conformance.Need = "the store's clock cannot be moved (Harness.Advance is nil)"
 	NeedLoss  conformance.Need = "the store cannot lose its state (Harness.Lose is nil)"
-	NeedDraw  conformance.Need = "rooms cannot open at a time (the store is no queue.Drawer)"
+	NeedDraw  conformance.Need = "rooms cannot open at a time (the store is no driver.Drawer)"
 )
 
 type testCase = conformance.Case[Harness]
@@ -51,7 +51,7 @@ func Suite() conformance.Suite[Harness] {
 			clearCases(), gateCases(), settingsCases(), stockCases(), drawCases(), lossCases(), promotionCases(), eventCases(), callCases(), concurrentCases(), walkCases(),
 		),
 		Lacks: func(h Harness, n conformance.Need) bool {
-			_, draws := h.Store.(queue.Drawer)
+			_, draws := h.Store.(driver.Drawer)
 			return n == NeedClock && h.Advance == nil || n == NeedLoss && h.Lose == nil || n == NeedDraw && !draws
 		},
 		Complete: func(_ context.Context, h Harness) (Harness, error) { return complete(h), nil },
@@ -60,7 +60,7 @@ func Suite() conformance.Suite[Harness] {
 
 func complete(h Harness) Harness {
 	if len(h.Peers) == 0 {
-		h.Peers = []queue.Store{h.Store}
+		h.Peers = []driver.Store{h.Store}
 	}
 	return h
 }

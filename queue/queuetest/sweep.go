@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func sweepCases() []testCase {
@@ -40,7 +40,7 @@ func sweepRemovesTheSilent(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	b := queue.Beats{Epoch: s.Epoch}
+	b := driver.Beats{Epoch: s.Epoch}
 	for i := range orders {
 		if i%4 == 1 {
 			b.Orders = append(b.Orders, orders[i])
@@ -48,10 +48,10 @@ func sweepRemovesTheSilent(ctx context.Context, h Harness) error {
 	}
 	alive := func(d time.Duration) error {
 		h.Advance(d)
-		if _, err := p.visitWith(b, visits(queue.Check, checking...)...); err != nil {
+		if _, err := p.visitWith(b, visits(driver.Check, checking...)...); err != nil {
 			return err
 		}
-		_, err := p.visit(visits(queue.Heartbeat, asking...)...)
+		_, err := p.visit(visits(driver.Heartbeat, asking...)...)
 		return err
 	}
 	swept := func(when string, want int) error {
@@ -70,12 +70,12 @@ func sweepRemovesTheSilent(ctx context.Context, h Harness) error {
 		func() error { return alive(20*time.Second + precision) },
 		func() error { return swept("after the grace", 300) },
 		func() error {
-			got, err := p.visit(visits(queue.Heartbeat, users...)...)
+			got, err := p.visit(visits(driver.Heartbeat, users...)...)
 			if err != nil {
 				return err
 			}
 			for i, o := range got.Outcomes {
-				if want := i%4 != 0; (o.Status == queue.Waiting) != want || want && o.Ahead != i/4*3+i%4-1 {
+				if want := i%4 != 0; (o.Status == driver.Waiting) != want || want && o.Ahead != i/4*3+i%4-1 {
 					return fmt.Errorf("%s, the %d. of 1,200 who came, is answered %+v after a sweep of every fourth", users[i], i+1, o)
 				}
 			}
@@ -111,7 +111,7 @@ func sweepInChunks(ctx context.Context, h Harness) error {
 			return err
 		}
 		calls++
-		if removed += s.Removed; s.Removed > queue.MaxChunk || s.Waiting != 2601-removed || s.Swept != int64(removed) {
+		if removed += s.Removed; s.Removed > driver.MaxChunk || s.Waiting != 2601-removed || s.Swept != int64(removed) {
 			return fmt.Errorf("call %d of a sweep of 2,600 removes %d after %d, and the room is %+v", calls, s.Removed, removed-s.Removed, s.State)
 		}
 		if s.Done {
@@ -122,7 +122,7 @@ func sweepInChunks(ctx context.Context, h Harness) error {
 		}
 		from = s.Next
 	}
-	o, err := p.stands("after the sweep", "new", queue.Waiting)
+	o, err := p.stands("after the sweep", "new", driver.Waiting)
 	if err == nil && o.Ahead != 0 {
 		err = fmt.Errorf("alone in the line with %d ahead", o.Ahead)
 	}
@@ -167,13 +167,13 @@ func beatsThatDoNothing(ctx context.Context, h Harness) error {
 	for range 4 {
 		h.Advance(p.r.Seen / 3)
 		odd := []int64{orders[0], 1, orders[2] + 1, orders[2] + 5000, 1 << 53}
-		if _, err := p.visitWith(queue.Beats{Epoch: s.Epoch + 1, Orders: orders}); err != nil {
+		if _, err := p.visitWith(driver.Beats{Epoch: s.Epoch + 1, Orders: orders}); err != nil {
 			return err
 		}
-		if _, err := p.visitWith(queue.Beats{Orders: orders}); err != nil {
+		if _, err := p.visitWith(driver.Beats{Orders: orders}); err != nil {
 			return err
 		}
-		if _, err := p.visitWith(queue.Beats{Epoch: s.Epoch, Orders: odd}); err != nil {
+		if _, err := p.visitWith(driver.Beats{Epoch: s.Epoch, Orders: odd}); err != nil {
 			return err
 		}
 	}
@@ -183,6 +183,6 @@ func beatsThatDoNothing(ctx context.Context, h Harness) error {
 	if err := p.counts("after that", 1, 0, 0); err != nil {
 		return err
 	}
-	_, err = p.stands("after its beats", users[0], queue.Waiting)
+	_, err = p.stands("after its beats", users[0], driver.Waiting)
 	return err
 }

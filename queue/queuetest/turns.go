@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func turnCases() []testCase {
@@ -21,10 +21,10 @@ func turnCases() []testCase {
 }
 
 // waits expects that a user whose turn has come waits for a place.
-func (p *player) waits(kind queue.Kind, user string, order int64, ahead int) func() error {
+func (p *player) waits(kind driver.Kind, user string, order int64, ahead int) func() error {
 	return func() error {
-		o, err := p.one(queue.Visit{Kind: kind, User: user})
-		if want := (queue.Outcome{Status: queue.Waiting, Order: order, Ahead: ahead, Turn: true}); err == nil && o != want {
+		o, err := p.one(driver.Visit{Kind: kind, User: user})
+		if want := (driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, Turn: true}); err == nil && o != want {
 			err = fmt.Errorf("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
 		}
 		return err
@@ -32,10 +32,10 @@ func (p *player) waits(kind queue.Kind, user string, order int64, ahead int) fun
 }
 
 // takes expects that a user whose turn has come takes a place.
-func (p *player) takes(kind queue.Kind, user string, order int64) func() error {
+func (p *player) takes(kind driver.Kind, user string, order int64) func() error {
 	return func() error {
-		o, err := p.one(queue.Visit{Kind: kind, User: user})
-		if want := (queue.Outcome{Status: queue.Active, Order: order, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
+		o, err := p.one(driver.Visit{Kind: kind, User: user})
+		if want := (driver.Outcome{Status: driver.Active, Order: order, Left: p.r.Active, New: true, Entered: true}); err == nil && o != want {
 			err = fmt.Errorf("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
 		}
 		return err
@@ -51,31 +51,31 @@ func turnTakesAPlace(ctx context.Context, h Harness) error {
 		return err
 	}
 	leave := func(users ...string) func() error {
-		return func() error { _, err := p.visit(visits(queue.Leave, users...)...); return err }
+		return func() error { _, err := p.visit(visits(driver.Leave, users...)...); return err }
 	}
 	return steps(
 		func() error { return p.threshold(4) },
 		func() error { return p.calls("four places", users[:4]...) },
 		func() error { return p.counts("after four turns", 8, 0, 4) },
 		func() error { return p.calls("four takers of four places") },
-		func() error { _, err := p.stands("behind four", users[4], queue.Waiting); return err },
+		func() error { _, err := p.stands("behind four", users[4], driver.Waiting); return err },
 		leave(users[4:]...),
 		func() error { _, err := p.join("late"); return err }, // all places have a taker
-		p.takes(queue.Check, users[0], orders[0]),
-		p.takes(queue.Heartbeat, users[1], orders[1]),
+		p.takes(driver.Check, users[0], orders[0]),
+		p.takes(driver.Heartbeat, users[1], orders[1]),
 		func() error { return p.counts("after two of them polled", 3, 2, 2) },
 		func() error { return p.threshold(2) },
-		p.waits(queue.Done, users[3], orders[3], 1),
-		p.waits(queue.Check, users[3], orders[3], 1),
-		p.waits(queue.Heartbeat, users[2], orders[2], 0),
+		p.waits(driver.Done, users[3], orders[3], 1),
+		p.waits(driver.Check, users[3], orders[3], 1),
+		p.waits(driver.Heartbeat, users[2], orders[2], 0),
 		func() error { return p.calls("a full room") },
 		leave(users[2]),
 		func() error { return p.counts("after one of them left", 2, 2, 1) },
 		func() error { return p.threshold(3) },
 		func() error { return p.pause(true) },
-		p.waits(queue.Check, users[3], orders[3], 0),
+		p.waits(driver.Check, users[3], orders[3], 0),
 		func() error { return p.pause(false) },
-		p.takes(queue.Check, users[3], orders[3]),
+		p.takes(driver.Check, users[3], orders[3]),
 		func() error { return p.calls("a full room") },
 		func() error { return p.counts("a full room", 1, 3, 0) },
 	)
@@ -92,14 +92,14 @@ func firstPollStartsTheTime(ctx context.Context, h Harness) error {
 		func() error { return p.threshold(2) },
 		func() error { return p.calls("two places", users...) },
 		func() error { h.Advance(100 * time.Second); return nil },
-		p.takes(queue.Check, users[0], orders[0]),
-		p.takes(queue.Heartbeat, users[1], orders[1]),
+		p.takes(driver.Check, users[0], orders[0]),
+		p.takes(driver.Heartbeat, users[1], orders[1]),
 	); err != nil {
 		return err
 	}
 	h.Advance(p.r.Active - 60*time.Second)
 	for i, user := range users {
-		o, err := p.stands("a minute before the end", user, queue.Active)
+		o, err := p.stands("a minute before the end", user, driver.Active)
 		if err == nil && (o.New || o.Entered || o.Order != orders[i]) {
 			err = fmt.Errorf("%s is inside by order %d, and is answered %+v", user, orders[i], o)
 		}
@@ -122,7 +122,7 @@ func silentTurnsHoldUpNobody(ctx context.Context, h Harness) error {
 		return err
 	}
 	done := func(user string) func() error {
-		return func() error { _, err := p.one(queue.Visit{Kind: queue.Done, User: user}); return err }
+		return func() error { _, err := p.one(driver.Visit{Kind: driver.Done, User: user}); return err }
 	}
 	return steps(
 		func() error { return p.threshold(2) },
@@ -138,19 +138,19 @@ func silentTurnsHoldUpNobody(ctx context.Context, h Harness) error {
 			return err
 		},
 		func() error { return p.calls("two silent users", users[2:6]...) },
-		p.takes(queue.Check, users[3], orders[3]), // and the other place is that of users[2]
-		p.waits(queue.Check, users[5], orders[5], 4),
+		p.takes(driver.Check, users[3], orders[3]), // and the other place is that of users[2]
+		p.waits(driver.Check, users[5], orders[5], 4),
 		func() error { h.Advance(6 * time.Second); return nil },
 		func() error { return p.calls("a place with a taker") },
-		p.takes(queue.Check, users[0], orders[0]), // silent until now
-		p.waits(queue.Check, users[1], orders[1], 0),
-		p.waits(queue.Check, users[5], orders[5], 3),
+		p.takes(driver.Check, users[0], orders[0]), // silent until now
+		p.waits(driver.Check, users[1], orders[1], 0),
+		p.waits(driver.Check, users[5], orders[5], 3),
 		done(users[3]),
-		p.waits(queue.Check, users[5], orders[5], 3), // the place is that of users[1]
+		p.waits(driver.Check, users[5], orders[5], 3), // the place is that of users[1]
 		func() error { _, err := p.join("newcomer"); return err },
-		p.takes(queue.Heartbeat, users[1], orders[1]),
+		p.takes(driver.Heartbeat, users[1], orders[1]),
 		done(users[0]),
-		p.takes(queue.Check, users[5], orders[5]),
+		p.takes(driver.Check, users[5], orders[5]),
 		func() error { return p.counts("at the end", 9, 2, 2) },
 	)
 }
@@ -168,10 +168,10 @@ func noShowEndsTheTurn(ctx context.Context, h Harness) error {
 		func() error { return p.threshold(0) },
 		func() error { h.Advance(p.r.NoShow - 60*time.Second); return nil },
 		func() error { return p.calls("a closed room") },
-		p.waits(queue.Heartbeat, users[1], orders[1], 1),
+		p.waits(driver.Heartbeat, users[1], orders[1], 1),
 		func() error { h.Advance(61 * time.Second); return nil },
-		func() error { _, err := p.stands("too late", users[0], queue.None); return err },
-		p.waits(queue.Heartbeat, users[1], orders[1], 0),
+		func() error { _, err := p.stands("too late", users[0], driver.None); return err },
+		p.waits(driver.Heartbeat, users[1], orders[1], 0),
 		func() error { return p.threshold(2) },
 		func() error { return p.calls("a place that nobody took", users[2]) },
 		func() error { return p.counts("after that", 3, 0, 2) },
@@ -205,18 +205,18 @@ func missedTurnComesBack(ctx context.Context, h Harness) error {
 	}
 	h.Advance(p.r.NoShow + time.Second)
 	back := func(user string, order int64, ahead int) error {
-		o, err := p.one(queue.Visit{Kind: queue.Check, User: user})
-		if want := (queue.Outcome{Status: queue.Waiting, Order: order, Ahead: ahead, New: true, Returner: true}); err == nil && o != want {
+		o, err := p.one(driver.Visit{Kind: driver.Check, User: user})
+		if want := (driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, New: true, Returner: true}); err == nil && o != want {
 			err = fmt.Errorf("%s missed the turn of order %d, comes back, and is answered %+v, want %+v", user, order, o, want)
 		}
 		return err
 	}
 	if err := steps(
 		func() error { return p.calls("a closed room") },
-		func() error { _, err := p.stands("heartbeat after the turn", users[1], queue.None); return err },
+		func() error { _, err := p.stands("heartbeat after the turn", users[1], driver.None); return err },
 		func() error {
-			o, err := p.one(queue.Visit{Kind: queue.Leave, User: users[3]})
-			if err == nil && o != (queue.Outcome{}) {
+			o, err := p.one(driver.Visit{Kind: driver.Leave, User: users[3]})
+			if err == nil && o != (driver.Outcome{}) {
 				err = fmt.Errorf("%s missed the turn, leaves, and is answered %+v", users[3], o)
 			}
 			return err

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func walkCases() []testCase {
@@ -37,7 +37,7 @@ type walker struct {
 	m         *model
 	src       Source
 	users     []string
-	tickets   map[string]queue.Visit
+	tickets   map[string]driver.Visit
 	processes [3]process
 }
 
@@ -46,16 +46,16 @@ type walker struct {
 type process struct {
 	epoch uint64
 	beats []int64
-	heard [2]queue.Heard
+	heard [2]driver.Heard
 	top   int64 // the highest order that it has seen
 	seen  snapshot
 }
 
-func (p *process) learn(s queue.State) {
+func (p *process) learn(s driver.State) {
 	if p.heard[0].Epoch != s.Epoch {
 		p.heard[1] = p.heard[0]
 	}
-	p.heard[0] = queue.Heard{Epoch: s.Epoch, At: s.Now}
+	p.heard[0] = driver.Heard{Epoch: s.Epoch, At: s.Now}
 }
 
 // Walk drives a new event of the store through random steps and compares each
@@ -70,9 +70,9 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	// Time moves in whole seconds, so that no deadline coincides with a call.
 	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600200*time.Millisecond, 70500*time.Millisecond
 	r.SweepEvery, r.Batch, r.Turn = 30500*time.Millisecond, 2, 3500*time.Millisecond
-	r.Keep, r.Lanes = 1800100*time.Millisecond, []queue.Lane{{Name: "fast", Share: walkShare}}
+	r.Keep, r.Lanes = 1800100*time.Millisecond, []driver.Lane{{Name: "fast", Share: walkShare}}
 	h = complete(h)
-	w := &walker{player: newPlayer(ctx, h, r), m: newModel(r), src: src, users: names("w", 12), tickets: map[string]queue.Visit{}}
+	w := &walker{player: newPlayer(ctx, h, r), m: newModel(r), src: src, users: names("w", 12), tickets: map[string]driver.Visit{}}
 	if h.Skew != nil {
 		defer h.Skew(0)
 	}

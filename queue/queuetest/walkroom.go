@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func (w *walker) admission() error {
@@ -69,14 +69,14 @@ func (w *walker) operate() error {
 	if w.src.IntN(3) == 0 {
 		on := w.src.IntN(3) == 0
 		w.m.paused = on
-		return w.changed(queue.Change{Paused: &on})
+		return w.changed(driver.Change{Paused: &on})
 	}
 	n := w.src.IntN(7)
 	w.m.threshold = n
-	return w.changed(queue.Change{Threshold: &n})
+	return w.changed(driver.Change{Threshold: &n})
 }
 
-func (w *walker) changed(c queue.Change) error {
+func (w *walker) changed(c driver.Change) error {
 	s, err := w.change(c)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (w *walker) upset() error {
 		w.m.threshold, w.m.paused, w.m.top = w.r.Threshold, false, 0
 		return w.begin()
 	case n == 2:
-		s, err := w.change(queue.Change{Clear: true})
+		s, err := w.change(driver.Change{Clear: true})
 		if err != nil {
 			return err
 		}

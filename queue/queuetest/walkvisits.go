@@ -4,34 +4,34 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // come makes a call of a few visits, mostly checks.
 func (w *walker) come(one *process) error {
-	var all []queue.Visit
+	var all []driver.Visit
 	for range 1 + w.src.IntN(4) {
 		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some poll seldom
-		v := queue.Visit{Kind: queue.Kind([]int{0, 0, 0, 0, 1, 1, 2, 3, 4}[w.src.IntN(9)]), User: user}
+		v := driver.Visit{Kind: driver.Kind([]int{0, 0, 0, 0, 1, 1, 2, 3, 4}[w.src.IntN(9)]), User: user}
 		switch g := w.m.inside[user]; v.Kind {
-		case queue.Check:
+		case driver.Check:
 			if t, ok := w.tickets[user]; ok && w.src.IntN(3) > 0 {
 				v.Epoch, v.Order, v.Until = t.Epoch, t.Order, t.Until
 			}
 			if w.src.IntN(4) == 0 {
 				v.Lane = w.r.Lanes[0].Name
 			}
-		case queue.Verify:
+		case driver.Verify:
 			switch {
 			case g != nil && w.src.IntN(2) == 0:
 				v.Entry = g.order
 			case w.m.waits(user):
-				v.Kind = queue.Heartbeat // no promise says whether an invalid entry keeps a place in line
+				v.Kind = driver.Heartbeat // no promise says whether an invalid entry keeps a place in line
 			}
 		}
 		all = append(all, v)
 	}
-	var b queue.Beats
+	var b driver.Beats
 	if w.src.IntN(3) == 0 {
 		b = w.take(one)
 	}
@@ -49,20 +49,20 @@ func (w *walker) come(one *process) error {
 }
 
 // follow makes the model follow the answers to visits.
-func (w *walker) follow(all []queue.Visit, got queue.Visited) error {
+func (w *walker) follow(all []driver.Visit, got driver.Visited) error {
 	if err := w.m.pass(got.Now); err != nil {
 		return err
 	}
 	for i, v := range all {
 		o := got.Outcomes[i]
-		if w.m.waits(v.User) && (v.Kind == queue.Done || v.Kind == queue.Verify) && (o.Status == queue.None || o.Status == queue.Waiting) && !o.New {
+		if w.m.waits(v.User) && (v.Kind == driver.Done || v.Kind == driver.Verify) && (o.Status == driver.None || o.Status == driver.Waiting) && !o.New {
 			continue // no promise covers the other fields for a waiting user
 		}
 		if err := w.m.visited(v, o, got.State); err != nil {
 			return fmt.Errorf("visit %+v, %d of %d: %w", v, i+1, len(all), err)
 		}
-		if o.Status == queue.Waiting {
-			w.tickets[v.User] = queue.Visit{Epoch: got.Epoch, Order: o.Order, Until: got.Now.Add(62500 * time.Millisecond)}
+		if o.Status == driver.Waiting {
+			w.tickets[v.User] = driver.Visit{Epoch: got.Epoch, Order: o.Order, Until: got.Now.Add(62500 * time.Millisecond)}
 		}
 	}
 	return w.m.state(got.State)
@@ -78,12 +78,12 @@ func (w *walker) poll(one *process) error {
 			one.beats = append(one.beats, waits.order)
 		}
 	}
-	one.beats = one.beats[:min(len(one.beats), queue.MaxBeats)]
+	one.beats = one.beats[:min(len(one.beats), driver.MaxBeats)]
 	return nil
 }
 
-func (w *walker) take(one *process) queue.Beats {
-	b := queue.Beats{Epoch: one.epoch, Orders: one.beats}
+func (w *walker) take(one *process) driver.Beats {
+	b := driver.Beats{Epoch: one.epoch, Orders: one.beats}
 	one.beats = nil
 	return b
 }
@@ -100,7 +100,7 @@ func (w *walker) flush(one *process) error {
 	return w.follow(nil, got)
 }
 
-func (w *walker) hear(b queue.Beats, now time.Time) {
+func (w *walker) hear(b driver.Beats, now time.Time) {
 	w.m.heard(b, now)
 	if b.Epoch != w.m.epoch {
 		return

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // answer is the unread part of a script's answer. Reading beyond its end makes it
@@ -58,7 +58,7 @@ func (a *answer) times(unit time.Duration) time.Duration { return time.Duration(
 
 // state reads the beginning of every answer. woke says that the event was not in
 // use before.
-func (a *answer) state(lanes []queue.Lane) (s queue.State, woke bool) {
+func (a *answer) state(lanes []driver.Lane) (s driver.State, woke bool) {
 	woke = a.flag()
 	s.Epoch = uint64(a.number())
 	s.Now = time.UnixMicro(a.number())
@@ -75,7 +75,7 @@ func (a *answer) state(lanes []queue.Lane) (s queue.State, woke bool) {
 	if opens := a.number(); opens > 0 {
 		s.Opens = time.UnixMilli(opens)
 	}
-	s.Phase = queue.Phase(a.number())
+	s.Phase = driver.Phase(a.number())
 	s.Stock = a.stock()
 	if on := a.number(); on >= 0 {
 		s.Challenge = new(on == 1)
@@ -84,13 +84,13 @@ func (a *answer) state(lanes []queue.Lane) (s queue.State, woke bool) {
 		a.short = true
 	}
 	for i := range lanes {
-		s.Lanes[i] = queue.Lane{Name: lanes[i].Name, Share: a.float()}
+		s.Lanes[i] = driver.Lane{Name: lanes[i].Name, Share: a.float()}
 	}
 	s.Stays = a.stays(s.Now)
 	return s, woke
 }
 
-func (a *answer) stock() (s queue.Stock) {
+func (a *answer) stock() (s driver.Stock) {
 	left, at := a.number(), a.number()
 	s.Known, s.Left = left >= 0, int(max(0, left))
 	if at > 0 {
@@ -99,18 +99,18 @@ func (a *answer) stock() (s queue.Stock) {
 	return s
 }
 
-func (a *answer) outcome() queue.Outcome {
-	status, news := queue.Status(a.small()), a.small()
-	return queue.Outcome{
+func (a *answer) outcome() driver.Outcome {
+	status, news := driver.Status(a.small()), a.small()
+	return driver.Outcome{
 		Status: status, New: news == 1 || news == 2 || news == 5, Entered: news == 2, Turn: news == 3 || news == 6, Returner: news >= 4,
 		Order: a.number(), Ahead: a.int(), Left: a.times(time.Millisecond),
 	}
 }
 
 // block reads the bits of a block, whose first is the highest of its byte in Redis.
-func (a *answer) block() queue.Block {
-	b := queue.Block{Number: a.number()}
-	words := a.take(queue.BlockSize / 8)
+func (a *answer) block() driver.Block {
+	b := driver.Block{Number: a.number()}
+	words := a.take(driver.BlockSize / 8)
 	if words == "" {
 		return b
 	}
@@ -120,7 +120,7 @@ func (a *answer) block() queue.Block {
 	return b
 }
 
-func (a *answer) admitted() queue.Admitted {
+func (a *answer) admitted() driver.Admitted {
 	order := a.number()
-	return queue.Admitted{Order: order, User: a.text()}
+	return driver.Admitted{Order: order, User: a.text()}
 }

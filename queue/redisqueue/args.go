@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // packed is the packed arguments of a script: one string costs less than many.
@@ -26,7 +26,7 @@ func (p packed) doubles(numbers ...float64) packed {
 const double = 8 // bytes
 
 // rulesArgs are the arguments that all scripts have in common; see room.lua.
-func rulesArgs(r queue.Rules, room int) packed {
+func rulesArgs(r driver.Rules, room int) packed {
 	p := make(packed, 0, (15+len(r.Lanes)+room)*double).doubles(
 		float64(rand.Uint64N(1<<53-1)+1), float64(r.Threshold),
 		ms(r.Active), ms(r.Seen), ms(r.NoShow), float64(r.Tick.Microseconds()), float64(r.Batch),
@@ -70,7 +70,7 @@ func flag(b bool) float64 {
 // maxOrder is the highest order that a double holds exactly.
 const maxOrder = 1 << 53
 
-func beatsArgs(b queue.Beats) (n int, orders packed) {
+func beatsArgs(b driver.Beats) (n int, orders packed) {
 	orders = make(packed, 0, len(b.Orders)*double)
 	for _, order := range b.Orders {
 		if order > 0 && order <= maxOrder {
@@ -81,7 +81,7 @@ func beatsArgs(b queue.Beats) (n int, orders packed) {
 }
 
 // heard appends when the process last heard of the epochs that it knows.
-func (p packed) heard(all [2]queue.Heard) packed {
+func (p packed) heard(all [2]driver.Heard) packed {
 	for _, h := range all {
 		p = p.doubles(float64(h.Epoch), msAt(h.At))
 	}
@@ -99,12 +99,12 @@ const (
 // plainArgs are the users of visits that are all checks of different users without
 // position and ticket, as most are in a rush: the script need not unpack them. The
 // result is empty when there is any other visit.
-func plainArgs(visits []queue.Visit) (n int, users [][]byte) {
+func plainArgs(visits []driver.Visit) (n int, users [][]byte) {
 	users = make([][]byte, 0, len(visits))
 	known := make(map[string]struct{}, len(visits))
 	for i := range visits {
 		v := &visits[i]
-		if v.Kind != queue.Check || v.Position > 0 || v.Epoch != 0 || v.Lane != "" {
+		if v.Kind != driver.Check || v.Position > 0 || v.Epoch != 0 || v.Lane != "" {
 			return 0, nil
 		}
 		if _, twice := known[v.User]; twice {
@@ -116,7 +116,7 @@ func plainArgs(visits []queue.Visit) (n int, users [][]byte) {
 	return len(visits), users
 }
 
-func visitsArgs(r queue.Rules, visits []queue.Visit) packed {
+func visitsArgs(r driver.Rules, visits []driver.Visit) packed {
 	size := 0
 	for i := range visits {
 		size += 4 + len(visits[i].User) + 5*double
@@ -128,7 +128,7 @@ func visitsArgs(r queue.Rules, visits []queue.Visit) packed {
 	return p
 }
 
-func (p packed) visit(r queue.Rules, v *queue.Visit) packed {
+func (p packed) visit(r driver.Rules, v *driver.Visit) packed {
 	var brings byte
 	if v.Position > 0 && v.Position <= maxOrder {
 		brings |= bringsPosition
@@ -136,7 +136,7 @@ func (p packed) visit(r queue.Rules, v *queue.Visit) packed {
 	if v.Epoch != 0 && v.Order > 0 && v.Order <= maxOrder {
 		brings |= bringsTicket
 	}
-	if v.Kind == queue.Verify {
+	if v.Kind == driver.Verify {
 		brings |= bringsEntry
 	}
 	if v.Lane != "" {

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func bad(format string, args ...any) error {
 	return fault.MarkPermanent(fmt.Errorf(format, args...))
 }
 
-func checkRules(event string, r queue.Rules) error {
+func checkRules(event string, r driver.Rules) error {
 	switch {
 	case event == "" || len(event) > maxEvent:
 		return bad("the event has %d bytes; it must have 1 to %d", len(event), maxEvent)
@@ -20,8 +20,8 @@ func checkRules(event string, r queue.Rules) error {
 		return bad("the event has a brace, a space or what is no text at byte %d; it is the hash tag of the keys", unfit(event))
 	case r.Threshold < 0:
 		return bad("Rules.Threshold is %d; it must not be negative", r.Threshold)
-	case len(r.Lanes) > queue.MaxLanes:
-		return bad("Rules.Lanes are %d; give at most %d", len(r.Lanes), queue.MaxLanes)
+	case len(r.Lanes) > driver.MaxLanes:
+		return bad("Rules.Lanes are %d; give at most %d", len(r.Lanes), driver.MaxLanes)
 	case r.Batch <= 0:
 		return bad("Rules.Batch is %d; it must be positive", r.Batch)
 	case r.Active <= 0 || r.Seen <= 0 || r.NoShow <= 0 || r.Tick <= 0 || r.SweepEvery <= 0 || r.Settle < 0 || r.Turn < 0 || r.Keep < 0:
@@ -31,23 +31,23 @@ func checkRules(event string, r queue.Rules) error {
 }
 
 // laneOf is the index of a lane; -1 when there is none of the name.
-func laneOf(r queue.Rules, name string) int {
-	return slices.IndexFunc(r.Lanes, func(l queue.Lane) bool { return l.Name == name })
+func laneOf(r driver.Rules, name string) int {
+	return slices.IndexFunc(r.Lanes, func(l driver.Lane) bool { return l.Name == name })
 }
 
-func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
-	if len(visits) > queue.MaxVisits {
-		return bad("%d visits; give at most %d", len(visits), queue.MaxVisits)
+func checkVisits(r driver.Rules, b driver.Beats, visits []driver.Visit) error {
+	if len(visits) > driver.MaxVisits {
+		return bad("%d visits; give at most %d", len(visits), driver.MaxVisits)
 	}
-	if len(b.Orders) > queue.MaxBeats {
-		return bad("%d beats; give at most %d", len(b.Orders), queue.MaxBeats)
+	if len(b.Orders) > driver.MaxBeats {
+		return bad("%d beats; give at most %d", len(b.Orders), driver.MaxBeats)
 	}
 	for i := range visits {
 		v := &visits[i]
 		switch {
 		case len(v.User) == 0 || len(v.User) > maxUser:
 			return bad("a user has %d bytes; it must have 1 to %d", len(v.User), maxUser)
-		case v.Kind > queue.Verify:
+		case v.Kind > driver.Verify:
 			return bad("a visit of kind %d; there is no such kind", v.Kind)
 		case v.Lane != "" && laneOf(r, v.Lane) < 0:
 			return bad("a visit has the lane %.40q; there is no such lane in the Rules", v.Lane)
@@ -58,18 +58,18 @@ func checkVisits(r queue.Rules, b queue.Beats, visits []queue.Visit) error {
 	return nil
 }
 
-func checkChange(c queue.Change) error {
+func checkChange(c driver.Change) error {
 	if c.Threshold != nil && *c.Threshold < 0 {
 		return bad("Change.Threshold is %d; it must not be negative", *c.Threshold)
 	}
 	if c.Settings != nil && (*c.Settings < 0 || *c.Settings > maxOrder) {
 		return bad("Change.Settings is %d; it must be 0 to 2^53", *c.Settings)
 	}
-	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > queue.MaxStock) {
-		return bad("Change.Stock is %d; it must be 0 to %d", c.Stock.Left, queue.MaxStock)
+	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > driver.MaxStock) {
+		return bad("Change.Stock is %d; it must be 0 to %d", c.Stock.Left, driver.MaxStock)
 	}
-	if len(c.Shares) > queue.MaxLanes {
-		return bad("Change.Shares has %d lanes; give at most %d", len(c.Shares), queue.MaxLanes)
+	if len(c.Shares) > driver.MaxLanes {
+		return bad("Change.Shares has %d lanes; give at most %d", len(c.Shares), driver.MaxLanes)
 	}
 	for name, share := range c.Shares {
 		if len(name) > maxUser || !(share >= 0 && share < 1) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Config of a [Store]. The zero value works.
+// Config of a store. The zero value works.
 type Config struct {
 	// Prefix stands before all keys: nothing by default. Stores with one prefix on
 	// one Redis share their rooms. Up to 100 bytes without braces, spaces or control

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuetest"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -23,7 +23,7 @@ func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) que
 	prefix := redistest.Prefix(t, client)
 	var now atomic.Int64
 	now.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
-	var stores []queue.Store
+	var stores []driver.Store
 	for range 3 {
 		s := newStore(t, connect(t), prefix)
 		redisqueue.Clocked(s, now.Load)
@@ -33,7 +33,7 @@ func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) que
 		Store: stores[0], Peers: stores,
 		Advance: func(d time.Duration) { now.Add(d.Microseconds()) },
 		Lose:    func(ctx context.Context) error { return lose(ctx, client, prefix) },
-		Skew:    func(d time.Duration) { redisqueue.Skew(stores[0].(*redisqueue.Store), d) },
+		Skew:    func(d time.Duration) { redisqueue.Skew(stores[0].(driver.Store), d) },
 	}
 }
 

@@ -13,16 +13,15 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
-	"github.com/millrace-go/millrace/queue/redisqueue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // crowd is users of one event, through eight instances with a client each.
 type crowd struct {
 	t      *testing.T
 	ctx    context.Context
-	stores []*redisqueue.Store
-	rules  queue.Rules
+	stores []driver.Store
+	rules  driver.Rules
 	most   int  // the highest threshold there is
 	away   bool // Redis may be away: calls without an answer are repeated
 
@@ -30,7 +29,7 @@ type crowd struct {
 
 	mu         sync.Mutex
 	arrivals   []arrival
-	admissions []queue.Admission
+	admissions []driver.Admission
 }
 
 type arrival struct {
@@ -62,7 +61,7 @@ func (c *crowd) ask(call func() error) int {
 		if err == nil {
 			return tries
 		}
-		if c.ctx.Err() != nil || !c.away || fault.Of(err, redisqueue.Classify) != fault.Infrastructure {
+		if c.ctx.Err() != nil || !c.away || fault.Of(err) != fault.Infrastructure {
 			c.t.Error(err)
 			return 0
 		}
@@ -70,9 +69,9 @@ func (c *crowd) ask(call func() error) int {
 	}
 }
 
-func (c *crowd) visit(store *redisqueue.Store, v queue.Visit) (o queue.Outcome, s queue.State, tries int) {
+func (c *crowd) visit(store driver.Store, v driver.Visit) (o driver.Outcome, s driver.State, tries int) {
 	tries = c.ask(func() error {
-		answer, err := store.Visit(c.ctx, "e", c.rules, queue.Beats{}, []queue.Visit{v})
+		answer, err := store.Visit(c.ctx, "e", c.rules, driver.Beats{}, []driver.Visit{v})
 		if err == nil {
 			o, s = answer.Outcomes[0], answer.State
 		}
@@ -86,37 +85,37 @@ func (c *crowd) visit(store *redisqueue.Store, v queue.Visit) (o queue.Outcome, 
 
 // live is the life of one user: arrives, waits, is inside for one visit, and goes.
 func (c *crowd) live(user string, r *rand.Rand) {
-	store := func() *redisqueue.Store { return c.stores[r.IntN(instances)] }
+	store := func() driver.Store { return c.stores[r.IntN(instances)] }
 	came := arrival{start: time.Now()}
-	o, s, tries := c.visit(store(), queue.Visit{Kind: queue.Check, User: user})
+	o, s, tries := c.visit(store(), driver.Visit{Kind: driver.Check, User: user})
 	came.end, came.order = time.Now(), o.Order
 	if tries == 0 {
 		return
 	}
 	// A user who had to repeat the call may have been admitted by the unanswered one.
-	if tries == 1 && o.Status == queue.Active && s.Active > s.Threshold {
+	if tries == 1 && o.Status == driver.Active && s.Active > s.Threshold {
 		c.t.Errorf("%s enters as number %d of %d", user, s.Active, s.Threshold)
 	}
 	impatient := r.IntN(8) == 0
-	for o.Status == queue.Waiting {
-		kind := queue.Heartbeat
+	for o.Status == driver.Waiting {
+		kind := driver.Heartbeat
 		if impatient {
-			kind = queue.Leave
+			kind = driver.Leave
 		}
 		before := o
-		if o, _, tries = c.visit(store(), queue.Visit{Kind: kind, User: user}); tries == 0 {
+		if o, _, tries = c.visit(store(), driver.Visit{Kind: kind, User: user}); tries == 0 {
 			return
 		}
-		if o.Status != queue.None && o.Order != came.order {
+		if o.Status != driver.None && o.Order != came.order {
 			c.t.Errorf("%s came with order %d, and has %d", user, came.order, o.Order)
 		}
-		if o.Status == queue.Waiting && o.Ahead > before.Ahead {
+		if o.Status == driver.Waiting && o.Ahead > before.Ahead {
 			c.t.Errorf("%s had %d ahead, and has %d", user, before.Ahead, o.Ahead)
 		}
 	}
 	switch {
-	case o.Status == queue.Active:
-		_, _, tries = c.visit(store(), queue.Visit{Kind: queue.Done, User: user})
+	case o.Status == driver.Active:
+		_, _, tries = c.visit(store(), driver.Visit{Kind: driver.Done, User: user})
 	case !impatient:
 		c.t.Errorf("%s was lost: %+v", user, o)
 	}
@@ -152,7 +151,7 @@ func (c *crowd) run() {
 		for i := 0; running(); i++ {
 			threshold := []int{5, c.most, 1, 20}[i%4]
 			c.ask(func() error {
-				_, err := c.stores[i%instances].Change(c.ctx, "e", c.rules, queue.Change{Threshold: &threshold})
+				_, err := c.stores[i%instances].Change(c.ctx, "e", c.rules, driver.Change{Threshold: &threshold})
 				return err
 			})
 		}
@@ -170,10 +169,10 @@ func (c *crowd) run() {
 	others.Wait()
 }
 
-func (c *crowd) admit(store *redisqueue.Store) {
+func (c *crowd) admit(store driver.Store) {
 	a, err := store.Admit(c.ctx, "e", c.rules)
 	if err != nil {
-		if !c.away || fault.Of(err, redisqueue.Classify) != fault.Infrastructure {
+		if !c.away || fault.Of(err) != fault.Infrastructure {
 			c.t.Error(err)
 		}
 		return
@@ -217,7 +216,7 @@ func (c *crowd) check() {
 	if pairs < people {
 		c.t.Errorf("only %d pairs of arrivals did not overlap", pairs)
 	}
-	slices.SortFunc(c.admissions, func(a, b queue.Admission) int { return a.Now.Compare(b.Now) })
+	slices.SortFunc(c.admissions, func(a, b driver.Admission) int { return a.Now.Compare(b.Now) })
 	last, admitted := int64(0), map[string]bool{}
 	for _, a := range c.admissions {
 		for _, one := range a.Admitted {

@@ -6,24 +6,24 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Draw makes a step; see [queue.Drawer].
-func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queue.DrawStep) (queue.Drawn, error) {
+// Draw makes a step; see [driver.Drawer].
+func (s *store) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
 	err := checkRules(event, r)
 	if err == nil {
 		err = checkStep(step)
 	}
 	if err != nil {
-		return queue.Drawn{}, wrap("draw for", event, err)
+		return driver.Drawn{}, wrap("draw for", event, err)
 	}
 	for range tries {
 		this := s.clock.now() / spanOf(r)
 		keys := slices.Concat(s.keysSeen(event, r, this, 2), s.drawKeys(event))
 		args := rulesArgs(r, 5).doubles(float64(this), float64(step.Kind), float64(step.Holder), float64(step.From), float64(step.Most))
-		var d queue.Drawn
+		var d driver.Drawn
 		var a *answer
 		a, d.State, _, err = s.run(ctx, s.scripts.draw, r, keys, args, stepArg(step))
 		if errors.Is(err, errMinute) {
@@ -36,27 +36,27 @@ func (s *Store) Draw(ctx context.Context, event string, r queue.Rules, step queu
 		}
 		break
 	}
-	return queue.Drawn{}, s.failed("draw for", event, err)
+	return driver.Drawn{}, s.failed("draw for", event, err)
 }
 
 // drawKeys are the keys of a draw, which no other script but change.lua needs.
-func (s *Store) drawKeys(event string) []string {
+func (s *store) drawKeys(event string) []string {
 	tag := s.prefix + "{" + event + "}:"
 	return []string{tag + "draw", tag + "leaves"}
 }
 
 // stepArg is what a step brings; see draw.lua.
-func stepArg(step queue.DrawStep) (b packed) {
+func stepArg(step driver.DrawStep) (b packed) {
 	switch step.Kind {
-	case queue.DrawLeaves:
+	case driver.DrawLeaves:
 		for i := range step.Leaves {
 			b = append(b, step.Leaves[i][:]...)
 		}
-	case queue.DrawRoot:
+	case driver.DrawRoot:
 		b = append(b, step.Root...)
-	case queue.DrawSeed:
+	case driver.DrawSeed:
 		b = append(append(b, step.Seed...), step.Beacon...)
-	case queue.DrawMove:
+	case driver.DrawMove:
 		for _, one := range step.Moves {
 			b = binary.LittleEndian.AppendUint16(b, uint16(len(one.User)))
 			b = append(b, one.User...)
@@ -66,8 +66,8 @@ func stepArg(step queue.DrawStep) (b packed) {
 	return b
 }
 
-func (a *answer) drawn(step queue.DrawStep, d *queue.Drawn) error {
-	d.Held = a.flag() || step.Kind == queue.DrawLook
+func (a *answer) drawn(step driver.DrawStep, d *driver.Drawn) error {
+	d.Held = a.flag() || step.Kind == driver.DrawLook
 	d.Limit, d.Count = a.number(), a.int()
 	sizes := [4]int{a.int(), a.int(), a.int(), a.int()}
 	var parts [4][]byte
@@ -95,17 +95,17 @@ func (a *answer) drawn(step queue.DrawStep, d *queue.Drawn) error {
 	return nil
 }
 
-func checkStep(s queue.DrawStep) error {
+func checkStep(s driver.DrawStep) error {
 	switch {
-	case s.Kind > queue.DrawOpen:
+	case s.Kind > driver.DrawOpen:
 		return bad("a step of kind %d; there is no such kind", s.Kind)
-	case s.Kind != queue.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
+	case s.Kind != driver.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
 		return bad("DrawStep.Holder is %d; it must be 1 to 2^53", s.Holder)
-	case s.From < 0 || s.Most < 0 || s.Most > queue.MaxLeaves && s.Kind != queue.DrawRoot:
-		return bad("a step from %d on, of %d; it must be from 0, and of at most %d", s.From, s.Most, queue.MaxLeaves)
-	case len(s.Leaves) > queue.MaxLeaves || len(s.Moves) > queue.MaxMoves:
-		return bad("a step has %d leaves and %d moves; it takes at most %d and %d", len(s.Leaves), len(s.Moves), queue.MaxLeaves, queue.MaxMoves)
-	case s.Kind == queue.DrawRoot && len(s.Root) != draw.Size, s.Kind == queue.DrawSeed && len(s.Seed) != draw.Size:
+	case s.From < 0 || s.Most < 0 || s.Most > driver.MaxLeaves && s.Kind != driver.DrawRoot:
+		return bad("a step from %d on, of %d; it must be from 0, and of at most %d", s.From, s.Most, driver.MaxLeaves)
+	case len(s.Leaves) > driver.MaxLeaves || len(s.Moves) > driver.MaxMoves:
+		return bad("a step has %d leaves and %d moves; it takes at most %d and %d", len(s.Leaves), len(s.Moves), driver.MaxLeaves, driver.MaxMoves)
+	case s.Kind == driver.DrawRoot && len(s.Root) != draw.Size, s.Kind == driver.DrawSeed && len(s.Seed) != draw.Size:
 		return bad("a root of %d bytes and a seed of %d; they have %d", len(s.Root), len(s.Seed), draw.Size)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/filesettings"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -41,8 +42,8 @@ func newPresale(t *testing.T, client redis.UniversalClient, prefix string) *pres
 
 func (p *presale) join(n int) {
 	p.t.Helper()
-	for from := 0; from < n; from += queue.MaxVisits {
-		visits := make([]queue.Visit, min(queue.MaxVisits, n-from))
+	for from := 0; from < n; from += driver.MaxVisits {
+		visits := make([]driver.Visit, min(driver.MaxVisits, n-from))
 		for i := range visits {
 			visits[i].User = fmt.Sprintf("user-%011d", from+i)
 		}
@@ -55,7 +56,7 @@ func (p *presale) open() time.Duration {
 	p.t.Helper()
 	admitter, err := queue.NewAdmitter(p.queue, queue.AdmitterConfig{})
 	require.NoError(p.t, err)
-	p.ahead.Add((time.Hour - queue.FreezeBefore).Microseconds())
+	p.ahead.Add((time.Hour - driver.FreezeBefore).Microseconds())
 	ctx, stop := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
 	start := time.Now()
@@ -63,7 +64,7 @@ func (p *presale) open() time.Duration {
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C { // as long as it takes on a busy machine
 		s, err := p.queue.State(p.t.Context(), "e")
 		require.NoError(p.t, err)
-		if s.Phase == queue.Opened {
+		if s.Phase == driver.Opened {
 			tick.Stop()
 			break
 		}

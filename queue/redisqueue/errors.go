@@ -9,19 +9,15 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// Classify classifies Redis errors: unreachable, slow beyond the timeout, loading,
-// out of memory or read-only is infrastructure.
-func Classify(err error) fault.Class { return redisdb.Classify(err) }
-
 // failed wraps an error of Redis. Whether the call was carried out is unknown.
-func (s *Store) failed(what, event string, err error) error {
+func (s *store) failed(what, event string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 	case redisdb.Forbidden(err):
 		// A rule of the server, as NOPERM is: a retry cannot help.
 		err = fmt.Errorf("the Redis user may not run what the scripts need; allow it +evalsha +eval +time +info +@string +@bitmap +@hash +@sortedset +exists +unlink +pexpire +persist on the keys %s{*}:*, and +sadd +srem +smembers on %s: %w", s.prefix, s.registry, err)
 		err = fault.MarkInfrastructure(err)
-	case Classify(err) == fault.Infrastructure:
+	case redisdb.Classify(err) == fault.Infrastructure:
 		err = fault.MarkInfrastructure(err)
 	}
 	return wrap(what, event, err)

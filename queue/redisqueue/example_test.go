@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
@@ -23,18 +23,18 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	rules := queue.Rules{
+	rules := driver.Rules{
 		Threshold: 1000, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
 		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 	}
-	visited, err := store.Visit(context.Background(), "show-1", rules, queue.Beats{}, []queue.Visit{
-		{Kind: queue.Check, User: "alice"},
+	visited, err := store.Visit(context.Background(), "show-1", rules, driver.Beats{}, []driver.Visit{
+		{Kind: driver.Check, User: "alice"},
 	})
 	if err != nil {
 		fmt.Println("refused:", err)
 		return
 	}
-	fmt.Println(visited.Outcomes[0].Status == queue.Active, visited.Active)
+	fmt.Println(visited.Outcomes[0].Status == driver.Active, visited.Active)
 }
 
 func ExampleConfig() {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // TestFlush loses all data in the middle of a line that eight instances serve.
@@ -22,11 +22,11 @@ func TestFlush(t *testing.T) {
 	admin := open(t, s.URL())
 	r := newRoom(t, admin, "", 0)
 	const n = 200
-	tickets := make([]queue.Visit, n)
+	tickets := make([]driver.Visit, n)
 	for i := range tickets {
 		user := fmt.Sprintf("user-%03d", n-i)
-		v := r.visit(queue.Visit{Kind: queue.Check, User: user})
-		tickets[i] = queue.Visit{Kind: queue.Check, User: user, Epoch: v.Epoch, Order: v.Outcomes[0].Order, Until: v.Now.Add(time.Minute)}
+		v := r.visit(driver.Visit{Kind: driver.Check, User: user})
+		tickets[i] = driver.Visit{Kind: driver.Check, User: user, Epoch: v.Epoch, Order: v.Outcomes[0].Order, Until: v.Now.Add(time.Minute)}
 	}
 	instances := make([]*room, 8)
 	for i := range instances {
@@ -37,7 +37,7 @@ func TestFlush(t *testing.T) {
 	// new line, and newcomers come among them.
 	zero, all := 0, 1000
 	change := func(to *int) {
-		if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Threshold: to}); err != nil {
+		if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Threshold: to}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,8 +48,8 @@ func TestFlush(t *testing.T) {
 		group.Go(func() {
 			for at := i; at < n; at += len(instances) {
 				for again := true; again; {
-					v, err := instance.store.Visit(t.Context(), "e", instance.rules, queue.Beats{}, []queue.Visit{
-						tickets[at], {Kind: queue.Check, User: fmt.Sprintf("newcomer-%d", at)},
+					v, err := instance.store.Visit(t.Context(), "e", instance.rules, driver.Beats{}, []driver.Visit{
+						tickets[at], {Kind: driver.Check, User: fmt.Sprintf("newcomer-%d", at)},
 					})
 					if err != nil {
 						t.Error(err)
@@ -58,7 +58,7 @@ func TestFlush(t *testing.T) {
 					if again = v.Epoch == old; again {
 						continue
 					}
-					if o := v.Outcomes[0]; o.Status != queue.Waiting || o.Order != tickets[at].Order {
+					if o := v.Outcomes[0]; o.Status != driver.Waiting || o.Order != tickets[at].Order {
 						t.Errorf("%+v is answered %+v after the loss", tickets[at], o)
 					}
 				}
@@ -84,7 +84,7 @@ func TestFlush(t *testing.T) {
 			t.Fatalf("number %d is %s, and was %s before the loss", i, a.Admitted[i].User, ticket.User)
 		}
 	}
-	if !slices.IsSortedFunc(a.Admitted, func(a, b queue.Admitted) int { return int(a.Order - b.Order) }) {
+	if !slices.IsSortedFunc(a.Admitted, func(a, b driver.Admitted) int { return int(a.Order - b.Order) }) {
 		t.Error("they are not admitted by their orders")
 	}
 }
@@ -116,7 +116,7 @@ func TestLostScripts(t *testing.T) {
 	}
 	forget()
 	one := 1
-	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Threshold: &one}); err != nil {
+	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Threshold: &one}); err != nil {
 		t.Error(err)
 	}
 	forget()
@@ -133,11 +133,11 @@ func TestDown(t *testing.T) {
 	r.check("a")
 	s.Kill()
 	ctx, e := context.Background(), "e"
-	_, err1 := r.store.Visit(ctx, e, r.rules, queue.Beats{}, nil)
+	_, err1 := r.store.Visit(ctx, e, r.rules, driver.Beats{}, nil)
 	_, err2 := r.store.Look(ctx, e, r.rules, 0, 0)
 	_, err3 := r.store.Admit(ctx, e, r.rules)
 	_, err4 := r.store.Sweep(ctx, e, r.rules, 0)
-	_, err5 := r.store.Change(ctx, e, r.rules, queue.Change{})
+	_, err5 := r.store.Change(ctx, e, r.rules, driver.Change{})
 	_, err6 := r.store.Events(ctx)
 	for i, err := range []error{err1, err2, err3, err4, err5, err6} {
 		if fault.Of(err) != fault.Infrastructure {

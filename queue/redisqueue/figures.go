@@ -11,22 +11,22 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-var _ queue.Recorder = (*Store)(nil)
+var _ driver.Recorder = (*store)(nil)
 
 // figuresKey is a hash with the figures of an hour: the sample of each minute as JSON
 // under its number, the users by minute and bucket of their time in line under
 // <minute>/<bucket>, and the turns of lanes under <minute>/laned. It ends by itself.
-func (s *Store) figuresKey(event string, hour int64) string {
+func (s *store) figuresKey(event string, hour int64) string {
 	return s.prefix + "{" + event + "}:figures:" + strconv.FormatInt(hour, 10)
 }
 
 const lanedField = "/laned"
 
-// Record keeps a sample of a minute; see [queue.Recorder].
-func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) error {
+// Record keeps a sample of a minute; see [driver.Recorder].
+func (s *store) Record(ctx context.Context, event string, sample driver.Sample) error {
 	key, minute := s.figuresKey(event, sample.Minute/60), strconv.FormatInt(sample.Minute, 10)
 	waits := sample.Waits
 	sample.Waits = nil
@@ -42,7 +42,7 @@ func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) e
 		if sample.Laned > 0 {
 			p.HIncrBy(ctx, key, minute+lanedField, sample.Laned)
 		}
-		p.PExpire(ctx, key, queue.KeepFigures+time.Hour)
+		p.PExpire(ctx, key, driver.KeepFigures+time.Hour)
 		return nil
 	})
 	if err != nil {
@@ -51,14 +51,14 @@ func (s *Store) Record(ctx context.Context, event string, sample queue.Sample) e
 	return nil
 }
 
-// Samples are the figures of an event; see [queue.Recorder].
-func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, error) {
+// Samples are the figures of an event; see [driver.Recorder].
+func (s *store) Samples(ctx context.Context, event string) ([]driver.Sample, error) {
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
 		return nil, s.failed("read the clock for", event, err)
 	}
-	const hours = int64(queue.KeepFigures/time.Hour) + 1
-	last, oldest := now.Unix()/3600, now.Add(-queue.KeepFigures).Unix()/60
+	const hours = int64(driver.KeepFigures/time.Hour) + 1
+	last, oldest := now.Unix()/3600, now.Add(-driver.KeepFigures).Unix()/60
 	var answers []*redis.MapStringStringCmd
 	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for hour := last - hours + 1; hour <= last; hour++ {
@@ -69,10 +69,10 @@ func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, erro
 	if err != nil {
 		return nil, s.failed("read figures of", event, err)
 	}
-	found := map[int64]*queue.Sample{}
-	of := func(minute int64) *queue.Sample {
+	found := map[int64]*driver.Sample{}
+	of := func(minute int64) *driver.Sample {
 		if found[minute] == nil {
-			found[minute] = &queue.Sample{Waits: map[int]int64{}}
+			found[minute] = &driver.Sample{Waits: map[int]int64{}}
 		}
 		return found[minute]
 	}
@@ -96,12 +96,12 @@ func (s *Store) Samples(ctx context.Context, event string) ([]queue.Sample, erro
 			}
 		}
 	}
-	var samples []queue.Sample
+	var samples []driver.Sample
 	for minute, sample := range found {
 		if sample.Minute == minute { // not only times of a sample that was lost
 			samples = append(samples, *sample)
 		}
 	}
-	slices.SortFunc(samples, func(a, b queue.Sample) int { return int(a.Minute - b.Minute) })
+	slices.SortFunc(samples, func(a, b driver.Sample) int { return int(a.Minute - b.Minute) })
 	return samples, nil
 }

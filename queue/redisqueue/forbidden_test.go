@@ -9,8 +9,8 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // TestForbidden: a Redis user without the rights gets a list of them that suffices.
@@ -33,7 +33,7 @@ func TestForbidden(t *testing.T) {
 		return newRoom(t, client, "", 1)
 	}
 	little := as("little", "~*", "+evalsha", "+eval", "+sadd")
-	_, err := little.store.Visit(t.Context(), "e", little.rules, queue.Beats{}, nil)
+	_, err := little.store.Visit(t.Context(), "e", little.rules, driver.Beats{}, nil)
 	if fault.Of(err) != fault.Infrastructure {
 		t.Fatalf("a visit without permission: %v", err)
 	}
@@ -47,32 +47,32 @@ func TestForbidden(t *testing.T) {
 		may = append(may, one)
 	}
 	r := as("enough", may...)
-	r.rules.Keep, r.rules.Lanes = time.Hour, []queue.Lane{{Name: "member", Share: 0.5}}
+	r.rules.Keep, r.rules.Lanes = time.Hour, []driver.Lane{{Name: "member", Share: 0.5}}
 	r.check("inside")
 	r.check("a")
 	r.check("b")
-	r.visit(queue.Visit{Kind: queue.Check, User: "m", Lane: "member"})
-	r.visit(queue.Visit{Kind: queue.Leave, User: "inside"})
-	on, off, paused := queue.Gate{On: true}, queue.Gate{}, true
-	for _, c := range []queue.Change{{Gate: &on}, {Gate: &off}, {Paused: &paused}} {
+	r.visit(driver.Visit{Kind: driver.Check, User: "m", Lane: "member"})
+	r.visit(driver.Visit{Kind: driver.Leave, User: "inside"})
+	on, off, paused := driver.Gate{On: true}, driver.Gate{}, true
+	for _, c := range []driver.Change{{Gate: &on}, {Gate: &off}, {Paused: &paused}} {
 		if _, err := r.store.Change(t.Context(), "e", r.rules, c); err != nil {
 			t.Error(err)
 		}
 	}
 	paused = false
-	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Paused: &paused}); err != nil {
+	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Paused: &paused}); err != nil {
 		t.Error(err)
 	}
 	if a := r.admit(); len(a.Admitted) != 1 {
 		t.Errorf("admitted %+v", a)
 	}
-	opens := r.visit().Now.Add(queue.FreezeBefore)
-	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Settings: new(int64(1)), Opens: &opens}); err != nil {
+	opens := r.visit().Now.Add(driver.FreezeBefore)
+	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Settings: new(int64(1)), Opens: &opens}); err != nil {
 		t.Error(err)
 	}
-	for _, step := range []queue.DrawStep{{Kind: queue.DrawFreeze}, {Kind: queue.DrawLeaves, Leaves: make([]draw.Leaf, 1)}, {Kind: queue.DrawRoot, Root: make([]byte, draw.Size), Most: 1}} {
+	for _, step := range []driver.DrawStep{{Kind: driver.DrawFreeze}, {Kind: driver.DrawLeaves, Leaves: make([]draw.Leaf, 1)}, {Kind: driver.DrawRoot, Root: make([]byte, draw.Size), Most: 1}} {
 		step.Holder = 1
-		if d, err := r.store.Draw(t.Context(), "e", r.rules, step); err != nil || !d.Held {
+		if d, err := r.store.(driver.Drawer).Draw(t.Context(), "e", r.rules, step); err != nil || !d.Held {
 			t.Errorf("step %d: held %t, %v", step.Kind, d.Held, err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestForbidden(t *testing.T) {
 	if n := r.sweep(); n != 2 {
 		t.Errorf("%d were removed, want 2", n)
 	}
-	if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Clear: true}); err != nil {
+	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Clear: true}); err != nil {
 		t.Error(err)
 	}
 	for range 3 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // An answer of any bytes is read to its end and not beyond: missing bytes make it
@@ -13,7 +13,7 @@ import (
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(nil), uint8(0))
 	f.Add([]byte(packed{}.doubles(1, 7, 1e15, 1000, 0, 1, 250, 5, 3, 1, 100, 60000, 1, 2, 3, 4, 5, 6)), uint8(0))
-	f.Add(append([]byte(packed{}.doubles(3)), make([]byte, queue.BlockSize/8)...), uint8(1))
+	f.Add(append([]byte(packed{}.doubles(3)), make([]byte, driver.BlockSize/8)...), uint8(1))
 	f.Add([]byte{1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, uint8(2))
 	f.Add(append([]byte(packed{}.doubles(9)), 4, 0, 'u', 's', 'e', 'r'), uint8(3))
 	f.Add([]byte(packed{}.doubles(math.NaN(), math.Inf(1), -1)), uint8(0))

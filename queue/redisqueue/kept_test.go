@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
@@ -34,16 +34,16 @@ func TestARoomOfTheReleaseBefore(t *testing.T) {
 	require.EqualValues(t, 8087392910794698, v.Epoch)
 	require.Equal(t, []int{2, 4, 1}, []int{v.Active, v.Waiting, v.Returning})
 	first := v.Outcomes[1].Order
-	require.Equal(t, queue.Outcome{Status: queue.Active, Order: first, Left: r.rules.Active, New: true, Entered: true}, v.Outcomes[1])
+	require.Equal(t, driver.Outcome{Status: driver.Active, Order: first, Left: r.rules.Active, New: true, Entered: true}, v.Outcomes[1])
 	for i := range 3 {
-		require.Equal(t, queue.Outcome{Status: queue.Waiting, Order: first + 1 + int64(i), Ahead: i}, v.Outcomes[2+i])
+		require.Equal(t, driver.Outcome{Status: driver.Waiting, Order: first + 1 + int64(i), Ahead: i}, v.Outcomes[2+i])
 	}
-	require.Equal(t, queue.Outcome{Status: queue.Waiting, Order: first - 1, New: true, Returner: true}, v.Outcomes[5])
+	require.Equal(t, driver.Outcome{Status: driver.Waiting, Order: first - 1, New: true, Returner: true}, v.Outcomes[5])
 }
 
-func visitsOf(users ...string) (visits []queue.Visit) {
+func visitsOf(users ...string) (visits []driver.Visit) {
 	for _, user := range users {
-		visits = append(visits, queue.Visit{Kind: queue.Check, User: user})
+		visits = append(visits, driver.Visit{Kind: driver.Check, User: user})
 	}
 	return visits
 }
@@ -55,14 +55,14 @@ func TestKeysOfLanes(t *testing.T) {
 	client := servers["cluster"](t)
 	prefix := redistest.Prefix(t, client)
 	r := newRoom(t, client, prefix, 0)
-	r.rules.Keep, r.rules.Lanes = 30*time.Minute, []queue.Lane{{Name: "member", Share: 0.5}}
+	r.rules.Keep, r.rules.Lanes = 30*time.Minute, []driver.Lane{{Name: "member", Share: 0.5}}
 	silent := r.check("silent")
 	joined := r.visit()
 	r.ahead.Add((r.rules.Seen + 4*time.Minute).Microseconds())
 	r.check("a")
 	require.Equal(t, 1, r.sweep())
-	r.visit(queue.Visit{Kind: queue.Check, User: "b"}, queue.Visit{Kind: queue.Check, User: "m", Lane: "member"})
-	back := r.visit(queue.Visit{Kind: queue.Check, User: "silent", Epoch: joined.Epoch, Order: silent.Order, Until: joined.Now.Add(time.Minute)})
+	r.visit(driver.Visit{Kind: driver.Check, User: "b"}, driver.Visit{Kind: driver.Check, User: "m", Lane: "member"})
+	back := r.visit(driver.Visit{Kind: driver.Check, User: "silent", Epoch: joined.Epoch, Order: silent.Order, Until: joined.Now.Add(time.Minute)})
 	require.True(t, back.Outcomes[0].Returner)
 	r.rules.Threshold = 2
 	a := r.admit()
@@ -75,12 +75,12 @@ func TestKeysOfLanes(t *testing.T) {
 		require.InDelta(t, (24*time.Hour + 30*time.Minute).Seconds(), ttl.Seconds(), 1800, name)
 	}
 	for _, user := range []string{"silent", "a", "b", "m"} {
-		r.visit(queue.Visit{Kind: queue.Leave, User: user})
+		r.visit(driver.Visit{Kind: driver.Leave, User: user})
 	}
 	r.ahead.Add((r.rules.Keep + 4*time.Minute).Microseconds())
 	require.Zero(t, r.sweep())
 	require.NotContains(t, ttls(t, client, prefix), "kept")
-	_, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Clear: true})
+	_, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Clear: true})
 	require.NoError(t, err)
 	for _, name := range []string{"lanes", "laned", "returners", "returners-seen", "lane:member"} {
 		require.NotContains(t, ttls(t, client, prefix), name)

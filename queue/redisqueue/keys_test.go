@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // ttls are the times to live of all keys with a prefix, by the part behind the event.
@@ -41,8 +41,8 @@ func TestKeys(t *testing.T) {
 			client := connect(t)
 			prefix := redistest.Prefix(t, client)
 			r := newRoom(t, client, prefix, 1)
-			on, zero, two := queue.Gate{On: true}, 0, 2
-			change := func(c queue.Change) {
+			on, zero, two := driver.Gate{On: true}, 0, 2
+			change := func(c driver.Change) {
 				if _, err := r.store.Change(t.Context(), "e", r.rules, c); err != nil {
 					t.Fatal(err)
 				}
@@ -50,17 +50,17 @@ func TestKeys(t *testing.T) {
 			r.check("inside")
 			r.check("missing")
 			r.check("waits")
-			change(queue.Change{Threshold: &two, Gate: &on})
-			r.visit(queue.Visit{Kind: queue.Check, User: "gated", Position: 5})
+			change(driver.Change{Threshold: &two, Gate: &on})
+			r.visit(driver.Visit{Kind: driver.Check, User: "gated", Position: 5})
 			r.admit() // the future no-show
 			r.ahead.Add(r.rules.NoShow.Microseconds())
-			change(queue.Change{Threshold: &zero})
+			change(driver.Change{Threshold: &zero})
 			r.ahead.Add((3 * time.Hour).Microseconds()) // all is renewed
-			r.visit(queue.Visit{Kind: queue.Heartbeat, User: "waits"})
-			off := queue.Gate{}
-			change(queue.Change{Gate: &off})
+			r.visit(driver.Visit{Kind: driver.Heartbeat, User: "waits"})
+			off := driver.Gate{}
+			change(driver.Change{Gate: &off})
 			r.ahead.Add((2 * time.Hour).Microseconds())
-			r.visit(queue.Visit{Kind: queue.Heartbeat, User: "waits"})
+			r.visit(driver.Visit{Kind: driver.Heartbeat, User: "waits"})
 
 			found := ttls(t, client, prefix)
 			for name, ttl := range found {
@@ -141,7 +141,7 @@ func TestPausedStays(t *testing.T) {
 		t.Errorf("the events are %v, %v, after a look at one", events, err)
 	}
 	for _, paused := range []bool{true, false} {
-		if _, err := r.store.Change(t.Context(), "e", r.rules, queue.Change{Paused: &paused}); err != nil {
+		if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Paused: &paused}); err != nil {
 			t.Fatal(err)
 		}
 		if ttl := ttls(t, client, prefix)["room"]; (ttl == -1) != paused {
@@ -171,7 +171,7 @@ func TestRegistry(t *testing.T) {
 				if r.check(user); !listed() {
 					t.Fatalf("the event is not listed after visit %d", i)
 				}
-				r.visit(queue.Visit{Kind: queue.Leave, User: user})
+				r.visit(driver.Visit{Kind: driver.Leave, User: user})
 				if err := client.SRem(t.Context(), prefix+"queue:active-events", "e").Err(); err != nil {
 					t.Fatal(err)
 				}

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
@@ -24,11 +24,11 @@ import (
 type long struct {
 	t     testing.TB
 	admin redis.UniversalClient
-	store *redisqueue.Store
-	rules queue.Rules
+	store driver.Store
+	rules driver.Rules
 	ahead atomic.Int64 // µs
 	users []string
-	state queue.State
+	state driver.State
 	order []int64 // of users
 }
 
@@ -54,7 +54,7 @@ func (l *long) join() {
 	for range 4 {
 		done.Go(func() {
 			for i := range all {
-				v := l.visit(queue.Beats{}, queue.Check, l.users[i:min(i+500, len(l.users))])
+				v := l.visit(driver.Beats{}, driver.Check, l.users[i:min(i+500, len(l.users))])
 				for j, o := range v.Outcomes {
 					l.order[i+j] = o.Order
 				}
@@ -68,10 +68,10 @@ func (l *long) join() {
 	done.Wait()
 }
 
-func (l *long) visit(b queue.Beats, kind queue.Kind, users []string) queue.Visited {
-	visits := make([]queue.Visit, len(users))
+func (l *long) visit(b driver.Beats, kind driver.Kind, users []string) driver.Visited {
+	visits := make([]driver.Visit, len(users))
 	for i, user := range users {
-		visits[i] = queue.Visit{Kind: kind, User: user}
+		visits[i] = driver.Visit{Kind: kind, User: user}
 	}
 	v, err := l.store.Visit(context.Background(), "e", l.rules, b, visits)
 	if err != nil {
@@ -175,9 +175,9 @@ func (l *long) exact(when string) {
 			l.t.Fatal(err)
 		}
 		for _, b := range v.Blocks {
-			for i := range int64(queue.BlockSize) {
+			for i := range int64(driver.BlockSize) {
 				if b.Bits[i/64]&(1<<(i%64)) != 0 {
-					looked = append(looked, b.Number*queue.BlockSize+i)
+					looked = append(looked, b.Number*driver.BlockSize+i)
 				}
 			}
 		}
@@ -196,10 +196,10 @@ func (l *long) exact(when string) {
 	}
 	users, _ := l.some(500)
 	for _, some := range [][]string{users, users[:10]} { // which are counted in another way
-		v := l.visit(queue.Beats{}, queue.Heartbeat, some)
+		v := l.visit(driver.Beats{}, driver.Heartbeat, some)
 		for i, o := range v.Outcomes {
 			ahead, ok := place[some[i]]
-			if ok != (o.Status == queue.Waiting && !o.Turn) || ok && (o.Ahead-ahead < v.Entitled || o.Ahead-ahead > l.state.Entitled) {
+			if ok != (o.Status == driver.Waiting && !o.Turn) || ok && (o.Ahead-ahead < v.Entitled || o.Ahead-ahead > l.state.Entitled) {
 				l.t.Fatalf("%s: number %d is answered %+v", when, ahead, o)
 			}
 		}

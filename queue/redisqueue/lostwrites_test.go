@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
 // promoted is a room of 20 users whose server was lost, with a replica in its place
 // that did not get its last writes: those of 10 more, whose tickets it returns.
-func promoted(t *testing.T, hidden bool) (*room, []queue.Visit) {
+func promoted(t *testing.T, hidden bool) (*room, []driver.Visit) {
 	t.Helper()
 	old, next := redistest.StartServer(t, "--repl-diskless-sync-delay", "0"), redistest.StartServer(t)
 	master, replica := open(t, old.URL()), open(t, next.URL())
@@ -49,13 +49,13 @@ func promoted(t *testing.T, hidden bool) (*room, []queue.Visit) {
 	if err := replica.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}
-	var lost []queue.Visit
+	var lost []driver.Visit
 	for i := range 10 {
-		v := before.visit(queue.Visit{Kind: queue.Check, User: fmt.Sprint("lost", i)})
+		v := before.visit(driver.Visit{Kind: driver.Check, User: fmt.Sprint("lost", i)})
 		if o := v.Outcomes[0]; o.Ahead != 20+i {
 			t.Fatalf("lost%d is answered %+v", i, o)
 		}
-		lost = append(lost, queue.Visit{Kind: queue.Check, User: fmt.Sprint("lost", i), Epoch: v.Epoch, Order: v.Outcomes[0].Order, Until: v.Now.Add(time.Minute)})
+		lost = append(lost, driver.Visit{Kind: driver.Check, User: fmt.Sprint("lost", i), Epoch: v.Epoch, Order: v.Outcomes[0].Order, Until: v.Now.Add(time.Minute)})
 	}
 	old.Kill()
 	return after, lost
@@ -65,7 +65,7 @@ func promoted(t *testing.T, hidden bool) (*room, []queue.Visit) {
 func (r *room) in(users ...string) {
 	r.t.Helper()
 	for i, user := range users {
-		if o := r.check(user); o.Status != queue.Waiting || o.New || o.Ahead != i {
+		if o := r.check(user); o.Status != driver.Waiting || o.New || o.Ahead != i {
 			r.t.Errorf("%s is answered %+v, want %d ahead", user, o, i)
 		}
 	}
@@ -118,7 +118,7 @@ func TestPromotionLosesNoPlace(t *testing.T) {
 func TestPromotionUnseen(t *testing.T) {
 	t.Parallel()
 	r, lost := promoted(t, true)
-	v, err := r.store.Visit(t.Context(), "e", r.rules, queue.Beats{Highest: lost[9].Order}, []queue.Visit{{User: "newcomer"}})
+	v, err := r.store.Visit(t.Context(), "e", r.rules, driver.Beats{Highest: lost[9].Order}, []driver.Visit{{User: "newcomer"}})
 	if err != nil || v.Outcomes[0].Order <= lost[9].Order || v.Servers != 0 {
 		t.Fatalf("the newcomer is answered %+v, %v", v, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // thin makes three of four users leave, so that the bitmaps are moved down.
@@ -20,7 +20,7 @@ func (l *long) thin() {
 	}
 	before := bits()
 	for i := 0; i < len(l.users)*3/4; i += 500 {
-		l.visit(queue.Beats{}, queue.Leave, l.users[i:i+500])
+		l.visit(driver.Beats{}, driver.Leave, l.users[i:i+500])
 	}
 	l.ahead.Add(time.Minute.Microseconds())
 	l.sweep("want few")
@@ -62,19 +62,19 @@ func (l *long) tour(proven bool) {
 	l.times("poll of random, 500 in a call", func() {
 		for range 20 {
 			users, _ := l.some(500)
-			l.visit(queue.Beats{}, queue.Heartbeat, users)
+			l.visit(driver.Beats{}, driver.Heartbeat, users)
 		}
 	})
-	v := l.visit(queue.Beats{}, queue.Heartbeat, nil)
+	v := l.visit(driver.Beats{}, driver.Heartbeat, nil)
 	l.times("beats of random, 500 in a call", func() {
 		for range 20 {
 			_, orders := l.some(500)
-			l.visit(queue.Beats{Epoch: v.Epoch, Orders: orders}, 0, nil)
+			l.visit(driver.Beats{Epoch: v.Epoch, Orders: orders}, 0, nil)
 		}
 	})
 	l.times("one poll in a call", func() {
 		for i := range 200 {
-			l.visit(queue.Beats{}, queue.Heartbeat, l.users[i*n/200:i*n/200+1])
+			l.visit(driver.Beats{}, driver.Heartbeat, l.users[i*n/200:i*n/200+1])
 		}
 	})
 	l.times("look at all, 256 blocks in a call", func() {
@@ -89,7 +89,7 @@ func (l *long) tour(proven bool) {
 	l.times("leave of random, 500 in a call", func() {
 		for range 4 {
 			users, _ := l.some(500)
-			l.visit(queue.Beats{}, queue.Leave, users)
+			l.visit(driver.Beats{}, driver.Leave, users)
 		}
 	})
 	l.rules.Threshold, l.rules.Batch = 10_000, 10_000
@@ -115,7 +115,7 @@ func (l *long) tour(proven bool) {
 	})
 	// A random seven of ten have a sign of life later.
 	l.ahead.Add((9 * time.Minute).Microseconds())
-	v = l.visit(queue.Beats{}, queue.Heartbeat, nil)
+	v = l.visit(driver.Beats{}, driver.Heartbeat, nil)
 	removed := 0
 	l.times("beats of all but 30 %", func() {
 		alive := make([]int64, 0, 500)
@@ -124,11 +124,11 @@ func (l *long) tour(proven bool) {
 				alive = append(alive, order)
 			}
 			if len(alive) == 500 {
-				l.visit(queue.Beats{Epoch: v.Epoch, Orders: alive}, 0, nil)
+				l.visit(driver.Beats{Epoch: v.Epoch, Orders: alive}, 0, nil)
 				alive = alive[:0]
 			}
 		}
-		l.visit(queue.Beats{Epoch: v.Epoch, Orders: alive}, 0, nil)
+		l.visit(driver.Beats{Epoch: v.Epoch, Orders: alive}, 0, nil)
 	})
 	l.ahead.Add((3 * time.Minute).Microseconds())
 	l.times("sweep of 30 % at random", func() { removed = l.sweep("want 30 %") })
@@ -149,7 +149,7 @@ func (l *long) tour(proven bool) {
 	l.ahead.Add((20 * time.Minute).Microseconds())
 	l.times("sweep of all the rest", func() { l.sweep("want all") })
 	l.times("clear", func() {
-		if _, err := l.store.Change(ctx, "e", l.rules, queue.Change{Clear: true}); err != nil {
+		if _, err := l.store.Change(ctx, "e", l.rules, driver.Change{Clear: true}); err != nil {
 			l.t.Fatal(err)
 		}
 	})
@@ -168,7 +168,7 @@ func BenchmarkMillion(b *testing.B) {
 		l.tour(false)
 		l.join()
 		l.times("clear a million", func() {
-			if _, err := l.store.Change(context.Background(), "e", l.rules, queue.Change{Clear: true}); err != nil {
+			if _, err := l.store.Change(context.Background(), "e", l.rules, driver.Change{Clear: true}); err != nil {
 				b.Fatal(err)
 			}
 		})

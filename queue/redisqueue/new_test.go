@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
@@ -45,7 +45,7 @@ func TestNew(t *testing.T) {
 func TestEventNames(t *testing.T) {
 	s := newStore(t, open(t, "redis://127.0.0.1:1"), "")
 	for _, bad := range []string{"", "{a}", "a}", "a b", "a\n", "\xff", strings.Repeat("a", 257)} {
-		if _, err := s.Visit(t.Context(), bad, rulesOf(1), queue.Beats{}, nil); fault.Of(err) != fault.Permanent {
+		if _, err := s.Visit(t.Context(), bad, rulesOf(1), driver.Beats{}, nil); fault.Of(err) != fault.Permanent {
 			t.Errorf("the event %q: %v", bad, err)
 		}
 	}

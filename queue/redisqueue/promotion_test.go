@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // TestClusterPromotion makes a replica of a Cluster take the slots of its master,
@@ -69,11 +69,11 @@ func TestClusterPromotion(t *testing.T) {
 		t.Fatal(err)
 	}
 	redistest.Eventually(t, "the client finds the new master", func() error {
-		_, err := r.store.Visit(t.Context(), "e", r.rules, queue.Beats{}, nil)
+		_, err := r.store.Visit(t.Context(), "e", r.rules, driver.Beats{}, nil)
 		return err
 	})
 	for i := range n {
-		if o := r.check(fmt.Sprint("user", i)); o.Status != queue.Waiting || o.New || o.Ahead != i {
+		if o := r.check(fmt.Sprint("user", i)); o.Status != driver.Waiting || o.New || o.Ahead != i {
 			t.Errorf("number %d is answered %+v after the promotion", i, o)
 		}
 	}

@@ -49,7 +49,7 @@ func (r *registered) forget(event string) {
 	delete(r.at, event)
 }
 
-func (s *Store) register(ctx context.Context, event string) error {
+func (s *store) register(ctx context.Context, event string) error {
 	if err := s.client.SAdd(ctx, s.registry, event).Err(); err != nil {
 		return fmt.Errorf("add to the registry: %w", err)
 	}
@@ -57,8 +57,8 @@ func (s *Store) register(ctx context.Context, event string) error {
 	return nil
 }
 
-// Events lists the events of the registry; see [queue.Store].
-func (s *Store) Events(ctx context.Context) ([]string, error) {
+// Events lists the events of the registry; see [driver.Store].
+func (s *store) Events(ctx context.Context) ([]string, error) {
 	events, err := s.client.SMembers(ctx, s.registry).Result()
 	if err != nil {
 		return nil, s.failed("list", strings.TrimPrefix(s.registry, s.prefix), err)

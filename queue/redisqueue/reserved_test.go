@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // entry is a user's as it is packed in Redis: the order, and a time in ms.
@@ -38,7 +38,7 @@ func TestReservedByAnOlderRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if v := r.visit(queue.Visit{Kind: queue.Heartbeat, User: "present"}); v.Active != 2 || v.Outcomes[0].Status != queue.Active || v.Outcomes[0].Order != present.Order || v.Outcomes[0].Left != r.rules.Active {
+	if v := r.visit(driver.Visit{Kind: driver.Heartbeat, User: "present"}); v.Active != 2 || v.Outcomes[0].Status != driver.Active || v.Outcomes[0].Order != present.Order || v.Outcomes[0].Left != r.rules.Active {
 		t.Errorf("%+v", v)
 	}
 	r.ahead.Add(r.rules.NoShow.Microseconds() + 1e6)
@@ -46,7 +46,7 @@ func TestReservedByAnOlderRelease(t *testing.T) {
 		t.Errorf("after the no-show: %+v", v.State)
 	}
 	r.rules.Threshold = 1
-	if o := r.check("missing"); o.Status != queue.Waiting || o.Order != missing.Order || o.Ahead != 0 {
+	if o := r.check("missing"); o.Status != driver.Waiting || o.Order != missing.Order || o.Ahead != 0 {
 		t.Errorf("the no-show comes back, and is answered %+v", o)
 	}
 }
@@ -71,7 +71,7 @@ func TestATurnThatAnOlderReleaseEnded(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if o := r.visit(queue.Visit{Kind: queue.Heartbeat, User: "a"}).Outcomes[0]; o.Status != queue.Waiting || o.Turn || o.Order != first.Order {
+	if o := r.visit(driver.Visit{Kind: driver.Heartbeat, User: "a"}).Outcomes[0]; o.Status != driver.Waiting || o.Turn || o.Order != first.Order {
 		t.Errorf("in line again, and answered %+v", o)
 	}
 	r.ahead.Add(r.rules.NoShow.Microseconds() + 1e6)
@@ -81,7 +81,7 @@ func TestATurnThatAnOlderReleaseEnded(t *testing.T) {
 	if a := r.admit(); len(a.Admitted) != 1 || a.Admitted[0].User != "a" || a.Admitted[0].Order != first.Order {
 		t.Errorf("%+v", a)
 	}
-	if o := r.check("a"); o.Status != queue.Active || !o.Entered {
+	if o := r.check("a"); o.Status != driver.Active || !o.Entered {
 		t.Errorf("%+v", o)
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
 // room is an event of a store whose clock can be moved.
 type room struct {
 	t     *testing.T
-	store *redisqueue.Store
-	rules queue.Rules
+	store driver.Store
+	rules driver.Rules
 	ahead *atomic.Int64 // µs
 }
 
@@ -28,21 +28,21 @@ func newRoom(t *testing.T, client redis.UniversalClient, prefix string, threshol
 	return r
 }
 
-func (r *room) visit(visits ...queue.Visit) queue.Visited {
+func (r *room) visit(visits ...driver.Visit) driver.Visited {
 	r.t.Helper()
-	v, err := r.store.Visit(r.t.Context(), "e", r.rules, queue.Beats{}, visits)
+	v, err := r.store.Visit(r.t.Context(), "e", r.rules, driver.Beats{}, visits)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return v
 }
 
-func (r *room) check(user string) queue.Outcome {
+func (r *room) check(user string) driver.Outcome {
 	r.t.Helper()
-	return r.visit(queue.Visit{Kind: queue.Check, User: user}).Outcomes[0]
+	return r.visit(driver.Visit{Kind: driver.Check, User: user}).Outcomes[0]
 }
 
-func (r *room) admit() queue.Admission {
+func (r *room) admit() driver.Admission {
 	r.t.Helper()
 	a, err := r.store.Admit(r.t.Context(), "e", r.rules)
 	if err != nil {
@@ -75,28 +75,28 @@ func TestPlacesWithinACall(t *testing.T) {
 	for i := range n {
 		r.check(user(i))
 	}
-	var visits []queue.Visit
+	var visits []driver.Visit
 	var want []int
-	add := func(kind queue.Kind, who string, ahead int) {
-		visits, want = append(visits, queue.Visit{Kind: kind, User: who}), append(want, ahead)
+	add := func(kind driver.Kind, who string, ahead int) {
+		visits, want = append(visits, driver.Visit{Kind: kind, User: who}), append(want, ahead)
 	}
 	for i := range 40 {
-		add(queue.Heartbeat, user(i), i)
+		add(driver.Heartbeat, user(i), i)
 	}
-	add(queue.Leave, user(0), 0)
-	add(queue.Heartbeat, user(50), 49)
-	add(queue.Check, "new", n-1)
-	add(queue.Heartbeat, "new", n-1)
-	add(queue.Leave, user(1), 0)
-	add(queue.Heartbeat, "new", n-2)
-	visits, want = append(visits, queue.Visit{Kind: queue.Check, User: "old", Epoch: 1, Order: 5, Until: r.visit().Now.Add(time.Minute)}), append(want, 0)
-	add(queue.Heartbeat, user(50), 49)
-	add(queue.Check, "newer", n)
-	add(queue.Heartbeat, "newer", n)
-	add(queue.Leave, "old", 0)
-	add(queue.Heartbeat, "newer", n-1)
+	add(driver.Leave, user(0), 0)
+	add(driver.Heartbeat, user(50), 49)
+	add(driver.Check, "new", n-1)
+	add(driver.Heartbeat, "new", n-1)
+	add(driver.Leave, user(1), 0)
+	add(driver.Heartbeat, "new", n-2)
+	visits, want = append(visits, driver.Visit{Kind: driver.Check, User: "old", Epoch: 1, Order: 5, Until: r.visit().Now.Add(time.Minute)}), append(want, 0)
+	add(driver.Heartbeat, user(50), 49)
+	add(driver.Check, "newer", n)
+	add(driver.Heartbeat, "newer", n)
+	add(driver.Leave, "old", 0)
+	add(driver.Heartbeat, "newer", n-1)
 	for i, o := range r.visit(visits...).Outcomes {
-		if o.Ahead != want[i] || (o.Status == queue.None) != (visits[i].Kind == queue.Leave) {
+		if o.Ahead != want[i] || (o.Status == driver.None) != (visits[i].Kind == driver.Leave) {
 			t.Errorf("visit %d, %+v, is answered %+v, want %d ahead", i, visits[i], o, want[i])
 		}
 	}

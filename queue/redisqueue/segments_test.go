@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Crowds of newcomers at, before and over the end of a segment of the bitmaps.
@@ -17,32 +17,32 @@ func TestNewcomersOverSegments(t *testing.T) {
 			client := connect(t)
 			store, ctx, rules := newStore(t, client, redistest.Prefix(t, client)), context.Background(), rulesOf(1)
 			line := 0
-			crowd := func(n int) []queue.Outcome {
+			crowd := func(n int) []driver.Outcome {
 				t.Helper()
-				visits := make([]queue.Visit, n)
+				visits := make([]driver.Visit, n)
 				for i := range visits {
 					visits[i].User = fmt.Sprintf("u%d", line+i)
 				}
-				v, err := store.Visit(ctx, "e", rules, queue.Beats{}, visits)
+				v, err := store.Visit(ctx, "e", rules, driver.Beats{}, visits)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, o := range v.Outcomes {
-					if o.Status != queue.Waiting || !o.New || o.Ahead != line+i || o.Order != v.Outcomes[0].Order+int64(i) {
+					if o.Status != driver.Waiting || !o.New || o.Ahead != line+i || o.Order != v.Outcomes[0].Order+int64(i) {
 						t.Fatalf("newcomer %d: %+v", i, o)
 					}
 				}
 				line += n
 				return v.Outcomes
 			}
-			if _, err := store.Visit(ctx, "e", rules, queue.Beats{}, []queue.Visit{{User: "inside"}}); err != nil {
+			if _, err := store.Visit(ctx, "e", rules, driver.Beats{}, []driver.Visit{{User: "inside"}}); err != nil {
 				t.Fatal(err)
 			}
 			last := crowd(1)[0].Order
 			for _, before := range []int64{2, 0, 5} { // of five: over the end, from the beginning of one, up to the end
 				end := (last/segment+1)*segment - 1 - before
-				for _, gate := range []queue.Gate{{On: true}, {Positions: end - last}} {
-					if _, err := store.Change(ctx, "e", rules, queue.Change{Gate: &gate}); err != nil {
+				for _, gate := range []driver.Gate{{On: true}, {Positions: end - last}} {
+					if _, err := store.Change(ctx, "e", rules, driver.Change{Gate: &gate}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -59,7 +59,7 @@ func TestNewcomersOverSegments(t *testing.T) {
 			}
 			bits := 0
 			for _, b := range view.Blocks {
-				for i := range int64(queue.BlockSize) {
+				for i := range int64(driver.BlockSize) {
 					bits += int(b.Bits[i/64] >> (i % 64) & 1)
 				}
 			}
@@ -67,7 +67,7 @@ func TestNewcomersOverSegments(t *testing.T) {
 				t.Errorf("%d bits and %d in line, want %d", bits, view.Waiting, line)
 			}
 			for i := range line {
-				v, err := store.Visit(ctx, "e", rules, queue.Beats{}, []queue.Visit{{User: fmt.Sprintf("u%d", i)}})
+				v, err := store.Visit(ctx, "e", rules, driver.Beats{}, []driver.Visit{{User: fmt.Sprintf("u%d", i)}})
 				if err != nil {
 					t.Fatal(err)
 				}

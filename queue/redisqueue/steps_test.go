@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // TestClockSteps sets the clock of Redis forward and back.
@@ -22,7 +22,7 @@ func TestClockSteps(t *testing.T) {
 			} {
 				r.ahead.Add(step.Microseconds())
 				o := r.check(fmt.Sprint("user", n))
-				if o.Status != queue.Waiting || o.Ahead != n || o.Order <= last {
+				if o.Status != driver.Waiting || o.Ahead != n || o.Order <= last {
 					t.Fatalf("after a step of %v number %d is answered %+v, behind order %d", step, n, o, last)
 				}
 				last = o.Order
@@ -38,7 +38,7 @@ func TestClockSteps(t *testing.T) {
 			}
 			r.ahead.Add(-time.Hour.Microseconds())
 			r.rules.Threshold++
-			r.visit(queue.Visit{Kind: queue.Leave, User: "user0"})
+			r.visit(driver.Visit{Kind: driver.Leave, User: "user0"})
 			r.check("late")
 			if v := r.visit(); v.Active+v.Entitled != n || v.Active != 1 {
 				t.Errorf("%d are active and %d entitled after a step back, want 1 of %d", v.Active, v.Entitled, n)
@@ -81,7 +81,7 @@ func TestStepBackWhileSettling(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
 	r := newRoom(t, open(t, s.URL()), "", 1)
-	v := r.visit(queue.Visit{Kind: queue.Check, User: "a", Epoch: 1, Order: 1000, Until: r.visit().Now.Add(time.Minute)})
+	v := r.visit(driver.Visit{Kind: driver.Check, User: "a", Epoch: 1, Order: 1000, Until: r.visit().Now.Add(time.Minute)})
 	if v.Settling <= 0 || v.Settling > r.rules.Settle {
 		t.Fatalf("a ticket comes to a young room, which settles for %v", v.Settling)
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Store is a [queue.Store] in Redis or a Redis Cluster, by Redis' own clock.
-type Store struct {
+// store keeps the lines in Redis or a Redis Cluster, by Redis' own clock.
+type store struct {
 	client   redis.UniversalClient
 	prefix   string
 	registry string
@@ -23,7 +23,11 @@ type Store struct {
 	extra    func() []any // more arguments, for tests
 }
 
-var _ queue.Store = (*Store)(nil)
+var (
+	_ driver.Store    = (*store)(nil)
+	_ driver.Drawer   = (*store)(nil)
+	_ driver.Recorder = (*store)(nil)
+)
 
 // New makes a store on a client, which the caller has to close. New refuses a
 // client that ignores contexts (a server that hangs would hold callers beyond their
@@ -33,7 +37,7 @@ var _ queue.Store = (*Store)(nil)
 //	redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 //	})
-func New(client redis.UniversalClient, cfg Config) (*Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if client == nil {
 		return nil, errors.New("redisqueue: the client is nil; make one with redis.NewUniversalClient")
 	}
@@ -43,7 +47,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if err := redisdb.CheckClient(client); err != nil {
 		return nil, fmt.Errorf("redisqueue: %w", err)
 	}
-	return &Store{
+	return &store{
 		client: client, prefix: cfg.Prefix, registry: cfg.Prefix + "queue:active-events",
 		scripts: newScripts(func(text string) string { return text }),
 		clock:   newClock(), added: registered{at: map[string]time.Time{}},
@@ -51,7 +55,7 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 }
 
 // run runs a script, and reads the state at the beginning of its answer.
-func (s *Store) run(ctx context.Context, script *redis.Script, r queue.Rules, keys []string, args ...[]byte) (a *answer, state queue.State, woke bool, err error) {
+func (s *store) run(ctx context.Context, script *redis.Script, r driver.Rules, keys []string, args ...[]byte) (a *answer, state driver.State, woke bool, err error) {
 	all := make([]any, 0, len(args)+1)
 	for _, arg := range args {
 		all = append(all, arg)
@@ -83,22 +87,22 @@ var errMinute = errors.New("the clock of Redis differs at each look")
 // clock is in vain, and one may fall on the end of the minute.
 const tries = 4
 
-// Look returns the state of the line; see [queue.Store].
-func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+// Look returns the state of the line; see [driver.Store].
+func (s *store) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	if err := checkRules(event, r); err != nil {
-		return queue.View{}, wrap("look at", event, err)
+		return driver.View{}, wrap("look at", event, err)
 	}
-	args := rulesArgs(r, 3).doubles(float64(epoch), float64(version), queue.MaxBlocks)
+	args := rulesArgs(r, 3).doubles(float64(epoch), float64(version), driver.MaxBlocks)
 	a, state, _, err := s.run(ctx, s.scripts.look, r, s.keysOf(event, r), args)
 	if err != nil {
-		return queue.View{}, s.failed("look at", event, err)
+		return driver.View{}, s.failed("look at", event, err)
 	}
-	v := queue.View{State: state, Version: uint64(a.number()), Full: a.flag(), More: a.flag()}
+	v := driver.View{State: state, Version: uint64(a.number()), Full: a.flag(), More: a.flag()}
 	for len(a.rest) > 0 && !a.short {
 		v.Blocks = append(v.Blocks, a.block())
 	}
 	if a.short {
-		return queue.View{}, s.failed("look at", event, errShort)
+		return driver.View{}, s.failed("look at", event, errShort)
 	}
 	sortBlocks(v.Blocks)
 	if state.Waiting+state.Active > 0 {
@@ -109,14 +113,14 @@ func (s *Store) Look(ctx context.Context, event string, r queue.Rules, epoch, ve
 
 var errShort = errors.New("the script's answer ends too soon")
 
-// Change carries out an operator's change; see [queue.Store].
-func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+// Change carries out an operator's change; see [driver.Store].
+func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
 	err := checkRules(event, r)
 	if err == nil {
 		err = checkChange(c)
 	}
 	if err != nil {
-		return queue.State{}, wrap("change", event, err)
+		return driver.State{}, wrap("change", event, err)
 	}
 	threshold, paused, gate, positions := -1.0, -1.0, -1.0, 0.0
 	if c.Threshold != nil {
@@ -150,7 +154,7 @@ func (s *Store) Change(ctx context.Context, event string, r queue.Rules, c queue
 	args := rulesArgs(r, 11).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock, flag(c.Shares != nil), challenge)
 	_, state, _, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
 	if err != nil {
-		return queue.State{}, s.failed("change", event, err)
+		return driver.State{}, s.failed("change", event, err)
 	}
 	return state, nil
 }

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
 
@@ -23,7 +23,7 @@ var (
 	servers = redistest.Servers
 )
 
-func newStore(t testing.TB, client redis.UniversalClient, prefix string) *redisqueue.Store {
+func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := redisqueue.New(client, redisqueue.Config{Prefix: prefix})
 	if err != nil {
@@ -75,8 +75,8 @@ func lose(ctx context.Context, client redis.UniversalClient, prefix string) erro
 }
 
 // rulesOf are the defaults of a room.
-func rulesOf(threshold int) queue.Rules {
-	return queue.Rules{
+func rulesOf(threshold int) driver.Rules {
+	return driver.Rules{
 		Threshold: threshold, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
 		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 	}

@@ -5,35 +5,35 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// Visit serves visits and beats; see [queue.Store]. Many visits take one script for
+// Visit serves visits and beats; see [driver.Store]. Many visits take one script for
 // each visitMost of them. The event is in the registry before a user can join it.
-func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	err := checkRules(event, r)
 	if err == nil {
 		err = checkVisits(r, b, visits)
 	}
 	if err != nil {
-		return queue.Visited{}, wrap("visit", event, err)
+		return driver.Visited{}, wrap("visit", event, err)
 	}
-	joins := slices.ContainsFunc(visits, func(v queue.Visit) bool { return v.Kind == queue.Check })
+	joins := slices.ContainsFunc(visits, func(v driver.Visit) bool { return v.Kind == driver.Check })
 	if _, known := s.added.due(event); joins && !known {
 		if err := s.register(ctx, event); err != nil {
-			return queue.Visited{}, s.failed("visit", event, err)
+			return driver.Visited{}, s.failed("visit", event, err)
 		}
 	}
 	v, woke, err := s.visit(ctx, event, r, b, visits[:min(len(visits), visitMost)])
 	for err == nil && len(v.Outcomes) < len(visits) {
 		next := visits[len(v.Outcomes):]
-		var more queue.Visited
+		var more driver.Visited
 		var also bool
-		more, also, err = s.visit(ctx, event, r, queue.Beats{Heard: b.Heard, Highest: b.Highest}, next[:min(len(next), visitMost)])
+		more, also, err = s.visit(ctx, event, r, driver.Beats{Heard: b.Heard, Highest: b.Highest}, next[:min(len(next), visitMost)])
 		v.State, v.Outcomes, woke = more.State, append(v.Outcomes, more.Outcomes...), woke || also
 	}
 	if err != nil {
-		return queue.Visited{}, s.failed("visit", event, err)
+		return driver.Visited{}, s.failed("visit", event, err)
 	}
 	switch {
 	case woke:
@@ -49,7 +49,7 @@ func (s *Store) Visit(ctx context.Context, event string, r queue.Rules, b queue.
 	return v, nil
 }
 
-func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (v queue.Visited, woke bool, err error) {
+func (s *store) visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (v driver.Visited, woke bool, err error) {
 	beats, orders := beatsArgs(b)
 	plain, all := plainArgs(visits)
 	if plain == 0 {
@@ -64,13 +64,13 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 			continue
 		}
 		if err != nil {
-			return queue.Visited{}, false, err
+			return driver.Visited{}, false, err
 		}
-		v.Outcomes = make([]queue.Outcome, len(visits))
+		v.Outcomes = make([]driver.Outcome, len(visits))
 		if plain > 0 && len(a.rest) == double {
 			first := a.number()
 			for i := range v.Outcomes {
-				v.Outcomes[i] = queue.Outcome{Status: queue.Waiting, Order: first + int64(i), Ahead: v.Waiting - v.Laned - v.Returning - plain + i, New: true}
+				v.Outcomes[i] = driver.Outcome{Status: driver.Waiting, Order: first + int64(i), Ahead: v.Waiting - v.Laned - v.Returning - plain + i, New: true}
 			}
 			return v, woke, nil
 		}
@@ -78,17 +78,17 @@ func (s *Store) visit(ctx context.Context, event string, r queue.Rules, b queue.
 			v.Outcomes[i] = a.outcome()
 		}
 		if a.short || a.rest != "" {
-			return queue.Visited{}, false, errShort
+			return driver.Visited{}, false, errShort
 		}
 		return v, woke, nil
 	}
-	return queue.Visited{}, false, err
+	return driver.Visited{}, false, err
 }
 
 // again adds an event that this process serves to the registry from time to time,
 // as another process may have taken it out while it was empty. If that fails, the
 // next call tries again.
-func (s *Store) again(ctx context.Context, event string) {
+func (s *store) again(ctx context.Context, event string) {
 	if due, _ := s.added.due(event); due {
 		if err := s.register(ctx, event); err != nil {
 			s.added.forget(event)

@@ -1,7 +1,7 @@
-// Package token signs the tokens that a waiting room hands out, and checks them
-// when they come back: the place of a user in line, the right to be inside, the
-// passage of the front gate, and the requests that a trusted edge lets through. It
-// asks no store.
+// Package token signs the tokens that a program hands out around a waiting room, and checks
+// them when they come back: the right to be inside, the passage of the front gate, and the
+// requests that a trusted edge lets through. It asks no store. The packages of the waiting room
+// seal what only they read, such as the place of a user in line, with keys of the same [Ring].
 //
 //	ring, err := token.NewRing(newSecret, oldSecret) // the first signs, all verify
 //	…
@@ -14,27 +14,17 @@
 //		err = claims.For("show-1", "42")
 //	}
 //
-// There are eight kinds:
+// There are three kinds:
 //
 //	kind                  says                                     bound to      lasts     form
-//	[Tickets]             a place in line: epoch and order, and    event, user   as the    56 characters
-//	                      which loss it outlives                                 epoch
-//	[Requests]            a position given out by a front gate     event, and    caller's  56 characters
-//	                                                               member if any
 //	[Entries]             the right to be inside, by admission     event, user   600 s     JWT, entry+jwt
 //	[Gates]               a passage of the front gate, with its    event         600 s     JWT, gate+jwt
 //	                      position and its member if any
 //	[Passes]              a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
 //	                                                               method, path
-//	[Visitors]            a browser that has not signed in         -             caller's  48 characters
-//	[Origins]             a request came through a gate            event, user,  ± 30 s    key id.MAC, and
-//	                                                               method, host,           the time
-//	                                                               path, query
-//	[Puzzles]             a challenge was made at this time        event, user   caller's  56 characters
 //
 // The key of a kind is HMAC-SHA256(secret, "millrace/queue/" + kind), with the
-// kind being "ticket", "request", "entry", "gate", "pass", "visitor", "origin" or
-// "puzzle": one secret serves all of them, and nothing of one kind is valid as
+// kind being "entry", "gate" or "pass", or one that the room seals: one secret serves all of them, and nothing of one kind is valid as
 // another. Each text names its key by an id that tells nothing of it. JWTs are HS256 and nothing else: a token
 // that names another algorithm is refused before its signature is looked at. A
 // token is valid from 5 s before its iat, for clocks that differ, and not a
@@ -46,26 +36,14 @@
 //	a secret under 32 bytes is refused, and not told          TestShortSecrets
 //	printing a value that holds keys shows none of them       TestPrintingTellsNoKey
 //	keys rotate without refusing earlier tokens               TestRotation
-//	a secret of a room opens for its event and keys only      TestSecrets
-//	a ticket opens for its event and user only                TestTicketIsThatOfItsUserAndEvent,
-//	                                                          TestTicketNamesDoNotRunTogether
-//	any bit changed in a ticket or a request id makes it      TestTamperedTicket, TestTamperedRequest
-//	invalid
-//	a ticket of 48 characters, of earlier releases, opens,    TestTicketsWithoutUntilOpen
-//	and outlives no loss
-//	a request id opens for its event and member only          TestRequestRoundTrip, TestRequestIsItsMembers
 //	any bit changed in a JWT makes it invalid                 TestTamperedJWT
 //	none, RS256 and HS384 are refused by name                 TestAlgorithm
-//	a kind never passes for another                           TestKindsAreNotInterchangeable,
-//	                                                          TestSealedTextsAreNotInterchangeable
+//	a kind never passes for another                           TestKindsAreNotInterchangeable
 //	expired, early, foreign and incomplete tokens             TestRefusals
 //	are told apart
 //	two users never have one token                            TestIssueRefusesWhatJSONChanges
 //	a pass is for one request, near its time                  TestPass
-//	a visitor is new, and any bit changed makes it invalid    TestVisitor
-//	a gate's signature is for one request, near its time      TestOrigin
-//	no text makes a parser panic, or passes by chance         FuzzTicketOpen, FuzzRequestOpen, FuzzEntryVerify,
-//	                                                          FuzzGateVerify, FuzzPassCheck
+//	no text makes a parser panic, or passes by chance         FuzzEntryVerify, FuzzGateVerify, FuzzPassCheck
 //
 // # Failure modes
 //

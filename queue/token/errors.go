@@ -1,31 +1,21 @@
 package token
 
-import "errors"
+import "github.com/millrace-go/millrace/internal/seal"
 
-// The reasons to refuse a token, a ticket or a pass. Test for them with errors.Is;
-// [Reason] gives the word that answers carry.
+// The reasons to refuse a token or a pass. Test for them with errors.Is; [Reason] gives the
+// word that answers carry.
 var (
-	ErrMissing   error = refusal("missing")
-	ErrMalformed error = refusal("malformed")       // not in the form of a token, or too large
-	ErrAlgorithm error = refusal("wrong_algorithm") // another one than HS256, "none" included
-	ErrType      error = refusal("wrong_type")      // a token of another kind, issuer or audience
-	ErrSignature error = refusal("bad_signature")   // changed, forged, or of a key that is not in the ring
-	ErrExpired   error = refusal("expired")
-	ErrNotYet    error = refusal("not_yet_valid")
-	ErrEvent     error = refusal("wrong_event")
-	ErrUser      error = refusal("wrong_user")
+	ErrMissing   = seal.ErrMissing
+	ErrMalformed = seal.ErrMalformed // not in the form of a token, or too large
+	ErrAlgorithm = seal.ErrAlgorithm // another one than HS256, "none" included
+	ErrType      = seal.ErrType      // a token of another kind, issuer or audience
+	ErrSignature = seal.ErrSignature // changed, forged, or of a key that is not in the ring
+	ErrExpired   = seal.ErrExpired
+	ErrNotYet    = seal.ErrNotYet
+	ErrEvent     = seal.ErrEvent
+	ErrUser      = seal.ErrUser
 )
-
-type refusal string
-
-func (r refusal) Error() string { return "token: " + string(r) }
 
 // Reason is the word for a refusal, such as "expired"; empty for other errors. It
 // holds nothing that a client may not know.
-func Reason(err error) string {
-	var r refusal
-	if errors.As(err, &r) {
-		return string(r)
-	}
-	return ""
-}
+func Reason(err error) string { return seal.Reason(err) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -22,28 +21,6 @@ func ExampleNewRing() {
 	_, err := token.NewRing(strings.Repeat("x", 16))
 	fmt.Println(err)
 	// Output: token: secret 1 of 1 is 16 bytes long; use at least 32, such as the output of: openssl rand -hex 32
-}
-
-func ExampleNewTickets() {
-	tickets := token.NewTickets(exampleRing())
-	text := tickets.Seal(token.Ticket{Event: "show-1", User: "alice", Epoch: 1, Order: 1760000000000042, Until: time.UnixMilli(1760000122000)})
-	fmt.Println(text)
-	ticket, err := tickets.Open(text, "show-1", "alice")
-	fmt.Println(ticket.Epoch, ticket.Order, ticket.Until.UnixMilli(), err)
-	_, err = tickets.Open(text, "show-1", "bob")
-	fmt.Println(err)
-	// Output:
-	// hfSTmAAAAAAAAAABAAZAte7OACoBmcgunJDkKbv41O7B-quxGglxulZl
-	// 1 1760000000000042 1760000122000 <nil>
-	// token: bad_signature
-}
-
-func ExampleNewRequests() {
-	requests := token.NewRequests(exampleRing())
-	id := requests.Seal(token.Request{Event: "show-1", Position: 7, Epoch: 1, Issued: time.Now()})
-	r, err := requests.Open(id, "show-1", "")
-	fmt.Println(len(id), r.Position, r.Epoch, err)
-	// Output: 56 7 1 <nil>
 }
 
 func ExampleNewEntries() {

@@ -1,9 +1,11 @@
 package token
 
+import "github.com/millrace-go/millrace/internal/seal"
+
 // The limits, for tests.
 const (
 	MaxToken  = maxToken
-	MinSecret = minSecret
-	PassLasts = passLasts
+	MinSecret = seal.MinSecret
+	PassLasts = seal.PassLasts
 	Skew      = skew
 )

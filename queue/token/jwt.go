@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/millrace-go/millrace/internal/seal"
 )
 
 const (
@@ -43,7 +45,7 @@ func (c Config) complete() (Config, error) {
 
 // signer signs and verifies JWTs of one kind.
 type signer struct {
-	keys     []*key
+	keys     []*seal.Key
 	typ      string
 	audience string
 	cfg      Config
@@ -58,7 +60,7 @@ func newSigner(ring *Ring, purpose string, cfg Config) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &signer{keys: ring.keys(purpose), typ: purpose + "+jwt", audience: "millrace-queue-" + purpose, cfg: cfg}
+	s := &signer{keys: seal.Keys(ring, purpose), typ: purpose + "+jwt", audience: "millrace-queue-" + purpose, cfg: cfg}
 	s.parser = jwt.NewParser(
 		jwt.WithIssuer(cfg.Issuer), jwt.WithAudience(s.audience), jwt.WithStrictDecoding(),
 		jwt.WithExpirationRequired(), jwt.WithNotBeforeRequired(),
@@ -82,8 +84,8 @@ func (s *signer) registered(event, id string, issued, expires time.Time) jwt.Reg
 
 func (s *signer) sign(claims jwt.Claims) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
-	t.Header["typ"], t.Header["kid"] = s.typ, s.keys[0].name
-	text, err := t.SignedString(s.keys[0].secret())
+	t.Header["typ"], t.Header["kid"] = s.typ, s.keys[0].Name
+	text, err := t.SignedString(s.keys[0].Secret())
 	if err != nil {
 		return "", fmt.Errorf("token: sign: %w", err)
 	}
@@ -132,8 +134,8 @@ func (s *signer) keyOf(t *jwt.Token) (any, error) {
 		return nil, ErrType
 	}
 	for _, k := range s.keys {
-		if t.Header["kid"] == k.name {
-			return k.secret(), nil
+		if t.Header["kid"] == k.Name {
+			return k.Secret(), nil
 		}
 	}
 	return nil, ErrSignature

@@ -17,6 +17,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -223,7 +224,7 @@ func TestKindsAreNotInterchangeable(t *testing.T) {
 		t.Errorf("an entry token as a gate's: %v", err)
 	}
 	for name, text := range map[string]string{
-		"ticket": token.NewTickets(r).Seal(token.Ticket{Event: "e", User: "u"}), "request": token.NewRequests(r).Seal(token.Request{Event: "e"}),
+		"ticket": seal.NewTickets(r).Seal(seal.Ticket{Event: "e", User: "u"}), "request": seal.NewRequests(r).Seal(seal.Request{Event: "e"}),
 		"pass": token.NewPasses(r).Sign(token.Pass{Method: "GET", Path: "/", Event: "e", User: "u"}),
 	} {
 		if _, err := e.Verify(text); token.Reason(err) == "" {

@@ -1,15 +1,13 @@
 package token
 
 import (
-	"crypto/hmac"
 	"encoding/base64"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// passLasts is how far the time in a pass may be from now, before or after.
-const passLasts = 30 * time.Second
+	"github.com/millrace-go/millrace/internal/seal"
+)
 
 // Pass is one request that a trusted edge lets through.
 type Pass struct {
@@ -28,17 +26,17 @@ type Pass struct {
 //	key id  the first 4 bytes of HMAC-SHA256(key, "id"), in hexadecimal
 //
 // It can be used again for the same request of the same user for 30 s.
-type Passes struct{ keys []*key }
+type Passes struct{ keys []*seal.Key }
 
 // NewPasses makes a Passes with the keys of a ring.
-func NewPasses(ring *Ring) *Passes { return &Passes{keys: ring.keys("pass")} }
+func NewPasses(ring *Ring) *Passes { return &Passes{keys: seal.Keys(ring, "pass")} }
 
 // Sign makes a pass that is valid around now. No part may hold a line feed: such
 // a pass is never valid.
 func (p *Passes) Sign(pass Pass) string {
 	at := strconv.FormatInt(time.Now().Unix(), 10)
 	k := p.keys[0]
-	return k.name + "." + at + "." + base64.RawURLEncoding.EncodeToString(sum(k.secret(), pass.text(at)))
+	return k.Name + "." + at + "." + base64.RawURLEncoding.EncodeToString(seal.Sum(k.Secret(), pass.text(at)))
 }
 
 // Check says whether text is a pass for the request: nil, or a sentinel of this
@@ -58,35 +56,7 @@ func (p *Passes) Check(text string, pass Pass) error {
 			return ErrMalformed // another pass could have the same text
 		}
 	}
-	return checkTimed(p.keys, id, at, signature, pass.text(at))
-}
-
-// checkTimed says whether signature is that of the text, which holds the time, and
-// whether that time is near.
-func checkTimed(keys []*key, id, at, signature, text string) error {
-	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	seconds, errAt := strconv.ParseInt(at, 10, 64)
-	if err != nil || errAt != nil || strconv.FormatInt(seconds, 10) != at {
-		return ErrMalformed
-	}
-	for _, k := range keys {
-		if k.name == id && hmac.Equal(given, sum(k.secret(), text)) {
-			return inTime(seconds)
-		}
-	}
-	return ErrSignature
-}
-
-func inTime(seconds int64) error {
-	now := time.Now().Unix()
-	limit := int64(passLasts / time.Second)
-	switch {
-	case seconds < now-limit:
-		return ErrExpired
-	case seconds > now+limit:
-		return ErrNotYet
-	}
-	return nil
+	return seal.CheckTimed(p.keys, id, at, signature, pass.text(at))
 }
 
 func (p Pass) text(at string) string {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -43,7 +44,7 @@ func TestPrintingTellsNoKey(t *testing.T) {
 	}
 	for name, v := range map[string]any{
 		"ring": r, "ring by value": *r, "entries": entries(t, newSecret), "gates": gates(t, newSecret),
-		"tickets": token.NewTickets(r), "requests": token.NewRequests(r), "passes": token.NewPasses(r), "passes by value": *token.NewPasses(r),
+		"tickets": seal.NewTickets(r), "requests": seal.NewRequests(r), "passes": token.NewPasses(r), "passes by value": *token.NewPasses(r),
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			text := fmt.Sprintf(verb, v)
@@ -79,19 +80,19 @@ func TestRotation(t *testing.T) {
 		},
 		"ticket": {
 			func(s []string) string {
-				return token.NewTickets(ring(t, s...)).Seal(token.Ticket{Event: "e", User: "u", Epoch: 1, Order: 2})
+				return seal.NewTickets(ring(t, s...)).Seal(seal.Ticket{Event: "e", User: "u", Epoch: 1, Order: 2})
 			},
 			func(s []string, text string) error {
-				_, err := token.NewTickets(ring(t, s...)).Open(text, "e", "u")
+				_, err := seal.NewTickets(ring(t, s...)).Open(text, "e", "u")
 				return err
 			},
 		},
 		"request": {
 			func(s []string) string {
-				return token.NewRequests(ring(t, s...)).Seal(token.Request{Event: "e", Position: 1, Issued: time.Now()})
+				return seal.NewRequests(ring(t, s...)).Seal(seal.Request{Event: "e", Position: 1, Issued: time.Now()})
 			},
 			func(s []string, text string) error {
-				_, err := token.NewRequests(ring(t, s...)).Open(text, "e", "")
+				_, err := seal.NewRequests(ring(t, s...)).Open(text, "e", "")
 				return err
 			},
 		},

@@ -9,7 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -25,7 +25,7 @@ func (b *broker) Browse(ctx context.Context, topic string, limit int) ([]*messag
 
 // Pending implements driver.Pender for the redrive group.
 func (b *broker) Pending(ctx context.Context, topic, name string, limit int) ([]*message.Message, error) {
-	if name != bus.RedriveGroup {
+	if name != busdriver.RedriveGroup {
 		return nil, fmt.Errorf("amqpwatermill: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)
 	}
 	return b.look(ctx, topic, min(limit, looked))
@@ -33,7 +33,7 @@ func (b *broker) Pending(ctx context.Context, topic, name string, limit int) ([]
 
 // look consumes the oldest messages of the redrive group, and returns them to the queue.
 func (b *broker) look(ctx context.Context, topic string, limit int) (all []*message.Message, err error) {
-	settings := b.settings(bus.RedriveGroup)
+	settings := b.settings(busdriver.RedriveGroup)
 	queue := settings.Queue.GenerateName(topic)
 	err = b.ask(ctx, func(conn *amqp.Connection) error {
 		before, err := inspect(conn, queue)

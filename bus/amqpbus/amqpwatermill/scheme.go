@@ -85,7 +85,7 @@ func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
 
 // driver publishes and consumes with Watermill's adapter, and uses the broker itself for the rest.
 type driver struct {
-	*watermillbus.Driver
+	watermillbus.Driver
 	*broker
 }
 

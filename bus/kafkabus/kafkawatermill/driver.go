@@ -23,7 +23,7 @@ import (
 // driver publishes and consumes with Watermill's adapter. The native transport creates
 // topics and lists topics and messages, which are the same for both.
 type driver struct {
-	*watermillbus.Driver
+	watermillbus.Driver
 	shows
 }
 

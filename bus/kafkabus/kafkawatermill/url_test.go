@@ -22,6 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -150,7 +151,7 @@ func TestTooLarge(t *testing.T) {
 	switch err := b.Publisher().Publish(topic, all...); {
 	case !errors.As(err, &failed) || fault.Of(err) != fault.Permanent:
 		t.Errorf("one of them is too large: %v", err)
-	case failed.Outcomes[2] != bus.Refused || len(failed.Unpublished()) != 1:
+	case failed.Outcomes[2] != driver.Refused || len(failed.Unpublished()) != 1:
 		t.Errorf("one of them is too large: %v, %v", failed.Outcomes, err)
 	}
 }

@@ -97,7 +97,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 
 // driver publishes and consumes with Watermill's adapter, and uses the server itself for the rest.
 type driver struct {
-	*watermillbus.Driver
+	watermillbus.Driver
 	*server
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
@@ -152,7 +153,7 @@ func (o *office) lag(ctx context.Context, t *testing.T) int {
 	all, err := o.bus.Lag(ctx)
 	require.NoError(t, err)
 	for _, l := range all {
-		if l.Topic == o.letters.Topic() && l.Group == bus.RedriveGroup {
+		if l.Topic == o.letters.Topic() && l.Group == driver.RedriveGroup {
 			return l.Messages
 		}
 	}

@@ -79,7 +79,7 @@ func (a Admin) Topics(ctx context.Context) ([]string, error) {
 }
 
 // Groups implements [driver.GroupAdmin].
-func (a Admin) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+func (a Admin) Groups(ctx context.Context, topics ...string) ([]driver.Group, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -88,9 +88,9 @@ func (a Admin) Groups(ctx context.Context, topics ...string) ([]bus.Group, error
 }
 
 // ResetGroup implements [driver.GroupResetter].
-func (a Admin) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (bus.Moved, error) {
+func (a Admin) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (driver.Moved, error) {
 	if err := a.ready(ctx); err != nil {
-		return bus.Moved{}, err
+		return driver.Moved{}, err
 	}
 	moved, err := a.hub.Reset(ctx, topic, group, to, dryRun)
 	return moved, a.translate(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -38,7 +39,7 @@ func (h *Hub) places() (Places, error) {
 }
 
 // Groups lists the groups of the topics, or of all.
-func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error) {
+func (h *Hub) Groups(ctx context.Context, topics ...string) ([]driver.Group, error) {
 	places, err := h.places()
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (h *Hub) Groups(ctx context.Context, topics ...string) ([]bus.Group, error)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]bus.Group, len(lags))
+	all := make([]driver.Group, len(lags))
 	for i, lag := range lags {
 		g := &all[i]
 		g.Lag = lag
@@ -88,7 +89,7 @@ func (h *Hub) group(ctx context.Context, name, group string) (Topic, error) {
 
 // Reset implements ResetGroup of [driver.GroupResetter]. It first searches for the place, which may
 // take long, and then moves all cursors under their leases.
-func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRun bool) (moved bus.Moved, err error) {
+func (h *Hub) Reset(ctx context.Context, name, group string, to bus.Place, dryRun bool) (moved driver.Moved, err error) {
 	places, err := h.places()
 	if err != nil {
 		return moved, err

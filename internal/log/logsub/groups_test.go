@@ -38,7 +38,7 @@ func TestAMemberThatStartsDuringAResetWaitsForIt(t *testing.T) {
 		}
 		operator.link.fail.Store(&hook)
 		moved, err := operator.Reset(t.Context(), topic, group, bus.Place{}, false)
-		if err != nil || moved != (bus.Moved{Again: 9}) {
+		if err != nil || moved != (driver.Moved{Again: 9}) {
 			t.Fatalf("moved %+v: %v", moved, err)
 		}
 		expect(t, member, series("k", 1, 9)...)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -25,22 +26,22 @@ import (
 
 // store is a store that a test can make unreachable.
 type store struct {
-	queue.Store
+	driver.Store
 	away atomic.Bool
 }
 
 var errAway = fault.MarkInfrastructure(errors.New("the store is away"))
 
-func (s *store) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	if s.away.Load() {
-		return queue.Visited{}, errAway
+		return driver.Visited{}, errAway
 	}
 	return s.Store.Visit(ctx, event, r, b, visits)
 }
 
-func (s *store) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+func (s *store) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	if s.away.Load() {
-		return queue.View{}, errAway
+		return driver.View{}, errAway
 	}
 	return s.Store.Look(ctx, event, r, epoch, version)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/token"
@@ -38,7 +39,7 @@ func TestBrowserPlot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := queue.Sample{Epoch: 1}
+	s := driver.Sample{Epoch: 1}
 	for i := range int64(180) {
 		s.Minute = time.Now().Unix()/60 - 180 + i
 		s.Joined += int64(9000*math.Exp(-float64(i)/12)) + 40 + i%7
@@ -65,7 +66,7 @@ func TestBrowserPlot(t *testing.T) {
 	tb := open(t, server.URL, device{width: 1280, height: 860})
 	for i, d := range []device{{width: 1280, height: 860}, {width: 390, height: 844, dark: true}} {
 		tb.wear(d)
-		tb.visit("/plot/show-1")
+		tb.visit("/admin/plot/show-1")
 		if n := eval[int](tb, "[...document.querySelectorAll('svg[role=img] path.line')].filter((line) => line.getBBox().width > 700 && getComputedStyle(line).stroke !== 'none').length"); n != 12 {
 			t.Errorf("%d lines are drawn, want 12", n)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
@@ -64,7 +64,7 @@ func TestBrowserAsleepForTenMinutes(t *testing.T) {
 			t.Fatalf("%s %s: %s", user, what, answer.Status)
 		}
 	}
-	rules := queue.Rules{Threshold: 1, Active: 10 * time.Minute, Seen: asleep, NoShow: 150 * time.Second, Tick: time.Second, Batch: 1, SweepEvery: time.Second, Settle: time.Minute}
+	rules := driver.Rules{Threshold: 1, Active: 10 * time.Minute, Seen: asleep, NoShow: 150 * time.Second, Tick: time.Second, Batch: 1, SweepEvery: time.Second, Settle: time.Minute}
 	sweep := func() (removed int) {
 		t.Helper()
 		swept, err := s.store.Sweep(t.Context(), "show", rules, 0)

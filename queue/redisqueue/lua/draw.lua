@@ -227,7 +227,7 @@ end
 -- ms, from when on the stays that are over are counted, and anew; users of the line
 -- that came in; for each cohort the users inside and the sum of ms from its beginning
 -- to when they came in; then the stays that are over, and those that are counted anew,
--- by buckets of their length as in queue.StayBucket.
+-- by buckets of their length as in queue/driver.StayBucket.
 -- OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
 local stays, stays_changed
@@ -526,7 +526,7 @@ local function bits_of(block, n)
   end
   return bits .. rep('\0', n * 128 - #bits)
 end
--- A step of the draw of a room that opens at a time; see queue.Drawer.
+-- A step of the draw of a room that opens at a time; see queue/driver.Drawer.
 -- KEYS as in room.lua, KEYS[seen_at] and the next as in arrive.lua, and then
 --   draw   HASH   limit: the highest order that takes part; holder, until in ms; root, seed,
 --                 beacon

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
@@ -105,7 +106,7 @@ func TestAbsentTopicInModeTx(t *testing.T) {
 			q.Set("mode", "tx")
 			u.RawQuery = q.Encode()
 			b := openBus(t, u.String())
-			if err := b.Declare(t.Context(), bus.Topic{Name: "orders.DLT", Groups: []string{bus.RedriveGroup}}); err != nil {
+			if err := b.Declare(t.Context(), bus.Topic{Name: "orders.DLT", Groups: []string{driver.RedriveGroup}}); err != nil {
 				t.Fatal(err)
 			}
 			tool(t, "dlq", "list", "orders.DTL", "--bus", u.String()).want(t, 1, `the nearest that is there is "orders.DLT"`)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
@@ -119,7 +119,7 @@ func (a *app) topics(raw *string) cobra.CompletionFunc {
 			lags, err := b.Lag(ctx)
 			var topics []string
 			for _, lag := range lags {
-				if lag.Group == bus.RedriveGroup {
+				if lag.Group == driver.RedriveGroup {
 					topics = append(topics, lag.Topic)
 				}
 			}

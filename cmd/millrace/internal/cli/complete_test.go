@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
@@ -65,7 +66,7 @@ func TestCompletionOfTopics(t *testing.T) {
 		t.Errorf("without a file it offers %q", got)
 	}
 	b := openBus(t, raw)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "dlq.payment", Groups: []string{bus.RedriveGroup}}, bus.Topic{Name: "payment.events", Groups: []string{"stats"}}); err != nil {
+	if err := b.Declare(t.Context(), bus.Topic{Name: "dlq.payment", Groups: []string{driver.RedriveGroup}}, bus.Topic{Name: "payment.events", Groups: []string{"stats"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Publisher().Publish("dlq.payment", message.NewMessage("1", nil)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
@@ -121,7 +122,7 @@ func (l letters) chosenNone(ctx context.Context, f redrive.Filter) error {
 
 func keys(set map[string]bool) (names []string) {
 	for name := range set {
-		if name != "" && name != bus.RedriveGroup {
+		if name != "" && name != driver.RedriveGroup {
 			names = append(names, name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -55,7 +56,7 @@ func consume(t *testing.T, b *bus.Bus, c bus.Consumer) (stop func()) {
 func bury(t *testing.T, b *bus.Bus, topic string, n int) (ids []string) {
 	t.Helper()
 	buried := make(chan struct{}, n)
-	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}, bus.Topic{Name: topic + ".DLT", Groups: []string{bus.RedriveGroup}}); err != nil {
+	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}, bus.Topic{Name: topic + ".DLT", Groups: []string{driver.RedriveGroup}}); err != nil {
 		t.Fatal(err)
 	}
 	stop := consume(t, b, bus.Consumer{
@@ -198,7 +199,7 @@ func TestDeadLetters(t *testing.T) {
 
 		dlq("show", ids[1]).want(t, 0, "OrderPaid", "order-1", "no such account", `"amount": 1`, topic)
 		one := read[letter](t, dlq("show", ids[1], "--json").want(t, 0))
-		if !strings.Contains(one.Payload, `"amount":1`) || one.Key != "order-1" || one.Metadata[bus.DLQGroup] != group {
+		if !strings.Contains(one.Payload, `"amount":1`) || one.Key != "order-1" || one.Metadata[driver.DLQGroup] != group {
 			t.Errorf("shown as %+v", one)
 		}
 		dlq("show", "nobody").want(t, 1, "no such dead letter")

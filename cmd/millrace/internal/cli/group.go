@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 func (a *app) groupCommand() *cobra.Command {
@@ -30,9 +31,9 @@ func (g *groupFlags) of(a *app, cmd *cobra.Command) *cobra.Command {
 	busFlag(cmd, &g.bus)
 	cmd.Flags().StringVar(&g.topic, "topic", "", "the topic")
 	cmd.Flags().StringVar(&g.group, "group", "", "the consumer group")
-	for flag, of := range map[string]func(bus.Group) string{
-		"topic": func(found bus.Group) string { return found.Topic },
-		"group": func(found bus.Group) string {
+	for flag, of := range map[string]func(driver.Group) string{
+		"topic": func(found driver.Group) string { return found.Topic },
+		"group": func(found driver.Group) string {
 			if g.topic != "" && found.Topic != g.topic {
 				return ""
 			}
@@ -79,10 +80,10 @@ func (a *app) withBus(ctx context.Context, flag, topic string, do func(*bus.Bus)
 }
 
 // find returns the group that the flags name, or an error with the nearest existing one.
-func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
+func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (driver.Group, error) {
 	all, err := groupsOf(ctx, b, g.topic)
 	if err != nil {
-		return bus.Group{}, err
+		return driver.Group{}, err
 	}
 	var groups []string
 	for _, found := range all {
@@ -92,13 +93,13 @@ func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (bus.Group, error) {
 		groups = append(groups, found.Group)
 	}
 	if err := hasTopic(ctx, b, g.topic); err != nil {
-		return bus.Group{}, err
+		return driver.Group{}, err
 	}
-	return bus.Group{}, absent("group", g.group, "of topic "+plain(g.topic), groups)
+	return driver.Group{}, absent("group", g.group, "of topic "+plain(g.topic), groups)
 }
 
 // groupsOf lists the groups of a transport that can list them: this process itself knows none.
-func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]bus.Group, error) {
+func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]driver.Group, error) {
 	all, err := b.Groups(ctx, topics...)
 	if err == nil {
 		_, err = b.Topics(ctx)
@@ -110,7 +111,7 @@ func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]bus.Group, e
 }
 
 // groupNames completes topics or groups.
-func (a *app) groupNames(raw *string, of func(bus.Group) string) cobra.CompletionFunc {
+func (a *app) groupNames(raw *string, of func(driver.Group) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
 			url, err := a.url("bus", *raw, busVariable)
@@ -170,7 +171,7 @@ func (a *app) groupList(ctx context.Context, b *bus.Bus, g groupFlags) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(found bus.Group) bool { return g.group != "" && found.Group != g.group })
+	all = slices.DeleteFunc(all, func(found driver.Group) bool { return g.group != "" && found.Group != g.group })
 	if len(all) == 0 && g.topic != "" {
 		if err := hasTopic(ctx, b, g.topic); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
+	"github.com/millrace-go/millrace/queue"
 )
 
 // queueFlags choose the waiting rooms.
@@ -97,7 +98,7 @@ func eventOf(e waiting.Event) eventReport {
 // waitOf is the probable wait in s of the next visitor, nil when it is unknown. The
 // threshold of an application is: then the line goes on as in the last minute.
 func waitOf(e waiting.Event) *int {
-	wait, known := e.Wait(e.Waiting + 1)
+	wait, known := queue.EstimateWait(e.State, e.Waiting+1)
 	switch {
 	case !known:
 		return nil

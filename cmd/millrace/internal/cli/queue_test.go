@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
-	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -24,7 +24,7 @@ import (
 type rooms struct {
 	url, prefix string
 	client      redis.UniversalClient
-	lines       *redisqueue.Store
+	lines       queuedriver.Store
 	gates       driver.Store
 }
 
@@ -72,18 +72,18 @@ func cmpError(first, other error) error {
 	return other
 }
 
-func applicationRules(threshold int) queue.Rules {
-	return queue.Rules{Threshold: threshold, Active: time.Hour, Seen: time.Hour, NoShow: time.Hour, Tick: time.Second, Batch: 3, SweepEvery: time.Minute, Settle: time.Second}
+func applicationRules(threshold int) queuedriver.Rules {
+	return queuedriver.Rules{Threshold: threshold, Active: time.Hour, Seen: time.Hour, NoShow: time.Hour, Tick: time.Second, Batch: 3, SweepEvery: time.Minute, Settle: time.Second}
 }
 
 // come sends n visitors to a room for 2, with the rules of an application.
 func (r rooms) come(t *testing.T, event string, n int) {
 	t.Helper()
-	visits := make([]queue.Visit, n)
+	visits := make([]queuedriver.Visit, n)
 	for i := range visits {
-		visits[i] = queue.Visit{Kind: queue.Check, User: fmt.Sprint("user-", i)}
+		visits[i] = queuedriver.Visit{Kind: queuedriver.Check, User: fmt.Sprint("user-", i)}
 	}
-	if _, err := r.lines.Visit(t.Context(), event, applicationRules(2), queue.Beats{}, visits); err != nil {
+	if _, err := r.lines.Visit(t.Context(), event, applicationRules(2), queuedriver.Beats{}, visits); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -151,15 +151,15 @@ func TestQueueWait(t *testing.T) {
 		if err != nil || len(a.Admitted) != 1 {
 			t.Fatalf("%d turns: %v", len(a.Admitted), err)
 		}
-		turn := []queue.Visit{{Kind: queue.Check, User: a.Admitted[0].User}}
-		if _, err := r.lines.Visit(t.Context(), "show-1", applicationRules(3), queue.Beats{}, turn); err != nil {
+		turn := []queuedriver.Visit{{Kind: queuedriver.Check, User: a.Admitted[0].User}}
+		if _, err := r.lines.Visit(t.Context(), "show-1", applicationRules(3), queuedriver.Beats{}, turn); err != nil {
 			t.Fatal(err)
 		}
 		if got := wait(); got == nil || *got < 1 || *got > 40*60 {
 			t.Errorf("39 wait, one was let in just now, and the wait is %v", got)
 		}
 		two := 2
-		if _, err := r.lines.Change(t.Context(), "show-1", applicationRules(2), queue.Change{Threshold: &two}); err != nil {
+		if _, err := r.lines.Change(t.Context(), "show-1", applicationRules(2), queuedriver.Change{Threshold: &two}); err != nil {
 			t.Fatal(err)
 		}
 		if got := wait(); got == nil || *got < 20*20*60 || *got > 20*60*60 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // replayFlags choose the events to replay, and the group.
@@ -160,11 +161,11 @@ func (r *replayFlags) target(ctx context.Context, b *bus.Bus) (there bool, err e
 		if err != nil {
 			return false, err
 		}
-		i := slices.IndexFunc(all, func(g bus.Group) bool { return g.Group == r.as })
+		i := slices.IndexFunc(all, func(g driver.Group) bool { return g.Group == r.as })
 		if there = i >= 0; there {
 			found = all[i]
 		} else {
-			found = bus.Group{}
+			found = driver.Group{}
 		}
 	}
 	if found.Live && !r.dryRun {

@@ -15,6 +15,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
@@ -146,7 +147,7 @@ func (h *history) through(t *testing.T, r *bus.Runner, group string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		live = slices.ContainsFunc(all, func(g bus.Group) bool { return g.Group == group && g.Live })
+		live = slices.ContainsFunc(all, func(g busdriver.Group) bool { return g.Group == group && g.Live })
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/challenge"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/filesettings"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -53,7 +54,7 @@ func (s Settings) fixed() [7]string {
 
 // stores are what the generations of a server share.
 type stores struct {
-	rooms queue.Store
+	rooms driver.Store
 	file  *stateFile // nil without --state
 	joins *keyed.Limiter
 	close func() error

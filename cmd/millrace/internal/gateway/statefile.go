@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/wholefile"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
@@ -21,7 +22,7 @@ const saveEvery = 5 * time.Second
 // stateFile keeps the rooms in memory over restarts. The file is replaced as a whole, so
 // that it is complete at any moment.
 type stateFile struct {
-	store  *memqueue.Store
+	store  driver.MemoryStore
 	path   string
 	lock   *os.File
 	logger *slog.Logger
@@ -92,7 +93,7 @@ func (f *stateFile) run(ctx context.Context, ticks <-chan time.Time, look func(c
 			continue // ctx has ended
 		}
 		// These change by themselves.
-		state.Now, state.Rate, state.Stays, state.Settling = time.Time{}, queue.Rate{}, nil, 0
+		state.Now, state.Rate, state.Stays, state.Settling = time.Time{}, driver.Rate{}, nil, 0
 		if state == last && state.Waiting+state.Active == 0 {
 			continue
 		}

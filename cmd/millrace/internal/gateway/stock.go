@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // maxStockAnswer bounds what the site may answer about its stock, in bytes.
@@ -78,7 +78,7 @@ func readStock(text []byte) (int, error) {
 	if err := json.Unmarshal(number, &n); err != nil || n == nil || *n < 0 {
 		return 0, fmt.Errorf(`--stock-url answers %.60q; it has to answer a whole number from 0, such as 480, or {"stock": 480}`, strings.TrimSpace(string(text)))
 	}
-	return int(min(*n, queue.MaxStock)), nil
+	return int(min(*n, driver.MaxStock)), nil
 }
 
 // close closes the idle connections.

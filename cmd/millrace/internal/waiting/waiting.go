@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -22,7 +23,7 @@ import (
 type Rooms struct {
 	client redis.UniversalClient
 	prefix string
-	lines  *redisqueue.Store
+	lines  queuedriver.Store
 	gates  driver.Store
 }
 
@@ -64,8 +65,8 @@ const unset = math.MaxInt32
 
 // rules are the defaults of package queue except the threshold. The application's own rules
 // matter to admissions and sweeps, and this tool makes none.
-func rules() queue.Rules {
-	return queue.Rules{
+func rules() queuedriver.Rules {
+	return queuedriver.Rules{
 		Threshold: unset, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
 		Tick: time.Second, Batch: 100, SweepEvery: 30 * time.Second, Settle: 70 * time.Second,
 	}
@@ -170,7 +171,7 @@ func first(errs []error) error {
 }
 
 func (r *Rooms) look(ctx context.Context, id string) (Event, error) {
-	state, err := r.lines.Change(ctx, id, rules(), queue.Change{})
+	state, err := r.lines.Change(ctx, id, rules(), queuedriver.Change{})
 	if err != nil {
 		return Event{}, err
 	}
@@ -189,7 +190,7 @@ func (r *Rooms) SetThreshold(ctx context.Context, id string, n int) (before, aft
 	}
 	before = looked[0]
 	after = before
-	after.State, err = r.lines.Change(ctx, id, rules(), queue.Change{Threshold: &n})
+	after.State, err = r.lines.Change(ctx, id, rules(), queuedriver.Change{Threshold: &n})
 	after.Set = true
 	return before, after, err
 }

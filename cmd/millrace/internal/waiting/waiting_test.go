@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type house struct {
 	*waiting.Rooms
 	client redis.UniversalClient
-	lines  *redisqueue.Store
+	lines  queuedriver.Store
 	gates  driver.Store
 }
 
@@ -87,19 +88,19 @@ func open(t *testing.T, raw string) house {
 }
 
 // rules of an application, which the tool does not know.
-func rules() queue.Rules {
-	return queue.Rules{
+func rules() queuedriver.Rules {
+	return queuedriver.Rules{
 		Threshold: 2, Active: time.Hour, Seen: time.Hour, NoShow: time.Hour, Tick: time.Second, Batch: 3, SweepEvery: time.Minute, Settle: time.Second,
 	}
 }
 
 func (h house) come(t *testing.T, event string, n int) queue.State {
 	t.Helper()
-	visits := make([]queue.Visit, n)
+	visits := make([]queuedriver.Visit, n)
 	for i := range visits {
-		visits[i] = queue.Visit{Kind: queue.Check, User: fmt.Sprint("user-", i)}
+		visits[i] = queuedriver.Visit{Kind: queuedriver.Check, User: fmt.Sprint("user-", i)}
 	}
-	v, err := h.lines.Visit(t.Context(), event, rules(), queue.Beats{}, visits)
+	v, err := h.lines.Visit(t.Context(), event, rules(), queuedriver.Beats{}, visits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -19,39 +20,39 @@ import (
 
 // lines can be unreachable, as Redis can.
 type lines struct {
-	queue.Store
+	driver.Store
 	away   atomic.Bool
 	visits atomic.Int64
 }
 
 var errAway = errors.New("dial tcp 10.0.0.7:6379: connection refused")
 
-// Visit implements queue.Store.
-func (l *lines) Visit(ctx context.Context, event string, r queue.Rules, b queue.Beats, visits []queue.Visit) (queue.Visited, error) {
+// Visit implements driver.Store.
+func (l *lines) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 	if l.away.Load() {
-		return queue.Visited{}, errAway
+		return driver.Visited{}, errAway
 	}
 	l.visits.Add(int64(len(visits)))
 	return l.Store.Visit(ctx, event, r, b, visits)
 }
 
-// Look implements queue.Store.
-func (l *lines) Look(ctx context.Context, event string, r queue.Rules, epoch, version uint64) (queue.View, error) {
+// Look implements driver.Store.
+func (l *lines) Look(ctx context.Context, event string, r driver.Rules, epoch, version uint64) (driver.View, error) {
 	if l.away.Load() {
-		return queue.View{}, errAway
+		return driver.View{}, errAway
 	}
 	return l.Store.Look(ctx, event, r, epoch, version)
 }
 
-// Change implements queue.Store.
-func (l *lines) Change(ctx context.Context, event string, r queue.Rules, c queue.Change) (queue.State, error) {
+// Change implements driver.Store.
+func (l *lines) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (queue.State, error) {
 	if l.away.Load() {
 		return queue.State{}, errAway
 	}
 	return l.Store.Change(ctx, event, r, c)
 }
 
-func newLines(t *testing.T) queue.Store {
+func newLines(t *testing.T) driver.Store {
 	t.Helper()
 	s, err := memqueue.New(memqueue.Config{})
 	if err != nil {
@@ -60,7 +61,7 @@ func newLines(t *testing.T) queue.Store {
 	return s
 }
 
-func newRoom(t *testing.T, store queue.Store) (*queue.Room, *token.Entries, *frontgate.Gate) {
+func newRoom(t *testing.T, store driver.Store) (*queue.Room, *token.Entries, *frontgate.Gate) {
 	t.Helper()
 	ring, err := token.NewRing(secret)
 	if err != nil {

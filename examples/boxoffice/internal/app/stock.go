@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // stock is how many members a show can still serve: the seats that are not sold. Held ones
@@ -17,7 +17,7 @@ func stock(shows *catalog.Catalog) func(ctx context.Context, event string) (int,
 		show, err := shows.Show(ctx, event)
 		switch {
 		case errors.Is(err, catalog.ErrNoShow):
-			return queue.MaxStock, nil // a room of an operator's own
+			return driver.MaxStock, nil // a room of an operator's own
 		case err != nil:
 			return 0, err
 		case show.Seats.Available == 0:

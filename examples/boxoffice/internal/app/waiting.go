@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/memgate"
@@ -111,7 +112,7 @@ func roomConfig(b *base, shows *catalog.Catalog) queue.Config {
 
 // waitingStores keep the lines and the counters of the gates: in Redis, or in this
 // process when the room is its own.
-func waitingStores(b *base) (queue.Store, driver.Store, error) {
+func waitingStores(b *base) (queuedriver.Store, driver.Store, error) {
 	if b.cfg.RoomInMemory() {
 		lines, err := memqueue.New(memqueue.Config{})
 		if err != nil {

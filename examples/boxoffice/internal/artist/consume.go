@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/event"
 )
@@ -81,7 +82,7 @@ func Topics() []bus.Topic {
 	return []bus.Topic{
 		{Name: TopicHigh, Partitions: 24, Groups: []string{GroupHigh}, Retention: 24 * time.Hour},
 		{Name: TopicLow, Partitions: 24, Groups: []string{GroupLow}, Retention: 72 * time.Hour},
-		{Name: DeadLetters, Partitions: 12, Groups: []string{bus.RedriveGroup}, Retention: 7 * 24 * time.Hour},
+		{Name: DeadLetters, Partitions: 12, Groups: []string{driver.RedriveGroup}, Retention: 7 * 24 * time.Hour},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/fault"
@@ -46,7 +47,7 @@ func TestPoisonArtist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[e.Key()] = m.Metadata[bus.DLQReason] + " " + m.Metadata[bus.DLQAttempts]
+		got[e.Key()] = m.Metadata[driver.DLQReason] + " " + m.Metadata[driver.DLQAttempts]
 	}
 	for id, want := range map[string]string{"bad": "API_4XX 1", "down": "API_5XX 4", "odd": "PARSE_ERROR 1", "404": "API_4XX 1"} {
 		if got[id] != want {
@@ -86,8 +87,8 @@ func TestPoisonArtist(t *testing.T) {
 	}
 	e.Priority = event.High
 	r.send(t, e)
-	if m := next(t, letters); m.Metadata[bus.DLQReason] != ParseError {
-		t.Errorf("what is no request: %s", m.Metadata[bus.DLQReason])
+	if m := next(t, letters); m.Metadata[driver.DLQReason] != ParseError {
+		t.Errorf("what is no request: %s", m.Metadata[driver.DLQReason])
 	}
 }
 

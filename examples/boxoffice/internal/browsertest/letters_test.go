@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 )
 
@@ -154,7 +155,7 @@ func TestOfficeDeadLetters(t *testing.T) {
 	tb.click("[data-topic='dlq.payment'] .bar button:nth-of-type(2)")
 	tb.click("#confirm-yes")
 	tb.until(visible("#dead-none") + " && document.querySelector('#verdict').dataset.ok === 'yes'")
-	waiting, err := b.Pending(t.Context(), "dlq.payment", bus.RedriveGroup, 10)
+	waiting, err := b.Pending(t.Context(), "dlq.payment", driver.RedriveGroup, 10)
 	if err != nil || len(waiting) != 0 {
 		t.Errorf("%d letters are left in the topic: %v", len(waiting), err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
@@ -110,7 +111,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 			handlers[typ] = p.guarded(box.Store, guard, c.Group, handle)
 		}
 		topics[0].Groups = append(topics[0].Groups, prefix+c.Group)
-		topics = append(topics, bus.Topic{Name: p.letters(c.Group), Partitions: 1, Groups: []string{bus.RedriveGroup}})
+		topics = append(topics, bus.Topic{Name: p.letters(c.Group), Partitions: 1, Groups: []string{driver.RedriveGroup}})
 		must(runner.Add(bus.Consumer{
 			Topic: prefix + "domain_events", Group: prefix + c.Group, Handler: bus.ByType(handlers),
 			DeadLetter: bus.QueueDLQ(), Classifiers: []fault.Classifier{box.Store.Classify},

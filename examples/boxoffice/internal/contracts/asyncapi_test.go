@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
 )
 
@@ -284,7 +285,7 @@ func compareGroups(f *eventFile, consumers []app.Consumer) (wrong []string) {
 	sent := map[string][]string{}
 	for _, c := range consumers {
 		want[c.Topic+" by "+c.Group] = fmt.Sprintf("handles %v, retries %s, dead letters %s", c.Types, retries(c.Retry), c.DeadLetters)
-		want[c.DeadLetters+" by "+bus.RedriveGroup] = "handles [DeadLetter]"
+		want[c.DeadLetters+" by "+driver.RedriveGroup] = "handles [DeadLetter]"
 		sent[c.Topic] = append(sent[c.Topic], c.Types...)
 	}
 	for topic, types := range sent {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 )
 
@@ -78,7 +79,7 @@ func deadLetterTopics(consumers []Consumer) (topics []string) {
 // buried is how many letters wait in a topic, if the lags include that: the lag of
 // the group for dead letters.
 func buried(lags []bus.Lag, topic string) (n int, known bool) {
-	i := slices.IndexFunc(lags, func(l bus.Lag) bool { return l.Topic == topic && l.Group == bus.RedriveGroup })
+	i := slices.IndexFunc(lags, func(l bus.Lag) bool { return l.Topic == topic && l.Group == driver.RedriveGroup })
 	if i < 0 {
 		return 0, false
 	}

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
@@ -468,7 +469,7 @@ func TestReport(t *testing.T) {
 	})
 	d.history(t)
 	letter := message.NewMessage("letter", []byte("not an event"))
-	letter.Metadata = message.Metadata{bus.DLQGroup: "g", bus.DLQReason: "r", bus.DLQClass: "permanent", bus.DLQError: "e", bus.DLQLastFailure: "2026-01-02T03:04:05Z"}
+	letter.Metadata = message.Metadata{driver.DLQGroup: "g", driver.DLQReason: "r", driver.DLQClass: "permanent", driver.DLQError: "e", driver.DLQLastFailure: "2026-01-02T03:04:05Z"}
 	if err := d.bus.Publisher().Publish("dlq.payment", letter); err != nil {
 		t.Fatal(err)
 	}

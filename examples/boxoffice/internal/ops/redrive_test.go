@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -34,8 +35,8 @@ func (d *desk) bury(t *testing.T, n int) (ids []string) {
 			t.Fatal(err)
 		}
 		for k, v := range map[string]string{
-			bus.DLQOriginalTopic: events.Payments, bus.DLQGroup: events.GroupSold, bus.DLQReason: bus.ReasonPermanent, bus.DLQClass: "permanent",
-			bus.DLQError: "no such seat", bus.DLQAttempts: "1", bus.DLQFirstFailure: "2026-01-02T03:04:05Z", bus.DLQLastFailure: "2026-01-02T03:04:06Z",
+			driver.DLQOriginalTopic: events.Payments, driver.DLQGroup: events.GroupSold, driver.DLQReason: bus.ReasonPermanent, driver.DLQClass: "permanent",
+			driver.DLQError: "no such seat", driver.DLQAttempts: "1", driver.DLQFirstFailure: "2026-01-02T03:04:05Z", driver.DLQLastFailure: "2026-01-02T03:04:06Z",
 		} {
 			m.Metadata.Set(k, v)
 		}
@@ -191,7 +192,7 @@ func TestPassGoesOn(t *testing.T) {
 		t.Fatalf("the first call: %+v", first)
 	}
 	again := message.NewMessage("failed-again", []byte("x"))
-	again.Metadata = message.Metadata{bus.DLQOriginalTopic: events.Payments, bus.DLQLastFailure: time.Now().UTC().Format(time.RFC3339Nano)}
+	again.Metadata = message.Metadata{driver.DLQOriginalTopic: events.Payments, driver.DLQLastFailure: time.Now().UTC().Format(time.RFC3339Nano)}
 	if err := d.bus.Publisher().Publish(deadPayments, again); err != nil {
 		t.Fatal(err)
 	}

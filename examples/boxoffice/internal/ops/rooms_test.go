@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -105,7 +106,7 @@ func TestRooms(t *testing.T) {
 	l.states["show-1"] = queue.State{
 		Epoch: 7, Now: begin, Threshold: 100, Paused: true, Gated: true, Settling: 1500 * time.Millisecond, Waiting: 1204, Active: 97, Entitled: 12,
 		Joined: 5000, Entered: 3796, NoShows: 31, Expired: 8, Departed: 3657, Swept: 4, Returning: 21, Laned: 3,
-		Stock: queue.Stock{Known: true, Left: 230}, Lanes: [queue.MaxLanes]queue.Lane{{Name: "member", Share: 0.3}},
+		Stock: queuedriver.Stock{Known: true, Left: 230}, Lanes: [queuedriver.MaxLanes]queue.Lane{{Name: "member", Share: 0.3}},
 	}
 	l.gates["show-1"] = driver.State{Epoch: 3, On: true, Assigned: 9000, Serving: 5500}
 	d := l.desk(t)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/redistest"
-	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
 )
@@ -23,18 +23,18 @@ const (
 // line is one of a million, in a store.
 type line struct {
 	t     *testing.T
-	store queue.Store
-	rules queue.Rules
+	store driver.Store
+	rules driver.Rules
 	users []string
 	die   func() // ends the grace of all that wait
 }
 
-func (l *line) visit(kind queue.Kind, users ...string) {
-	visits := make([]queue.Visit, len(users))
+func (l *line) visit(kind driver.Kind, users ...string) {
+	visits := make([]driver.Visit, len(users))
 	for i, user := range users {
-		visits[i] = queue.Visit{Kind: kind, User: user}
+		visits[i] = driver.Visit{Kind: kind, User: user}
 	}
-	if _, err := l.store.Visit(context.Background(), "e", l.rules, queue.Beats{}, visits); err != nil {
+	if _, err := l.store.Visit(context.Background(), "e", l.rules, driver.Beats{}, visits); err != nil {
 		l.t.Error(err)
 	}
 }
@@ -45,8 +45,8 @@ func (l *line) joins() {
 	quarter := (len(l.users) + 3) / 4
 	for part := range slices.Chunk(l.users, quarter) {
 		all.Go(func() {
-			for some := range slices.Chunk(part, queue.MaxVisits) {
-				l.visit(queue.Check, some...)
+			for some := range slices.Chunk(part, driver.MaxVisits) {
+				l.visit(driver.Check, some...)
 			}
 		})
 	}
@@ -98,9 +98,9 @@ func (l *line) tour(scripts func() time.Duration) {
 			report += fmt.Sprintf(" (script of 500: %v)", script)
 		}
 	}
-	judge("join", l.each(200, func(i int) { l.visit(queue.Check, fmt.Sprint("late", i)) }), callWithin)
+	judge("join", l.each(200, func(i int) { l.visit(driver.Check, fmt.Sprint("late", i)) }), callWithin)
 	step := len(l.users) / 700
-	judge("poll", l.each(200, func(i int) { l.visit(queue.Heartbeat, l.users[i*step]) }), callWithin)
+	judge("poll", l.each(200, func(i int) { l.visit(driver.Heartbeat, l.users[i*step]) }), callWithin)
 	l.rules.Threshold, l.rules.Batch = min(40_000, len(l.users)/5), 100
 	admitted := 0
 	admit := func() {
@@ -175,8 +175,8 @@ func (l *line) waiting() int {
 	return v.State.Waiting - v.State.Entitled // whose turn has not come
 }
 
-func newLine(t *testing.T, store queue.Store, n int) *line {
-	l := &line{t: t, store: store, rules: queue.Rules{
+func newLine(t *testing.T, store driver.Store, n int) *line {
+	l := &line{t: t, store: store, rules: driver.Rules{
 		Threshold: 0, Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second,
 		Tick: time.Microsecond, Batch: 100, SweepEvery: time.Millisecond, Settle: time.Second,
 	}}

@@ -18,6 +18,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
@@ -201,10 +202,10 @@ func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []ent
 		check(t, "read the dead letters", err)
 		return len(letters) > 0
 	})
-	if len(letters) != 1 || letters[0].Metadata.Get(bus.DLQOriginalTopic) != topic || letters[0].Metadata.Get(bus.DLQReason) != bus.ReasonExhausted {
+	if len(letters) != 1 || letters[0].Metadata.Get(driver.DLQOriginalTopic) != topic || letters[0].Metadata.Get(driver.DLQReason) != bus.ReasonExhausted {
 		t.Fatalf("%d dead letters, the first: %v", len(letters), letters[0].Metadata)
 	}
-	first, last := when(t, letters[0], bus.DLQFirstFailure), when(t, letters[0], bus.DLQLastFailure)
+	first, last := when(t, letters[0], driver.DLQFirstFailure), when(t, letters[0], driver.DLQLastFailure)
 	next, others := map[string]int{}, 0
 	for _, e := range read(t) {
 		want := next[e.Key] + 1

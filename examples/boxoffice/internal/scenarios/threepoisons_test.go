@@ -390,17 +390,17 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 	last := map[string]time.Time{}
 	for kind, m := range found {
 		was := f.poisons[kind]
-		if m.UUID != was.UUID || string(m.Payload) != string(was.Payload) || m.Metadata.Get(bus.DLQOriginalTopic) != f.topic || m.Metadata.Get(bus.DLQReason) != reasons[kind] {
+		if m.UUID != was.UUID || string(m.Payload) != string(was.Payload) || m.Metadata.Get(driver.DLQOriginalTopic) != f.topic || m.Metadata.Get(driver.DLQReason) != reasons[kind] {
 			t.Errorf("of %d bytes that are %s the dead letter has %d, and says %.2000v", len(was.Payload), kind, len(m.Payload), m.Metadata)
 		}
-		last[kind] = when(t, m, bus.DLQLastFailure)
+		last[kind] = when(t, m, driver.DLQLastFailure)
 	}
 	why := found[slow].Metadata
-	if !strings.Contains(why[bus.DLQError], bus.ErrHandlerTimeout.Error()) || why[bus.DLQAttempts] != "4" {
+	if !strings.Contains(why[driver.DLQError], bus.ErrHandlerTimeout.Error()) || why[driver.DLQAttempts] != "4" {
 		t.Errorf("the slow one says %v", why)
 	}
-	if why := found[verbose].Metadata; why[bus.DLQStack] != "" || len(why[bus.DLQError]) > 300 || len(why[bus.DLQError]) < 200 {
-		t.Errorf("the letter that was refused has a stack of %d bytes and an error of %d: it was not cut", len(why[bus.DLQStack]), len(why[bus.DLQError]))
+	if why := found[verbose].Metadata; why[driver.DLQStack] != "" || len(why[driver.DLQError]) > 300 || len(why[driver.DLQError]) < 200 {
+		t.Errorf("the letter that was refused has a stack of %d bytes and an error of %d: it was not cut", len(why[driver.DLQStack]), len(why[driver.DLQError]))
 	}
 
 	next := map[string]int{}
@@ -417,7 +417,7 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 		}
 		next[e.Key] = e.N
 	}
-	first := when(t, found[slow], bus.DLQFirstFailure)
+	first := when(t, found[slow], driver.DLQFirstFailure)
 	handled, published := f.flowed(all, first, last[slow])
 	if span := last[slow].Sub(first); span < 6*time.Second || handled < published/10 {
 		t.Errorf("the slow one was tried for %v; meanwhile %d healthy messages were handled and %d published", span, handled, published)

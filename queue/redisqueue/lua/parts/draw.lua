@@ -1,4 +1,4 @@
--- A step of the draw of a room that opens at a time; see queue.Drawer.
+-- A step of the draw of a room that opens at a time; see queue/driver.Drawer.
 -- KEYS as in room.lua, KEYS[seen_at] and the next as in arrive.lua, and then
 --   draw   HASH   limit: the highest order that takes part; holder, until in ms; root, seed,
 --                 beacon

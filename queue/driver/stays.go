@@ -1,6 +1,9 @@
-package queue
+package driver
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // StayBuckets is the number of lengths that Stays tells apart.
 const StayBuckets = 28
@@ -33,5 +36,8 @@ type Cohort struct {
 // StayBucket is the bucket of a length: those of a bucket differ by less than a
 // factor of the square root of two.
 func StayBucket(d time.Duration) int {
-	return bucketOf(d.Seconds())
+	if d < time.Second {
+		return 0
+	}
+	return min(int(2*math.Log2(d.Seconds())), StayBuckets-1)
 }

@@ -1,4 +1,4 @@
-package token
+package seal
 
 import (
 	"crypto/hmac"
@@ -23,7 +23,7 @@ const (
 
 // sealer seals payloads of one size for one purpose.
 type sealer struct {
-	keys    []*key
+	keys    []*Key
 	payload int
 	states  []*sync.Pool // of *state, for each key
 }
@@ -39,10 +39,10 @@ type state struct {
 }
 
 func newSealer(ring *Ring, purpose string, payload int) *sealer {
-	s := &sealer{keys: ring.keys(purpose), payload: payload}
+	s := &sealer{keys: Keys(ring, purpose), payload: payload}
 	for _, k := range s.keys {
 		s.states = append(s.states, &sync.Pool{New: func() any {
-			return &state{mac: hmac.New(sha256.New, k.secret())}
+			return &state{mac: hmac.New(sha256.New, k.Secret())}
 		}})
 	}
 	return s

@@ -1,4 +1,4 @@
-package queue
+package driver
 
 import (
 	"context"
@@ -286,7 +286,7 @@ type Change struct {
 	Paused    *bool // while paused no user enters; those inside stay
 	Clear     bool  // all users out, from the line and from inside; their tickets are worth nothing
 	Gate      *Gate
-	// Settings is the version of the [Setting] that Threshold and Paused are of, and ends
+	// Settings is the version of the queue.Setting that Threshold and Paused are of, and ends
 	// State.Closed. They change nothing if a later version is known. If nothing was set,
 	// it is 0, and the room is paused if it was before it was closed.
 	Settings *int64
@@ -309,8 +309,6 @@ type Change struct {
 	// only while fewer than Left users have been inside since, those inside now included:
 	// a user that leaves may have bought, and frees no place before the next Stock.
 	Stock *Stock
-
-	opening *opening // what an operator asks for, until it is in the settings
 }
 
 // Gate switches a front gate on or off. While it is on, a position is the order: all
@@ -323,4 +321,20 @@ type Change struct {
 type Gate struct {
 	On        bool
 	Positions int64
+}
+
+// String returns the status as a word: "none", "waiting", "active" or "gated".
+func (s Status) String() string {
+	switch s {
+	case None:
+		return "none"
+	case Waiting:
+		return "waiting"
+	case Active:
+		return "active"
+	case Gated:
+		return "gated"
+	default:
+		return "unknown"
+	}
 }

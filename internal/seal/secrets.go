@@ -1,4 +1,4 @@
-package token
+package seal
 
 import (
 	"crypto/aes"
@@ -8,10 +8,10 @@ import (
 
 // Secrets encrypts what only the processes of a room may read, such as the seed of a
 // draw, by AES-256 in GCM. It is bound to its event.
-type Secrets struct{ keys []*key }
+type Secrets struct{ keys []*Key }
 
 // NewSecrets makes a Secrets with the keys of a ring.
-func NewSecrets(ring *Ring) *Secrets { return &Secrets{keys: ring.keys("secret")} }
+func NewSecrets(ring *Ring) *Secrets { return &Secrets{keys: Keys(ring, "secret")} }
 
 // Seal encrypts with the first key of the ring: its id, a random nonce of 12 bytes, and
 // the text of GCM.
@@ -46,8 +46,8 @@ func (s *Secrets) Open(sealed []byte, event string) ([]byte, error) {
 	return nil, ErrSignature
 }
 
-func (k *key) aead() cipher.AEAD {
-	block, err := aes.NewCipher(k.secret()) // of 32 bytes, as HMAC-SHA256 gives them
+func (k *Key) aead() cipher.AEAD {
+	block, err := aes.NewCipher(k.Secret()) // of 32 bytes, as HMAC-SHA256 gives them
 	if err != nil {
 		panic("token: " + err.Error())
 	}

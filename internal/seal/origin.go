@@ -1,4 +1,4 @@
-package token
+package seal
 
 import (
 	"encoding/base64"
@@ -25,16 +25,16 @@ type Forwarded struct {
 //	key id  the first 4 bytes of HMAC-SHA256(key, "id"), in hexadecimal
 //
 // It can be used again for the same request of the same user for 30 s.
-type Origins struct{ keys []*key }
+type Origins struct{ keys []*Key }
 
 // NewOrigins makes an Origins with the keys of a ring.
-func NewOrigins(ring *Ring) *Origins { return &Origins{keys: ring.keys("origin")} }
+func NewOrigins(ring *Ring) *Origins { return &Origins{keys: Keys(ring, "origin")} }
 
 // Sign returns the time of the signature, in seconds since 1970, and the signature.
 func (o *Origins) Sign(f Forwarded) (at, signature string) {
 	at = strconv.FormatInt(time.Now().Unix(), 10)
 	k := o.keys[0]
-	return at, k.name + "." + base64.RawURLEncoding.EncodeToString(sum(k.secret(), f.text(at)))
+	return at, k.Name + "." + base64.RawURLEncoding.EncodeToString(Sum(k.Secret(), f.text(at)))
 }
 
 // Check says whether a signature is of this request, near its time: nil, or a
@@ -53,7 +53,7 @@ func (o *Origins) Check(f Forwarded, at, signature string) error {
 			return ErrMalformed // another request could have the same text
 		}
 	}
-	return checkTimed(o.keys, id, at, mac, f.text(at))
+	return CheckTimed(o.keys, id, at, mac, f.text(at))
 }
 
 func (f Forwarded) text(at string) string {

@@ -1,0 +1,7 @@
+package driver
+
+// Bounds of names, in bytes.
+const (
+	MaxEvent = 128
+	MaxUser  = 256
+)
