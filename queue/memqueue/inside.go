@@ -1,6 +1,10 @@
 package memqueue
 
-import "container/heap"
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
 
 // inside holds the active users, and the no-shows.
 type inside struct {
@@ -8,7 +12,7 @@ type inside struct {
 	ends  byEnd
 
 	missed map[string]missed
-	recent []string // keys of missed, by the end of their turns
+	recent []recent // the same by their until, and some that are not missed any more
 }
 
 // guest is an active user.
@@ -24,6 +28,11 @@ type guest struct {
 // missed is a missed turn.
 type missed struct {
 	order, until int64
+}
+
+type recent struct {
+	user  string
+	until int64
 }
 
 func newInside() inside {
@@ -49,18 +58,18 @@ func (in *inside) hear(g *guest, now, seen int64) {
 // miss keeps a missed turn.
 func (in *inside) miss(user string, t missed) {
 	in.missed[user] = t
-	in.recent = append(in.recent, user)
+	// Turns end in almost the order in which they are missed.
+	i, _ := slices.BinarySearchFunc(in.recent, t.until, func(r recent, until int64) int { return cmp.Compare(r.until, until) })
+	in.recent = slices.Insert(in.recent, i, recent{user, t.until})
 }
 
-// lapse forgets the turns that are over. Turns that were taken up, or whose users
-// left, are still in recent, and are removed with their neighbours.
+// lapse forgets the turns that are over. The user of an earlier one may have missed a
+// later turn since.
 func (in *inside) lapse(now int64) {
 	n := 0
-	for _, user := range in.recent {
-		if t, ok := in.missed[user]; ok {
-			if t.until > now {
-				break
-			}
+	for n < len(in.recent) && in.recent[n].until <= now {
+		user := in.recent[n].user
+		if t, ok := in.missed[user]; ok && t.until <= now {
 			delete(in.missed, user)
 		}
 		n++

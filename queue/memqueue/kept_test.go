@@ -94,3 +94,36 @@ func firstOrders(t *testing.T, now *time.Time) (orders []int64) {
 	*now = at
 	return orders
 }
+
+// A no-show is known by name for Rules.Seen from its turn on, also when a later turn was found to
+// be missed before: leaving after that gives no kept place up.
+func TestAMissedTurnIsKnownForSeen(t *testing.T) {
+	var now time.Time
+	s := at(t, &now)
+	now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := driver.Rules{
+		Active: 10 * time.Minute, Seen: 10 * time.Minute, NoShow: 150 * time.Second, Turn: 3 * time.Second, Keep: time.Hour,
+		Tick: time.Microsecond, Batch: 10, SweepEvery: time.Hour,
+	}
+	visit := func(v driver.Visit) (driver.Outcome, driver.State) {
+		t.Helper()
+		got, err := s.Visit(t.Context(), "e", r, driver.Beats{}, []driver.Visit{v})
+		require.NoError(t, err)
+		return got.Outcomes[0], got.State
+	}
+	first, _ := visit(driver.Visit{User: "first"})
+	_, state := visit(driver.Visit{User: "second"})
+	for range 2 {
+		r.Threshold++
+		_, err := s.Admit(t.Context(), "e", r)
+		require.NoError(t, err)
+		now = now.Add(5 * time.Second)
+	}
+	now = now.Add(5 * time.Minute)
+	_, missed := visit(driver.Visit{Kind: driver.Heartbeat, User: "other"})
+	require.EqualValues(t, 2, missed.NoShows)
+	now = now.Add(5*time.Minute - 8*time.Second) // 2 s after Seen of the first, and 3 s before that of the second
+	visit(driver.Visit{Kind: driver.Leave, User: "first"})
+	back, _ := visit(driver.Visit{User: "first", Epoch: state.Epoch, Order: first.Order, Until: now})
+	require.Equal(t, driver.Outcome{Status: driver.Active, Order: first.Order, Left: r.Active, New: true, Entered: true}, back)
+}

@@ -67,8 +67,9 @@ func (p *process) learn(s driver.State) {
 // have Advance.
 func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	r := limited(3)
-	// Time moves in whole seconds, so that no deadline coincides with a call.
-	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600200*time.Millisecond, 70500*time.Millisecond
+	// Time moves in whole seconds, so that no deadline coincides with a call. Seen and Settle
+	// are compared with the steps of real clocks too: they end in the middle of a second.
+	r.Active, r.NoShow, r.Seen, r.Settle = 300300*time.Millisecond, 150400*time.Millisecond, 600500*time.Millisecond, 70500*time.Millisecond
 	r.SweepEvery, r.Batch, r.Turn = 30500*time.Millisecond, 2, 3500*time.Millisecond
 	r.Keep, r.Lanes = 1800100*time.Millisecond, []driver.Lane{{Name: "fast", Share: walkShare}}
 	h = complete(h)
