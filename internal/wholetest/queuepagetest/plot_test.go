@@ -66,7 +66,7 @@ func TestBrowserPlot(t *testing.T) {
 	tb := open(t, server.URL, device{width: 1280, height: 860})
 	for i, d := range []device{{width: 1280, height: 860}, {width: 390, height: 844, dark: true}} {
 		tb.wear(d)
-		tb.visit("/admin/plot/show-1")
+		tb.visit("/plot/show-1")
 		if n := eval[int](tb, "[...document.querySelectorAll('svg[role=img] path.line')].filter((line) => line.getBBox().width > 700 && getComputedStyle(line).stroke !== 'none').length"); n != 12 {
 			t.Errorf("%d lines are drawn, want 12", n)
 		}
