@@ -30,11 +30,11 @@
 // it and monitors see that visitors wait. A load balancer that takes a server out
 // because of 503s must not count these.
 //
-// A visitor is a browser, by a signed cookie, or a member, by Config.Member. The first navigation sets that cookie
-// and takes no place; the page's first poll, or the next navigation, does. So a
-// crawler or a monitor that keeps no cookies never fills the room. A navigation of an
-// admitted visitor is answered with 303 to its own address and the pass, which is
-// valid until the place ends.
+// A visitor is a browser, by a signed cookie, or a member, by Config.Member. The first
+// navigation sets that cookie and takes no place; the page's first poll, or the next
+// navigation, does. So a crawler or a monitor that keeps no cookies never fills the room.
+// A navigation of an admitted visitor is answered with 303 to its own address and the
+// pass, which is valid until the place ends.
 //
 //	cookie                 holds                       lasts
 //	millrace-visitor       the visitor, signed         30 days
