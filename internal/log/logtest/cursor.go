@@ -271,6 +271,9 @@ func backlog(ctx context.Context, f *Fixture) error {
 	if err := want(log.Cursor{Consumer: "other", Lane: cursor.Lane}, 10, 3); err != nil {
 		return fmt.Errorf("of a consumer without a cursor, beside one that has done all: %w", err)
 	}
+	if err := across(2, 10, 1); err != nil {
+		return fmt.Errorf("without a cursor in the second lane: %w", err)
+	}
 	if err := f.add(ctx, cursor.Lane, "d"); err != nil {
 		return err
 	}

@@ -287,6 +287,11 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return l.Backlog(ctx, c, 1, 1000)
 			}}
 		}},
+		"counts from another consumer's cursor": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{backlog: func(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {
+				return l.Backlog(ctx, log.Cursor{Consumer: "group", Lane: c.Lane}, 1, limit)
+			}}
+		}},
 		"counts from the beginning": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
 			return fault{backlog: func(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {
 				return l.Backlog(ctx, log.Cursor{Consumer: "nobody", Lane: c.Lane}, 1, limit)
