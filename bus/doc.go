@@ -104,7 +104,8 @@
 //	a group gets messages again, from the beginning, a time or a
 //	position, and nothing is kept of its old position
 //	(mem, SQL, Redis, Kafka)                                      bustest AResetGroupGetsEverythingAgain,
-//	                                                              AResetGroupBeginsAtAPlace
+//	                                                              AResetGroupBeginsAtAPlace,
+//	                                                              AResetGroupBeginsAtItsPositions
 //	groups are listed and deleted (these and RabbitMQ)            bustest GroupsAreListed, ADeletedGroupBeginsAnew
 //	a group with members is not moved and not deleted             bustest ALiveGroupIsLeftAlone
 //	retained messages can be read without a group                 bustest ReadConsumesNothing

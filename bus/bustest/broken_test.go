@@ -77,6 +77,12 @@ func faults() map[string]struct {
 			}
 			return all
 		}}, []string{"GroupsAreListed"}},
+		"shows positions of other partitions": {broken{groups: func(all []busdriver.Group) []busdriver.Group {
+			for i := range all { // membus has one: as if there were another that is ahead
+				all[i].Positions = []int64{all[i].Positions[0] + 1}
+			}
+			return all
+		}}, []string{"AResetGroupBeginsAtItsPositions"}},
 		"reads each message twice": {broken{read: func(fn func(*message.Message) error) func(*message.Message) error {
 			return func(m *message.Message) error { return errors.Join(fn(m), fn(m)) }
 		}}, []string{"ReadConsumesNothing"}},

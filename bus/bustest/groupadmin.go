@@ -19,6 +19,7 @@ func groupAdminCases() []Case {
 		{"GroupsAreListed", groupsAreListed},
 		{"AResetGroupGetsEverythingAgain", resetGroup},
 		{"AResetGroupBeginsAtAPlace", resetToPlaces},
+		{"AResetGroupBeginsAtItsPositions", resetToPositions},
 		{"ADeletedGroupBeginsAnew", deletedGroup},
 		{"ALiveGroupIsLeftAlone", liveGroup},
 		{"AGroupThatIsNotThereIsNotMade", absentGroup},
@@ -286,6 +287,61 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	return getsAll(ctx, b, topic, group, "k#12")
 }
 
+// resetToPositions has keys of several partitions with unequal numbers of messages, and moves a
+// group back to the position that each partition had.
+func resetToPositions(ctx context.Context, env Env) error {
+	const keys, more = 8, 2
+	b, topic, group := env.Bus, name("topic"), name("group")
+	if err := declare(ctx, b, topic, group); err != nil {
+		return err
+	}
+	before, after := map[string][]string{}, map[string][]string{}
+	for n := 1; n <= keys; n++ {
+		key := fmt.Sprint("k", n)
+		if err := b.Publisher().Publish(topic, series(key, 1, n)...); err != nil {
+			return err
+		}
+		before[key], after[key] = payloads(key, 1, n), payloads(key, n+1, n+more)
+	}
+	done := func(g driver.Group) bool { return !g.Live && g.Messages == 0 }
+	gets := func(want map[string][]string) error {
+		if err := getsByKey(ctx, b, topic, group, want); err != nil {
+			return err
+		}
+		return until(ctx, b, topic, group, "stopped and done", done)
+	}
+	if err := gets(before); err != nil {
+		return err
+	}
+	at, _, err := listed(ctx, b, topic, group)
+	if err != nil {
+		return err
+	}
+	for n := 1; n <= keys; n++ {
+		if err := b.Publisher().Publish(topic, series(fmt.Sprint("k", n), n+1, n+more)...); err != nil {
+			return err
+		}
+	}
+	if err := gets(after); err != nil {
+		return err
+	}
+	positions := map[int]int64{}
+	for partition, position := range at.Positions {
+		positions[partition] = position
+	}
+	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Positions: positions}, false)
+	if err != nil {
+		return err
+	}
+	if moved.Skipped != 0 {
+		return fmt.Errorf("a reset back to the positions %v says %+v", at.Positions, moved)
+	}
+	if err := gets(after); err != nil {
+		return fmt.Errorf("after a reset back to the positions %v: %w", at.Positions, err)
+	}
+	return nil
+}
+
 func deletedGroup(ctx context.Context, env Env) error {
 	b, topic, group, other := env.Bus, name("topic"), name("group"), name("group")
 	for _, g := range []string{group, other} {
@@ -293,7 +349,15 @@ func deletedGroup(ctx context.Context, env Env) error {
 			return err
 		}
 	}
-	if err := handled(ctx, b, topic, group, "k", 1, 3); err != nil {
+	for n := 1; n <= 3; n++ { // the other group starts, moves and stops more often
+		if err := handled(ctx, b, topic, other, "k", n, n); err != nil {
+			return err
+		}
+	}
+	if err := getsAll(ctx, b, topic, group, payloads("k", 1, 3)...); err != nil {
+		return err
+	}
+	if err := b.Publisher().Publish(topic, series("k", 4, 5)...); err != nil {
 		return err
 	}
 	if err := until(ctx, b, topic, group, "stopped", stopped); err != nil {
@@ -305,13 +369,12 @@ func deletedGroup(ctx context.Context, env Env) error {
 	if _, ok, err := listed(ctx, b, topic, group); err != nil || ok {
 		return fmt.Errorf("a deleted group is listed (%t): %w", ok, err)
 	}
-	again := payloads("k", 1, 3)
 	if b.Capabilities().Replay {
-		if err := getsAll(ctx, b, topic, group, again...); err != nil {
+		if err := getsAll(ctx, b, topic, group, payloads("k", 1, 5)...); err != nil {
 			return fmt.Errorf("made anew: %w", err)
 		}
 	}
-	if err := getsAll(ctx, b, topic, other, again...); err != nil {
+	if err := getsAll(ctx, b, topic, other, payloads("k", 4, 5)...); err != nil {
 		return fmt.Errorf("another group of the topic: %w", err)
 	}
 	return nil

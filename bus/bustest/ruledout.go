@@ -60,6 +60,7 @@ func RuledOut() []Rule {
 		{"GroupsAreListed", FlagGroups, "the transport cannot tell its groups"},
 		{"AResetGroupGetsEverythingAgain", FlagResetter, "a queue keeps nothing that was acknowledged"},
 		{"AResetGroupBeginsAtAPlace", FlagResetter, "a queue keeps nothing that was acknowledged"},
+		{"AResetGroupBeginsAtItsPositions", FlagResetter, "a queue keeps nothing that was acknowledged"},
 		{"ADeletedGroupBeginsAnew", FlagGroups, "the transport cannot tell its groups"},
 		{"ALiveGroupIsLeftAlone", FlagGroups, "the transport cannot tell its groups"},
 		{"AGroupThatIsNotThereIsNotMade", FlagGroups, "the transport cannot tell its groups"},

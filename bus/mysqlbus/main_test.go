@@ -68,6 +68,8 @@ func TestOtherProcessWakes(t *testing.T) {
 	each(t, func(t *testing.T, tr logbustest.Transport) { logbustest.OtherProcessWakes(t, tr, 300*time.Millisecond) })
 }
 
+func TestStarts(t *testing.T) { each(t, logbustest.Starts) }
+
 func TestPending(t *testing.T) {
 	each(t, func(t *testing.T, tr logbustest.Transport) {
 		logbustest.Pending(t, tr, tr.URL(t))

@@ -56,6 +56,8 @@ func TestOtherProcessWakes(t *testing.T) {
 	logbustest.OtherProcessWakes(t, transport, 100*time.Millisecond)
 }
 
+func TestStarts(t *testing.T) { logbustest.Starts(t, transport) }
+
 func TestPending(t *testing.T) {
 	logbustest.Pending(t, transport, transport.URL(t))
 	logbustest.Pending(t, transport, transport.URL(t)+"&mode=tx")

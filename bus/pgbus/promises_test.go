@@ -259,3 +259,23 @@ func TestMembersOfTheReleaseBefore(t *testing.T) {
 		logbustest.Receive(t, ch).Ack()
 	}
 }
+
+// The partitions of a group were leased and moved unequally often: the cursor of each is deleted by
+// its own newest position.
+func TestDeletedGroupWhosePartitionsDiffer(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	b, db := transport.Open(t, url, logbustest.Settings{}), transport.App(t, url, 2)
+	if err := b.Declare(t.Context(), bus.Topic{Name: "orders", Groups: []string{"group"}}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := db.ExecContext(t.Context(), `UPDATE bus_cursors_progress SET lease_token = lease_token + lane, n = n + 100 * lane`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n < 2 {
+		t.Fatalf("%d partitions have a cursor, %v; want some", n, err)
+	}
+	if err := b.DeleteGroup(t.Context(), "orders", "group"); err != nil {
+		t.Error(err)
+	}
+}

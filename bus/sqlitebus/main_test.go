@@ -34,4 +34,6 @@ func TestHolder(t *testing.T) { logbustest.Holder(t, transport) }
 
 func TestSharedHolder(t *testing.T) { logbustest.SharedHolder(t, transport) }
 
+func TestStarts(t *testing.T) { logbustest.Starts(t, transport) }
+
 func TestPending(t *testing.T) { logbustest.Pending(t, transport, transport.URL(t)) }

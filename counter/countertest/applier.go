@@ -46,7 +46,7 @@ func ApplierSuite() conformance.Suite[ApplierHarness] {
 		{Name: "OtherServer", Run: otherServer},
 		{Name: "Verify", Run: verify},
 		{Name: "Totals", Run: totals},
-		{Name: "CountersApart", Run: totalsApart},
+		{Name: "CountersApart", Run: countersAreApart},
 		{Name: "Prune", Run: prune},
 		{Name: "Concurrent", Run: concurrentApplies},
 	}}
@@ -201,16 +201,25 @@ func totals(ctx context.Context, h ApplierHarness) error {
 	return err
 }
 
-func totalsApart(ctx context.Context, h ApplierHarness) error {
+// countersAreApart has two counters that are leased equally often, so that their tokens may be the
+// same.
+func countersAreApart(ctx context.Context, h ApplierHarness) error {
 	name, other := fresh(), fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
+	lease := func() (l, m driver.Lease, err error) {
+		if l, err = h.Applier.Lease(ctx, name, "one", long); err != nil {
+			return l, m, err
+		}
+		m, err = h.Applier.Lease(ctx, other, "one", long)
+		return l, m, err
+	}
+	l, _, err := lease()
 	if err != nil {
 		return err
 	}
 	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}, true); err != nil {
 		return err
 	}
-	m, err := h.Applier.Lease(ctx, other, "other", long)
+	l, m, err := lease()
 	if err != nil {
 		return err
 	}
@@ -220,7 +229,16 @@ func totalsApart(ctx context.Context, h ApplierHarness) error {
 	if n, err := h.Applier.Prune(ctx, other, 0, 10); err != nil || n != 0 {
 		return fmt.Errorf("%d batches of another counter pruned (%w)", n, err)
 	}
-	return total(ctx, h.Applier, other, "a", 0)
+	if err := total(ctx, h.Applier, other, "a", 0); err != nil {
+		return err
+	}
+	if err := h.Applier.Release(ctx, l); err != nil {
+		return err
+	}
+	if _, err := h.peer().Lease(ctx, other, "other", long); !errors.Is(err, driver.ErrLeaseHeld) {
+		return fmt.Errorf("the release of one counter ended the lease of another: %v, want %v", err, driver.ErrLeaseHeld)
+	}
+	return nil
 }
 
 func prune(ctx context.Context, h ApplierHarness) error {

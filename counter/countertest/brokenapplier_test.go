@@ -3,6 +3,8 @@ package countertest_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +64,26 @@ func (a applier) Prune(ctx context.Context, name string, age time.Duration, limi
 // position returns a counter's position, whichever flusher has the lease.
 func position(ctx context.Context, a driver.Applier, l driver.Lease) (driver.Lease, error) {
 	return a.Lease(ctx, l.Counter, l.Holder, time.Hour)
+}
+
+// remembering returns an applier that remembers the newest lease of each counter, and those leases.
+func remembering() (applier, func() []driver.Lease) {
+	var mu sync.Mutex
+	leases := map[string]driver.Lease{}
+	a := applier{lease: func(ctx context.Context, a driver.Applier, name, holder string, ttl time.Duration) (driver.Lease, error) {
+		l, err := a.Lease(ctx, name, holder, ttl)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			leases[name] = l
+		}
+		return l, err
+	}}
+	return a, func() []driver.Lease {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Collect(maps.Values(leases))
+	}
 }
 
 func TestBrokenAppliers(t *testing.T) {
@@ -170,6 +192,29 @@ func TestBrokenAppliers(t *testing.T) {
 		{"mixes totals", "CountersApart"}: {totals: func(ctx context.Context, a driver.Applier, _ string, keys []string) (map[string]int64, error) {
 			return map[string]int64{"a": 1}, nil
 		}},
+		{"moves all counters with one", "CountersApart"}: func() applier {
+			a, all := remembering()
+			a.apply = func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+				fresh, err := a.Apply(ctx, l, b)
+				for _, m := range all() {
+					if m.Counter != l.Counter && err == nil {
+						_, err = a.Apply(ctx, m, driver.Batch{ID: b.ID + m.Counter, From: b.From, To: b.To})
+					}
+				}
+				return fresh, err
+			}
+			return a
+		}(),
+		{"releases all counters with one", "CountersApart"}: func() applier {
+			a, all := remembering()
+			a.release = func(ctx context.Context, a driver.Applier, _ driver.Lease) (err error) {
+				for _, m := range all() {
+					err = errors.Join(err, a.Release(ctx, m))
+				}
+				return err
+			}
+			return a
+		}(),
 		{"forgets too early", "Prune"}: {prune: func(ctx context.Context, a driver.Applier, name string, _ time.Duration, limit int) (int, error) {
 			return a.Prune(ctx, name, 0, limit)
 		}},

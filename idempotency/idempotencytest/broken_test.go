@@ -242,6 +242,19 @@ var defects = []defect{
 		},
 	},
 	{
+		"prunes an event's keys of all groups",
+		[]string{"prune-keeps-newer"},
+		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
+			return backend{prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
+				n, err := s.Prune(ctx, before, limit)
+				if err == nil {
+					_, err = db.ExecContext(ctx, `DELETE FROM event_handled WHERE idempotency_key LIKE 'other:%'`)
+				}
+				return n, err
+			}}
+		},
+	},
+	{
 		"ignores the limit of Prune",
 		[]string{"prune-in-chunks", "prune-bad-limit"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {

@@ -40,7 +40,8 @@ func seen(ctx context.Context, h Harness, keys ...string) (n int, err error) {
 }
 
 func pruneKeepsNewer(ctx context.Context, h Harness) error {
-	old, young := []string{"group:o1", "group:o2", "group:o3"}, []string{"group:y1", "group:y2"}
+	// Another group has handled the event of an old key just now.
+	old, young := []string{"group:o1", "group:o2", "group:o3"}, []string{"group:y1", "group:y2", "other:o1"}
 	if err := recordKeys(ctx, h, append(old, young...)...); err != nil {
 		return err
 	}

@@ -42,6 +42,44 @@ func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
 	})
 }
 
+// The random tokens of two shards may be the same. A settlement then extends the lease of its own
+// shard, and moves no other position.
+func TestStatusShardsWithOneToken(t *testing.T) {
+	servicetest.EachMySQL(t, testStatusShardsWithOneToken)
+}
+
+func testStatusShardsWithOneToken(t *testing.T, _ servicetest.MySQLServer) {
+	store, db := openStatus(t, mysqloutbox.Config{Shards: 2})
+	var leases [2]driver.Lease
+	for shard := range leases {
+		var err error
+		if leases[shard], err = store.Lease(t.Context(), shard, "me", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		leases[shard].Token = 7
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_token = 7`); err != nil {
+		t.Fatal(err)
+	}
+	look := func(shard int) (until string) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), `SELECT lease_until FROM outbox_event_leases WHERE shard = ?`, shard).Scan(&until); err != nil {
+			t.Fatal(err)
+		}
+		return until
+	}
+	own, other := look(0), look(1)
+	if err := store.Settle(t.Context(), leases[0], driver.Settlement{TTL: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if look(0) == own {
+		t.Error("the settlement did not extend the lease of its shard")
+	}
+	if got := look(1); got != other {
+		t.Errorf("the settlement of shard 0 extended the lease of shard 1 from %s to %s", other, got)
+	}
+}
+
 // The lease of another server is lost, for every operation under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 	servicetest.EachMySQL(t, testStatusLeaseEndsWithTheServer)

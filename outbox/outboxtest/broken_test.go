@@ -27,6 +27,53 @@ func (s unfenced) Settle(ctx context.Context, l driver.Lease, set driver.Settlem
 	return s.Memory.Settle(ctx, l, set)
 }
 
+// global does what its holder does to one shard to all others too.
+type global struct {
+	*Memory
+	settles, releases bool
+}
+
+func (s global) others(shard int, each func(sh *memoryShard)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.shards {
+		if i != shard {
+			each(&s.shards[i])
+		}
+	}
+}
+
+func (s global) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
+	if s.settles {
+		s.others(l.Shard, func(sh *memoryShard) { sh.until = time.Now().Add(set.TTL) })
+	}
+	return s.Memory.Settle(ctx, l, set)
+}
+
+func (s global) Release(ctx context.Context, l driver.Lease) error {
+	if s.releases {
+		s.others(l.Shard, func(sh *memoryShard) { sh.holder = "" })
+	}
+	return s.Memory.Release(ctx, l)
+}
+
+// mixing reads the events aside of all shards under the lease of one.
+type mixing struct{ *Memory }
+
+func (s mixing) Read(ctx context.Context, l driver.Lease, q driver.Query) (all driver.Batch, err error) {
+	if len(q.Keys) == 0 {
+		return s.Memory.Read(ctx, l, q)
+	}
+	for l.Shard = range s.shards {
+		b, err := s.Memory.Read(ctx, l, q)
+		if err != nil {
+			return all, err
+		}
+		all.Items = append(all.Items, b.Items...)
+	}
+	return all, nil
+}
+
 type generous struct{ *Memory }
 
 func (s generous) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
@@ -175,6 +222,9 @@ func TestSuiteNotices(t *testing.T) {
 	}{
 		{"appends outside the transaction", func(m *Memory) driver.Store { return unatomic{m} }, []string{"Atomic"}},
 		{"settles without the token", func(m *Memory) driver.Store { return unfenced{m} }, []string{"Fencing"}},
+		{"extends the leases of all shards", func(m *Memory) driver.Store { return global{Memory: m, settles: true} }, []string{"ShardsAreApart"}},
+		{"releases all shards", func(m *Memory) driver.Store { return global{Memory: m, releases: true} }, []string{"ShardsAreApart"}},
+		{"reads aside in all shards", func(m *Memory) driver.Store { return mixing{m} }, []string{"ShardsAreApart"}},
 		{"gives a lease twice", func(m *Memory) driver.Store { return generous{m} }, []string{"LeaseExcludes"}},
 		{"skips a row", func(m *Memory) driver.Store { return skipping{m} }, []string{"OrderPerKey", "ManyInOneAppend", "ReadAhead"}},
 		{"reads backwards", func(m *Memory) driver.Store { return reversing{m} }, []string{"ManyInOneAppend"}},

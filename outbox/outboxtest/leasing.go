@@ -180,3 +180,73 @@ func fencing(ctx context.Context, h Harness) error {
 	}
 	return errors.Join(h.Store.Release(ctx, third), w.close(ctx))
 }
+
+// shardsApart has two shards that are leased equally often, so that their tokens may be the same:
+// what the holder of one does changes nothing of the other.
+func shardsApart(ctx context.Context, h Harness) error {
+	w, err := newWriter(h)
+	if err != nil {
+		return err
+	}
+	if err := w.write(ctx, keys(16, "k")...); err != nil {
+		return err
+	}
+	own, err := h.Store.Lease(ctx, 0, "first", time.Minute)
+	if err != nil {
+		return err
+	}
+	if _, err := h.Store.Lease(ctx, 1, "brief", 100*time.Millisecond); err != nil {
+		return err
+	}
+	if err := h.Store.Settle(ctx, own, driver.Settlement{TTL: time.Minute}); err != nil {
+		return err
+	}
+	var other driver.Lease
+	err = eventually(ctx, "the lease of the other shard to run out", func() (bool, error) {
+		other, err = h.Store.Lease(ctx, 1, "second", time.Minute)
+		if errors.Is(err, driver.ErrLeaseHeld) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return err
+	}
+	if own, err = h.Store.Lease(ctx, 0, "first", time.Minute); err != nil {
+		return err
+	}
+	all, err := h.Store.Read(ctx, other, driver.Query{Limit: 100})
+	if err != nil || len(all.Items) == 0 {
+		return fmt.Errorf("read %d events of shard 1, %v", len(all.Items), err)
+	}
+	aside := driver.Failure{Item: &all.Items[0], State: driver.MovedAside, Attempts: 1, Error: "aside"}
+	if err := h.Store.Settle(ctx, other, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{aside}, Move: all.Items[0].Mark}); err != nil {
+		return err
+	}
+	if b, err := h.Store.Read(ctx, own, driver.Query{Keys: []string{all.Items[0].Key}, Limit: 100}); err != nil || len(b.Items) != 0 {
+		return fmt.Errorf("reading aside under the lease of shard 0 returned %d events of shard 1, %v", len(b.Items), err)
+	}
+	b, err := h.Store.Read(ctx, own, driver.Query{Limit: 100})
+	if err != nil || len(b.Items)+len(all.Items) != len(w.all) {
+		return fmt.Errorf("read %d and %d events of the shards, %v; want %d", len(b.Items), len(all.Items), err, len(w.all))
+	}
+	if err := h.Store.Settle(ctx, own, driver.Settlement{Published: firstOf(b, len(b.Items)), Move: b.Next, TTL: time.Minute}); err != nil {
+		return err
+	}
+	if err := h.Store.Release(ctx, own); err != nil {
+		return err
+	}
+	if _, err := h.Store.Lease(ctx, 1, "third", time.Minute); !errors.Is(err, driver.ErrLeaseHeld) {
+		return fmt.Errorf("with the lease of shard 0 the one of shard 1 was released: %v, want ErrLeaseHeld", err)
+	}
+	if err := h.Store.Release(ctx, other); err != nil {
+		return err
+	}
+	if other, err = h.Store.Lease(ctx, 1, "third", time.Minute); err != nil {
+		return err
+	}
+	if b, err = h.Store.Read(ctx, other, driver.Query{Limit: 100}); err != nil || len(b.Items) != len(all.Items)-1 {
+		return fmt.Errorf("after shard 0 was settled shard 1 has %d events, %v; want %d", len(b.Items), err, len(all.Items)-1)
+	}
+	return errors.Join(h.Store.Release(ctx, other), w.close(ctx))
+}

@@ -79,6 +79,7 @@ func Cases() []Case {
 		{Name: "ReadAhead", Run: readAhead},
 		{Name: "LeaseExcludes", Run: leaseExcludes},
 		{Name: "Fencing", Run: fencing},
+		{Name: "ShardsAreApart", Shards: 2, Run: shardsApart},
 		{Name: "SettleTwice", Run: settleTwice},
 		{Name: "CursorStays", Run: cursorStays},
 		{Name: "HeldIsRemembered", Run: heldRemembered},

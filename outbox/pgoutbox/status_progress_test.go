@@ -17,7 +17,9 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -287,6 +289,74 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	prune(fresh, 10_001)
+}
+
+// TestStatusLateRowsOfManyShardsArePruned: a transaction that was running when pruning passed has
+// rows of several shards. Pruning a shard deletes its own, up to the limit.
+func TestStatusLateRowsOfManyShardsArePruned(t *testing.T) {
+	const shards, n = 2, 16
+	store, db := openStatus(t, pgoutbox.Config{Shards: shards})
+	ctx := within(t, 30*time.Second)
+	box, err := outbox.New(store, outbox.Config{Topic: "events"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []event.Event
+	for i := range n {
+		events = append(events, newEvent(t, fmt.Sprint("key", i), 1))
+	}
+	late, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Append(ctx, late, events...); err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		events[i] = newEvent(t, events[i].Key(), 2)
+	}
+	appendTo(t, db, store, events...)
+	relay, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{Retention: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain := func() {
+		t.Helper()
+		if err := relay.Drain(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prune := func(shard, limit int) int {
+		t.Helper()
+		n, err := store.Prune(ctx, shard, time.Now().Add(time.Hour), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	drain()
+	var left [shards]int // each key has as many late events as early ones
+	for shard := range shards {
+		if left[shard] = prune(shard, n); left[shard] == 0 {
+			t.Fatalf("shard %d has no event", shard)
+		}
+	}
+	if err := late.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	drain()
+	for range n + 1 { // in turn: the first late row is of one of the shards
+		for shard := range shards {
+			want := min(left[shard], 1)
+			if got := prune(shard, 1); got != want {
+				t.Fatalf("with a limit of 1 pruning shard %d deleted %d rows, want %d of %v", shard, got, want, left)
+			}
+			left[shard] -= want
+		}
+	}
+	if err := box.Close(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestAdopt is TestAdopt of package pglog for the positions of both stores.

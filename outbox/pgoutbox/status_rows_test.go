@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -171,12 +172,18 @@ func TestStatusPlans(t *testing.T) {
 		SELECT 0, 'events', gen_random_uuid(), 'key', '', repeat('x', 300)::bytea, '', '', '', `
 	ids := "ARRAY[" + strings.TrimSuffix(strings.Repeat("25000,25001,", 500), ",") + "]::bigint[]"
 	uuids := "array_fill(gen_random_uuid(), ARRAY[1000])"
-	plans := map[string]string{
-		"settle":       "0, 1, 1000000, '', " + ids + ", " + uuids,
+	// The primary key begins with the shard: without it a row is searched in the whole index.
+	rows := map[string]string{
 		"settle_range": "0, 1, 1000000, '', 25000, 25001, " + ids + ", " + uuids,
-		"prune_chunk":  "0, now(), 500, 20000",
-		"prune_late":   "0, now(), 500, 20000, '{700,701}'",
-		"ahead":        "0",
+		"publish":      "0, " + ids + ", " + uuids,
+		"fail":         "0, 25000, true, 1, 0, 0, '', 0, gen_random_uuid()",
+		"park":         "0, 25000, 1, 0, 0, '', gen_random_uuid()",
+	}
+	plans := map[string]string{
+		"settle":      "0, 1, 1000000, '', " + ids + ", " + uuids,
+		"prune_chunk": "0, now(), 500, 20000",
+		"prune_late":  "0, now(), 500, 20000, '{700,701}'",
+		"ahead":       "0",
 	}
 	// The reads of a relay near the end of a window, and after it, as if the first transaction
 	// had been running then.
@@ -185,6 +192,8 @@ func TestStatusPlans(t *testing.T) {
 		"read_window": "0, 'FIRST', 'SNAPSHOT', 0, 29990, 30000, 10, ''",
 		"backlog":     "0, 10, 'NOW', '{FIRST,NOW}', 'FIRST', '{FIRST}', 'SNAPSHOT', 0, 29990, 30000",
 	}
+	maps.Copy(plans, rows)
+	sharded := regexp.MustCompile(` on outbox_events(_\w+)? .*\n *Index Cond: \(.*shard = `)
 	scan := regexp.MustCompile(`Seq Scan on outbox_events |Sort Key: (outbox_events\.)?seq`)
 	touched := regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
 	text := func(name string, full bool) string {
@@ -234,6 +243,8 @@ func TestStatusPlans(t *testing.T) {
 		for name, args := range plans {
 			if plan := explain(`EXPLAIN`, text(name, true), args); scan.MatchString(plan) {
 				t.Errorf("%s, %s: %s scans or sorts the table:\n%s", state, mode, name, plan)
+			} else if _, ok := rows[name]; ok && !sharded.MatchString(plan) {
+				t.Errorf("%s, %s: %s searches all shards:\n%s", state, mode, name, plan)
 			}
 		}
 		for name, args := range reads {

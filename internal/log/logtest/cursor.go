@@ -129,6 +129,9 @@ func prune(ctx context.Context, f *Fixture) error {
 	if err != nil {
 		return err
 	}
+	if _, err := f.Log.Lease(ctx, log.Cursor{Consumer: "slow", Lane: 2}, "me", long); err != nil {
+		return err
+	}
 	// Two cursors: one has done every entry, the slow one has done none, then is in the middle.
 	for consumer, done := range map[string]int{"fast": 5, "slow": 0} {
 		l, err := f.Log.Lease(ctx, log.Cursor{Consumer: consumer, Lane: 1}, "me", long)
@@ -189,6 +192,9 @@ func prune(ctx context.Context, f *Fixture) error {
 	// A new cursor starts at the earliest retained entry.
 	if err := f.add(ctx, 1, "f"); err != nil {
 		return err
+	}
+	if _, err := f.wantRead(ctx, 1, rest[1].Position, 10, "f"); err != nil {
+		return fmt.Errorf("behind an entry that was pruned, with a slow cursor in another lane: %w", err)
 	}
 	late, err := f.Log.Lease(ctx, log.Cursor{Consumer: "late", Lane: 1}, "me", long)
 	if err != nil {
@@ -261,6 +267,12 @@ func backlog(ctx context.Context, f *Fixture) error {
 		if err := want(cursor, 10, left); err != nil {
 			return fmt.Errorf("after %d: %w", i+1, err)
 		}
+	}
+	if err := want(log.Cursor{Consumer: "other", Lane: cursor.Lane}, 10, 3); err != nil {
+		return fmt.Errorf("of a consumer without a cursor, beside one that has done all: %w", err)
+	}
+	if err := across(2, 10, 1); err != nil {
+		return fmt.Errorf("without a cursor in the second lane: %w", err)
 	}
 	if err := f.add(ctx, cursor.Lane, "d"); err != nil {
 		return err

@@ -12,6 +12,7 @@ func failoverCases() []Case {
 		{"OtherServer", otherServer},
 		{"OtherPosition", otherPosition},
 		{"RowGone", rowGone},
+		{"RowOfAnotherLane", rowOfAnotherLane},
 		{"AdvanceAgain", advanceAgain},
 	}
 }
@@ -109,6 +110,22 @@ func rowGone(ctx context.Context, f *Fixture) error {
 		return err
 	}
 	if err := wantErr("advance to a row that has gone", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost); err != nil {
+		return err
+	}
+	return f.left(ctx, "a", "c")
+}
+
+// rowOfAnotherLane assigns the id of a row that was read to another lane, as a server may that lost
+// the row in a crash.
+func rowOfAnotherLane(ctx context.Context, f *Fixture) error {
+	l, page, err := f.page(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := f.DB.ExecContext(ctx, fmt.Sprintf(`UPDATE suite_messages SET lane = %d WHERE id = %d`, cursor.Lane+1, page[1].ID)); err != nil {
+		return err
+	}
+	if err := wantErr("advance to a row of another lane", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost); err != nil {
 		return err
 	}
 	return f.left(ctx, "a", "c")

@@ -248,6 +248,15 @@ func TestSuiteFindsFaults(t *testing.T) {
 				return l.Advance(ctx, lease, p, ttl)
 			}}
 		}},
+		"moves to a row of another lane": {[]string{"RowOfAnotherLane"}, func(l sqllog.Log, db *sql.DB) fault {
+			return fault{advance: func(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
+				_, err := db.ExecContext(ctx, `UPDATE suite_cursors SET last_id = ? WHERE EXISTS (SELECT 1 FROM suite_messages WHERE id = ?)`, p.ID, p.ID)
+				if err != nil {
+					return err
+				}
+				return l.Advance(ctx, lease, p, ttl)
+			}}
+		}},
 		"moves only once": {[]string{"AdvanceAgain"}, func(l sqllog.Log, _ *sql.DB) fault {
 			done := map[int64]bool{}
 			return fault{advance: func(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
@@ -276,6 +285,11 @@ func TestSuiteFindsFaults(t *testing.T) {
 		"counts without the limit": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
 			return fault{backlog: func(ctx context.Context, c log.Cursor, _ int) (int, time.Time, error) {
 				return l.Backlog(ctx, c, 1, 1000)
+			}}
+		}},
+		"counts from another consumer's cursor": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {
+			return fault{backlog: func(ctx context.Context, c log.Cursor, limit int) (int, time.Time, error) {
+				return l.Backlog(ctx, log.Cursor{Consumer: "group", Lane: c.Lane}, 1, limit)
 			}}
 		}},
 		"counts from the beginning": {[]string{"Backlog"}, func(l sqllog.Log, _ *sql.DB) fault {

@@ -256,6 +256,15 @@ func TestSequenceBehindItsRows(t *testing.T) {
 	}
 	ids, at = drain(t, l, at, 10)
 	want(t, ids, "again 1", "copied")
+	// Another lane, without such rows, is read from a floor.
+	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
+		VALUES (1, 't', 'elsewhere', 'k', '', 'x')`); err != nil {
+		t.Fatal(err)
+	}
+	entries, next, err := l.Read(t.Context(), 1, log.Position{}, 10)
+	if err != nil || len(entries) != 1 || next.Floor == 0 {
+		t.Errorf("read %d entries of another lane up to %+v (%v), want 1 and a floor", len(entries), next, err)
+	}
 	add(t, l, db, "again 2")
 	ids, _ = drain(t, l, at, 10)
 	want(t, ids, "again 2")

@@ -10,4 +10,4 @@ UPDATE {{.Cursors}} SET
 	updated_at  = UTC_TIMESTAMP(6),
 	touched     = touched + 1
 WHERE consumer = ? AND lane = ? AND lease_token = ? AND lease_holder = ? AND {{server}} = ?
-	AND (last_seq = ? OR last_seq = ? AND (? = 0 OR (SELECT m.seq FROM {{.Messages}} AS m WHERE m.id = ?) = ?))
+	AND (last_seq = ? OR last_seq = ? AND (? = 0 OR (SELECT m.seq FROM {{.Messages}} AS m WHERE m.id = ? AND m.lane = {{.Cursors}}.lane) = ?))
