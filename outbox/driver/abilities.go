@@ -105,8 +105,8 @@ type Inspector interface {
 	Stats(ctx context.Context) ([]ShardStats, error)
 }
 
-// BacklogLimit is the most that a backlog is counted: some 40 ms of the database's time.
-const BacklogLimit = 20_000
+// BacklogLimit is the most that a backlog is counted: 20 ms of PostgreSQL, 60 of MySQL.
+const BacklogLimit = 10_000
 
 // ShardStats is the state of one shard.
 type ShardStats struct {
