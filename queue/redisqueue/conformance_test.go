@@ -33,7 +33,7 @@ func harness(t *testing.T, connect func(t testing.TB) redis.UniversalClient) que
 		Store: stores[0], Peers: stores,
 		Advance: func(d time.Duration) { now.Add(d.Microseconds()) },
 		Lose:    func(ctx context.Context) error { return lose(ctx, client, prefix) },
-		Skew:    func(d time.Duration) { redisqueue.Skew(stores[0].(driver.Store), d) },
+		Skew:    func(d time.Duration) { redisqueue.Skew(stores[0], d) },
 	}
 }
 

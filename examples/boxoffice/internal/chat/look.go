@@ -10,8 +10,8 @@ const readTimeout = 5 * time.Second
 
 // look reads the new messages of the rooms that were notified, and periodically of
 // all: a bell can be lost.
-func (s *Sockets) look(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.Look)
+func (o *Sockets) look(ctx context.Context) {
+	tick := time.NewTicker(o.cfg.Look)
 	defer tick.Stop()
 	failing := false
 	for {
@@ -19,14 +19,14 @@ func (s *Sockets) look(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.feeds.heardAll()
+			o.feeds.heardAll()
 			continue
-		case <-s.feeds.wake:
+		case <-o.feeds.wake:
 		}
-		for _, feed := range s.feeds.due() {
-			err := s.lookAt(ctx, feed)
+		for _, feed := range o.feeds.due() {
+			err := o.lookAt(ctx, feed)
 			if err != nil && ctx.Err() == nil && !failing {
-				s.cfg.Logger.WarnContext(ctx, "chat: a room cannot be read, its sockets wait", "room", feed.room, "error", err)
+				o.cfg.Logger.WarnContext(ctx, "chat: a room cannot be read, its sockets wait", "room", feed.room, "error", err)
 			}
 			failing = err != nil
 		}
@@ -34,16 +34,16 @@ func (s *Sockets) look(ctx context.Context) {
 }
 
 // lookAt reads a room to its end.
-func (s *Sockets) lookAt(ctx context.Context, feed *feed) error {
+func (o *Sockets) lookAt(ctx context.Context, feed *feed) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	for {
-		messages, err := s.messages.After(ctx, feed.room, s.feeds.placeOf(feed), page)
+		messages, err := o.messages.After(ctx, feed.room, o.feeds.placeOf(feed), page)
 		if err != nil {
 			return err
 		}
 		if len(messages) > 0 {
-			s.counts.slow.Add(int64(s.feeds.give(feed, messages)))
+			o.counts.slow.Add(int64(o.feeds.give(feed, messages)))
 		}
 		if len(messages) < page {
 			return nil
