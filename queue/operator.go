@@ -45,7 +45,7 @@ func (r *Room) SetShares(ctx context.Context, event string, shares map[string]fl
 	return r.change(ctx, event, driver.Change{Shares: all})
 }
 
-// SetChallenge turns the challenge of those who join an event on or off, in all processes
+// SetChallenge turns the challenge of newcomers an event on or off, in all processes
 // and in place of what each of them was configured to do. It is for the Join of a [Visitor] to
 // obey: package queuehttp does.
 func (r *Room) SetChallenge(ctx context.Context, event string, on bool) (State, error) {

@@ -206,7 +206,7 @@ type State struct {
 	Stock     Stock // bounds Active as the threshold does: see [Change.Stock]
 	// Lanes are Rules.Lanes with the shares that hold: see [Change.Shares]. The others are zero.
 	Lanes [MaxLanes]Lane
-	// Challenge is whether those who join are challenged; nil if no operator has said so: see
+	// Challenge is whether newcomers are challenged; nil if no operator has said so: see
 	// [Change.Challenge].
 	Challenge *bool
 

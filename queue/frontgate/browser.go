@@ -15,7 +15,7 @@ var browserID = regexp.MustCompile(`^[A-Za-z0-9_-]{22,64}$`) // 128 bits or more
 // browserMember begins the name of a browser among members.
 const browserMember = "browser:"
 
-// members returns the identities of a visitor, at least one: the member who is signed in
+// members returns the identities of a visitor, at least one: the signed-in member
 // before the browser. A new position is for the first; it is "" when the visitor has
 // neither. Tokens show a hash of the browser's id, so that a copied token does not bring
 // the id with it.

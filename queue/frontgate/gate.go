@@ -57,7 +57,7 @@ type Place struct {
 }
 
 // Assign gives a position out, to a member, or to all that have the request id when
-// member is "". A member who has a position gets that one again, on any device, for 24 h.
+// member is "". A member with a position gets that one again, on any device, for 24 h.
 // Concurrent callers share calls of the store. Errors are [ErrOff], [ErrUnavailable] and
 // [driver.ErrInvalid].
 func (g *Gate) Assign(ctx context.Context, event, member string) (Place, error) {

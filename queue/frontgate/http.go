@@ -23,7 +23,7 @@ import (
 //	mux.Handle("GET /api/admin/vwr/status/{eventId}", admin(h.Status))
 //
 // The application decides which users may use the last four. Assign and Check are
-// for all clients, without a sign-in. A position is sealed to the member who is signed in
+// for all clients, without a sign-in. A position is sealed to the signed-in member
 // (HTTPConfig.Member), else to the browser, which names itself by the cookie
 // urr-vwr-browser of 22 to 64 random characters of base64url. A client that shows neither
 // gets a position of all that have its request id or token. A bot that takes many positions delays later

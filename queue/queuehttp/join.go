@@ -74,7 +74,7 @@ func (h *Handlers) mayJoin(r *http.Request, event, user string, s queue.State) *
 	return h.problemOf(err)
 }
 
-// challenges says whether those who join are challenged: as an operator has set it, else as the
+// challenges says whether newcomers are challenged: as an operator has set it, else as the
 // program was configured.
 func (h *Handlers) challenges(event string, s queue.State) bool {
 	switch {

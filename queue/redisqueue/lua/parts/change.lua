@@ -5,7 +5,7 @@
 --   of the settings that threshold and paused are of (-1: of none), when the room opens in
 --   ms (-1 changes nothing, 0: no opening), whether its draw was held, how many users
 --   the event can serve (-2 changes nothing, -1: not known), whether ARGV[2] has shares, and
---   whether those who join are challenged (-1: not set)
+--   whether newcomers are challenged (-1: not set)
 -- ARGV[2] shares of lanes, as in settings.lua
 -- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua

@@ -3,7 +3,7 @@
 -- whether the room was paused before it was closed; when it opens, in ms, or 0; the phase of
 -- its draw (0 gathering, 1 frozen, 2 rooted, 3 seeded, 4 opened). Then come the shares of lanes
 -- that operators have set: for each the length of its name, the name, and the share. The name
--- CHALLENGE, which no lane has, is whether those who join are challenged (1 or 0; absent: no
+-- CHALLENGE, which no lane has, is whether newcomers are challenged (1 or 0; absent: no
 -- operator has said so). It lives as long as the room. Without it the room is new, or was kept
 -- by a release that wrote none. A room that has no version is closed where the caller says so.
 local UNSET, CLOSED, FREEZES, CHALLENGE = -2, -1, 5000, ':challenge'
