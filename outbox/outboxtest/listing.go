@@ -119,13 +119,9 @@ func failingOfMany(ctx context.Context, h Harness) error {
 	}
 	aside := make([]int, shards)
 	for shard := range shards {
-		l, err := h.Store.Lease(ctx, shard, "first", time.Minute)
+		l, b, err := readShard(ctx, h.Store, shard, n)
 		if err != nil {
 			return err
-		}
-		b, err := h.Store.Read(ctx, l, driver.Query{Limit: n})
-		if err != nil || len(b.Items) == 0 {
-			return fmt.Errorf("read %d events of shard %d, %v", len(b.Items), shard, err)
 		}
 		aside[shard] = len(b.Items)
 		set := driver.Settlement{Move: b.Next, TTL: time.Minute}
@@ -168,4 +164,17 @@ func failingOfMany(ctx context.Context, h Harness) error {
 		}
 	}
 	return w.close(ctx)
+}
+
+// readShard leases a shard and reads its events, of which there have to be some.
+func readShard(ctx context.Context, store driver.Store, shard, limit int) (driver.Lease, driver.Batch, error) {
+	l, err := store.Lease(ctx, shard, "first", time.Minute)
+	if err != nil {
+		return l, driver.Batch{}, err
+	}
+	b, err := store.Read(ctx, l, driver.Query{Limit: limit})
+	if err == nil && len(b.Items) == 0 {
+		err = fmt.Errorf("no event of shard %d is read", shard)
+	}
+	return l, b, err
 }
