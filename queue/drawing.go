@@ -31,7 +31,7 @@ type drawing struct {
 // drawDue says whether there is something to do for the opening of a room, and else
 // when to look again; 0 is at the next tick.
 func drawDue(s State) (due bool, again time.Duration) {
-	if !early(s) {
+	if !early(&s) {
 		return false, 0
 	}
 	if s.Phase == driver.Opened {

@@ -11,7 +11,7 @@ type wait struct {
 }
 
 // foreseeable says whether the wait can be estimated.
-func foreseeable(s State) bool {
+func foreseeable(s *State) bool {
 	if s.Paused || places(s) <= 0 || s.Stays == nil {
 		return false
 	}
@@ -37,8 +37,8 @@ func later(d time.Duration, s float64) time.Duration {
 // is known: it is not while the room is paused, its threshold is 0, the stock is not
 // enough for all the users before, or the store tells no Stays. The next user to line up has the position Waiting + 1.
 func EstimateWait(s State, position int) (time.Duration, bool) {
-	if !foreseeable(s) || !reaches(s, position) {
+	if !foreseeable(&s) || !reaches(&s, position) {
 		return 0, false
 	}
-	return newForecast(s).after(s.Settling, position).probable, true
+	return newForecast(&s).after(s.Settling, position).probable, true
 }

@@ -88,7 +88,8 @@ func TestUnknownWait(t *testing.T) {
 // TestWaitRange: the less users have left, the wider it is, and all waits grow with
 // the position.
 func TestWaitRange(t *testing.T) {
-	young, old := newForecast(opened(100, 600*time.Second, time.Second)), newForecast(steady(100, time.Minute))
+	opening, going := opened(100, 600*time.Second, time.Second), steady(100, time.Minute)
+	young, old := newForecast(&opening), newForecast(&going)
 	if y, o := young.after(0, 50), old.after(0, 50); y.high < 3*y.low || o.high > 6*o.low/5 || o.low > o.probable || o.high < o.probable {
 		t.Errorf("at the opening %v, and later %v", y, o)
 	}
@@ -125,6 +126,6 @@ func BenchmarkForecast(b *testing.B) {
 	s.Waiting = 1_000_000
 	b.ReportAllocs()
 	for b.Loop() {
-		newForecast(s)
+		newForecast(&s)
 	}
 }

@@ -33,7 +33,7 @@ type forecast struct {
 // the line, by at most Batch turns in each Tick. Later on the pace is that of Little's
 // law: the places divided by the time for which one is taken. The places are those of the
 // threshold, or of the stock where that is less.
-func newForecast(s State) *forecast {
+func newForecast(s *State) *forecast {
 	stays := s.Stays
 	curve := curveOf(stays)
 	gone := float64(s.NoShows) + float64(s.Silent)
@@ -78,7 +78,7 @@ type agedUsers struct{ users, age float64 }
 
 // insideOf are the users inside by their age. Those the store knows no age of, as of
 // an older release, are as the others.
-func insideOf(s State, c *stayCurve) []agedUsers {
+func insideOf(s *State, c *stayCurve) []agedUsers {
 	known := 0
 	for _, cohort := range s.Stays.Inside {
 		known += cohort.Users
@@ -115,11 +115,10 @@ func (f *forecast) wait(position int) float64 {
 
 // foresee is the forecast for a line in a state, nil when there is none. After
 // Config.Refresh one caller makes the next; the others take the old one until then.
-func (l *line) foresee(s State) *forecast {
+func (l *line) foresee(s *State, now time.Duration) *forecast {
 	if !foreseeable(s) {
 		return nil
 	}
-	now := l.room.now()
 	f := l.forecast.Load()
 	usable := f != nil && f.epoch == s.Epoch
 	if usable && (now-f.at < l.room.cfg.Refresh || !l.forecasting.TryLock()) {

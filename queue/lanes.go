@@ -67,7 +67,7 @@ const turnsEach = 4
 
 // turnOf is which of the next turns is that of a position: those of returners come between
 // those of the line.
-func turnOf(s State, o driver.Outcome, position int) int {
+func turnOf(s *State, o driver.Outcome, position int) int {
 	line := s.Waiting - s.Returning
 	switch {
 	case o.Turn:
@@ -80,10 +80,10 @@ func turnOf(s State, o driver.Outcome, position int) int {
 
 // slower is how many times longer than others the users of the line wait, if all lanes take
 // their shares.
-func slower(s State) float64 {
+func slower(s *State) float64 {
 	rest := 1.0
-	for _, lane := range s.Lanes {
-		rest -= lane.Share
+	for i := range s.Lanes {
+		rest -= s.Lanes[i].Share
 	}
 	return 1 / rest
 }

@@ -66,7 +66,7 @@ func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
 	l.beats.calls = make(chan struct{}, maxSending)
 	// A crowd's next call is in flight while the store handles the one before.
-	l.visits = batch.New(driver.MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
+	l.visits = batch.New(driver.MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 48)
 	return l
 }
 
@@ -169,7 +169,7 @@ func (l *line) visit(ctx context.Context, v driver.Visit, ticket string) (Place,
 	}
 	l.counts.store.Add(1)
 	l.follow(ctx, a.state)
-	place := l.place(a.Outcome, *a.state)
+	place := l.place(a.Outcome, a.state, 0, l.room.now())
 	if place.Status == Waiting && !a.New && !a.Returner {
 		l.tell(a)
 	}
@@ -217,7 +217,7 @@ func (l *line) ticket(v driver.Visit, a answer, brought string) string {
 			position *= turnsEach
 		}
 	}
-	if early(*a.state) {
+	if early(a.state) {
 		position = a.state.Waiting
 	}
 	return l.renewed(v, position, a.state.Now, brought)
@@ -266,5 +266,5 @@ func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch 
 	l.heardOf(ctx, s, b, order, s.state.Now.Add(age).Unix()/60)
 	l.counts.snapshot.Add(1)
 	ahead += s.state.Entitled // who are before all users of the snapshot's blocks
-	return l.place(driver.Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, s.after(age)), true
+	return l.place(driver.Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, &s.state, age, now), true
 }

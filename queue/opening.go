@@ -21,7 +21,7 @@ type SealedDraw struct {
 }
 
 // early says that the room has not opened yet.
-func early(s State) bool { return !s.Opens.IsZero() }
+func early(s *State) bool { return !s.Opens.IsZero() }
 
 // OpenAt has a room open at a time, with a draw for the users that come before: see
 // docs/on-sale.md. The beacon names a value that is known only after the room freezes
@@ -210,8 +210,8 @@ const openSpread = 10 * time.Second
 
 // placeEarly is the answer to a user of a room that has not opened: no position, and the
 // next poll is at the usual interval of so long a line, or soon after the opening.
-func (l *line) placeEarly(p Place, s State) Place {
-	p.Opens = max(time.Millisecond, s.Opens.Sub(s.Now))
+func (l *line) placeEarly(p Place, s *State, age time.Duration) Place {
+	p.Opens = max(time.Millisecond, s.Opens.Sub(s.Now)-age)
 	p.Keep = l.room.cfg.Seen
 	chance := l.room.cfg.Random()
 	p.NextPoll = nextPoll(l.room.cfg.Intervals, max(1, s.Waiting), chance)

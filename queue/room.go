@@ -109,7 +109,7 @@ func (r *Room) poll(ctx context.Context, event string, kind driver.Kind, v Visit
 				l.send(ctx, false)
 			}
 			position := place.Position
-			if early(s.state) {
+			if early(&s.state) {
 				position = place.Waiting
 			}
 			place.Ticket = l.renewed(visit, position, s.state.Now, v.Ticket)
@@ -170,14 +170,15 @@ func (r *Room) once(ctx context.Context, event string, v driver.Visit) (answer, 
 	return a, nil
 }
 
-// place is the answer to a visitor.
-func (l *line) place(o driver.Outcome, s State) Place {
+// place is the answer to a visitor, by a state of the room that is of an age. The State is
+// large, and is not copied for each poll.
+func (l *line) place(o driver.Outcome, s *State, age, now time.Duration) Place {
 	p := Place{
 		Status: o.Status, Active: s.Active, Threshold: s.Threshold, Waiting: s.Waiting,
-		Paused: s.Paused, Settling: s.Settling, SoldOut: s.SoldOut(),
+		Paused: s.Paused, Settling: max(0, s.Settling-age), SoldOut: s.SoldOut(),
 	}
 	if o.Status == Waiting && early(s) {
-		return l.placeEarly(p, s)
+		return l.placeEarly(p, s, age)
 	}
 	switch o.Status {
 	case Waiting:
@@ -188,8 +189,8 @@ func (l *line) place(o driver.Outcome, s State) Place {
 			p.Behind = max(0, s.Returning-p.Position)
 		}
 		turn := turnOf(s, o, p.Position)
-		if f := l.foresee(s); f != nil && reaches(s, turn) {
-			w := f.after(s.Settling, turn)
+		if f := l.foresee(s, now); f != nil && reaches(s, turn) {
+			w := f.after(p.Settling, turn)
 			p.Wait, p.WaitLow, p.WaitHigh, p.WaitKnown = w.probable, w.low, w.high, true
 			if len(l.room.cfg.Lanes) > 0 && !o.Returner {
 				p.WaitHigh = later(0, w.high.Seconds()*slower(s))

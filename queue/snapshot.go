@@ -130,11 +130,3 @@ func (s *snapshot) count() {
 		}
 	}
 }
-
-// after is the state some time later, as far as time alone changes it.
-func (s *snapshot) after(age time.Duration) State {
-	state := s.state
-	state.Settling = max(0, state.Settling-age)
-	state.Now = state.Now.Add(age)
-	return state
-}

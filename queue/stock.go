@@ -15,7 +15,7 @@ import (
 const stockLasts = time.Minute
 
 // places are as many as users may be inside, by the threshold and by the stock.
-func places(s State) int {
+func places(s *State) int {
 	if s.Stock.Known {
 		return min(s.Threshold, s.Stock.Left)
 	}
@@ -23,7 +23,7 @@ func places(s State) int {
 }
 
 // reaches says whether the stock is enough for a position, if all users before it buy.
-func reaches(s State, position int) bool {
+func reaches(s *State, position int) bool {
 	return !s.Stock.Known || position <= s.Stock.Left
 }
 

@@ -37,7 +37,7 @@
 --   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
-local floor, min, max, rep = math.floor, math.min, math.max, string.rep
+local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep, string.format
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 -- STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]
@@ -322,7 +322,8 @@ local function slot_of(order, make)
 end
 
 -- set_bits sets (1) or clears (0) bits. 48 are the most that a number of Lua holds in whole
--- bytes.
+-- bytes. Redis 7.0 takes 0.2 µs to write a number of Lua as text, and format half of that: so
+-- commands on many orders get texts.
 local function set_bits(key, offset, left, bit)
   if left == 1 then
     call('SETBIT', key, offset, bit)
@@ -331,7 +332,7 @@ local function set_bits(key, offset, left, bit)
   local steps = {}
   while left > 0 do
     local n, at = min(left, 48), #steps
-    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, format('%d', offset), format('%d', bit * (2 ^ n - 1))
     offset, left = offset + n, left - n
   end
   call('BITFIELD', key, spread(steps))
@@ -383,7 +384,7 @@ local function all_alive(orders, n, first)
       local slot = slot_of(order)
       if slot and slot >= seen_base then delta = (slot - seen_base - segment) * 65536 end
     end
-    if delta then call('SETBIT', seen, order + delta, 1) end
+    if delta then call('SETBIT', seen, format('%d', order + delta), '1') end
   end
 end
 
@@ -742,7 +743,7 @@ local function lapse(n)
     elseif last + no_show > now then
       call('ZADD', KEYS[11], last + no_show, user)
       if score > 0 then
-        call('ZADD', KEYS[15], string.format('%.0f', -score), user)
+        call('ZADD', KEYS[15], format('%.0f', -score), user)
         silent = silent + 1
         if score > 2 ^ 53 then called_silent = called_silent + 1 end
       end
@@ -898,13 +899,13 @@ if n > 0 then
   if entitled == 0 then fresh = true end
   local all, from_line, from_lanes, back = choose(n)
   n = #all
-  local due, until_ = now + min(turn, no_show), now + max(grace, no_show)
+  local due, until_ = format('%.17g', now + min(turn, no_show)), format('%.17g', now + max(grace, no_show))
   local turns, dues, rights, entries, behind, by_lane = {}, {}, {}, {}, {}, {}
   for i = 1, #back do behind[back[i][1]] = 2 ^ 54 end
   for i = 1, #from_lanes do by_lane[from_lanes[i][1]] = true end
   for i = 1, n do
     local user, order = all[i][1], all[i][2]
-    turns[2 * i - 1], turns[2 * i] = string.format('%.0f', order + (behind[user] or 0)), user
+    turns[2 * i - 1], turns[2 * i] = format('%d', order + (behind[user] or 0)), user
     dues[2 * i - 1], dues[2 * i] = due, user
     rights[2 * i - 1], rights[2 * i] = until_, user
     entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)
@@ -918,7 +919,7 @@ if n > 0 then
   if #from_lanes > 0 then
     if laned == 0 then fresh = true end
     local some = {}
-    for i = 1, #from_lanes do some[2 * i - 1], some[2 * i] = string.format('%.0f', from_lanes[i][2]), from_lanes[i][1] end
+    for i = 1, #from_lanes do some[2 * i - 1], some[2 * i] = format('%.0f', from_lanes[i][2]), from_lanes[i][1] end
     call('ZADD', KEYS[18], spread(some))
   end
   waiting, returning, entitled = waiting - #from_line, returning - #back, entitled + n

@@ -37,7 +37,7 @@
 --   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
-local floor, min, max, rep = math.floor, math.min, math.max, string.rep
+local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep, string.format
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 -- STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]
@@ -322,7 +322,8 @@ local function slot_of(order, make)
 end
 
 -- set_bits sets (1) or clears (0) bits. 48 are the most that a number of Lua holds in whole
--- bytes.
+-- bytes. Redis 7.0 takes 0.2 µs to write a number of Lua as text, and format half of that: so
+-- commands on many orders get texts.
 local function set_bits(key, offset, left, bit)
   if left == 1 then
     call('SETBIT', key, offset, bit)
@@ -331,7 +332,7 @@ local function set_bits(key, offset, left, bit)
   local steps = {}
   while left > 0 do
     local n, at = min(left, 48), #steps
-    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, format('%d', offset), format('%d', bit * (2 ^ n - 1))
     offset, left = offset + n, left - n
   end
   call('BITFIELD', key, spread(steps))
@@ -383,7 +384,7 @@ local function all_alive(orders, n, first)
       local slot = slot_of(order)
       if slot and slot >= seen_base then delta = (slot - seen_base - segment) * 65536 end
     end
-    if delta then call('SETBIT', seen, order + delta, 1) end
+    if delta then call('SETBIT', seen, format('%d', order + delta), '1') end
   end
 end
 
@@ -602,18 +603,18 @@ end
 
 local listed = {}
 if held == 1 then
-  call('HSET', KEYS[seen_at + 2], 'holder', string.format('%.0f', holder), 'until', now + 3000)
+  call('HSET', KEYS[seen_at + 2], 'holder', format('%.0f', holder), 'until', now + 3000)
   call('PEXPIRE', KEYS[seen_at + 2], 604800000)
   if kind == 1 and phase == 0 then
     -- The orders of those who take part are given out now, so that all who come later
     -- are behind them.
     limit = room[4]
-    call('HSET', KEYS[seen_at + 2], 'limit', string.format('%.0f', limit))
+    call('HSET', KEYS[seen_at + 2], 'limit', format('%.0f', limit))
     call('UNLINK', KEYS[seen_at + 3])
     add(4, waiting)
     enter(1)
   elseif kind == 2 then
-    local found = call('ZRANGEBYSCORE', KEYS[3], '(' .. string.format('%.0f', from), string.format('%.0f', limit), 'WITHSCORES', 'LIMIT', 0, most)
+    local found = call('ZRANGEBYSCORE', KEYS[3], '(' .. format('%.0f', from), format('%.0f', limit), 'WITHSCORES', 'LIMIT', 0, most)
     for i = 1, #found, 2 do
       listed[#listed + 1] = pack('<dHc0', tonumber(found[i + 1]), #found[i], found[i])
     end
@@ -633,7 +634,7 @@ if held == 1 then
     enter(3)
   elseif kind == 6 and phase == 3 then
     move()
-  elseif kind == 7 and phase == 3 and call('ZCOUNT', KEYS[3], '-inf', string.format('%.0f', limit)) == 0 then
+  elseif kind == 7 and phase == 3 and call('ZCOUNT', KEYS[3], '-inf', format('%.0f', limit)) == 0 then
     enter(4)
   end
 end

@@ -37,7 +37,7 @@
 --   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
-local floor, min, max, rep = math.floor, math.min, math.max, string.rep
+local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep, string.format
 -- ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 -- USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 -- STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]
@@ -322,7 +322,8 @@ local function slot_of(order, make)
 end
 
 -- set_bits sets (1) or clears (0) bits. 48 are the most that a number of Lua holds in whole
--- bytes.
+-- bytes. Redis 7.0 takes 0.2 µs to write a number of Lua as text, and format half of that: so
+-- commands on many orders get texts.
 local function set_bits(key, offset, left, bit)
   if left == 1 then
     call('SETBIT', key, offset, bit)
@@ -331,7 +332,7 @@ local function set_bits(key, offset, left, bit)
   local steps = {}
   while left > 0 do
     local n, at = min(left, 48), #steps
-    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, offset, bit * (2 ^ n - 1)
+    steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = 'SET', 'u' .. n, format('%d', offset), format('%d', bit * (2 ^ n - 1))
     offset, left = offset + n, left - n
   end
   call('BITFIELD', key, spread(steps))
@@ -383,7 +384,7 @@ local function all_alive(orders, n, first)
       local slot = slot_of(order)
       if slot and slot >= seen_base then delta = (slot - seen_base - segment) * 65536 end
     end
-    if delta then call('SETBIT', seen, order + delta, 1) end
+    if delta then call('SETBIT', seen, format('%d', order + delta), '1') end
   end
 end
 
@@ -565,7 +566,7 @@ local function newcomers()
     if lined[i] or known[i] or back[i] then return nil end
   end
   local joining = {}
-  for i = 1, plain do joining[2 * i - 1], joining[2 * i] = from + i - 1, ARGV[i + 2] end
+  for i = 1, plain do joining[2 * i - 1], joining[2 * i] = format('%d', from + i - 1), ARGV[i + 2] end
   call('ZADD', KEYS[3], spread(joining))
   mark(from, to, 1)
   alive(from, to, first)
@@ -828,7 +829,7 @@ local function lapse(n)
     elseif last + no_show > now then
       call('ZADD', KEYS[11], last + no_show, user)
       if score > 0 then
-        call('ZADD', KEYS[15], string.format('%.0f', -score), user)
+        call('ZADD', KEYS[15], format('%.0f', -score), user)
         silent = silent + 1
         if score > 2 ^ 53 then called_silent = called_silent + 1 end
       end
@@ -916,7 +917,7 @@ local function line_up(user, order, at_end)
       run_from = order
     end
     run_to = order
-    joining[joins + 1], joining[joins + 2] = order, user
+    joining[joins + 1], joining[joins + 2] = format('%d', order), user
     joins = joins + 2
     is_joining[user] = true
     return in_turn() + waiting - 1
@@ -1039,7 +1040,7 @@ local function visit_turn(kind, user, score)
   local place = math.abs(score)
   local returner, order = place > 2 ^ 53, place
   if returner then order = entry_of(user) end
-  local before = call('ZCOUNT', KEYS[15], '(0', string.format('(%.0f', place))
+  local before = call('ZCOUNT', KEYS[15], '(0', format('(%.0f', place))
   if kind ~= 3 then
     if free() > before then
       end_turn(user, score)
@@ -1054,17 +1055,17 @@ local function visit_turn(kind, user, score)
       silent = silent - 1
       if returner then called_silent = called_silent - 1 end
     end
-    call('ZADD', KEYS[15], string.format('%.0f', place), user)
+    call('ZADD', KEYS[15], format('%.0f', place), user)
     call('ZADD', KEYS[11], now + no_show, user)
     call('ZADD', KEYS[13], now + max(grace, no_show), user)
     call('HSET', KEYS[12], user, pack('<dd', order, now))
   end
   if returner then -- of these alone
-    return 1, order, call('ZCOUNT', KEYS[15], 2 ^ 53, string.format('(%.0f', place)) +
-      call('ZCOUNT', KEYS[15], string.format('(-%.0f', place), -2 ^ 53), 0, 6
+    return 1, order, call('ZCOUNT', KEYS[15], 2 ^ 53, format('(%.0f', place)) +
+      call('ZCOUNT', KEYS[15], format('(-%.0f', place), -2 ^ 53), 0, 6
   end
-  if laned > 0 then before = before - call('ZCOUNT', KEYS[18], '-inf', string.format('(%.0f', order)) end
-  return 1, order, before + call('ZCOUNT', KEYS[15], string.format('(-%.0f', order), '(0'), 0, 3
+  if laned > 0 then before = before - call('ZCOUNT', KEYS[18], '-inf', format('(%.0f', order)) end
+  return 1, order, before + call('ZCOUNT', KEYS[15], format('(-%.0f', order), '(0'), 0, 3
 end
 
 local function visit(kind, user, position, epoch, ticket, ends, entry, lane)

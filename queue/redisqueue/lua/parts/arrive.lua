@@ -67,7 +67,7 @@ local function newcomers()
     if lined[i] or known[i] or back[i] then return nil end
   end
   local joining = {}
-  for i = 1, plain do joining[2 * i - 1], joining[2 * i] = from + i - 1, ARGV[i + 2] end
+  for i = 1, plain do joining[2 * i - 1], joining[2 * i] = format('%d', from + i - 1), ARGV[i + 2] end
   call('ZADD', QUEUE, spread(joining))
   mark(from, to, 1)
   alive(from, to, first)

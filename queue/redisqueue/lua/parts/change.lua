@@ -55,7 +55,7 @@ if new_challenge >= 0 and new_version < 0 then
 end
 if new_threshold >= 0 then
   threshold = new_threshold
-  call('SET', THRESHOLD, string.format('%.0f', threshold))
+  call('SET', THRESHOLD, format('%.0f', threshold))
 end
 if paused >= 0 then room[PAUSED], fresh, changed = paused, true, true end
 if gate == 1 and room[GATE] ~= 1 then

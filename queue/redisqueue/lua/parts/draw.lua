@@ -74,18 +74,18 @@ end
 
 local listed = {}
 if held == 1 then
-  call('HSET', DRAW, 'holder', string.format('%.0f', holder), 'until', now + HOLD)
+  call('HSET', DRAW, 'holder', format('%.0f', holder), 'until', now + HOLD)
   call('PEXPIRE', DRAW, KEPT)
   if kind == FREEZE and phase == 0 then
     -- The orders of those who take part are given out now, so that all who come later
     -- are behind them.
     limit = room[HIGHEST]
-    call('HSET', DRAW, 'limit', string.format('%.0f', limit))
+    call('HSET', DRAW, 'limit', format('%.0f', limit))
     call('UNLINK', LEAVES)
     add(HIGHEST, waiting)
     enter(1)
   elseif kind == LIST then
-    local found = call('ZRANGEBYSCORE', QUEUE, '(' .. string.format('%.0f', from), string.format('%.0f', limit), 'WITHSCORES', 'LIMIT', 0, most)
+    local found = call('ZRANGEBYSCORE', QUEUE, '(' .. format('%.0f', from), format('%.0f', limit), 'WITHSCORES', 'LIMIT', 0, most)
     for i = 1, #found, 2 do
       listed[#listed + 1] = pack('<dHc0', tonumber(found[i + 1]), #found[i], found[i])
     end
@@ -105,7 +105,7 @@ if held == 1 then
     enter(3)
   elseif kind == MOVE and phase == 3 then
     move()
-  elseif kind == OPEN and phase == 3 and call('ZCOUNT', QUEUE, '-inf', string.format('%.0f', limit)) == 0 then
+  elseif kind == OPEN and phase == 3 and call('ZCOUNT', QUEUE, '-inf', format('%.0f', limit)) == 0 then
     enter(OPENED)
   end
 end

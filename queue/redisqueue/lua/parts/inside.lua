@@ -108,7 +108,7 @@ local function lapse(n)
     elseif last + no_show > now then
       call('ZADD', RESERVED, last + no_show, user)
       if score > 0 then
-        call('ZADD', TURNS, string.format('%.0f', -score), user)
+        call('ZADD', TURNS, format('%.0f', -score), user)
         silent = silent + 1
         if score > BETWEEN then called_silent = called_silent + 1 end
       end

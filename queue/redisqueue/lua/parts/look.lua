@@ -17,7 +17,7 @@ moved()
 
 local full = 0
 if known ~= room[EPOCH] or version < room[OLDEST] or version > room[VERSION] then full, version = 1, 0 end
-local found = call('ZRANGEBYSCORE', VERSIONS, '(' .. string.format('%.0f', version), '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
+local found = call('ZRANGEBYSCORE', VERSIONS, '(' .. format('%.0f', version), '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
 local n, more, upto = #found / 2, 0, room[VERSION]
 if n > most then
   n, more = most, 1

@@ -36,7 +36,7 @@
 --   many ms an order is kept, how many lanes there are, and the share of each
 -- Cost: one MGET, two ZCARD and two ZCOUNT; at the end one SET where something changed.
 local call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, unpack
-local floor, min, max, rep = math.floor, math.min, math.max, string.rep
+local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep, string.format
 local ROOM, THRESHOLD, QUEUE, WAITING, VERSIONS, SLOTS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local USED, RUNS, ACTIVE, HEARD, RESERVED, ENTRY, MISSED = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local STAYS, TURNS, SETTINGS = KEYS[14], KEYS[15], KEYS[16]

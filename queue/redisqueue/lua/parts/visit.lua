@@ -55,7 +55,7 @@ local function line_up(user, order, at_end)
       run_from = order
     end
     run_to = order
-    joining[joins + 1], joining[joins + 2] = order, user
+    joining[joins + 1], joining[joins + 2] = format('%d', order), user
     joins = joins + 2
     is_joining[user] = true
     return in_turn() + waiting - 1
@@ -178,7 +178,7 @@ local function visit_turn(kind, user, score)
   local place = math.abs(score)
   local returner, order = place > BETWEEN, place
   if returner then order = entry_of(user) end
-  local before = call('ZCOUNT', TURNS, '(0', string.format('(%.0f', place))
+  local before = call('ZCOUNT', TURNS, '(0', format('(%.0f', place))
   if kind ~= 3 then
     if free() > before then
       end_turn(user, score)
@@ -193,17 +193,17 @@ local function visit_turn(kind, user, score)
       silent = silent - 1
       if returner then called_silent = called_silent - 1 end
     end
-    call('ZADD', TURNS, string.format('%.0f', place), user)
+    call('ZADD', TURNS, format('%.0f', place), user)
     call('ZADD', RESERVED, now + no_show, user)
     call('ZADD', MISSED, now + max(grace, no_show), user)
     call('HSET', ENTRY, user, pack('<dd', order, now))
   end
   if returner then -- of these alone
-    return 1, order, call('ZCOUNT', TURNS, BETWEEN, string.format('(%.0f', place)) +
-      call('ZCOUNT', TURNS, string.format('(-%.0f', place), -BETWEEN), 0, 6
+    return 1, order, call('ZCOUNT', TURNS, BETWEEN, format('(%.0f', place)) +
+      call('ZCOUNT', TURNS, format('(-%.0f', place), -BETWEEN), 0, 6
   end
-  if laned > 0 then before = before - call('ZCOUNT', LANED, '-inf', string.format('(%.0f', order)) end
-  return 1, order, before + call('ZCOUNT', TURNS, string.format('(-%.0f', order), '(0'), 0, 3
+  if laned > 0 then before = before - call('ZCOUNT', LANED, '-inf', format('(%.0f', order)) end
+  return 1, order, before + call('ZCOUNT', TURNS, format('(-%.0f', order), '(0'), 0, 3
 end
 
 local function visit(kind, user, position, epoch, ticket, ends, entry, lane)
