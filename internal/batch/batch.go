@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -152,6 +153,9 @@ func (c *Combiner[Q, A]) work() {
 	}()
 	for batch := c.take(); batch != nil; batch = c.take() {
 		c.serve(batch)
+		if len(batch) > 1 {
+			runtime.Gosched() // the next requests of the callers just answered share the next call
+		}
 	}
 	ended = true
 }
