@@ -4,6 +4,7 @@
 //	direct          no proxy: the limit
 //	millrace gate   the program, in front of 64 visitors who are inside
 //	nginx, Caddy    a reverse proxy with open connections to the origin, and nothing else
+//	Go's proxy      httputil.ReverseProxy, on which the gate and Caddy stand, and nothing else
 //
 // All get the same requests, cookies included, on 64 connections, one after the other
 // in each round, and each begins a round in its turn. In the open loop a request is due

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,10 +17,17 @@ import (
 	"github.com/millrace-go/millrace/proof/report"
 )
 
-// TestMain is also the origin.
+// TestMain is also the origin, and Go's proxy.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == Part {
-		if err := Take(context.Background(), os.Stdin, os.Stdout); err != nil {
+	if len(os.Args) > 1 && (os.Args[1] == Part || os.Args[1] == PartBare) {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		take := func() error { return Take(ctx, os.Stdin, os.Stdout) }
+		if os.Args[1] == PartBare {
+			take = func() error { return TakeBare(ctx, os.Args[2:]) }
+		}
+		err := take()
+		stop()
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -40,7 +49,7 @@ func TestRun(t *testing.T) {
 	if err := Run(t.Context(), Config{Rate: 500, Conns: 8, Span: 100 * time.Millisecond, People: 300, Rounds: 1}, rec); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	if s := rec.Section(); len(s.Charts) != 3 || len(s.Figures) != 10 || len(s.Charts[0].Goals) != 1 || len(s.Claims) != 14 {
+	if s := rec.Section(); len(s.Charts) != 3 || len(s.Figures) != 12 || len(s.Charts[0].Goals) != 1 || len(s.Claims) != 19 {
 		t.Errorf("recorded are %+v", s)
 	}
 	if n := strings.Count(out.String(), "goal <= 0.3"); n != 1 {

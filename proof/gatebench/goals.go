@@ -20,7 +20,7 @@ func (c Config) record(all map[string][]result, out *report.Recorder) {
 		got := all[name]
 		openCPU, flatCPU := report.Median(got, func(r result) float64 { return report.Micros(r.openCPU) }), report.Median(got, func(r result) float64 { return report.Micros(r.flatCPU) })
 		fmt.Fprintf(out, "%-18s %10.3f %10.3f %12.1f %14.0f %12.1f\n", name, report.Median(got, result.middle), report.Median(got, result.late), openCPU, report.Median(got, result.requests), flatCPU)
-		role := map[string]report.Role{gated: report.Ours, direct: report.Limit, nginx: report.Peer, caddy: report.Peer}[name]
+		role := map[string]report.Role{gated: report.Ours, direct: report.Limit, nginx: report.Peer, caddy: report.Peer, bare: report.Peer}[name]
 		out.Figure(report.Figure{Chart: "latency", Name: name, Role: role, CPU: report.Number(openCPU), Rounds: report.Rounds(got, result.late)})
 		out.Figure(report.Figure{Chart: "flat", Name: name, Role: role, CPU: report.Number(flatCPU), Rounds: report.Rounds(got, result.requests)})
 	}
@@ -28,11 +28,12 @@ func (c Config) record(all map[string][]result, out *report.Recorder) {
 	out.Mark("latency", fmt.Sprintf("nginx and %g ms", most), report.Median(all[nginx], result.late)+most)
 	out.AtMost("p99 at the rate, millrace gate less nginx", report.Value(less(all[gated], all[nginx], result.late), "ms"), most)
 	out.Told("p99 at the rate, millrace gate less Caddy", report.Value(less(all[gated], all[caddy], result.late), "ms"))
-	for _, name := range []string{gated, nginx, caddy} {
+	out.Told("p99 at the rate, millrace gate less Go's proxy", report.Value(less(all[gated], all[bare], result.late), "ms"))
+	for _, name := range []string{gated, nginx, caddy, bare} {
 		out.Told("added to the p50, "+name, report.Value(less(all[name], all[direct], result.middle), "ms"))
 		out.Told("added to the p99, "+name, report.Value(less(all[name], all[direct], result.late), "ms"))
 	}
-	for _, name := range []string{nginx, caddy} {
+	for _, name := range []string{nginx, caddy, bare} {
 		out.Told("flat out, millrace gate / "+name, report.Between(all[gated], all[name], result.requests, "requests/s"))
 		out.Told("CPU of a request flat out, millrace gate / "+name, report.Between(all[gated], all[name], func(r result) float64 { return report.Micros(r.flatCPU) }, "µs"))
 	}

@@ -18,10 +18,11 @@ const (
 	gated  = "millrace gate"
 	nginx  = "nginx"
 	caddy  = "Caddy"
+	bare   = "Go's proxy"
 )
 
 // contenders in the order of the tables.
-var contenders = []string{gated, nginx, caddy, direct}
+var contenders = []string{gated, nginx, caddy, bare, direct}
 
 // secret signs the cookies of all gates of a run.
 var secret = strings.Repeat("b", 32)
@@ -96,6 +97,11 @@ func (g grounds) proxy(ctx context.Context, name, origin string) (at string, p *
 		file := filepath.Join(g.folder, "Caddyfile")
 		if err = os.WriteFile(file, []byte(caddyfile(at, origin)), 0o600); err == nil {
 			p, err = start(ctx, g.folder, at, g.caddy, "run", "--adapter", "caddyfile", "--config", file)
+		}
+	case bare:
+		var self string
+		if self, err = os.Executable(); err == nil {
+			p, err = start(ctx, g.folder, at, self, PartBare, at, origin)
 		}
 	default:
 		p, err = g.gate(ctx, at, "--to", "http://"+origin, "--threshold", "1000")

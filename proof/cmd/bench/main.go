@@ -57,6 +57,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return limitbench.Take(ctx, args[1:], os.Stdin, out)
 		case gatebench.Part:
 			return gatebench.Take(ctx, os.Stdin, out)
+		case gatebench.PartBare:
+			return gatebench.TakeBare(ctx, args[1:])
 		}
 	}
 	o := options{servers: s, root: "."}
