@@ -24,7 +24,7 @@ import (
 func TestURLErrors(t *testing.T) {
 	for url, want := range map[string]string{
 		"nats://":                                       "names no host",
-		"nats://user:secret@,127.0.0.1:1":               "an empty one",
+		"nats://user:secret@,127.0.0.1:1":               "empty host",
 		"nats://127.0.0.1:1/orders":                     `"/orders"`,
 		"nats://127.0.0.1:1/?partition=3":               `"partition"`,
 		"nats://127.0.0.1:1/?partitions=0":              `"partitions"`,

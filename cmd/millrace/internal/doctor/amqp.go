@@ -17,14 +17,8 @@ func (e *examination) amqp(ctx context.Context, u *url.URL) {
 	if strings.EqualFold(u.Scheme, "amqps") {
 		port = "5671"
 	}
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
-		}
-		addresses = append(addresses, host)
-	}
-	if !e.reach(ctx, addresses) {
+	addresses, ok := e.hosts(ctx, u, port)
+	if !ok {
 		return
 	}
 	for _, address := range addresses {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,14 +17,8 @@ import (
 )
 
 func (e *examination) nats(ctx context.Context, u *url.URL) {
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "4222")
-		}
-		addresses = append(addresses, host)
-	}
-	if !e.reach(ctx, addresses) {
+	addresses, ok := e.hosts(ctx, u, "4222")
+	if !ok {
 		return
 	}
 	// The settings are those that the transport makes of the URL.
