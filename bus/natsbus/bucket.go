@@ -89,9 +89,6 @@ func change[T any](ctx context.Context, s *store, subject string, known kept[T],
 	for attempt := 1; ; attempt++ {
 		if have = known; attempt > 1 || known.seq == 0 {
 			all, err := list[T](ctx, s, subject, 1)
-			if isGone(err) { // a server has lost its disk
-				err = s.makeBucket(ctx)
-			}
 			if err != nil {
 				return have, err
 			}

@@ -124,13 +124,21 @@ type member struct {
 }
 
 func (s *store) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
-	return kit.Each(members, func(m logdriver.Member) error {
-		_, err := change(ctx, s, s.member(m.Topic, m.Group, token(m.ID)), kept[member]{}, func(k *kept[member]) error {
-			k.value = member{Joined: cmp.Or(k.value.Joined, k.seq), TTL: ttl}
-			return nil
+	for again := true; ; again = false {
+		err := kit.Each(members, func(m logdriver.Member) error {
+			_, err := change(ctx, s, s.member(m.Topic, m.Group, token(m.ID)), kept[member]{}, func(k *kept[member]) error {
+				k.value = member{Joined: cmp.Or(k.value.Joined, k.seq), TTL: ttl}
+				return nil
+			})
+			return err
 		})
-		return err
-	})
+		if !again || !isGone(err) {
+			return err
+		}
+		if err := s.makeBucket(ctx); err != nil { // a server has lost its disk
+			return err
+		}
+	}
 }
 
 // Members implements logdriver.Directory. The time of the server decides which members have
