@@ -76,6 +76,10 @@ func TestURLs(t *testing.T) {
 	} {
 		want(t, examine(t, c.purpose, c.url), doctor.Error, "url", c.words)
 	}
+	where := listener(t, silent)
+	for _, scheme := range []string{"amqp", "kafka", "nats"} {
+		want(t, examine(t, doctor.Transport, scheme+"://app:gehe1m@"+where+","+where+"/?unknown=1"), doctor.Error, "url", `"unknown"`)
+	}
 	want(t, examine(t, doctor.Transport, "mem://"), doctor.Warning, "durable", "gone with its process")
 }
 
