@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 
@@ -96,6 +97,17 @@ type endpoint struct {
 	vhost string
 	sasl  []amqp.Authentication
 	tls   *tls.Config // nil without TLS
+}
+
+// tlsOf is the configuration for one of the hosts, whose certificate has its name unless the URL
+// gives another; nil without TLS.
+func (e endpoint) tlsOf(host string) *tls.Config {
+	if e.tls == nil || e.tls.ServerName != "" {
+		return e.tls
+	}
+	cfg := e.tls.Clone()
+	cfg.ServerName, _, _ = net.SplitHostPort(host) //nolint:errcheck // kit.Hosts has added a port
+	return cfg
 }
 
 func endpointOf(u *url.URL, secure bool) (endpoint, error) {
