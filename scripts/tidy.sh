@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the go.mod and go.sum of every module of the tree are what go mod tidy
-# makes of them; with -w writes them.
+# makes of them; with -w writes them, and adds new modules to go.work.
 #
 # The modules require each other by the version that is released next, which no proxy has
 # yet, and go mod tidy does not look at go.work. So it works on a copy of go.mod that has
@@ -13,7 +13,17 @@ write=${1:-}
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-declare -A folder=([$own/examples/googlepubsub]=$PWD/examples/googlepubsub) # not in go.work
+apart=examples/googlepubsub # not in go.work
+if [ "$write" = -w ]; then
+	while read -r mod; do
+		dir=${mod%/go.mod}
+		if [ "$dir" != $apart ] && ! grep -qx "\s*./$dir" go.work; then
+			go work edit -use="./$dir" -replace="$own/$dir@$next=./$dir"
+		fi
+	done < <(git ls-files --cached --others --exclude-standard '*/go.mod')
+fi
+
+declare -A folder=([$own/$apart]=$PWD/$apart)
 for module in $(./scripts/modules); do folder[$own${module#.}]=$PWD/${module#./}; done
 replace=() drop=()
 for path in "${!folder[@]}"; do

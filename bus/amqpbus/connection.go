@@ -103,17 +103,10 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 	var raw net.Conn
 	abort := func() bool { return true } // of the function that ends the handshake with ctx
 	defer func() { abort() }()
-	secure := l.to.tls
+	secure := l.to.tlsOf(host)
 	uri := "amqp://" + host // the library takes host, and TLS or not, from a URI
 	if secure != nil {
 		uri = "amqps://" + host
-		if secure.ServerName == "" {
-			secure = secure.Clone()
-			secure.ServerName, _, _ = strings.Cut(host, ":")
-			if h, _, err := net.SplitHostPort(host); err == nil {
-				secure.ServerName = h
-			}
-		}
 	}
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(l.name)

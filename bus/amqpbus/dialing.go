@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,14 +51,7 @@ func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
 func (e endpoint) dial(network, host string, timeout time.Duration) (net.Conn, error) {
 	dialer := &net.Dialer{Deadline: time.Now().Add(timeout)}
 	dial := dialer.Dial
-	if e.tls != nil {
-		secure := e.tls.Clone()
-		if secure.ServerName == "" {
-			secure.ServerName, _, _ = strings.Cut(host, ":")
-			if h, _, err := net.SplitHostPort(host); err == nil {
-				secure.ServerName = h
-			}
-		}
+	if secure := e.tlsOf(host); secure != nil {
 		dial = func(network, host string) (net.Conn, error) { return tls.DialWithDialer(dialer, network, host, secure) }
 	}
 	conn, err := dial(network, host)

@@ -42,7 +42,7 @@ func ExampleSchemes() {
 	_, err := o.Open(context.Background(), "amqps://host/vhost?certfile=client.pem")
 	fmt.Println(err)
 	// Output:
-	// bus: open amqps: amqpbus: give certfile and keyfile together
+	// bus: open amqps: parameters "certfile" and "keyfile" belong together; give the file of each
 }
 
 func check(err error) {

@@ -3,11 +3,10 @@ package amqpbus
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
-	"os"
 	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -71,12 +70,10 @@ func parse(u *url.URL, cfg Config) (to endpoint, _ Config, mode string, err erro
 	cfg.Heartbeat = params.Duration("heartbeat", cfg.Heartbeat)
 	cfg.ConnectTimeout = params.Duration("connect_timeout", cfg.ConnectTimeout)
 	cfg.ConfirmTimeout = params.Duration("confirm_timeout", cfg.ConfirmTimeout)
-	var files tlsFiles
+	var secured *tls.Config
 	if secure {
-		files = tlsFiles{
-			ca: params.String("cacertfile", ""), cert: params.String("certfile", ""),
-			key: params.String("keyfile", ""), serverName: params.String("server_name_indication", ""),
-		}
+		secured = params.TLS(cfg.TLS, "cacertfile", "certfile", "keyfile")
+		secured.ServerName = params.String("server_name_indication", secured.ServerName)
 	}
 	if err := params.Err(); err != nil {
 		return to, cfg, mode, err
@@ -88,13 +85,8 @@ func parse(u *url.URL, cfg Config) (to endpoint, _ Config, mode string, err erro
 	if to, err = endpointOf(u, secure); err != nil {
 		return to, cfg, mode, fmt.Errorf("amqpbus: %w", err)
 	}
-	if secure {
-		if to.tls, err = files.config(cfg.TLS); err != nil {
-			return to, cfg, mode, fmt.Errorf("amqpbus: %w", err)
-		}
-		if u.User == nil && len(to.tls.Certificates) > 0 {
-			to.sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
-		}
+	if to.tls = secured; secure && u.User == nil && len(secured.Certificates) > 0 {
+		to.sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
 	}
 	return to, cfg, mode, nil
 }
@@ -107,12 +99,21 @@ type endpoint struct {
 	tls   *tls.Config // nil without TLS
 }
 
+// tlsOf is the configuration for one of the hosts, whose certificate has its name unless the URL
+// gives another; nil without TLS.
+func (e endpoint) tlsOf(host string) *tls.Config {
+	if e.tls == nil || e.tls.ServerName != "" {
+		return e.tls
+	}
+	cfg := e.tls.Clone()
+	cfg.ServerName, _, _ = net.SplitHostPort(host) //nolint:errcheck // kit.Hosts has added a port
+	return cfg
+}
+
 func endpointOf(u *url.URL, secure bool) (endpoint, error) {
 	switch {
 	case u.Fragment != "":
 		return endpoint{}, errors.New("an amqp URL has no fragment; write # in user, password and vhost as %23")
-	case u.Opaque != "" || u.Host == "":
-		return endpoint{}, errors.New("the URL names no host; write amqp://user:password@host:5672/vhost")
 	case strings.Contains(strings.TrimPrefix(u.EscapedPath(), "/"), "/"):
 		return endpoint{}, errors.New("the vhost has a slash; write it as %2F")
 	}
@@ -124,15 +125,9 @@ func endpointOf(u *url.URL, secure bool) (endpoint, error) {
 	if secure {
 		port = "5671"
 	}
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if host == "" {
-			return endpoint{}, errors.New("the URL has an empty host; write amqp://host1,host2/vhost")
-		}
-		host, ok := kit.Address(host, port)
-		if !ok {
-			return endpoint{}, errors.New("the URL has a host that is none; write amqp://host1,host2/vhost, and version 6 in brackets")
-		}
-		to.hosts = append(to.hosts, host)
+	var err error
+	if to.hosts, err = kit.Hosts(u, port); err != nil {
+		return endpoint{}, err
 	}
 	user, password := "guest", "guest"
 	if u.User != nil {
@@ -141,38 +136,4 @@ func endpointOf(u *url.URL, secure bool) (endpoint, error) {
 	}
 	to.sasl = []amqp.Authentication{&amqp.PlainAuth{Username: user, Password: password}}
 	return to, nil
-}
-
-// tlsFiles are the TLS parameters of a URL.
-type tlsFiles struct{ ca, cert, key, serverName string }
-
-func (f tlsFiles) config(base *tls.Config) (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if base != nil {
-		cfg = base.Clone()
-	}
-	if f.serverName != "" {
-		cfg.ServerName = f.serverName
-	}
-	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
-		if err != nil {
-			return nil, fmt.Errorf("cacertfile: %w", err)
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("cacertfile: %s holds no certificate in PEM", f.ca)
-		}
-	}
-	if (f.cert == "") != (f.key == "") {
-		return nil, errors.New("give certfile and keyfile together")
-	}
-	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, fmt.Errorf("certfile and keyfile: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
-	}
-	return cfg, nil
 }

@@ -40,7 +40,7 @@ func TestURLErrors(t *testing.T) {
 		"amqp://a,,b/":                                                    "empty host",
 		"amqps://user:s3cret@127.0.0.1:1/?cacertfile=/nonexistent.pem":    "cacertfile",
 		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem":                "together",
-		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem&keyfile=/b.pem": "certfile and keyfile",
+		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem&keyfile=/b.pem": `"certfile" and "keyfile"`,
 		"amqp://user:s3cret@127.0.0.1:1/?partitions=2&partitions=3":       "given 2 times",
 	} {
 		opened, err := o.Open(t.Context(), raw)

@@ -53,11 +53,7 @@ func open(set settings) (_ *driver, err error) {
 	if warning := set.security.exposed(); warning != "" {
 		set.Logger.Warn("kafkabus: " + warning)
 	}
-	options, err := set.options()
-	if err != nil {
-		return nil, err
-	}
-	if d.client, err = kgo.NewClient(options...); err != nil {
+	if d.client, err = kgo.NewClient(set.options()...); err != nil {
 		return nil, wrap(err, "make a client")
 	}
 	defer func() {

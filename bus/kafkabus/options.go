@@ -23,11 +23,7 @@ const (
 var again = kit.Backoff{Initial: 20 * time.Millisecond, Max: time.Second, Jitter: 0.2}
 
 // options are those of every client. A new client connects to no broker.
-func (s settings) options() ([]kgo.Opt, error) {
-	security, err := s.security.options()
-	if err != nil {
-		return nil, err
-	}
+func (s settings) options() []kgo.Opt {
 	all := append([]kgo.Opt{
 		kgo.SeedBrokers(s.brokers...),
 		kgo.ClientID(s.ClientID),
@@ -37,6 +33,6 @@ func (s settings) options() ([]kgo.Opt, error) {
 		kgo.RetryTimeout(requestTimeout),
 		kgo.RetryBackoffFn(again.Delay),
 		kgo.MetadataMinAge(100 * time.Millisecond),
-	}, security...)
-	return append(all, s.Options...), nil
+	}, s.security.options()...)
+	return append(all, s.Options...)
 }

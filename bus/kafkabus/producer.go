@@ -25,11 +25,7 @@ const (
 
 // dial makes a producing client. It connects at its first use.
 func (p *publisher) dial() (*kgo.Client, error) {
-	opts, err := p.set.options()
-	if err != nil {
-		return nil, err
-	}
-	return kgo.NewClient(append(opts,
+	return kgo.NewClient(append(p.set.options(),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProduceRequestTimeout(replicaTimeout),
 		kgo.ProducerBatchCompression(kgo.ZstdCompression()),

@@ -159,9 +159,14 @@ type settings struct {
 
 func parse(u *url.URL, cfg Config) (settings, error) {
 	var set settings
-	brokers, err := brokersOf(u)
-	if err != nil {
+	brokers, err := kit.Hosts(u, "9092")
+	switch {
+	case err != nil:
 		return set, err
+	case u.Path != "" && u.Path != "/":
+		return set, errors.New("a kafka URL has no path; topics are named where they are used")
+	case u.Fragment != "":
+		return set, errors.New("a kafka URL has no fragment; percent-encode # as %23")
 	}
 	p := busdriver.NewParams(u)
 	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
@@ -178,8 +183,12 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 	protocol := p.String("protocol", "classic")
 	set.security = security{
 		user: u.User, mechanism: p.String("sasl", ""),
-		tls: p.Bool("tls", false), ca: p.String("ca", ""), cert: p.String("cert", ""), key: p.String("key", ""),
 		tokenFile: p.String("token_file", ""), sessionToken: p.String("session_token", ""), token: cfg.Token, aws: cfg.AWS,
+	}
+	if p.Bool("tls", false) {
+		set.security.tls = p.TLS(nil, "ca", "cert", "key")
+	} else if p.String("ca", "")+p.String("cert", "")+p.String("key", "") != "" {
+		return set, errors.New("parameters \"ca\", \"cert\" and \"key\" need tls=true")
 	}
 	if err := p.Err(); err != nil {
 		return set, err
@@ -204,13 +213,8 @@ func parse(u *url.URL, cfg Config) (settings, error) {
 		return set, err
 	}
 	set.Config, set.brokers, set.allGroups = cfg.withDefaults(), brokers, lag == "all"
-	// The clients' options are made once here, so that Open and not the first use reports
-	// their errors.
-	options, err := set.options()
-	if err != nil {
-		return set, err
-	}
-	if err := kgo.ValidateOpts(options...); err != nil {
+	// Open and not the first use reports errors of the options.
+	if err := kgo.ValidateOpts(set.options()...); err != nil {
 		return set, fmt.Errorf("the client's options: %w", err)
 	}
 	return set, nil
@@ -228,11 +232,5 @@ func Client(rawURL string, cfg Config) (*kgo.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafkabus: %w", kit.HideURL(err, rawURL))
 	}
-	options, err := set.options()
-	if err != nil {
-		return nil, fmt.Errorf("kafkabus: %w", kit.HideURL(err, rawURL))
-	}
-	return kgo.NewClient(options...)
+	return kgo.NewClient(set.options()...)
 }
-
-var errHosts = errors.New("the URL names no broker; write kafka://host:9092,host:9092/ with a port for every broker, or for none (9092)")

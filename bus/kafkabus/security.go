@@ -3,11 +3,9 @@ package kafkabus
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,10 +17,9 @@ import (
 
 // security holds the encryption of connections and the credentials of this program.
 type security struct {
-	user          *url.Userinfo
-	mechanism     string
-	tls           bool
-	ca, cert, key string
+	user      *url.Userinfo
+	mechanism string
+	tls       *tls.Config // nil without TLS
 
 	tokenFile    string // of oauthbearer
 	sessionToken string // of aws-msk-iam
@@ -44,10 +41,6 @@ func (s security) validate() error {
 	switch {
 	case s.user != nil && s.mechanism == "":
 		return fmt.Errorf("the URL has a user; say how to sign in with ?sasl= and one of %s", mechanisms)
-	case !s.tls && (s.ca != "" || s.cert != "" || s.key != ""):
-		return errors.New("parameters \"ca\", \"cert\" and \"key\" need tls=true")
-	case (s.cert == "") != (s.key == ""):
-		return errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")
 	case s.tokenFile != "" && s.mechanism != oauthBearer:
 		return errors.New("parameter \"token_file\" needs sasl=" + oauthBearer)
 	case s.sessionToken != "" && (s.mechanism != awsMSKIAM || s.user == nil):
@@ -85,7 +78,7 @@ func (s security) password() string {
 // exposed names the secrets that travel unencrypted; empty when there are none.
 func (s security) exposed() string {
 	switch {
-	case s.tls:
+	case s.tls != nil:
 		return ""
 	case s.mechanism == plain:
 		return "the password is sent unencrypted; use tls=true or a scram mechanism"
@@ -96,18 +89,14 @@ func (s security) exposed() string {
 }
 
 // options are those of a client that signs in and encrypts.
-func (s security) options() (all []kgo.Opt, err error) {
-	if s.tls {
-		t, err := s.tlsConfig()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, kgo.DialTLSConfig(t))
+func (s security) options() (all []kgo.Opt) {
+	if s.tls != nil {
+		all = append(all, kgo.DialTLSConfig(s.tls))
 	}
 	if m := s.signIn(); m != nil {
 		all = append(all, kgo.SASL(m))
 	}
-	return all, nil
+	return all
 }
 
 func (s security) signIn() sasl.Mechanism {
@@ -124,26 +113,4 @@ func (s security) signIn() sasl.Mechanism {
 		return aws.ManagedStreamingIAM(s.awsKeys)
 	}
 	return nil
-}
-
-func (s security) tlsConfig() (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.ca != "" {
-		pem, err := os.ReadFile(s.ca)
-		if err != nil {
-			return nil, fmt.Errorf("parameter \"ca\": %w", err)
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("parameter \"ca\": %s holds no certificate in PEM", s.ca)
-		}
-	}
-	if s.cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
-		if err != nil {
-			return nil, fmt.Errorf("parameters \"cert\" and \"key\": %w", err)
-		}
-		t.Certificates = []tls.Certificate{pair}
-	}
-	return t, nil
 }

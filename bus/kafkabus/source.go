@@ -93,12 +93,10 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 	}
 	s.trouble.log = s.log
 	instance, free := d.instance(group)
-	options, err := d.set.options()
-	if err == nil {
-		s.mu.Lock() // the client calls back as soon as it is made
-		s.client, err = kgo.NewClient(append(options, s.membership(group, instance)...)...)
-		s.mu.Unlock()
-	}
+	var err error
+	s.mu.Lock() // the client calls back as soon as it is made
+	s.client, err = kgo.NewClient(append(d.set.options(), s.membership(group, instance)...)...)
+	s.mu.Unlock()
 	if err != nil {
 		free()
 		return nil, err

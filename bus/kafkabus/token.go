@@ -37,7 +37,7 @@ func (s security) validateToken() error {
 
 func (s security) validateAWS() error {
 	switch {
-	case !s.tls:
+	case s.tls == nil:
 		return errors.New("parameter \"sasl\" is " + awsMSKIAM + ", which MSK takes on encrypted connections only; add tls=true")
 	case s.user != nil:
 		return s.namesUser()

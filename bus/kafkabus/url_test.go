@@ -67,9 +67,9 @@ func TestURLErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for raw, want := range map[string]string{
-		"kafka://":                                           "no broker",
-		"kafka:///topic":                                     "no broker",
-		"kafka://h1,/":                                       "no broker",
+		"kafka://":                                           "names no host",
+		"kafka:///topic":                                     "names no host",
+		"kafka://h1,/":                                       "empty host",
 		"kafka://h1/topic":                                   "no path",
 		"kafka://h1/#x":                                      "%23",
 		"kafka://h1/?partition=3":                            `"partition"`,
@@ -152,11 +152,7 @@ func TestClientOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options, err := set.options()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := kgo.NewClient(options...)
+	c, err := kgo.NewClient(set.options()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,6 @@ func (s *store) apply(ctx context.Context, c logdriver.Cursor, edits []edit) err
 	return err
 }
 
-// Renew implements logdriver.Log.
 func (s *store) Renew(ctx context.Context, ttl time.Duration, leases ...logdriver.Lease) error {
 	edits := make([]edit, len(leases))
 	for i, lease := range leases {
@@ -121,7 +120,6 @@ func (s *store) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.
 	}})
 }
 
-// Release implements logdriver.Log.
 func (s *store) Release(ctx context.Context, lease logdriver.Lease) error {
 	err := s.writes.Add(ctx, edit{lease, func(have *cursor) { have.Holder, have.TTL = "", 0 }})
 	if errors.Is(err, logdriver.ErrLeaseLost) {
@@ -135,7 +133,6 @@ func traces(c logdriver.Cursor, set func(*logdriver.Start)) edit {
 	return edit{logdriver.Lease{Cursor: c}, func(have *cursor) { set(&have.Start) }}
 }
 
-// Started implements logdriver.Directory.
 func (s *store) Started(ctx context.Context, cursors []logdriver.Cursor) ([]logdriver.Start, error) {
 	all, edits := make([]logdriver.Start, len(cursors)), make([]edit, len(cursors))
 	for i, c := range cursors {
@@ -147,7 +144,6 @@ func (s *store) Started(ctx context.Context, cursors []logdriver.Cursor) ([]logd
 	return all, s.writes.Add(ctx, edits...)
 }
 
-// Alone implements logdriver.Directory.
 func (s *store) Alone(ctx context.Context, c logdriver.Cursor, message string, times int) error {
 	return s.writes.Add(ctx, traces(c, func(start *logdriver.Start) { start.Message, start.Times = message, times }))
 }
@@ -155,7 +151,6 @@ func (s *store) Alone(ctx context.Context, c logdriver.Cursor, message string, t
 // Progress implements logdriver.Directory. Advance has recorded it.
 func (s *store) Progress(context.Context, []logdriver.Cursor) error { return nil }
 
-// Stopped implements logdriver.Directory.
 func (s *store) Stopped(ctx context.Context, c logdriver.Cursor, done string) error {
 	return s.writes.Add(ctx, traces(c, func(start *logdriver.Start) { start.Starts, start.Done = 0, done }))
 }

@@ -60,7 +60,6 @@ func (s *store) made(ctx context.Context, want logdriver.Topic) (*jetstream.Stre
 	return s.info(ctx, s.stream(want.Name))
 }
 
-// Ensure implements logdriver.Directory.
 func (s *store) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Topic, error) {
 	if n := len(s.stream(want.Name)); n > maxStream {
 		return want, fault.MarkPermanent(fmt.Errorf("its stream's name has %d characters and NATS takes %d; shorten the topic, or the prefix", n, maxStream))
@@ -84,7 +83,6 @@ func (s *store) Ensure(ctx context.Context, want logdriver.Topic) (logdriver.Top
 	return s.topicOf(info)
 }
 
-// Topics implements logdriver.Directory.
 func (s *store) Topics(ctx context.Context) (out []logdriver.Topic, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
 		all := s.js.ListStreams(ctx, jetstream.WithStreamListSubject(string(s.names)+".>"))
@@ -103,7 +101,6 @@ func (s *store) Topics(ctx context.Context) (out []logdriver.Topic, err error) {
 	return out, err
 }
 
-// Groups implements logdriver.Directory.
 func (s *store) Groups(ctx context.Context, t logdriver.Topic) ([]string, error) {
 	info, err := s.info(ctx, s.bucket(), jetstream.WithSubjectFilter(s.cursor(t.Name, "*", "*")))
 	if err != nil {
@@ -126,7 +123,6 @@ type member struct {
 	TTL    time.Duration `json:"ttl"`              // in nanoseconds, since the key was written
 }
 
-// Beat implements logdriver.Directory.
 func (s *store) Beat(ctx context.Context, ttl time.Duration, members []logdriver.Member) error {
 	for again := true; ; again = false {
 		err := kit.Each(members, func(m logdriver.Member) error {
@@ -172,7 +168,6 @@ func (s *store) Members(ctx context.Context, topic, group string) (ids []string,
 	return ids, nil
 }
 
-// Leave implements logdriver.Directory.
 func (s *store) Leave(ctx context.Context, m logdriver.Member) error {
 	_, err := s.purge(ctx, s.bucket(), s.member(m.Topic, m.Group, token(m.ID)), 0)
 	return err

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -105,72 +105,59 @@ const (
 
 // parse returns the client of a URL, and the configuration with the URL's parameters. It checks
 // all that can be checked without a server.
-func parse(u *url.URL, cfg Config) (nats.Options, Config, error) {
-	client := nats.GetDefaultOptions()
+func parse(u *url.URL, cfg Config) (client nats.Options, _ Config, err error) {
+	client = nats.GetDefaultOptions()
 	p := busdriver.NewParams(u)
 	cfg.Prefix = cmp.Or(p.String("prefix", cfg.Prefix), "millrace")
 	cfg.Partitions = p.Int("partitions", cfg.Partitions, 1)
 	cfg.Replicas = p.Int("replicas", cfg.Replicas, 1)
 	cfg.Retention = p.Duration("retention", cfg.Retention)
-	secure, ca, cert, key := p.Bool("tls", u.Scheme == "tls"), p.String("ca", ""), p.String("cert", ""), p.String("key", "")
-	secret, creds := p.String("token", ""), p.String("creds", "")
+	secure, secret, creds := p.Bool("tls", u.Scheme == "tls"), p.String("token", ""), p.String("creds", "")
+	ca, cert, key := p.String("ca", ""), p.String("cert", ""), p.String("key", "")
+	p.TLS(nil, "ca", "cert", "key") // only for its errors: the client reads the files whenever it connects
 	name := u.User.Username()
 	password, both := u.User.Password()
-	err := p.Err()
+	if err = p.Err(); err == nil {
+		client.Servers, err = kit.Hosts(u, "4222")
+	}
 	switch {
 	case err != nil:
+		return client, cfg, err
 	case len(cfg.Prefix) > maxPrefix || token(cfg.Prefix) != cfg.Prefix:
-		err = fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
+		return client, cfg, fmt.Errorf("the prefix is %.80q; give at most %d letters, digits, - and _", cfg.Prefix, maxPrefix)
 	case cfg.Replicas < 0 || cfg.Replicas > maxReplicas:
-		err = fmt.Errorf("replicas is %d; give 1, 3 or 5", cfg.Replicas)
+		return client, cfg, fmt.Errorf("replicas is %d; give 1, 3 or 5", cfg.Replicas)
 	case u.Path != "" && u.Path != "/":
-		err = fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
-	case (cert == "") != (key == ""):
-		err = errors.New("parameters \"cert\" and \"key\" belong together; give the file of each")
+		return client, cfg, fmt.Errorf("the URL has the path %.80q; NATS has none, topics are named in the program", u.Path)
 	case secret != "" && name != "", creds != "" && name+secret != "":
-		err = errors.New("the URL signs in more than once; give a user, or \"token\", or \"creds\"")
-	case creds != "":
-		if _, missing := os.Stat(creds); missing != nil { // the client reads it whenever it connects
-			err = fmt.Errorf("parameter \"creds\": %w", missing)
+		return client, cfg, errors.New("the URL signs in more than once; give a user, or \"token\", or \"creds\"")
+	}
+	options := slices.Clone(cfg.Options)
+	if ca != "" {
+		options = append(options, nats.RootCAs(ca))
+	}
+	if cert != "" {
+		options = append(options, nats.ClientCert(cert, key))
+	}
+	if creds != "" {
+		if _, err := os.Stat(creds); err != nil { // the client reads it whenever it connects
+			return client, cfg, fmt.Errorf("parameter \"creds\": %w", err)
 		}
+		options = append(options, nats.UserCredentials(creds))
 	}
-	if err == nil {
-		client.Servers, err = servers(u)
-	}
-	for _, o := range cfg.Options {
-		if err == nil && o != nil {
-			err = o(&client)
-		}
-	}
-	for _, o := range []struct {
-		name   string
-		given  bool
-		option nats.Option
-	}{
-		{`parameter "tls"`, secure, nats.Secure()},
-		{`parameter "ca"`, ca != "", nats.RootCAs(ca)},
-		{`parameters "cert" and "key"`, cert != "", nats.ClientCert(cert, key)},
-		{`parameter "creds"`, creds != "", nats.UserCredentials(creds)},
-		{"the user", both, nats.UserInfo(name, password)},
-		{"the token", !both && name+secret != "", nats.Token(name + secret)}, // a user alone is a token, as in NATS's own URLs
-	} {
-		if err == nil && o.given {
-			if err = o.option(&client); err != nil {
-				err = fmt.Errorf("%s: %w", o.name, err)
+	for _, o := range options {
+		if o != nil {
+			if err := o(&client); err != nil {
+				return client, cfg, err
 			}
 		}
 	}
-	return client, cfg, err
-}
-
-// servers lists the servers, in the client's form.
-func servers(u *url.URL) (all []string, err error) {
-	for host := range strings.SplitSeq(u.Host, ",") {
-		address, ok := kit.Address(host, "4222")
-		if !ok {
-			return nil, errors.New("the URL names no host, or an empty one; write nats://host:4222 or nats://h1:4222,h2:4222")
-		}
-		all = append(all, "nats://"+address)
+	client.Secure = client.Secure || secure
+	switch {
+	case both:
+		client.User, client.Password = name, password
+	case name+secret != "":
+		client.Token = name + secret // a user alone is a token, as in NATS's own URLs
 	}
-	return all, nil
+	return client, cfg, nil
 }

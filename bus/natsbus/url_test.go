@@ -2,7 +2,6 @@ package natsbus_test
 
 import (
 	"crypto/tls"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,13 +17,14 @@ import (
 
 	"github.com/millrace-go/millrace/bus/natsbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/certtest"
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
 )
 
 func TestURLErrors(t *testing.T) {
 	for url, want := range map[string]string{
 		"nats://":                                       "names no host",
-		"nats://user:secret@,127.0.0.1:1":               "an empty one",
+		"nats://user:secret@,127.0.0.1:1":               "empty host",
 		"nats://127.0.0.1:1/orders":                     `"/orders"`,
 		"nats://127.0.0.1:1/?partition=3":               `"partition"`,
 		"nats://127.0.0.1:1/?partitions=0":              `"partitions"`,
@@ -143,20 +143,28 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	pair, ca := certificate(t)
-	s := natstest.Start(t, &server.Options{TLS: true, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}})
-	address := fmt.Sprint("localhost:", s.Addr().String()[strings.LastIndex(s.Addr().String(), ":")+1:])
-	trusted := "/?ca=" + url.QueryEscape(ca)
+	c := certtest.New(t, "localhost")
+	// start returns the address of a server by the name in its certificate.
+	start := func(cfg *tls.Config) string {
+		address := natstest.Start(t, &server.Options{TLS: true, TLSConfig: cfg}).Addr().String()
+		return "localhost:" + address[strings.LastIndex(address, ":")+1:]
+	}
+	address, trusted := start(c.Server()), "/?ca="+url.QueryEscape(c.Cert)
 	delivers(t, "tls://"+address+trusted)
 	delivers(t, "nats://"+address+trusted) // naming an authority turns TLS on
 	refuses(t, "tls://"+address, "certificate")
-	_, foreign := certificate(t)
-	refuses(t, "tls://"+address+"/?ca="+url.QueryEscape(foreign), "certificate")
+	refuses(t, "tls://"+address+"/?ca="+url.QueryEscape(certtest.New(t, "localhost").Cert), "certificate")
 	refuses(t, "nats://"+address, "certificate") // the client speaks TLS where a server asks for it
+
+	mutual := c.Server()
+	mutual.ClientAuth, mutual.ClientCAs = tls.RequireAndVerifyClientCert, c.Pool
+	address = start(mutual)
+	delivers(t, "tls://"+address+trusted+"&cert="+url.QueryEscape(c.Cert)+"&key="+url.QueryEscape(c.Key))
+	refuses(t, "tls://"+address+trusted, "certificate required")
 
 	plain := natstest.Start(t, &server.Options{}).Addr().String()
 	refuses(t, "nats://"+plain+"/?tls=true", "secure connection not available")
-	both := "&cert=" + url.QueryEscape(ca) + "&key=" + url.QueryEscape(ca)
+	both := "&cert=" + url.QueryEscape(c.Cert) + "&key=" + url.QueryEscape(c.Cert)
 	_, err := tryOpen(natsbus.Config{}, "tls://"+address+trusted+both)
 	require.ErrorContains(t, err, `"cert" and "key"`)
 }

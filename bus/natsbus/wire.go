@@ -1,15 +1,16 @@
 package natsbus
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // names makes the names of everything in NATS. Its value is the prefix of all names.
@@ -75,31 +76,26 @@ const (
 // headers is metadata as the headers of a NATS message: a line "name: value" for each.
 type headers struct{}
 
-// Encode implements logdriver.Headers.
 func (headers) Encode(metadata message.Metadata) (string, error) {
 	var b strings.Builder
 	rest := make(message.Metadata)
 	for name, value := range metadata {
-		switch {
-		case nameFits(name) && fits(value):
+		if nameFits(name) && fits(value) {
 			b.WriteString(name + ": " + value + "\n")
-		case !utf8.ValidString(name) || !utf8.ValidString(value):
-			return "", fmt.Errorf("the metadata %q has control characters and is not UTF-8; NATS carries one or the other", name)
-		default:
+		} else {
 			rest[name] = value
 		}
 	}
 	if len(rest) > 0 {
-		text, err := json.Marshal(rest)
+		text, err := kit.EncodeMetadata(rest)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("%w, and has characters that a header of NATS cannot have", err)
 		}
-		b.WriteString(restHeader + ": " + string(text) + "\n")
+		b.WriteString(restHeader + ": " + text + "\n")
 	}
 	return b.String(), nil
 }
 
-// Decode implements logdriver.Headers.
 func (headers) Decode(text string) (message.Metadata, error) {
 	metadata := make(message.Metadata)
 	for line := range strings.Lines(text) {
@@ -108,9 +104,11 @@ func (headers) Decode(text string) (message.Metadata, error) {
 			metadata[name] = value
 			continue
 		}
-		if err := json.Unmarshal([]byte(value), &metadata); err != nil {
-			return metadata, fmt.Errorf("the header %s is no JSON object of strings: %w", restHeader, err)
+		rest, err := kit.DecodeMetadata(value)
+		if err != nil {
+			return metadata, fmt.Errorf("the header %s: %w", restHeader, err)
 		}
+		maps.Copy(metadata, rest)
 	}
 	return metadata, nil
 }

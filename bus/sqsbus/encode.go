@@ -6,10 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -131,17 +132,11 @@ func attributesOf(msg *message.Message) (map[string]types.MessageAttributeValue,
 		}
 		return attributes, nil
 	}
-	for name, value := range msg.Metadata {
-		// JSON would replace the bytes without an error.
-		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return nil, fmt.Errorf("the metadata %q is not UTF-8", name)
-		}
-	}
-	all, err := json.Marshal(msg.Metadata)
+	all, err := kit.EncodeMetadata(msg.Metadata)
 	if err != nil {
 		return nil, err
 	}
-	attributes[metadataAttribute] = types.MessageAttributeValue{DataType: aws.String("Binary"), BinaryValue: all}
+	attributes[metadataAttribute] = types.MessageAttributeValue{DataType: aws.String("Binary"), BinaryValue: []byte(all)}
 	return attributes, nil
 }
 
@@ -207,13 +202,11 @@ func decode(m types.Message) (*message.Message, error) {
 		case uuidAttribute:
 			msg.UUID = aws.ToString(a.StringValue)
 		case metadataAttribute:
-			metadata := message.Metadata{}
-			if err := json.Unmarshal(a.BinaryValue, &metadata); err != nil {
-				errs = append(errs, fmt.Errorf("its metadata is no JSON object of strings: %w", err))
+			metadata, err := kit.DecodeMetadata(string(a.BinaryValue))
+			if err != nil {
+				errs = append(errs, err)
 			}
-			for k, v := range metadata {
-				msg.Metadata.Set(k, v)
-			}
+			maps.Copy(msg.Metadata, metadata)
 		case encodingAttribute:
 			payload, err := payloadOf(aws.ToString(m.Body), aws.ToString(a.StringValue))
 			if err != nil {

@@ -22,7 +22,7 @@
 //	postgres://user:password@host:5432/name    database and transport
 //	mysql://user:password@host:3306/name       database and transport; MySQL and MariaDB
 //	sqlite://path, sqlite:///path              database and transport
-//	kafka:// amqp:// amqps:// redis:// rediss:// sqs:// sns://   transports, as package bus opens them
+//	kafka:// and every other URL of package allbus               a transport
 //
 // Results go to the standard output, as tables for people or with --json for programs;
 // progress, questions and errors go to the standard error. Commands that cannot be undone

@@ -13,6 +13,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/millrace-go/millrace v0.1.0
 	github.com/millrace-go/millrace/bus/allbus v0.1.0
+	github.com/millrace-go/millrace/bus/amqpbus v0.1.0
 	github.com/millrace-go/millrace/bus/kafkabus v0.1.0
 	github.com/millrace-go/millrace/bus/natsbus v0.1.0
 	github.com/millrace-go/millrace/bus/sqsbus v0.1.0
@@ -81,7 +82,6 @@ require (
 	github.com/klauspost/compress v1.20.4 // indirect
 	github.com/lithammer/shortuuid/v3 v3.0.7 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
-	github.com/millrace-go/millrace/bus/amqpbus v0.1.0 // indirect
 	github.com/millrace-go/millrace/bus/redisbus v0.1.0 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect

@@ -41,11 +41,18 @@ const (
 	Deliver = "deliver"
 )
 
-// SystemOf returns the messaging.system of a transport with the given scheme.
+// SystemOf returns the messaging.system of a transport with the given scheme. A second scheme of a
+// transport, such as that for TLS, has the name of the first.
 func SystemOf(scheme string) string {
 	switch scheme {
 	case "amqp", "amqps":
 		return "rabbitmq"
+	case "rediss":
+		return "redis"
+	case "tls":
+		return "nats"
+	case "postgresql":
+		return "postgres"
 	case "sqs":
 		return "aws_sqs"
 	case "sns":

@@ -48,6 +48,11 @@ func TestNamesAreThoseOfTheConventions(t *testing.T) {
 		"sqs":   semconv.MessagingSystemAWSSQS,
 		"sns":   semconv.MessagingSystemAWSSNS,
 		"mem":   semconv.MessagingSystemKey.String("mem"),
+		// further schemes of the same transports
+		"amqps":      semconv.MessagingSystemRabbitMQ,
+		"rediss":     semconv.MessagingSystemKey.String("redis"),
+		"tls":        semconv.MessagingSystemKey.String("nats"),
+		"postgresql": semconv.MessagingSystemKey.String("postgres"),
 	} {
 		if got := otelmsg.SystemOf(scheme); got != want.Value.AsString() {
 			t.Errorf("%s is %q, want %q", scheme, got, want.Value.AsString())

@@ -9,7 +9,7 @@
 //	property                                                  proven by
 //	no error shows the URL                                    TestParseErrors, FuzzParse
 //	an accepted URL names the intended host                   TestParseErrors
-//	an address is a host with a port                          TestAddress
+//	each host of a URL has a name and a port                  TestHosts
 //	an error of a driver shows no secret of the URL           TestHide, FuzzHide
 //	Show returns scheme, host and path                        TestShow
 //

@@ -2,6 +2,7 @@ package rawurl
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -37,9 +38,29 @@ func misplaced(u *url.URL) bool {
 // isPath reports whether URLs of a scheme name a file, which may have an @ anywhere.
 func isPath(scheme string) bool { return scheme == "sqlite" || scheme == "file" || scheme == "mem" }
 
-// Address returns host:port for one host of a URL, with port if the host has none, and false if
+// Hosts returns host:port for each host of a URL, in which commas separate them, with port if the
+// URL has none.
+func Hosts(u *url.URL, port string) (all []string, err error) {
+	write := fmt.Sprintf("; write %s://host:%s or %[1]s://h1:%[2]s,h2:%[2]s", u.Scheme, port)
+	if u.Host == "" {
+		return nil, errors.New("the URL names no host" + write)
+	}
+	for host := range strings.SplitSeq(u.Host, ",") {
+		if host == "" {
+			return nil, errors.New("the URL has an empty host" + write)
+		}
+		addr, ok := address(host, port)
+		if !ok {
+			return nil, errors.New("the URL has a host that is none" + write + ", and an IPv6 address in brackets")
+		}
+		all = append(all, addr)
+	}
+	return all, nil
+}
+
+// address returns host:port for one host of a URL, with port if the host has none, and false if
 // host is not a host.
-func Address(host, port string) (addr string, ok bool) {
+func address(host, port string) (addr string, ok bool) {
 	name, given, err := net.SplitHostPort(host)
 	if err != nil {
 		name = strings.Trim(host, "[]")

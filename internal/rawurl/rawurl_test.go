@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,13 +38,21 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
-	for host, want := range map[string]string{
-		"h": "h:7", "h:8": "h:8", "h:": "h:7", "[::1]": "[::1]:7", "[::1]:8": "[::1]:8", "10.0.0.1": "10.0.0.1:7",
-		"": "", "0]7": "", "[": "", ":8": "", "[a]b:c": "",
+func TestHosts(t *testing.T) {
+	for hosts, want := range map[string][]string{
+		"h": {"h:7"}, "h:8": {"h:8"}, "h:": {"h:7"}, "[::1]": {"[::1]:7"}, "[::1]:8": {"[::1]:8"}, "10.0.0.1": {"10.0.0.1:7"},
+		"a,b:8,[::1]": {"a:7", "b:8", "[::1]:7"},
 	} {
-		if got, ok := Address(host, "7"); ok != (want != "") || ok && got != want {
-			t.Errorf("%q is %q, %t", host, got, ok)
+		if got, err := Hosts(&url.URL{Scheme: "s", Host: hosts}, "7"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q is %q, %v; want %q", hosts, got, err, want)
+		}
+	}
+	for hosts, want := range map[string]string{
+		"": "names no host; write s://host:7 or s://h1:7,h2:7", "a,,b": "empty host", "a,": "empty host",
+		"0]7": "that is none", "[": "that is none", ":8": "that is none", "[a]b:c": "that is none", "a,[": "in brackets",
+	} {
+		if got, err := Hosts(&url.URL{Scheme: "s", Host: hosts}, "7"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %q, %v; want an error with %q", hosts, got, err, want)
 		}
 	}
 }

@@ -150,19 +150,10 @@ func Addresses(u *url.URL) ([]string, error) {
 		return nil, errors.New("redisdb: the URL's scheme is neither redis nor rediss")
 	case u.Fragment != "":
 		return nil, errors.New("redisdb: a Redis URL has no fragment; write # in a password as %23")
-	case u.Host == "":
-		return nil, errors.New("redisdb: the URL names no host; write redis://host:6379/0")
 	}
-	var out []string
-	for addr := range strings.SplitSeq(u.Host, ",") {
-		if addr == "" {
-			return nil, errors.New("redisdb: the URL has an empty host; write redis://h1:7001,h2:7002,h3:7003/")
-		}
-		addr, ok := rawurl.Address(addr, port)
-		if !ok {
-			return nil, errors.New("redisdb: the URL has a host that is none; write redis://h1:7001,h2:7002,h3:7003/, and version 6 in brackets")
-		}
-		out = append(out, addr)
+	out, err := rawurl.Hosts(u, port)
+	if err != nil {
+		return nil, fmt.Errorf("redisdb: %w", err)
 	}
 	return out, nil
 }

@@ -28,13 +28,25 @@ func (c cell) note() string {
 	return ""
 }
 
-// parse reads lines "suite | server | package | tests". Further servers of a suite
-// follow behind a plus: "Kafka + postgres redis".
+// columnsOf reads lines "column = server": the server as SERVERS and scripts/services.sh name it.
+func columnsOf(text string) map[string]string {
+	columns := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if column, server, ok := strings.Cut(line, "="); ok && !strings.ContainsAny(line, "#|") {
+			columns[strings.TrimSpace(column)] = strings.TrimSpace(server)
+		}
+	}
+	return columns
+}
+
+// parse reads lines "suite | column | package | tests". Further servers of a suite
+// follow behind a plus: "Kafka + postgres redis". The columns are those of cells.txt.
 func parse(text string) ([]cell, error) {
+	columns := columnsOf(list)
 	var cells []cell
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
+		if line == "" || strings.HasPrefix(line, "#") || len(columnsOf(line)) > 0 {
 			continue
 		}
 		parts := strings.SplitN(line, "|", 4)
@@ -47,7 +59,7 @@ func parse(text string) ([]cell, error) {
 		}
 		column, beside, _ := strings.Cut(parts[1], "+")
 		column = strings.TrimSpace(column)
-		server, ok := serverOf[column]
+		server, ok := columns[column]
 		if !ok {
 			return nil, fmt.Errorf("cells.txt: %q: %s is no column", line, column)
 		}

@@ -6,12 +6,6 @@ import (
 	"strings"
 )
 
-// serverOf names the server of a column as SERVERS and scripts/services.sh do.
-var serverOf = map[string]string{
-	"memory": "memory", "SQLite": "sqlite", "PostgreSQL": "postgres", "PgBouncer": "pgbouncer", "MariaDB": "mariadb", "MySQL": "mysql",
-	"Redis": "redis", "Redis Cluster": "rediscluster", "RabbitMQ": "rabbitmq", "Kafka": "kafka", "NATS": "nats", "SQS": "elasticmq", "DynamoDB": "dynamodb",
-}
-
 // embedded are those that need no start. make test runs their suites, so that they are
 // columns only where SERVERS names them.
 var embedded = []string{"memory", "sqlite"}

@@ -12,12 +12,13 @@
 //
 //	property                                                      proven by
 //	delays grow up to their limit, jitter included                TestDelayGrows, TestDelayJitter
-//	no error shows the URL; a host has a name and a port          TestParseErrors, TestHide, TestAddress
+//	no error shows the URL; a host has a name and a port          TestParseErrors, TestHide, TestHosts
 //	a signal is kept until it is received                         TestSignal
 //	a window is never exceeded, and each partition has its part   TestWindow
 //	a prefix ends before the first message that is not done       TestTracker
 //	a value is made once, and again after a failure               TestOnce, TestRetried
 //	calls run at once, and no error is lost                       TestEach
+//	metadata comes back as it was, or is refused                  FuzzMetadata, TestDecodeMetadata
 //	transports that are modules import nothing internal of the
 //	root's module                                                 TestModulesImportNothingInternal
 package kit

@@ -15,9 +15,9 @@ func ParseURL(raw string) (*url.URL, error) { return rawurl.Parse(raw) }
 // the same errors as in err.
 func HideURL(err error, raw string) error { return rawurl.Hide(err, raw) }
 
-// Address returns host:port for one host of a URL, with port if the host has none, and false if
-// host is not a host.
-func Address(host, port string) (addr string, ok bool) { return rawurl.Address(host, port) }
+// Hosts returns host:port for each host of a URL, in which commas separate them, with port if the
+// URL has none.
+func Hosts(u *url.URL, port string) ([]string, error) { return rawurl.Hosts(u, port) }
 
 // PlainHint completes the error of a client without TLS whose server may require TLS: it names
 // the server, and the setting that enables TLS.

@@ -46,7 +46,7 @@ func TestURLs(t *testing.T) {
 		"kafka://h/?mode=watermill&partitions=no":                          `"partitions"`,
 		"kafka://id:s3cret@h/?mode=watermill&tls=true&sasl=aws-msk-iam":    "AWS_MSK_IAM",
 		"kafka://u:s3cret@h/?mode=watermill":                               "?sasl=",
-		"kafka:///?mode=watermill":                                         "names no broker",
+		"kafka:///?mode=watermill":                                         "names no host",
 		"kafka://h/?mode=tx":                                               "mode=watermill",
 		"kafka://u:s3cret@h/?mode=watermill&sasl=scram-sha-512&ca=/no/one": "tls=true",
 	} {

@@ -1,16 +1,14 @@
 package logsub
 
 import (
-	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/jsonmap"
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -59,22 +57,13 @@ func decode(e log.Entry, headers Headers) (driver.Message, error) {
 	return m, nil
 }
 
+// jsonHeaders is the default form of metadata.
 type jsonHeaders struct{}
 
 func (jsonHeaders) Encode(metadata message.Metadata) (string, error) {
-	for name, value := range metadata {
-		// JSON would silently replace the bytes.
-		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return "", fmt.Errorf("%q is not UTF-8", name)
-		}
-	}
-	return jsonmap.Encode(metadata), nil
+	return kit.EncodeMetadata(metadata)
 }
 
 func (jsonHeaders) Decode(headers string) (message.Metadata, error) {
-	var metadata message.Metadata
-	if err := json.Unmarshal([]byte(headers), &metadata); err != nil {
-		return nil, fmt.Errorf("its headers are no JSON object of strings: %w", err)
-	}
-	return metadata, nil
+	return kit.DecodeMetadata(headers)
 }

@@ -204,21 +204,21 @@ func rabbitServer(t *testing.T) server {
 	return server{
 		url: raw,
 		make: func(t *testing.T, name string) func() {
-			conn, err := dialRabbit(t.Context(), u)
+			conn, err := dialRabbit(u)
 			must(t, err)
 			defer conn.Close()
 			ch, err := conn.Channel()
 			must(t, err)
 			must(t, ch.ExchangeDeclare(name, "topic", true, false, false, false, nil))
 			return func() {
-				conn, err := dialRabbit(t.Context(), u)
+				conn, err := dialRabbit(u)
 				must(t, err)
 				defer conn.Close()
 				must(t, removeRabbit(conn, name, nil))
 			}
 		},
 		found: func(t *testing.T, name string) []string {
-			conn, err := dialRabbit(t.Context(), u)
+			conn, err := dialRabbit(u)
 			must(t, err)
 			defer conn.Close()
 			c := Config{Name: name}

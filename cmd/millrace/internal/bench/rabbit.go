@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
-	"strings"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus/amqpbus"
 )
 
 // queues are those of package amqpbus for the benchmark's topic and group.
@@ -35,7 +34,7 @@ func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*plac
 		if err != nil {
 			return nil, err
 		}
-		conn, err := dialRabbit(ctx, u)
+		conn, err := dialRabbit(u)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +62,7 @@ func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*plac
 		}
 		return &place{url: inside, what: what, remove: func(ctx context.Context) error {
 			closeErr := conn.Close() // and with it the mark
-			fresh, err := dialRabbit(ctx, u)
+			fresh, err := dialRabbit(u)
 			if err != nil {
 				return err
 			}
@@ -120,37 +119,11 @@ func removeRabbit(conn *amqp.Connection, exchange string, queues []string) error
 	return ch.ExchangeDelete(exchange, false, false)
 }
 
-// dialRabbit signs in to the first node that answers.
-func dialRabbit(ctx context.Context, u *url.URL) (conn *amqp.Connection, err error) {
-	query := url.Values{}
-	for _, name := range []string{"cacertfile", "certfile", "keyfile", "server_name_indication"} {
-		if value := u.Query().Get(name); value != "" {
-			query.Set(name, value)
-		}
+// dialRabbit connects to the first node that answers, as the transport does.
+func dialRabbit(u *url.URL) (*amqp.Connection, error) {
+	uri, cfg, err := amqpbus.Dialing(u.String(), amqpbus.Config{})
+	if err != nil {
+		return nil, err
 	}
-	vhost := strings.TrimPrefix(u.Path, "/")
-	if vhost == "" {
-		vhost = "/"
-	}
-	var sasl []amqp.Authentication // as the URL's user
-	if u.User == nil && query.Has("certfile") {
-		sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
-	}
-	for host := range strings.SplitSeq(u.Host, ",") {
-		at := url.URL{Scheme: strings.ToLower(u.Scheme), User: u.User, Host: host, RawQuery: query.Encode()}
-		conn, err = amqp.DialConfig(at.String(), amqp.Config{
-			SASL: sasl, Vhost: vhost, Locale: "en_US", Properties: amqp.NewConnectionProperties(),
-			Dial: func(network, addr string) (net.Conn, error) {
-				c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, network, addr)
-				if err == nil {
-					err = c.SetDeadline(time.Now().Add(10 * time.Second)) // for the handshake; the library removes it
-				}
-				return c, err
-			},
-		})
-		if err == nil {
-			return conn, nil
-		}
-	}
-	return nil, err
+	return amqp.DialConfig(uri, cfg)
 }

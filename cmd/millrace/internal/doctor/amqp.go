@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/millrace-go/millrace/bus/amqpbus"
 )
 
 func (e *examination) amqp(ctx context.Context, u *url.URL) {
@@ -17,18 +18,14 @@ func (e *examination) amqp(ctx context.Context, u *url.URL) {
 	if strings.EqualFold(u.Scheme, "amqps") {
 		port = "5671"
 	}
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
-		}
-		addresses = append(addresses, host)
-	}
-	if !e.reach(ctx, addresses) {
+	addresses, ok := e.hosts(ctx, u, port)
+	if !ok {
 		return
 	}
 	for _, address := range addresses {
-		e.amqpNode(ctx, u, address)
+		if !e.amqpNode(u, address) {
+			return
+		}
 	}
 	if strings.EqualFold(u.Scheme, "amqp") {
 		_, password := u.User.Password()
@@ -36,52 +33,28 @@ func (e *examination) amqp(ctx context.Context, u *url.URL) {
 	}
 }
 
-// amqpNode signs in to one node of a cluster and disconnects.
-func (e *examination) amqpNode(ctx context.Context, u *url.URL, address string) {
+// amqpNode signs in to one node of a cluster and disconnects. It reports whether the URL can be
+// used.
+func (e *examination) amqpNode(u *url.URL, address string) bool {
 	at := *u
-	at.Host = address
-	at.Path, at.RawPath = "", "" // the vhost is part of the configuration
-	// Of the parameters only those of TLS are the client library's own.
-	query := url.Values{}
-	for _, name := range []string{"cacertfile", "certfile", "keyfile", "server_name_indication"} {
-		if value := u.Query().Get(name); value != "" {
-			query.Set(name, value)
-		}
+	query := u.Query()
+	query.Del("connect_timeout") // the examination has its own
+	at.Host, at.RawQuery = address, query.Encode()
+	// The other settings are those that the transport makes of the URL.
+	uri, cfg, err := amqpbus.Dialing(at.String(), amqpbus.Config{ConnectTimeout: e.Timeout})
+	if err != nil {
+		e.add(Error, "url", "the URL cannot be used: "+e.said(err), "write amqp://user:password@h1:5672,h2:5672/vhost, or amqps://")
+		return false
 	}
-	at.RawQuery = query.Encode()
-	vhost := strings.TrimPrefix(u.Path, "/")
-	if vhost == "" {
-		vhost = "/"
-	}
-	dialing, cancel := e.within(ctx)
-	defer cancel()
-	var sasl []amqp.Authentication // as the URL's user
-	if u.User == nil && query.Has("certfile") {
-		sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
-	}
-	conn, err := amqp.DialConfig(at.String(), amqp.Config{
-		SASL: sasl, Vhost: vhost, Locale: "en_US", Properties: amqp.NewConnectionProperties(),
-		Dial: func(network, addr string) (net.Conn, error) {
-			c, err := (&net.Dialer{}).DialContext(dialing, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			if deadline, ok := dialing.Deadline(); ok { // for the handshake
-				err = c.SetDeadline(deadline)
-			}
-			if err != nil {
-				return nil, errors.Join(err, c.Close())
-			}
-			return c, nil
-		},
-	})
-	if deadline, ok := dialing.Deadline(); err != nil && ok && !time.Now().Before(deadline) {
+	began := time.Now()
+	conn, err := amqp.DialConfig(uri, cfg)
+	if err != nil && time.Since(began) >= e.Timeout {
 		e.silent(address) // the library calls it a broken frame
-		return
+		return true
 	}
 	if err != nil {
-		e.amqpRefused(address, vhost, u, err)
-		return
+		e.amqpRefused(address, cfg.Vhost, u, err)
+		return true
 	}
 	product, _ := conn.Properties["product"].(string)
 	version, _ := conn.Properties["version"].(string)
@@ -94,8 +67,9 @@ func (e *examination) amqpNode(ctx context.Context, u *url.URL, address string) 
 	case versionOf(version) < 31000:
 		e.add(Error, "version", fmt.Sprintf("RabbitMQ %s on %s is too old", version, address), "upgrade to 3.10 or newer")
 	default:
-		e.ok("version", "RabbitMQ %s on %s, vhost %s", version, address, vhost)
+		e.ok("version", "RabbitMQ %s on %s, vhost %s", version, address, cfg.Vhost)
 	}
+	return true
 }
 
 func (e *examination) amqpRefused(address, vhost string, u *url.URL, err error) {

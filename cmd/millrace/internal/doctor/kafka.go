@@ -20,14 +20,8 @@ import (
 )
 
 func (e *examination) kafka(ctx context.Context, u *url.URL) {
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "9092")
-		}
-		addresses = append(addresses, host)
-	}
-	if !e.reach(ctx, addresses) {
+	addresses, ok := e.hosts(ctx, u, "9092")
+	if !ok {
 		return
 	}
 	// The settings are those that the transport makes of the URL.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,17 +14,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/millrace-go/millrace/bus/natsbus"
+	"github.com/millrace-go/millrace/fault"
 )
 
 func (e *examination) nats(ctx context.Context, u *url.URL) {
-	var addresses []string
-	for host := range strings.SplitSeq(u.Host, ",") {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "4222")
-		}
-		addresses = append(addresses, host)
-	}
-	if !e.reach(ctx, addresses) {
+	addresses, ok := e.hosts(ctx, u, "4222")
+	if !ok {
 		return
 	}
 	// The settings are those that the transport makes of the URL.
@@ -80,7 +74,7 @@ func (e *examination) natsRefused(where string, err error) {
 			"correct user and password in the URL, percent-encoded; or the token, as nats://token@host; or the file of credentials, ?creds=FILE")
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		e.add(Error, "tls", "the server does not speak TLS on this port", "turn TLS on in NATS, or use nats:// without tls, ca, cert and key")
-	case strings.Contains(err.Error(), "parameter"), strings.Contains(err.Error(), "the URL "), strings.Contains(err.Error(), "prefix is"), strings.Contains(err.Error(), "replicas is"):
+	case fault.Of(err) != fault.Infrastructure: // it is no error of the connection
 		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write nats://user:password@h1:4222,h2:4222/?replicas=3, or tls://host")
 	case !e.connecting(where, "ca=FILE", err):
 		e.add(Error, "answers", fmt.Sprintf("%s refuses: %s", where, e.said(err)), "is it a NATS server? its log says more")

@@ -8,9 +8,22 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"syscall"
+
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
+
+// hosts returns the addresses of the URL's servers, and whether one of them accepted a connection.
+func (e *examination) hosts(ctx context.Context, u *url.URL, port string) (addresses []string, ok bool) {
+	addresses, err := kit.Hosts(u, port)
+	if err != nil {
+		e.add(Error, "url", "the URL cannot be used: "+e.said(err), "correct the host in the URL")
+		return nil, false
+	}
+	return addresses, e.reach(ctx, addresses)
+}
 
 // reach connects to each address and disconnects. It reports whether one of them accepted
 // the connection, and adds findings for the others.

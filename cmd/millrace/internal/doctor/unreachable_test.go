@@ -70,8 +70,15 @@ func TestURLs(t *testing.T) {
 		{doctor.Any, "redis://:gehe1m@127.0.0.1/first", "no number of a database"},
 		{doctor.Any, "sqlite://app:gehe1m@x/y.db", "has no user"},
 		{doctor.Any, "sqs://:gehe1m@/", "names no region"},
+		{doctor.Any, "kafka://app:gehe1m@h1,,h2/", "empty host"},
+		{doctor.Any, "amqps://app:gehe1m@", "write amqps://host:5671"},
+		{doctor.Any, "nats://app:gehe1m@[/", "malformed"},
 	} {
 		want(t, examine(t, c.purpose, c.url), doctor.Error, "url", c.words)
+	}
+	where := listener(t, silent)
+	for _, scheme := range []string{"amqp", "kafka", "nats"} {
+		want(t, examine(t, doctor.Transport, scheme+"://app:gehe1m@"+where+","+where+"/?unknown=1"), doctor.Error, "url", `"unknown"`)
 	}
 	want(t, examine(t, doctor.Transport, "mem://"), doctor.Warning, "durable", "gone with its process")
 }

@@ -1,0 +1,49 @@
+package bus_test
+
+import (
+	"crypto/tls"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/internal/certtest"
+)
+
+// Params.TLS reads the files, changes nothing of its base, and names the parameter in an error.
+func TestParamsTLS(t *testing.T) {
+	c := certtest.New(t, "localhost")
+	text := filepath.Join(t.TempDir(), "text.pem")
+	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(base *tls.Config, values url.Values) (*tls.Config, error) {
+		p := driver.NewParams(&url.URL{RawQuery: values.Encode()})
+		cfg := p.TLS(base, "ca", "cert", "key")
+		return cfg, p.Err()
+	}
+	base := &tls.Config{ServerName: "db", MinVersion: tls.VersionTLS13}
+	cfg, err := read(base, url.Values{"ca": {c.Cert}, "cert": {c.Cert}, "key": {c.Key}})
+	if err != nil || !cfg.RootCAs.Equal(c.Pool) || len(cfg.Certificates) != 1 || cfg.ServerName != "db" || cfg.MinVersion != tls.VersionTLS13 {
+		t.Errorf("of all files it is %+v, %v", cfg, err)
+	}
+	if base.RootCAs != nil || base.Certificates != nil {
+		t.Errorf("the base was changed: %+v", base)
+	}
+	if cfg, err := read(nil, nil); err != nil || cfg.RootCAs != nil || cfg.Certificates != nil || cfg.MinVersion != tls.VersionTLS12 {
+		t.Errorf("of no file it is %+v, %v", cfg, err)
+	}
+	for want, values := range map[string]url.Values{
+		`"ca": open`:                        {"ca": {"/no/such/file"}},
+		"text.pem holds no certificate":     {"ca": {text}},
+		`"cert" and "key" belong together`:  {"cert": {c.Cert}},
+		`"key" belong together`:             {"key": {c.Key}},
+		`parameters "cert" and "key": tls:`: {"cert": {text}, "key": {text}},
+	} {
+		if _, err := read(nil, values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("of %v: %v; want %q in it", values, err, want)
+		}
+	}
+}
