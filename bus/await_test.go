@@ -21,7 +21,7 @@ import (
 
 // away is a driver whose server is absent for Declare and Source.
 type away struct {
-	bus.Driver
+	driver.Driver
 	mu              sync.Mutex
 	declare, source error // nil when the server is there
 }
@@ -76,7 +76,7 @@ func (l *said) all() []string {
 
 func awayBus(t *testing.T, a *away) *bus.Bus {
 	t.Helper()
-	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 	require.NoError(t, err)
 	a.Driver = b.Driver()
 	return bus.New("away", a)

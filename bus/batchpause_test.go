@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -34,7 +35,7 @@ func TestInfrastructurePausesABatchConsumer(t *testing.T) {
 		if n := lag(t, b, "t", "g"); n != 4 {
 			t.Errorf("%d of 4 messages are unacknowledged during the pause", n)
 		}
-		if s := r.Status()[0]; s.State != bus.Paused {
+		if s := r.Status()[0]; !s.Paused {
 			t.Errorf("status %+v, want paused", s)
 		}
 		settle(time.Minute)
@@ -99,10 +100,10 @@ func TestDeadLettersOfABatchThatCannotBePublishedPauseIt(t *testing.T) {
 		r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{
 			Retry: probing, Wait: 10 * time.Millisecond,
 			Handler: func(_ context.Context, messages []*message.Message) error {
-				var failed bus.BatchError
+				failed := bus.BatchError{}
 				for i, m := range messages {
 					if m.UUID != "a#2" {
-						failed.Add(i, fault.MarkPermanent(errors.New("invalid")))
+						failed[i] = fault.MarkPermanent(errors.New("invalid"))
 					}
 				}
 				return failed.OrNil()
@@ -124,7 +125,7 @@ func TestDeadLettersOfABatchThatCannotBePublishedPauseIt(t *testing.T) {
 
 // publishing is a driver with a publisher of the test's own.
 type publishing struct {
-	bus.Driver
+	driver.Driver
 	publish func(topic string, messages []*message.Message) error
 }
 

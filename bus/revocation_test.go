@@ -12,17 +12,17 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/bus/watermillbus"
+	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
 // feedDriver is a driver whose subscriber the test feeds by hand.
 type feedDriver struct {
-	bus.Driver
+	driver.Driver
 	source message.Subscriber
 }
 
 func (d feedDriver) Source(ctx context.Context, topic, _ string, _ int) (driver.Source, error) {
-	return watermillbus.Source(ctx, d.source, topic)
+	return wmsource.Own(ctx, d.source, topic)
 }
 
 // If the transport takes a probe back, the probe has no result: the pause goes on, and another
@@ -54,7 +54,7 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		revoke()
 		synctest.Wait()
-		if s := r.Status()[0]; s.State != bus.Paused {
+		if s := r.Status()[0]; !s.Paused {
 			t.Errorf("status %+v, want paused", s)
 		}
 		time.Sleep(time.Second)
@@ -74,7 +74,7 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 
 // slowClose is a driver whose sources commit a second after Close.
 type slowClose struct {
-	bus.Driver
+	driver.Driver
 	committed *time.Time
 }
 

@@ -5,7 +5,7 @@
 //	d, err := watermillbus.New(watermillbus.Config{
 //		Publisher:    func(context.Context) (message.Publisher, error) { return theirs.NewPublisher(…) },
 //		Subscriber:   func(_ context.Context, group string) (message.Subscriber, error) { return theirs.NewSubscriber(…) },
-//		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, OneAtATime: true},
+//		Capabilities: driver.Capabilities{Durable: true, ConsumerGroups: true, OneAtATime: true},
 //	})
 //	b := bus.New("theirs", d)
 //
@@ -30,7 +30,7 @@
 //	ignores it                                                   TestTheEndOfAContextEndsTheWait
 //	Close closes all that was opened, also late results          TestCloseClosesWhatCameTooLate
 //	?mode= of a scheme is watermill or absent; parameters that
-//	have no meaning in that mode are refused                     TestWithMode, TestRefuse
+//	have no meaning in that mode are refused                     TestWithMode, TestWithModeRefusesParameters
 //
 // # Limits
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -33,7 +34,7 @@ type Server struct {
 
 	FixPlain string // the setting in the error on Plain
 
-	Done func(bus.Driver) // removes the objects of the test; may be nil
+	Done func(driver.Driver) // removes the objects of the test; may be nil
 }
 
 // Run tests the transport.
@@ -58,7 +59,7 @@ func Run(t *testing.T, s Server) {
 // open opens a URL while a function runs.
 func (s Server) open(t *testing.T, schemes []bus.Scheme, url string, while func(*bus.Bus)) {
 	t.Helper()
-	b, err := bus.NewOpener(schemes...).Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, schemes...)
 	if err != nil {
 		t.Fatal(err)
 	}

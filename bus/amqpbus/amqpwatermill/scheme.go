@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
@@ -25,14 +26,12 @@ type Config struct {
 	Adapter func(*wmamqp.Config)
 }
 
-// Schemes returns amqp:// and amqps:// with ?mode=watermill beside the native transport.
+// Scheme returns amqp:// and amqps:// with ?mode=watermill beside the native transport.
 // The mode uses these fields of native: TLS, Heartbeat, ConnectTimeout and Logger.
-func Schemes(native amqpbus.Config, cfg Config) []bus.Scheme {
-	var all []bus.Scheme
-	for _, s := range amqpbus.Schemes(native) {
-		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
-	}
-	return all
+func Scheme(native amqpbus.Config, cfg Config) bus.Scheme {
+	return watermillbus.WithMode(amqpbus.Scheme(native), without, func(_ context.Context, u *url.URL) (busdriver.Driver, error) {
+		return open(u, native, cfg)
+	})
 }
 
 // without lists the parameters of amqp:// that have no meaning in this mode.
@@ -45,10 +44,7 @@ var without = map[string]string{
 	"confirm_timeout": "Watermill's publisher waits until the connection is lost; bound it with the message's context",
 }
 
-func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
-	if err := watermillbus.Refuse(u, without); err != nil {
-		return nil, err
-	}
+func open(u *url.URL, native amqpbus.Config, cfg Config) (busdriver.Driver, error) {
 	uri, connection, err := amqpbus.Dialing(u.String(), native)
 	if err != nil {
 		return nil, err
@@ -73,7 +69,7 @@ func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
 			}
 			return &subscriber{Subscriber: s, broker: b, group: name, begin: make(chan struct{})}, nil
 		},
-		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
+		Capabilities: busdriver.Capabilities{Durable: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
 		Declare:      b.declare,
 		Ping:         b.ping,
 	})

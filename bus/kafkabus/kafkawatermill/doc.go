@@ -2,8 +2,7 @@
 // (watermill-kafka/v3) as a transport. Its members share consumer groups with programs that
 // use Watermill alone, so that a fleet moves to package bus one process at a time.
 //
-//	o := bus.NewOpener(kafkawatermill.Scheme(kafkabus.Config{}, kafkawatermill.Config{}))
-//	b, err := o.Open(ctx, "kafka://k1,k2/?mode=watermill")
+//	b, err := bus.Open(ctx, "kafka://k1,k2/?mode=watermill", kafkawatermill.Scheme(kafkabus.Config{}, kafkawatermill.Config{}))
 //
 // Without ?mode= the same scheme opens the native transport, package kafkabus, which is
 // faster, handles the keys of a partition in parallel, and cannot share a group with
@@ -29,7 +28,7 @@
 //	a message that is too large is refused alone                 TestTooLarge
 //
 // Durable, ordered per key, consumer groups, replay, broadcast. One message of each
-// partition is in flight (bus.Capabilities.OneAtATime): more partitions mean more
+// partition is in flight (driver.Capabilities.OneAtATime): more partitions mean more
 // parallelism, and a message that is retried delays its partition.
 //
 // # Failure modes

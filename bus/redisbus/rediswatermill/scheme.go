@@ -30,14 +30,12 @@ type Config struct {
 	Marshaller redisstream.MarshallerUnmarshaller
 }
 
-// Schemes returns redis:// and rediss:// with ?mode=watermill beside the native transport.
+// Scheme returns redis:// and rediss:// with ?mode=watermill beside the native transport.
 // The mode uses these fields of native: Client, TLS and Logger.
-func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
-	var all []bus.Scheme
-	for _, s := range redisbus.Schemes(native) {
-		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
-	}
-	return all
+func Scheme(native redisbus.Config, cfg Config) bus.Scheme {
+	return watermillbus.WithMode(redisbus.Scheme(native), without, func(_ context.Context, u *url.URL) (busdriver.Driver, error) {
+		return open(u, native, cfg)
+	})
 }
 
 // without lists the parameters of redis:// that have no meaning in this mode.
@@ -49,10 +47,7 @@ var without = map[string]string{
 	"wait":       "Watermill's publisher does not wait for replicas",
 }
 
-func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
-	if err := watermillbus.Refuse(u, without); err != nil {
-		return nil, err
-	}
+func open(u *url.URL, native redisbus.Config, cfg Config) (busdriver.Driver, error) {
 	params := busdriver.NewParams(u)
 	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read when the client is made
@@ -83,7 +78,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 			return redisstream.NewPublisher(redisstream.PublisherConfig{Client: unclosed{s.client}, Marshaller: permanent{cfg.Marshaller}}, s.logger)
 		},
 		Subscriber:   func(_ context.Context, name string) (message.Subscriber, error) { return s.subscriber(name) },
-		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
+		Capabilities: busdriver.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
 		Declare:      s.declare,
 		Ping:         func(ctx context.Context) error { return s.client.Ping(ctx).Err() },
 		Classify:     rediskit.Classify,
