@@ -98,7 +98,7 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 			return fmt.Errorf("outbox: append: %w", err)
 		}
 	}
-	if sqltx.Carries(ctx, tx) {
+	if carried, ok := sqltx.From(ctx); ok && tx == sqltx.Execer(carried) {
 		sqltx.AfterCommit(ctx, o.Wake)
 	}
 	return nil

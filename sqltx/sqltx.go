@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	"github.com/millrace-go/millrace/internal/onconn"
 )
 
 // ErrEnded is returned by [Do] when its context comes from inside a Do on the same database
@@ -25,7 +27,7 @@ type frame struct {
 type transaction struct {
 	tx   *sql.Tx
 	db   *sql.DB
-	conn *sql.Conn // of OnConn
+	conn *sql.Conn // if onconn.Wanted
 
 	mu     sync.Mutex
 	hooks  []func()
@@ -34,6 +36,11 @@ type transaction struct {
 }
 
 type contextKey struct{}
+
+// in returns the context of the transaction's work.
+func (t *transaction) in(ctx context.Context, outer *frame) context.Context {
+	return context.WithValue(onconn.With(ctx, t.conn), contextKey{}, &frame{t, outer})
+}
 
 // end closes the transaction for joins and hooks, before its outcome is known: later work would
 // not be committed, and later hooks would not run.
@@ -63,7 +70,7 @@ func (t *transaction) join(ctx context.Context, fn func(context.Context, *sql.Tx
 	}
 	// From and AfterCommit use the innermost transaction of the context, so it must be t, even
 	// if this join reaches past another database.
-	ctx = context.WithValue(ctx, contextKey{}, &frame{t, current(ctx)})
+	ctx = t.in(ctx, current(ctx))
 	done := false
 	defer func() {
 		if done && err == nil {
@@ -121,17 +128,6 @@ func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 	return t.tx, true
 }
 
-// Conn returns the connection of the innermost transaction that ctx carries, if Do began it
-// with [OnConn]. Its Raw method reaches the driver. The connection is valid until the
-// transaction ends.
-func Conn(ctx context.Context) (*sql.Conn, bool) {
-	t := current(ctx)
-	if t == nil || t.conn == nil {
-		return nil, false
-	}
-	return t.conn, true
-}
-
 // AfterCommit registers hook to run once after the transaction that ctx carries has committed.
 // It returns false, and drops hook, if ctx carries no transaction or one that has ended: the
 // caller must then signal in another way. A hook must not block, and must not use the
@@ -148,15 +144,4 @@ func AfterCommit(ctx context.Context, hook func()) bool {
 	}
 	t.hooks = append(t.hooks, hook)
 	return true
-}
-
-// Carries reports whether ctx carries exactly the transaction x. The outbox checks this before
-// it relies on [AfterCommit] for the wake-up of x.
-func Carries(ctx context.Context, x Execer) bool {
-	tx, ok := From(ctx)
-	if !ok {
-		return false
-	}
-	other, ok := x.(*sql.Tx)
-	return ok && other == tx
 }

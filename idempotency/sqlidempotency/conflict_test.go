@@ -231,9 +231,9 @@ func TestHandlerIsRunAgain(t *testing.T) {
 
 		runs, failures = 0, 1000
 		_, err = s.Once(t.Context(), record("stats:4"), handler)
-		if !errors.Is(err, conflict) || fault.Of(err) != fault.Transient || runs != sqltx.DefaultAttempts || hooks != 2 ||
+		if !errors.Is(err, conflict) || fault.Of(err) != fault.Transient || runs != 20 || hooks != 2 ||
 			!strings.HasPrefix(err.Error(), "sqltx: the database rolled back each of 20 attempts: count: ") {
-			t.Errorf("Once: %v after %d runs, want the handler's conflict after %d", err, runs, sqltx.DefaultAttempts)
+			t.Errorf("Once: %v after %d runs, want the handler's conflict after %d", err, runs, 20)
 		}
 		if seen, err := s.Seen(t.Context(), "stats:4"); seen || err != nil {
 			t.Errorf("key recorded %v, %v", seen, err)

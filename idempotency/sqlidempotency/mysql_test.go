@@ -248,7 +248,7 @@ func TestDeadlockInOuterTransaction(t *testing.T) {
 			}
 		})
 		t.Run("again", func(t *testing.T) {
-			if victims := rivals(t, server, sqltx.DefaultAttempts); victims != 0 {
+			if victims := rivals(t, server, 20); victims != 0 {
 				t.Errorf("%d rivals ended with a deadlock, want none", victims)
 			}
 		})
@@ -274,7 +274,7 @@ func rivals(t *testing.T, server servicetest.MySQLServer, attempts int) int32 {
 						ok, err = s.Once(ctx, record("stats:1"), nothing)
 					}
 					return err
-				}, sqltx.Attempts(attempts))
+				}, sqltx.Options{Attempts: attempts})
 				switch {
 				case err == nil && ok:
 					fresh.Add(1)

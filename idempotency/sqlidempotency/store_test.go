@@ -182,7 +182,7 @@ func TestSerializableOuter(t *testing.T) {
 			}
 			fresh, err = second.Once(ctx, record(event), nothing)
 			return err
-		}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}), sqltx.Attempts(attempts))
+		}, sqltx.Options{Isolation: sql.LevelRepeatableRead, Attempts: attempts})
 		return fresh, err
 	}
 	meanwhile := func() error {
