@@ -108,6 +108,10 @@ func TestAGuardOfAnotherGroupIsRefused(t *testing.T) {
 	}
 }
 
+func ofAnotherGroup(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "the guard belongs to another group than the consumer")
+}
+
 // A guard that the runner cannot see is refused at the first event: the consumer pauses, and
 // acknowledges nothing.
 func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
@@ -140,8 +144,8 @@ func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		r.stop(t)
-		if len(paused) != 2 || !errors.Is(paused[0], idempotency.ErrOtherGroup) || !errors.Is(paused[1], idempotency.ErrOtherGroup) {
-			t.Errorf("paused by %v, want ErrOtherGroup for each consumer", paused)
+		if len(paused) != 2 || !ofAnotherGroup(paused[0]) || !ofAnotherGroup(paused[1]) {
+			t.Errorf("paused by %v, want the guard's refusal for each consumer", paused)
 		}
 		for i, s := range r.Status() {
 			if s.Handled != 0 || lag(t, b, s.Topic, "sales") != 1 {
@@ -176,7 +180,7 @@ func TestGuardedConsumersGetTheTransaction(t *testing.T) {
 	handled := make(chan bus.Handling, 10)
 	failing := true
 	r := start(t, b, bus.RunnerConfig{Hooks: bus.Hooks{OnHandled: func(h bus.Handling) { handled <- h }}},
-		bus.Consumer{Topic: "one", Group: "sales", Retry: bus.FixedRetry(time.Millisecond, 3), Guarded: guard.ByType(map[string]idempotency.EventHandler[*sql.Tx]{
+		bus.Consumer{Topic: "one", Group: "sales", Retry: bus.FixedRetry(time.Millisecond, 3), Guarded: guard.ByType(map[string]func(context.Context, *sql.Tx, event.Event) error{
 			"OrderPlaced": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
 				if err := sell(ctx, tx, e); err != nil || !failing {
 					return err

@@ -114,7 +114,7 @@
 //
 // [ByEvent] makes {group}:{eventId}. [ByAggregate] makes
 // {group}:{aggregateType}:{aggregateId}:{action}, for effects that must happen once per
-// aggregate, however many events ask for them. You can write your own [KeyFunc]. Keys are
+// aggregate, however many events ask for them. Config.Key can be a function of your own. Keys are
 // compared byte by byte.
 //
 // # Retention

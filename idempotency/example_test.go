@@ -200,7 +200,7 @@ func ExampleNewHTTP() {
 			fmt.Println(w.Code, problem.Type)
 			return
 		}
-		fmt.Println(w.Code, w.Body, "replayed:", w.Header().Get(idempotency.Replayed) != "")
+		fmt.Println(w.Code, w.Body, "replayed:", w.Header().Get("Idempotency-Replayed") != "")
 	}
 	send(`"8e03978e"`, `{"amount": 5000}`)
 	send(`"8e03978e"`, `{"amount": 5000}`)

@@ -56,7 +56,7 @@ func TestHandlersGetTheTransaction(t *testing.T) {
 		msg := encode(t, step.codec, e)
 		msg.SetContext(context.WithValue(t.Context(), key{}, "mine"))
 		h := g.Handle(func(ctx context.Context, tx *sql.Tx, got event.Event) error {
-			if inside, ok := idempotency.EventFrom(ctx); !ok || inside.ID != e.ID || got.ID != e.ID || ctx.Value(key{}) != "mine" {
+			if inside, ok := event.FromContext(ctx); !ok || inside.ID != e.ID || got.ID != e.ID || ctx.Value(key{}) != "mine" {
 				t.Errorf("step %d: the handler got %v, its context holds %v, %v", i, got, inside, ok)
 			}
 			if err := sell(ctx, tx); err != nil {
@@ -135,7 +135,7 @@ func TestNoHandlerGetsANilTransaction(t *testing.T) {
 func TestByType(t *testing.T) {
 	store, db := database(t)
 	g := newGuard[*sql.Tx](t, store, idempotency.Config{})
-	h := g.ByType(map[string]idempotency.EventHandler[*sql.Tx]{
+	h := g.ByType(map[string]func(context.Context, *sql.Tx, event.Event) error{
 		"PaymentSuccess": func(ctx context.Context, tx *sql.Tx, _ event.Event) error { return sell(ctx, tx) },
 	})
 	paid, other := newEvent(t), newEvent(t)
@@ -175,6 +175,43 @@ func TestHandleBatch(t *testing.T) {
 	}
 	if h.Group() != "g" || !h.Handles("PaymentSuccess") || h.Handles("Other") || !g.HandleBatch(nil).Handles("Other") {
 		t.Error("the group or the types are wrong")
+	}
+}
+
+// TestHandlersFitBothConsumers: a handler of single events takes a batch one by one, and a handler
+// of batches takes an event as a batch of one.
+func TestHandlersFitBothConsumers(t *testing.T) {
+	store, db := database(t)
+	g := newGuard[*sql.Tx](t, store, idempotency.Config{})
+	a, b, c, other := newEvent(t), newEvent(t), newEvent(t), newEvent(t)
+	other.Type = "PaymentFailed"
+	fails := true
+	one := g.ByType(map[string]func(context.Context, *sql.Tx, event.Event) error{
+		"PaymentSuccess": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
+			if e.ID == b.ID && fails {
+				return errHandler
+			}
+			return sell(ctx, tx)
+		},
+	})
+	if err := one.HandleEvents(t.Context(), []event.Event{a, other, b, c}); !errors.Is(err, errHandler) || sales(t, db) != 1 {
+		t.Errorf("a batch whose third event fails: %v, %d sales; want the error after 1", err, sales(t, db))
+	}
+	fails = false
+	if err := one.HandleEvents(t.Context(), []event.Event{a, other, b, c}); err != nil || sales(t, db) != 3 {
+		t.Errorf("the batch again: %v, %d sales; want 3", err, sales(t, db))
+	}
+	d := newEvent(t)
+	batch := g.HandleBatch(func(ctx context.Context, tx *sql.Tx, fresh []event.Event) error {
+		if len(fresh) != 1 || fresh[0].ID != d.ID {
+			t.Errorf("the handler got %v", fresh)
+		}
+		return sell(ctx, tx)
+	}, "PaymentSuccess")
+	for range 2 {
+		if err := errors.Join(batch.HandleEvent(t.Context(), d), batch.HandleEvent(t.Context(), other)); err != nil || sales(t, db) != 4 {
+			t.Errorf("one event: %v, %d sales; want 4", err, sales(t, db))
+		}
 	}
 }
 

@@ -9,10 +9,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// KeyFunc names the effect that a group has on behalf of an event. Two calls with equal results
-// are one effect. An error refuses the event permanently.
-type KeyFunc func(group string, e event.Event) (string, error)
-
 // ByEvent makes the key {group}:{eventId}: each event takes effect once in each group. It is
 // the default of a [Guard].
 func ByEvent(group string, e event.Event) (string, error) {
@@ -26,7 +22,7 @@ func ByEvent(group string, e event.Event) (string, error) {
 // once per aggregate, for any event that asks for it and however often a producer creates new
 // events for it. Action names the effect, such as "refund". Neither the action nor the
 // aggregate's type may contain a colon, so a key is unambiguous.
-func ByAggregate(action func(e event.Event) string) KeyFunc {
+func ByAggregate(action func(e event.Event) string) func(group string, e event.Event) (string, error) {
 	return func(group string, e event.Event) (string, error) {
 		a := action(e)
 		for _, part := range []struct{ name, value string }{

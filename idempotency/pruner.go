@@ -11,12 +11,9 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// DefaultRetention is the default retention of a [Pruner].
-const DefaultRetention = 30 * 24 * time.Hour
-
 // PrunerConfig configures a [Pruner]. The zero value keeps keys for 30 days.
 type PrunerConfig struct {
-	// Retention is how long keys are kept; DefaultRetention when zero. It must exceed the
+	// Retention is how long keys are kept; 30 days when zero. It must exceed the
 	// redelivery horizon that the package comment describes: an event that is redelivered later
 	// takes effect again.
 	Retention time.Duration
@@ -58,7 +55,7 @@ func NewPruner(store driver.Prunable, cfg PrunerConfig) (*Pruner, error) {
 		return nil, err
 	}
 	if cfg.Retention == 0 {
-		cfg.Retention = DefaultRetention
+		cfg.Retention = 30 * 24 * time.Hour
 	}
 	if cfg.Interval == 0 {
 		cfg.Interval = time.Hour

@@ -16,22 +16,20 @@ const (
 	mysql    = dialect(sqltx.MySQL)
 )
 
-// Layout is the layout of the table.
-type Layout string
-
-// The layouts; the package comment lists their columns.
+// The layouts of the table, and their names without a Config.Table.
 const (
-	EventHandled    Layout = "event_handled"
-	ProcessedEvents Layout = "processed_events"
+	eventHandled    = "event_handled"
+	processedEvents = "processed_events"
 )
 
 // Config configures a store of [New].
 type Config struct {
 	// Dialect of the database; required, since a *sql.DB does not reveal it.
 	Dialect sqltx.Dialect
-	// Layout of the table; EventHandled when empty.
-	Layout Layout
-	// Table is the table's name; the layout's name when empty. Lower-case letters, digits and
+	// ProcessedEvents gives the table the layout processed_events, which other services read by
+	// event id, in the place of event_handled; the package comment has the columns of both.
+	ProcessedEvents bool
+	// Table is the table's name; event_handled or processed_events when empty. Lower-case letters, digits and
 	// _, at most 28, without a schema: set the search path on the connection instead. Each name
 	// has its own version table.
 	Table string
@@ -52,9 +50,6 @@ func (c Config) validate() error {
 	if err := dialect(c.Dialect).validate("Config"); err != nil {
 		return err
 	}
-	if c.Layout != EventHandled && c.Layout != ProcessedEvents {
-		return fmt.Errorf("sqlidempotency: Config.Layout is %q; use sqlidempotency.EventHandled or sqlidempotency.ProcessedEvents", string(c.Layout))
-	}
 	return checkTable("Config", c.Table)
 }
 
@@ -66,11 +61,15 @@ func checkTable(config, name string) error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Layout == "" {
-		c.Layout = EventHandled
-	}
 	if c.Table == "" {
-		c.Table = string(c.Layout)
+		c.Table = c.layout()
 	}
 	return c
+}
+
+func (c Config) layout() string {
+	if c.ProcessedEvents {
+		return processedEvents
+	}
+	return eventHandled
 }

@@ -72,7 +72,7 @@ func ExampleNew_print() {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite, ProcessedEvents: true})
 	check(err)
 	var script strings.Builder
 	check(store.PrintMigrations(&script))

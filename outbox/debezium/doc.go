@@ -1,6 +1,8 @@
 // Package debezium configures Debezium's outbox event router for the outbox's tables, so that a
 // team can switch from the relay to change-data capture without changing its writers.
 //
+//	err := debezium.WriteProperties(os.Stdout, debezium.Options{Dialect: sqltx.Postgres, Host: "db", DatabaseName: "shop"})
+//
 //	property                                                     proven by
 //	the settings name tables and columns that the stores make    TestColumnsExist
 //	no password is asked for or printed                          TestOptions

@@ -31,7 +31,7 @@ type keyFlags struct {
 func (k *keyFlags) of(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&k.urls, "keys", nil, "URL of a store of the group's idempotency keys, a database or a Redis; again for a second one, as where Redis stands before SQL")
-	f.StringVar(&k.layout, "keys-layout", string(sqlidempotency.EventHandled), "layout of the table: "+strings.Join(database.Layouts(), " or "))
+	f.StringVar(&k.layout, "keys-layout", database.Layouts()[0], "layout of the table: "+strings.Join(database.Layouts(), " or "))
 	f.StringVar(&k.table, "keys-table", "", "name of the table; the layout's name by default")
 	f.StringVar(&k.prefix, "keys-prefix", "", "prefix of the keys in Redis; idempotency: by default")
 	offersURLs(cmd, "keys", append(dbSchemes(), redisSchemes()...)...)
@@ -92,12 +92,16 @@ func openKeyStore(raw string, k keyFlags) (keyStore, error) {
 		}
 		return keyStore{s, client.Close}, nil
 	}
+	processed, err := database.ProcessedEvents(k.layout)
+	if err != nil {
+		return keyStore{}, usageError{err}
+	}
 	d, err := database.Open(raw, false)
 	if err != nil {
 		return keyStore{}, err
 	}
 	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{
-		Dialect: sqltx.Dialect(d.Dialect), Layout: sqlidempotency.Layout(k.layout), Table: k.table,
+		Dialect: sqltx.Dialect(d.Dialect), ProcessedEvents: processed, Table: k.table,
 	})
 	if err != nil {
 		return keyStore{}, errors.Join(usageError{err}, d.Close())
