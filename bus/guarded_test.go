@@ -41,14 +41,14 @@ func TestLeasesOfADeadProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mail:k#1"}, 30*time.Second); err != nil || c.State != driver.Claimed {
+		if c, err := store.Claim(t.Context(), driver.Record{Key: "mail:k#1"}, 30*time.Second); err != nil || c.State != driver.Claimed {
 			t.Fatal(c.State, err)
 		}
 		began, done := time.Now(), make(chan time.Duration, 1)
 		r := start(t, b, bus.RunnerConfig{}, bus.Consumer{
 			Topic: "orders", Group: "mail", Retry: bus.FixedRetry(time.Second, 1),
 			Handler: func(m *message.Message) error {
-				_, _, err := leases.Once(m.Context(), idempotency.Record{Key: "mail:" + m.UUID}, func(context.Context, idempotency.Claim) ([]byte, error) {
+				_, _, err := leases.Once(m.Context(), "mail:"+m.UUID, "", func(context.Context, idempotency.Claim) ([]byte, error) {
 					done <- time.Since(began)
 					return nil, nil
 				})
@@ -137,7 +137,7 @@ func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
 			})})
 		for _, topic := range []string{"one", "many"} {
 			m := encoded(t, "OrderPlaced", event.Structured{})
-			if fresh, err := store.Once(t.Context(), idempotency.Record{Key: "mail:" + m.UUID}, func(context.Context) error { return nil }); !fresh || err != nil {
+			if fresh, err := store.Once(t.Context(), driver.Record{Key: "mail:" + m.UUID}, func(context.Context) error { return nil }); !fresh || err != nil {
 				t.Fatal(fresh, err)
 			}
 			publish(t, b, topic, m)

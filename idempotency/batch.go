@@ -21,7 +21,7 @@ func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(c
 	if err := g.belongs(ctx); err != nil {
 		return nil, err
 	}
-	records := make([]Record, len(events))
+	records := make([]driver.Record, len(events))
 	for i, e := range events {
 		if records[i], err = g.cfg.record(e); err != nil {
 			return nil, err

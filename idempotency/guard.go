@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -18,12 +20,12 @@ type Config struct {
 	// Group is the consumer group of the guard; required, without a colon. Each group handles
 	// each event once.
 	Group string
-	// Key names the effect that the group has on behalf of an event; [ByEvent] when nil. Two
-	// calls with equal results are one effect. An error refuses the event permanently.
+	// Key names the effect that the group has on behalf of an event; {group}:{eventId} when
+	// nil. Two calls with equal results are one effect. An error refuses the event permanently.
 	Key func(group string, e event.Event) (string, error)
-	// Codec decodes messages for [Handler.HandleMessage]; [event.Decode] when nil,
-	// which reads every mode and binding, up to 1 MiB.
-	Codec event.Codec
+	// Decode decodes messages for [Handler.HandleMessage]; [event.Decode] when nil, which reads
+	// every mode and binding, up to 1 MiB.
+	Decode func(msg *message.Message) (event.Event, error)
 	// OnDuplicate is called for each skipped event, before Do returns; use it for counting. It
 	// must not block.
 	OnDuplicate func(ctx context.Context, e event.Event)
@@ -71,7 +73,10 @@ func New[Tx any](store driver.Store, cfg Config) (*Guard[Tx], error) {
 		return nil, err
 	}
 	if cfg.Key == nil {
-		cfg.Key = ByEvent
+		cfg.Key = byEvent
+	}
+	if cfg.Decode == nil {
+		cfg.Decode = event.Decode
 	}
 	return &Guard[Tx]{store: store, tx: tx, cfg: cfg}, nil
 }

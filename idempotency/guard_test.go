@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -57,7 +58,7 @@ func sell(ctx context.Context, tx *sql.Tx) error {
 
 // sellIn is sell for the function of a store, whose context carries the transaction.
 func sellIn(ctx context.Context) error {
-	tx, ok := sqltx.From(ctx)
+	tx, ok := intx.From(ctx)
 	if !ok {
 		return errors.New("no transaction in the context")
 	}

@@ -14,11 +14,11 @@ import (
 // Handler is a handler wrapped in its guard: the Guarded of a bus.Consumer or bus.BatchConsumer.
 // The consumer is refused if its group is not the guard's.
 type Handler struct {
-	group   string
-	types   map[string]bool // nil for all
-	one     func(ctx context.Context, e event.Event) error
-	many    func(ctx context.Context, events []event.Event) error
-	decoder func(msg *message.Message) (event.Event, error)
+	group  string
+	types  map[string]bool // nil for all
+	one    func(ctx context.Context, e event.Event) error
+	many   func(ctx context.Context, events []event.Event) error
+	decode func(msg *message.Message) (event.Event, error)
 }
 
 // Handle wraps fn in the guard: fn gets every event once, with the transaction that records the
@@ -66,11 +66,7 @@ func (g *Guard[Tx]) HandleBatch(fn func(ctx context.Context, tx Tx, fresh []even
 }
 
 func (g *Guard[Tx]) handler() *Handler {
-	h := &Handler{group: g.cfg.Group, decoder: event.Decode}
-	if g.cfg.Codec != nil {
-		h.decoder = g.cfg.Codec.Decode
-	}
-	return h
+	return &Handler{group: g.cfg.Group, decode: g.cfg.Decode}
 }
 
 func setOf(types iter.Seq[string]) map[string]bool {
@@ -103,11 +99,11 @@ func (h *Handler) HandleEvents(ctx context.Context, events []event.Event) error 
 }
 
 // HandleMessage is a handler for Watermill's own Router: it decodes the message with
-// Config.Codec. A message that is not an event is refused with the decoder's permanent error.
+// Config.Decode. A message that is not an event is refused with the permanent error of that.
 // Put HandleMessage inside retries and time limits, so that each attempt has its own
 // transaction.
 func (h *Handler) HandleMessage(msg *message.Message) error {
-	e, err := h.decoder(msg)
+	e, err := h.decode(msg)
 	if err != nil {
 		return err
 	}

@@ -252,12 +252,12 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 	// A process claims the key and crashes.
 	key := "http:ann:crashed"
 	var prints []string
-	spy := spying{store, func(r idempotency.Record) { prints = append(prints, r.Fingerprint) }}
+	spy := spying{store, func(r driver.Record) { prints = append(prints, r.Fingerprint) }}
 	p := &pay{}
 	h = newHTTP(t, spy, idempotency.HTTPConfig{}).Middleware(p)
 	r.key = "crashed"
 	request{"POST", "/", "ann", "same-request", "x"}.send(h)
-	gone := idempotency.Record{Key: key, Fingerprint: prints[0]}
+	gone := driver.Record{Key: key, Fingerprint: prints[0]}
 	if _, err := store.Claim(t.Context(), gone, time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -272,10 +272,10 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 
 type spying struct {
 	driver.LeaseStore
-	saw func(idempotency.Record)
+	saw func(driver.Record)
 }
 
-func (s spying) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (s spying) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
 	s.saw(r)
 	return s.LeaseStore.Claim(ctx, r, ttl)
 }

@@ -76,7 +76,7 @@ type away struct{ driver.LeaseStore }
 
 var errAway = errors.New("postgres://u:secret@db is away")
 
-func (away) Claim(context.Context, idempotency.Record, time.Duration) (idempotency.Claim, error) {
+func (away) Claim(context.Context, driver.Record, time.Duration) (idempotency.Claim, error) {
 	return idempotency.Claim{}, errAway
 }
 

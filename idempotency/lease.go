@@ -7,9 +7,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// Record is the stored data of a handled event.
-type Record = driver.Record
-
 // Claim is the right to an effect: [Leases] gives it to the function that has the effect, for
 // its fencing token.
 type Claim = driver.Claim

@@ -18,7 +18,7 @@ import (
 type LeaseConfig struct {
 	// Group is the consumer group of the effects; required, without a colon.
 	Group string
-	// Key names the effect of an event, as Config.Key does; [ByEvent] when nil.
+	// Key names the effect of an event, as Config.Key does; {group}:{eventId} when nil.
 	Key func(group string, e event.Event) (string, error)
 	// TTL is how long a claim is valid without a renewal, and so how long a crash blocks its
 	// key; 30 s when zero. The claim is renewed each third of TTL.
@@ -69,7 +69,7 @@ func NewLeases(store driver.LeaseStore, cfg LeaseConfig) (*Leases, error) {
 		return nil, err
 	}
 	if cfg.Key == nil {
-		cfg.Key = ByEvent
+		cfg.Key = byEvent
 	}
 	return &Leases{
 		keys: Config{Group: cfg.Group, Key: cfg.Key},
@@ -91,11 +91,17 @@ func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Cont
 	if err != nil {
 		return nil, false, err
 	}
-	return l.Once(event.NewContext(ctx, e), r, fn)
+	return l.once(event.NewContext(ctx, e), r, fn)
 }
 
-// Once is Do for a record that does not belong to an event.
-func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
+// Once is Do for a key that does not belong to an event, such as that of a request. The
+// fingerprint, "" for none, distinguishes two requests with one key: if the key was claimed with
+// another one, Once returns [ErrMismatch].
+func (l *Leases) Once(ctx context.Context, key, fingerprint string, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
+	return l.once(ctx, driver.Record{Key: key, Group: l.keys.Group, Fingerprint: fingerprint}, fn)
+}
+
+func (l *Leases) once(ctx context.Context, r driver.Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	began := time.Now()
 	c, err := l.run.claim(ctx, r)
 	if err != nil {

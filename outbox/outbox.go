@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
@@ -99,7 +100,7 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 			return fmt.Errorf("outbox: append: %w", err)
 		}
 	}
-	if carried, ok := sqltx.From(ctx); ok && tx == sqltx.Execer(carried) {
+	if carried, ok := intx.From(ctx); ok && tx == sqltx.Execer(carried) {
 		sqltx.AfterCommit(ctx, o.Wake)
 	}
 	return nil
@@ -118,7 +119,7 @@ func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Eve
 		return driver.Record{}, errNoTopic
 	}
 	made.in(ctx, o.tracer, name, &e)
-	msg, err := o.cfg.Codec.Encode(e)
+	msg, err := o.cfg.Encode(e)
 	if err != nil {
 		return driver.Record{}, err
 	}

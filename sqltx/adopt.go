@@ -7,7 +7,7 @@ import (
 )
 
 // Adopt joins a transaction that the caller began and will end: the returned context carries
-// tx, so that [From], [On] and [Do] on db find it, and [AfterCommit] can add hooks.
+// tx, so that [On] and [Do] on db find it, and [AfterCommit] can add hooks.
 //
 // The caller calls end before it ends tx: end closes the transaction for further joins and hooks.
 // It returns an error that wraps [ErrDoomed] if a nested Do has failed, even if its error was

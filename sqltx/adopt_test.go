@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -33,7 +34,7 @@ func TestAdopt(t *testing.T) {
 
 	tx := begin()
 	ctx, end, committed := sqltx.Adopt(t.Context(), db, tx)
-	if got, ok := sqltx.From(ctx); !ok || got != tx {
+	if got, ok := intx.From(ctx); !ok || got != tx {
 		t.Errorf("From found %v (%t), want the adopted transaction", got, ok)
 	}
 	ran := 0

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/onconn"
+	"github.com/millrace-go/millrace/internal/intx"
 )
 
 // attempts is the default of Options.Attempts. In a test, 8 writers read and wrote the same two
@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Do runs fn in a transaction on db and commits it when fn returns nil. The context given to fn
-// carries the transaction, so that [From] finds it and [AfterCommit] can add hooks. If ctx
+// carries the transaction, so that [On] finds it and [AfterCommit] can add hooks. If ctx
 // already carries a transaction on the same db, fn joins that transaction and the outer Do
 // commits.
 //
@@ -93,7 +93,7 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *Options) error {
 	t := &transaction{db: db}
 	begin, lasting := db.BeginTx, ctx
-	onConn := onconn.IsWanted(ctx)
+	onConn := intx.IsWanted(ctx)
 	if onConn {
 		conn, err := db.Conn(ctx)
 		if err != nil {

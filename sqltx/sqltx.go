@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/millrace-go/millrace/internal/onconn"
+	"github.com/millrace-go/millrace/internal/intx"
 )
 
 // ErrEnded is returned by [Do] when its context comes from inside a Do on the same database
@@ -27,7 +27,7 @@ type frame struct {
 type transaction struct {
 	tx   *sql.Tx
 	db   *sql.DB
-	conn *sql.Conn // if onconn.Wanted
+	conn *sql.Conn // if intx.WantConn
 
 	mu     sync.Mutex
 	hooks  []func()
@@ -39,7 +39,7 @@ type contextKey struct{}
 
 // in returns the context of the transaction's work.
 func (t *transaction) in(ctx context.Context, outer *frame) context.Context {
-	return context.WithValue(onconn.With(ctx, t.conn), contextKey{}, &frame{t, outer})
+	return context.WithValue(intx.With(ctx, t.tx, t.conn), contextKey{}, &frame{t, outer})
 }
 
 // end closes the transaction for joins and hooks, before its outcome is known: later work would
@@ -68,7 +68,7 @@ func (t *transaction) join(ctx context.Context, fn func(context.Context, *sql.Tx
 	if ended {
 		return ErrEnded
 	}
-	// From and AfterCommit use the innermost transaction of the context, so it must be t, even
+	// AfterCommit uses the innermost transaction of the context, so it must be t, even
 	// if this join reaches past another database.
 	ctx = t.in(ctx, current(ctx))
 	done := false
@@ -106,19 +106,9 @@ func (f *frame) on(db *sql.DB) *transaction {
 	return nil
 }
 
-// From returns the transaction that ctx carries; of several on different databases, the
-// innermost. It is for libraries, which do not know whether there is a transaction. Your own
-// functions get theirs as an argument, from [Do] or from an idempotency guard.
-func From(ctx context.Context) (*sql.Tx, bool) {
-	f := current(ctx)
-	if f == nil {
-		return nil, false
-	}
-	return f.tx, true
-}
-
-// On returns the transaction on db that ctx carries. Use it for a statement that runs inside
-// the transaction if there is one, and by itself otherwise. A statement on db itself, inside
+// On returns the transaction on db that ctx carries, of [Do] or [Adopt]. Your own functions get
+// theirs as an argument, from Do or from an idempotency guard. Use On for a statement that runs
+// inside the transaction if there is one, and by itself otherwise. A statement on db itself, inside
 // its transaction, would wait for ever on a pool of one connection.
 func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 	t := current(ctx).on(db)

@@ -165,13 +165,13 @@ func TestConflictAtCommitIsHandledAgain(t *testing.T) {
 	runs := 0
 	fresh, err := s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
 		runs++
-		tx, _ := sqltx.From(ctx)
+		tx, _ := sqltx.On(ctx, db)
 		_, err := readCounter(ctx, tx, 2)
 		if err := errors.Join(err, writeCounter(ctx, tx, 1, 1)); err != nil || runs > 1 {
 			return err
 		}
 		_, err = s.Once(t.Context(), record("stats:2"), func(ctx context.Context) error { // another transaction
-			tx, _ := sqltx.From(ctx)
+			tx, _ := sqltx.On(ctx, db)
 			_, err := readCounter(ctx, tx, 1)
 			return errors.Join(err, writeCounter(ctx, tx, 2, 1))
 		})
@@ -201,7 +201,7 @@ func TestHandlerIsRunAgain(t *testing.T) {
 		runs, hooks, failures := 0, 0, 2
 		handler := func(ctx context.Context) error {
 			runs++
-			tx, _ := sqltx.From(ctx)
+			tx, _ := sqltx.On(ctx, db)
 			sqltx.AfterCommit(ctx, func() { hooks++ })
 			for id := 1; id <= 2; id++ {
 				if err := addCounter(ctx, tx, id); err != nil {

@@ -30,7 +30,7 @@ func ExampleNew() {
 	check(store.Migrate(ctx))
 	for range 2 {
 		fresh, err := store.Once(ctx, driver.Record{Key: "stats:e1"}, func(ctx context.Context) error {
-			_, ok := sqltx.From(ctx)
+			_, ok := sqltx.On(ctx, db)
 			fmt.Println("in a transaction:", ok)
 			return nil
 		})
@@ -50,7 +50,7 @@ func ExampleNewLeases() {
 	check(err)
 	defer db.Close()
 
-	store, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite})
+	store, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	check(err)
 	ctx := context.Background()
 	check(store.Migrate(ctx))

@@ -151,7 +151,7 @@ func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 	db := servicetest.Postgres(t)
 	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	fresh, err := s.Once(t.Context(), record("stats:e-1"), func(ctx context.Context) error {
-		tx, _ := sqltx.From(ctx)
+		tx, _ := sqltx.On(ctx, db)
 		_, _ = tx.ExecContext(ctx, `INSERT INTO no_such_table VALUES (1)`)
 		return nil
 	})

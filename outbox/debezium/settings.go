@@ -119,7 +119,7 @@ func (o Options) router() []setting {
 		{Name: router + "table.expand.json.payload", Value: "false"},
 		{Name: "transforms.contenttype.type", Value: "org.apache.kafka.connect.transforms.InsertHeader"},
 		{Name: "transforms.contenttype.header", Value: "content-type"},
-		{Name: "transforms.contenttype.value.literal", Value: "application/cloudevents+json", Why: "What the codec event.Structured writes."},
+		{Name: "transforms.contenttype.value.literal", Value: "application/cloudevents+json", Why: "What event.Structured writes."},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/millrace-go/millrace/internal/onconn"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -25,8 +25,8 @@ func Open(pool *pgxpool.Pool) *sql.DB { return pgdb.OverPool(pool) }
 // [sqltx.Do]. FN CAN RUN MORE THAN ONCE. Set the isolation level and other options with
 // [sqltx.Options].
 func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx pgx.Tx) error, opts ...sqltx.Options) error {
-	return sqltx.Do(onconn.Wanted(ctx), db, func(ctx context.Context, _ *sql.Tx) error {
-		tx, ok := From(ctx)
+	return sqltx.Do(intx.WantConn(ctx), db, func(ctx context.Context, _ *sql.Tx) error {
+		tx, ok := On(ctx, db)
 		if !ok {
 			return errors.New("pgxtx: the transaction is not of pgx; give Do the pool of pgxtx.Open, and begin the transaction around it with pgxtx.Do too")
 		}
@@ -34,13 +34,13 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx pgx.Tx)
 	}, opts...)
 }
 
-// From returns the transaction that ctx carries, if [Do] began it.
-func From(ctx context.Context) (pgx.Tx, bool) {
-	conn, ok := onconn.Conn(ctx)
+// On returns the transaction on db that ctx carries, if [Do] began it.
+func On(ctx context.Context, db *sql.DB) (pgx.Tx, bool) {
+	other, _ := sqltx.On(ctx, db)
+	conn, ok := intx.Conn(ctx, other)
 	if !ok {
 		return nil, false
 	}
-	other, _ := sqltx.From(ctx)
 	var native pgx.Tx
 	err := conn.Raw(func(driverConn any) error {
 		if c, ok := driverConn.(interface{ Tx() pgx.Tx }); ok {

@@ -203,9 +203,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-func TestFrom(t *testing.T) {
+func TestOn(t *testing.T) {
 	_, db := opened(t)
-	if _, ok := pgxtx.From(t.Context()); ok {
+	if _, ok := pgxtx.On(t.Context(), db); ok {
 		t.Error("a context without a transaction carries one")
 	}
 	err := sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {

@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -169,12 +168,8 @@ func (i *interval) each(ctx context.Context, do func(context.Context, []string) 
 			i.others++
 			return nil
 		}
-		key, err := idempotency.ByEvent(i.group, e)
-		if err != nil {
-			return err
-		}
 		i.events++
-		if keys = append(keys, key); len(keys) < keyChunk {
+		if keys = append(keys, i.group+":"+e.ID); len(keys) < keyChunk {
 			return nil
 		}
 		return flush()

@@ -93,7 +93,7 @@ func published(d Dialect, part, layout string, box sqlname.Names) ([]migrations.
 		}
 		return of(sqlidempotency.New(none, sqlidempotency.Config{Dialect: sqltx.Dialect(d), ProcessedEvents: processed}))
 	case PartLeases:
-		return of(sqlidempotency.NewLeases(none, sqlidempotency.LeaseConfig{Dialect: sqltx.Dialect(d)}))
+		return of(sqlidempotency.NewLeases(none, sqlidempotency.Config{Dialect: sqltx.Dialect(d)}))
 	case PartCounter:
 		return of(sqlcounter.New(none, sqlcounter.Config{Dialect: sqltx.Dialect(d)}))
 	case PartCounterLog:
