@@ -16,8 +16,8 @@ const (
 	ContentTypeHeader = "content-type"
 )
 
-// defaultMaxSize is the size limit without a MaxSize: 1 MiB, also the default limit
-// of Kafka's brokers.
+// defaultMaxSize is the size limit without a MaxSize: 1 MiB, also the default limit of Kafka's
+// brokers.
 const defaultMaxSize = 1 << 20
 
 // Decode reads a message in either mode and any binding, chosen by the metadata. The content

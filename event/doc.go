@@ -76,11 +76,12 @@
 //
 // # Failure modes
 //
-// Every error of Encode and Decode is permanent: the same bytes fail again, so a consumer dead-letters
-// the message at once.
+// Every error of Encode and Decode is permanent: the same bytes fail again, so a consumer
+// dead-letters the message at once.
 //
 //   - A message beyond 1 MiB is refused before it is parsed; [DecodeUpTo] has another limit.
-//     Encode applies the same limit, its MaxSize, so that the producer gets the error and not the consumers.
+//     Encode applies the same limit, its MaxSize, so that the producer gets the error and not the
+//     consumers.
 //   - A message without the marks of a CloudEvent: [ErrNotEvent].
 //   - A wrong, missing or repeated attribute, data that does not match datacontenttype, or a
 //     broken document: the error begins with the attribute's name. Long names and values

@@ -44,7 +44,7 @@ func clip(s string) string {
 
 // tooLarge reports the size too, because the reader of the error has to choose a limit.
 func tooLarge(size, limit int) error {
-	return fmt.Errorf("%w: %d bytes, the limit is %d (MaxSize)", errTooLarge, size, limit)
+	return fmt.Errorf("%w: %d bytes, the limit is %d (MaxSize, or that of DecodeUpTo)", errTooLarge, size, limit)
 }
 
 func encodeError(e *Event, err error) error {

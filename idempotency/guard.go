@@ -99,10 +99,11 @@ func transactions[Tx any](store driver.Store) (func(ctx context.Context) (Tx, bo
 }
 
 // Do runs fn if the event's key is new for this group, and reports whether the key was new. fn
-// gets the store's transaction, and the context of [event.NewContext]. An error of fn is returned unchanged and rolls the transaction back; then the event can be retried. An
-// event without a key is refused with a permanent error. In a consumer of package bus of
-// another group than the guard's, Do returns an infrastructure error, so that the consumer
-// pauses: events that the guard's group has handled would be acknowledged without an effect.
+// gets the store's transaction, and the context of [event.NewContext]. An error of fn is
+// returned unchanged and rolls the transaction back; then the event can be retried. An event
+// without a key is refused with a permanent error. In a consumer of package bus of another group
+// than the guard's, Do returns an infrastructure error, so that the consumer pauses: events that
+// the guard's group has handled would be acknowledged without an effect.
 //
 // FN CAN RUN MORE THAN ONCE in one call: a SQL store runs it again, in a new transaction, if
 // the database rolled the first one back because of a conflict with another (a serialization

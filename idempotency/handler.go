@@ -99,7 +99,7 @@ func (h *Handler) HandleEvents(ctx context.Context, events []event.Event) error 
 }
 
 // HandleMessage is a handler for Watermill's own Router: it decodes the message with
-// Config.Decode. A message that is not an event is refused with the permanent error of that.
+// Config.Decode, whose error for a message that is not an event it returns.
 // Put HandleMessage inside retries and time limits, so that each attempt has its own
 // transaction.
 func (h *Handler) HandleMessage(msg *message.Message) error {

@@ -42,11 +42,11 @@ type Options struct {
 //
 // FN CAN RUN MORE THAN ONCE. If the database rolls the transaction back because of a conflict
 // with another one ([IsConflict]: a serialization failure or a deadlock), in fn or at COMMIT,
-// Do begins a new transaction after a short pause and runs fn again, up to 20 times or until ctx is done. So fn must set its results again in each run (assign, do not
-// append to variables outside). Move work outside the transaction that must not happen twice to
-// AfterCommit. Attempts of 1 in the [Options] disable the repetition. After the last attempt Do returns the
-// database's error, wrapped. Other errors of fn are returned unchanged, and fn is not run
-// again.
+// Do begins a new transaction after a short pause and runs fn again, up to 20 times or until ctx
+// is done. So fn must set its results again in each run (assign, do not append to variables
+// outside). Move work outside the transaction that must not happen twice to AfterCommit.
+// Attempts of 1 in the [Options] disable the repetition. After the last attempt Do returns the
+// database's error, wrapped. Other errors of fn are returned unchanged, and fn is not run again.
 //
 // Only the Do that began the transaction repeats it. A Do that joins a transaction returns the
 // conflict. So does a Do that began its transaction inside another database's: its repetition

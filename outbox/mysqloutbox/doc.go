@@ -53,8 +53,8 @@
 //
 // # The status store
 //
-// With Config.Status, the store keeps the state of each event in its row of outbox_events. It is also a
-// driver.Listener, Snapshotter and Preferrer.
+// With Config.Status, the store keeps the state of each event in its row of outbox_events. It is
+// also a driver.Listener, Snapshotter and Preferrer.
 //
 // Transactions do not commit in the order of their rows' numbers. A relay reads the rows behind
 // the last one that it has read, and then looks for pending rows before it that are not in

@@ -36,8 +36,8 @@
 //
 // # The status store
 //
-// With Config.Status, the store keeps the state of each event in its row of outbox_events; partial indexes find
-// pending, failing, published and failed events.
+// With Config.Status, the store keeps the state of each event in its row of outbox_events;
+// partial indexes find pending, failing, published and failed events.
 //
 //	property                                                  proven by
 //	all guarantees of package outbox                          TestStatusConformance, TestStatusConformanceWithReader
